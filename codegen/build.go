@@ -1,0 +1,59 @@
+package codegen
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/cpu"
+
+	"libsparse/libsparse/diag"
+)
+
+// VectorBytes is the width in bytes of the vector registers that kernels for this machine use.
+func VectorBytes() int {
+	switch {
+	case cpu.X86.HasAVX512F:
+		return 64
+	case cpu.X86.HasAVX2:
+		return 32
+	default:
+		return 16
+	}
+}
+
+// Flags is how c compiles a kernel against the OpenMP runtime with the absolute path openmp, without input and
+// output: part of the cache key. An empty openmp stands for the compiler's own runtime.
+//
+// Integers wrap, as in torch. Floats are contracted to fused multiply-adds but otherwise as written.
+func (c *Compiler) Flags(openmp string) []string {
+	flags := []string{
+		"-O2", "-std=gnu11", "-march=native", "-fPIC", "-shared", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
+		"-ffp-contract=fast", "-Wno-psabi", "-pipe",
+	}
+	if c.threads(openmp) {
+		return append(flags, "-fopenmp")
+	}
+	return append(flags, "-fopenmp-simd")
+}
+
+// threads reports whether code of c can run on the runtime openmp: clang's can't on gcc's.
+func (c *Compiler) threads(openmp string) bool {
+	return !c.Clang() || openmp == "" || !strings.Contains(filepath.Base(openmp), "gomp")
+}
+
+// Build compiles the C file source to the shared object object. The object depends on the OpenMP runtime at openmp
+// alone: --as-needed drops the one that the compiler driver adds for -fopenmp, as its symbols are found by then.
+func (c *Compiler) Build(ctx context.Context, source, object, openmp string) error {
+	if _, err := os.Stat(openmp); openmp != "" && err != nil {
+		return diag.Errorf(diag.Toolchain, "the OpenMP runtime %s can't be read: %v", openmp, err)
+	}
+	args := append(c.Flags(openmp), "-o", object, source)
+	if openmp != "" && c.threads(openmp) {
+		args = append(args, openmp)
+	}
+	args = append(args, "-Wl,--as-needed", "-lm")
+	_, err := run(ctx, filepath.Dir(object), c.search, c.Path, args...)
+	return err
+}

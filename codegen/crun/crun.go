@@ -1,0 +1,116 @@
+// Package crun runs loop programs as compiled C in a process of their own, so that tests can compare C with the
+// interpreter. It is for tests only and needs a C compiler; no package of the compiler imports it.
+package crun
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"libsparse/codegen"
+	"libsparse/libsparse/ir"
+)
+
+// Options changes how a module is compiled.
+type Options struct {
+	// Sanitize adds the address and undefined-behaviour sanitizers.
+	Sanitize bool
+	// Optimize compiles as kernels are compiled: with fused multiply-adds, whose rounding the interpreter lacks.
+	Optimize bool
+	// Warnings makes every warning of -Wall -Wextra an error.
+	Warnings bool
+	// FailingMalloc makes RunFailing possible.
+	FailingMalloc bool
+}
+
+// Program is a module compiled to an executable.
+type Program struct {
+	module *ir.Module
+	dir    string
+	Source string // the emitted C, without the main function
+}
+
+// Run compiles m and calls its functions fns, one after the other while their status is OK, on args, which it updates
+// in place. It returns the last status.
+func Run(t testing.TB, m *ir.Module, fns []string, args []ir.Arg) int64 {
+	t.Helper()
+	return Compile(t, m, Options{}).Run(t, fns, args)
+}
+
+// Compile verifies, emits and compiles m.
+func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
+	t.Helper()
+	if err := ir.Verify(m); err != nil {
+		t.Fatalf("%v\n%s", err, m)
+	}
+	source, err := codegen.Emit(m, codegen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Program{module: m, dir: t.TempDir(), Source: source}
+	file := filepath.Join(p.dir, "kernel.c")
+	before := ""
+	if opts.FailingMalloc {
+		before = failingMalloc
+	}
+	if err := os.WriteFile(file, []byte(before+source+harness(m)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("cc", append(flags(source, opts), "-o", filepath.Join(p.dir, "kernel"), file, "-lm")...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s\n%s", cmd, err, out, source)
+	}
+	return p
+}
+
+func flags(source string, opts Options) []string {
+	list := []string{"-std=gnu11", "-march=native", "-fwrapv", "-Wno-psabi", "-pipe"}
+	if opts.Optimize {
+		list = append(list, "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
+	} else {
+		list = append(list, "-O1", "-ffp-contract=off")
+	}
+	if opts.Warnings {
+		list = append(list, "-Wall", "-Wextra", "-Werror")
+	}
+	if opts.Sanitize {
+		list = append(list, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+	}
+	if strings.Contains(source, "#pragma omp parallel") {
+		return append(list, "-fopenmp")
+	}
+	return append(list, "-fopenmp-simd")
+}
+
+// Run calls functions of p, as the function Run does.
+func (p *Program) Run(t testing.TB, fns []string, args []ir.Arg) int64 {
+	t.Helper()
+	return p.RunFailing(t, 0, fns, args)
+}
+
+// RunFailing is Run with the nth allocation of the kernel failing, counted from 1. The program must have been compiled
+// with Options.FailingMalloc.
+func (p *Program) RunFailing(t testing.TB, nth int, fns []string, args []ir.Arg) int64 {
+	t.Helper()
+	input, err := encode(p.module, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(filepath.Join(p.dir, "kernel"), fns...)
+	cmd.Stdin = bytes.NewReader(input)
+	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=1", fmt.Sprint("CRUN_FAIL=", nth))
+	var output, errors bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &errors
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("compiled C: %v\n%s\n%s", err, errors.String(), p.Source)
+	}
+	status, err := decode(p.module, output.Bytes(), args)
+	if err != nil {
+		t.Fatal(fmt.Errorf("result of compiled C: %w", err))
+	}
+	return status
+}

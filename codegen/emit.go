@@ -1,0 +1,199 @@
+// Package codegen turns a loop program into C, and C into a shared object.
+//
+// The C is byte-stable for equal modules (its text is part of the cache key) and made to be read. The package knows
+// nothing of tensors, formats or schedules, keeps no files, and reads no environment: paths come as arguments.
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/ir"
+)
+
+// Options changes what Emit writes.
+type Options struct {
+	// Serial leaves out threads, for targets without an OpenMP runtime.
+	Serial bool
+}
+
+// Emit is m as one C file: GNU C11, without dependencies but the C library and OpenMP. Every function of m becomes
+// `int32_t name(int64_t *slots)`. m must have passed ir.Verify.
+func Emit(m *ir.Module, opts Options) (source string, err error) {
+	e := &emitter{opts: opts, uses: newUses()}
+	for _, f := range m.Funcs {
+		e.fn(m, f)
+		if e.err != nil {
+			return "", e.err
+		}
+	}
+	var out strings.Builder
+	for i, line := range m.Doc {
+		fmt.Fprintf(&out, "%s %s\n", map[bool]string{true: "/*", false: " *"}[i == 0], commentText(line))
+	}
+	if len(m.Doc) > 0 {
+		out.WriteString(" */\n")
+	}
+	out.WriteString(e.uses.prelude())
+	out.WriteString(e.String())
+	return out.String(), nil
+}
+
+// commentText is text that cannot end the comment it stands in.
+func commentText(text string) string {
+	text = strings.ReplaceAll(text, "*/", "* /")
+	text = strings.ReplaceAll(text, "/*", "/ *")
+	return strings.TrimRight(text, "\\ \t")
+}
+
+// emitter writes functions. Its errors are sticky.
+type emitter struct {
+	strings.Builder
+	opts  Options
+	depth int
+	uses  *uses
+	err   error
+
+	// Of the current function:
+	facts  *facts
+	slots  []ir.Slot
+	live   []string // heap arrays in scope, outermost first
+	escape escape   // what a failed allocation does
+	region *region  // the enclosing parallel region
+}
+
+func (e *emitter) line(format string, args ...any) {
+	e.WriteString(strings.Repeat("    ", e.depth))
+	fmt.Fprintf(&e.Builder, format, args...)
+	e.WriteByte('\n')
+}
+
+// pragma writes a directive at the current depth.
+func (e *emitter) pragma(format string, args ...any) { e.line("#pragma "+format, args...) }
+
+func (e *emitter) failf(format string, args ...any) {
+	if e.err == nil {
+		e.err = diag.Errorf(diag.Internal, "BUG: no C for "+format, args...)
+	}
+}
+
+// fn writes one function.
+func (e *emitter) fn(m *ir.Module, f *ir.Func) {
+	e.facts, e.slots, e.live, e.escape, e.region = gather(m.Slots, f), m.Slots, nil, escape{}, nil
+	e.line("")
+	e.line("int32_t %s(int64_t *slots)", f.Name)
+	e.line("{")
+	e.depth++
+	e.prologue()
+	e.stmts(f.Body.Stmts)
+	if !endsInReturn(f.Body) {
+		e.leave(&ir.Int{Value: ir.OK, T: ir.Index.Elem})
+	}
+	e.depth--
+	e.line("}")
+}
+
+// prologue binds the slots that the function uses to names.
+func (e *emitter) prologue() {
+	bound := false
+	for i, s := range e.slots {
+		switch {
+		case s.Array != nil && e.facts.arrays[s.Array.Name]:
+			star := e.pointer(s.Array)
+			e.line("%srestrict %s = (%s)slots[%d];", star, name(s.Array.Name), strings.TrimSpace(star), i)
+			bound = true
+		case s.Var != nil && e.facts.reads[s.Var.Name]:
+			e.slotScalar(s, i)
+			bound = true
+		}
+	}
+	if !bound {
+		e.line("(void)slots;")
+	}
+}
+
+func (e *emitter) slotScalar(s ir.Slot, i int) {
+	c := ctype(s.Var.T)
+	switch {
+	case s.Var.T.Elem.IsFloat():
+		e.uses.header("string.h")
+		e.line("%s %s;", c, name(s.Var.Name))
+		e.line("memcpy(&%s, &slots[%d], sizeof %s);", name(s.Var.Name), i, name(s.Var.Name))
+	case s.Out:
+		e.line("%s %s = %s;", c, name(s.Var.Name), narrowed(s.Var.T, fmt.Sprintf("slots[%d]", i)))
+	default:
+		e.line("const %s %s = %s;", c, name(s.Var.Name), narrowed(s.Var.T, fmt.Sprintf("slots[%d]", i)))
+	}
+}
+
+func narrowed(t ir.Type, text string) string {
+	if t == ir.Index {
+		return text
+	}
+	return fmt.Sprintf("(%s)%s", ctype(t), text)
+}
+
+// pointer is the pointer type of array a in this function, ready for a name to follow.
+func (e *emitter) pointer(a *ir.Array) string {
+	if e.readOnly(a) {
+		return fmt.Sprintf("const %s *", a.Elem.C())
+	}
+	return fmt.Sprintf("%s *", a.Elem.C())
+}
+
+// readOnly reports whether the function never writes a.
+func (e *emitter) readOnly(a *ir.Array) bool { return a.ReadOnly || !e.facts.written[a.Name] }
+
+// leave writes the end of the function: release what is live, write scalars back, return.
+func (e *emitter) leave(status ir.Expr) {
+	n, literal := status.(*ir.Int)
+	switch {
+	case literal && n.Value != ir.OK || !e.hasOut() && len(e.live) == 0:
+		e.freeAbove(0)
+		e.line("return %s;", e.valueAs(status, ir.Scalar("i32")))
+	case literal:
+		e.freeAbove(0)
+		e.writeBack()
+		e.line("return %d;", ir.OK)
+	default:
+		e.line("const int32_t status = %s;", e.valueAs(status, ir.Scalar("i32")))
+		e.freeAbove(0)
+		e.line("if (status == %d) {", ir.OK)
+		e.depth++
+		e.writeBack()
+		e.depth--
+		e.line("}")
+		e.line("return status;")
+	}
+}
+
+// hasOut reports whether the function sets a scalar that it has to write back.
+func (e *emitter) hasOut() bool {
+	for _, s := range e.slots {
+		if s.Out && e.facts.assigned[s.Var.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *emitter) writeBack() {
+	for i, s := range e.slots {
+		switch {
+		case !s.Out || !e.facts.assigned[s.Var.Name]:
+		case s.Var.T.Elem.IsFloat():
+			e.line("memcpy(&slots[%d], &%s, sizeof %s);", i, name(s.Var.Name), name(s.Var.Name))
+		default:
+			e.line("slots[%d] = %s;", i, name(s.Var.Name))
+		}
+	}
+}
+
+func endsInReturn(b *ir.Block) bool {
+	if len(b.Stmts) == 0 {
+		return false
+	}
+	_, ok := b.Stmts[len(b.Stmts)-1].(*ir.Return)
+	return ok
+}

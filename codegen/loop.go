@@ -1,0 +1,152 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
+
+// maxUnroll bounds the iterations that an Unrolled loop asks the compiler to write out.
+const maxUnroll = 64
+
+func (e *emitter) loop(s *ir.For) {
+	if s.Kind == ir.Shared {
+		e.sharedLoop(s, false)
+		return
+	}
+	pragma := ""
+	switch s.Kind {
+	case ir.Simd:
+		pragma = e.simdPragma(s)
+	case ir.Unrolled:
+		if n := trips(s); n > 1 && n <= maxUnroll {
+			pragma = fmt.Sprintf("GCC unroll %d", n)
+		}
+	}
+	hi := e.bound(s, pragma == "")
+	if pragma != "" {
+		e.pragma("%s", pragma)
+	}
+	e.head(s, hi)
+	e.body(s.Body)
+	e.line("}")
+}
+
+// bound is the text of the upper bound of s, which C evaluates again and again. A bound that may change gets a name;
+// inline, in the head of the loop, unless a directive needs the head in canonical form.
+func (e *emitter) bound(s *ir.For, inline bool) string {
+	if stable(s.Hi, s.Body) {
+		return e.expr(widened(s.Hi), precAdd)
+	}
+	end := e.facts.fresh(name(s.Var.Name) + "_end")
+	if inline && s.Var.T == ir.Index {
+		return end + " = " + e.index(s.Hi)
+	}
+	e.line("const int64_t %s = %s;", end, e.index(s.Hi))
+	return end
+}
+
+// head writes the first line of s. hi is the text of the bound, or its declaration.
+func (e *emitter) head(s *ir.For, hi string) {
+	v, declared := name(s.Var.Name), ""
+	if end, _, ok := strings.Cut(hi, " = "); ok {
+		declared, hi = ", "+hi, end
+	}
+	step := v + "++"
+	if s.Step != 1 {
+		step = fmt.Sprintf("%s += %d", v, s.Step)
+	}
+	e.line("for (%s %s = %s%s; %s < %s; %s) {", ctype(s.Var.T), v, e.valueAs(s.Lo, s.Var.T), declared, v, hi, step)
+}
+
+// trips is the number of iterations of s if its bounds are literals, else 0.
+func trips(s *ir.For) int64 {
+	lo, ok := s.Lo.(*ir.Int)
+	hi, okHi := s.Hi.(*ir.Int)
+	if !ok || !okHi || hi.Value <= lo.Value {
+		return 0
+	}
+	return (hi.Value - lo.Value + s.Step - 1) / s.Step
+}
+
+// simdPragma is the directive of a Simd loop, or "" where none is valid.
+func (e *emitter) simdPragma(s *ir.For) string {
+	if !e.plain(s.Body) {
+		return ""
+	}
+	clauses := map[string][]string{}
+	var signs []string
+	declared := map[string]bool{}
+	valid := true
+	ir.EachStmt(s.Body, func(t ir.Stmt) {
+		switch t := t.(type) {
+		case *ir.Decl:
+			declared[t.Var.Name] = true
+		case *ir.Assign:
+			if declared[t.Var.Name] {
+				return
+			}
+			sign := clauseSign(t.Reduce, t.Var.T)
+			valid = valid && sign != ""
+			if !contains(clauses[sign], name(t.Var.Name)) {
+				if clauses[sign] == nil {
+					signs = append(signs, sign)
+				}
+				clauses[sign] = append(clauses[sign], name(t.Var.Name))
+			}
+		}
+	})
+	if !valid {
+		return ""
+	}
+	text := "omp simd"
+	for _, sign := range signs {
+		text += fmt.Sprintf(" reduction(%s : %s)", sign, strings.Join(clauses[sign], ", "))
+	}
+	return text
+}
+
+// plain reports whether b has only statements that may stand in a simd loop.
+func (e *emitter) plain(b *ir.Block) bool {
+	ok := true
+	ir.EachStmt(b, func(s ir.Stmt) {
+		switch s.(type) {
+		case *ir.Block, *ir.Decl, *ir.Assign, *ir.Store, *ir.If, *ir.For, *ir.Comment:
+		default:
+			ok = false
+		}
+	})
+	return ok
+}
+
+// clauseSign is the name that OpenMP gives to a reduction by op, or "" where its meaning would differ: OpenMP's
+// min and max of floats lose NaN, and its operators know no vectors.
+func clauseSign(op dtype.Op, t ir.Type) string {
+	switch {
+	case op == "" || t.Lanes > 1:
+		return ""
+	case t.Elem == dtype.Bool:
+		return boolSign(op)
+	case op == dtype.Add || op == dtype.Mul:
+		return op.Infix()
+	case (op == dtype.Min || op == dtype.Max) && !t.Elem.IsFloat():
+		return string(op)
+	case op == dtype.And:
+		return "&&"
+	case op == dtype.Or:
+		return "||"
+	default:
+		return ""
+	}
+}
+
+func contains(list []string, x string) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,183 @@
+package codegen
+
+import (
+	"fmt"
+
+	"libsparse/libsparse/ir"
+)
+
+// region is a parallel region. Where something in it allocates, every thread notes a failure in its own copy of a
+// flag that the end of the region combines: a thread must neither leave the region nor skip a shared loop.
+type region struct {
+	failed string // the name of the flag; "" if nothing in it can fail
+}
+
+func (e *emitter) parallel(s *ir.Parallel) {
+	e.region = &region{}
+	clauses := ""
+	if s.Cond != nil {
+		clauses = fmt.Sprintf(" if (%s)", e.value(s.Cond))
+	}
+	if canFail(s.Body) {
+		e.region.failed = e.facts.fresh("failed")
+		e.line("int %s = 0;", e.region.failed)
+		clauses += fmt.Sprintf(" reduction(| : %s)", e.region.failed)
+	}
+	if e.opts.Serial {
+		e.line("(void)%s;", e.expr(widened(s.Threads), precUnary))
+	} else {
+		e.pragma("omp parallel num_threads(%s)%s", e.index(s.Threads), clauses)
+	}
+	e.line("{")
+	live := len(e.live)
+	e.depth++
+	e.collective(s.Body.Stmts, true)
+	e.depth--
+	e.live = e.live[:live]
+	e.line("}")
+	failed := e.region.failed
+	e.region = nil
+	if failed != "" {
+		e.line("if (%s) {", failed)
+		e.fail()
+		e.line("}")
+	}
+}
+
+// collective writes statements that every thread of the region reaches. last says that the region ends after them.
+func (e *emitter) collective(list []ir.Stmt, last bool) {
+	for i, s := range list {
+		e.collectiveStmt(s, last && onlyCleanup(list[i+1:]))
+	}
+}
+
+// onlyCleanup reports whether nothing in list needs the results of other threads.
+func onlyCleanup(list []ir.Stmt) bool {
+	for _, s := range list {
+		switch s.(type) {
+		case *ir.Free, *ir.Comment:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (e *emitter) collectiveStmt(s ir.Stmt, last bool) {
+	nested := func(b *ir.Block) {
+		e.depth++
+		live := len(e.live)
+		e.collective(b.Stmts, false)
+		e.live = e.live[:live]
+		e.depth--
+	}
+	switch s := s.(type) {
+	case *ir.Alloc:
+		e.collectiveAlloc(s)
+		return
+	case *ir.Decl:
+		e.collectiveDecl(s)
+		return
+	case *ir.Free, *ir.Comment:
+		e.stmt(s)
+		return
+	case *ir.For:
+		if s.Kind == ir.Shared {
+			e.sharedLoop(s, last)
+			return
+		}
+	}
+	if !hasShared(s) {
+		e.private(s)
+		return
+	}
+	switch s := s.(type) {
+	case *ir.Block:
+		e.line("{")
+		nested(s)
+		e.line("}")
+	case *ir.For:
+		e.head(s, e.bound(s, true))
+		nested(s.Body)
+		e.line("}")
+	case *ir.While:
+		e.line("while (%s) {", e.value(s.Cond))
+		nested(s.Body)
+		e.line("}")
+	case *ir.If:
+		e.line("if (%s) {", e.value(s.Cond))
+		e.branches(s, nested)
+	default:
+		panic(fmt.Sprintf("BUG: no shared loop can be in a %T", s))
+	}
+}
+
+// collectiveAlloc writes an allocation whose failure must not keep the thread from what follows.
+func (e *emitter) collectiveAlloc(s *ir.Alloc) {
+	if onStack(s) {
+		e.alloc(s)
+		return
+	}
+	e.heapAlloc(s)
+	e.line("%s |= !%s;", e.region.failed, name(s.Array.Name))
+	e.live = append(e.live, name(s.Array.Name))
+}
+
+// collectiveDecl writes a declaration that doesn't touch arrays which may be missing.
+func (e *emitter) collectiveDecl(s *ir.Decl) {
+	unless := ""
+	ir.EachExpr(s.Init, func(x ir.Expr) {
+		if load, ok := x.(*ir.Load); ok && e.region.failed != "" && e.facts.local[load.Array.Name] {
+			unless = e.region.failed
+		}
+	})
+	e.decl(s, unless)
+}
+
+// private writes a statement without shared loops, which a thread that has failed skips.
+func (e *emitter) private(s ir.Stmt) {
+	if e.region.failed == "" {
+		e.stmt(s)
+		return
+	}
+	e.line("if (!%s) {", e.region.failed)
+	e.depth++
+	e.stmtGuarded("skip", []ir.Stmt{s})
+	e.depth--
+	e.line("}")
+}
+
+func (e *emitter) stmtGuarded(label string, list []ir.Stmt) {
+	e.guarded(label, func() {
+		live := len(e.live)
+		e.stmts(list)
+		e.live = e.live[:live]
+	})
+}
+
+// sharedLoop writes a loop whose iterations the threads divide. last says that the region ends after it, so that no
+// thread need wait for the others twice.
+func (e *emitter) sharedLoop(s *ir.For, last bool) {
+	schedule := "static"
+	if s.Chunk != nil {
+		schedule = fmt.Sprintf("dynamic, %s", e.index(s.Chunk))
+	}
+	nowait := ""
+	if last {
+		nowait = " nowait"
+	}
+	hi := e.bound(s, false)
+	if !e.opts.Serial {
+		e.pragma("omp for schedule(%s)%s", schedule, nowait)
+	}
+	e.head(s, hi)
+	e.depth++
+	if e.region.failed != "" {
+		e.line("if (%s) {", e.region.failed)
+		e.line("    continue;")
+		e.line("}")
+	}
+	e.stmtGuarded("next_"+name(s.Var.Name), s.Body.Stmts)
+	e.depth--
+	e.line("}")
+}

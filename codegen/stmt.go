@@ -1,0 +1,151 @@
+package codegen
+
+import (
+	"fmt"
+	"strings"
+
+	"libsparse/libsparse/ir"
+)
+
+func (e *emitter) stmts(list []ir.Stmt) {
+	for _, s := range list {
+		e.stmt(s)
+	}
+}
+
+// body writes the statements of b between braces that the caller has opened and closes.
+func (e *emitter) body(b *ir.Block) {
+	e.depth++
+	live := len(e.live)
+	e.stmts(b.Stmts)
+	e.live = e.live[:live]
+	e.depth--
+}
+
+func (e *emitter) stmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Block:
+		e.line("{")
+		e.body(s)
+		e.line("}")
+	case *ir.Decl:
+		e.decl(s, "")
+	case *ir.Assign:
+		e.line("%s", e.update(name(s.Var.Name), s.Reduce, s.Value, s.Var.T))
+	case *ir.Store:
+		e.store(s)
+	case *ir.For:
+		e.loop(s)
+	case *ir.While:
+		e.line("while (%s) {", e.value(s.Cond))
+		e.body(s.Body)
+		e.line("}")
+	case *ir.If:
+		e.line("if (%s) {", e.value(s.Cond))
+		e.branches(s, e.body)
+	case *ir.Parallel:
+		e.parallel(s)
+	case *ir.Return:
+		e.leave(s.Value)
+	case *ir.Comment:
+		for _, line := range strings.Split(s.Text, "\n") {
+			e.line("// %s", commentText(line))
+		}
+	default:
+		e.arrayStmt(s)
+	}
+}
+
+// decl writes a declaration; unless is a condition under which the initial value must not be computed.
+func (e *emitter) decl(s *ir.Decl, unless string) {
+	constant := ""
+	if s.Const || !e.facts.assigned[s.Var.Name] {
+		constant = "const "
+	}
+	if s.Var.T.Lanes > 1 {
+		e.uses.vector(s.Var.T)
+	}
+	value := e.valueAs(s.Init, s.Var.T)
+	if unless != "" {
+		value = fmt.Sprintf("%s ? 0 : (%s)", unless, value)
+	}
+	e.line("%s%s %s = %s;", constant, ctype(s.Var.T), name(s.Var.Name), value)
+}
+
+func (e *emitter) store(s *ir.Store) {
+	t := ir.Type{Elem: s.Array.Elem, Lanes: ir.StoreLanes(s)}
+	target, _ := e.cell(s.Array, s.Index, t)
+	e.line("%s", e.update(target, s.Reduce, s.Value, t))
+}
+
+// branches writes the bodies of s, whose condition stands already, each by body.
+func (e *emitter) branches(s *ir.If, body func(*ir.Block)) {
+	body(s.Then)
+	switch rest := s.Else.(type) {
+	case *ir.If:
+		e.line("} else if (%s) {", e.value(rest.Cond))
+		e.branches(rest, body)
+	case *ir.Block:
+		e.line("} else {")
+		body(rest)
+		e.line("}")
+	default:
+		e.line("}")
+	}
+}
+
+func (e *emitter) arrayStmt(s ir.Stmt) {
+	switch s := s.(type) {
+	case *ir.Alloc:
+		e.alloc(s)
+	case *ir.Grow:
+		e.grow(s)
+	case *ir.Free:
+		e.free(s)
+	case *ir.Fill:
+		e.fill(s)
+	case *ir.PrefixSum:
+		e.line("%s(%s, %s);", e.uses.helper("prefix_sum", ir.Scalar(s.Array.Elem)), name(s.Array.Name), e.index(s.Count))
+	case *ir.Sort:
+		e.sort(s)
+	case *ir.SortBy:
+		fn := e.uses.sortBy(s.Perm.Elem, s.Key.Elem)
+		e.line("if (%s(%s, %s, %s, %s)) {", fn, name(s.Perm.Name), name(s.Key.Name), e.index(s.Count), e.index(s.Extent))
+		e.fail()
+		e.line("}")
+	default:
+		panic(fmt.Sprintf("BUG: no C for statement %T", s))
+	}
+}
+
+func (e *emitter) sort(s *ir.Sort) {
+	fn := e.uses.helper("sort", ir.Scalar(s.Array.Elem))
+	if isZero(s.Lo) {
+		e.line("%s(%s, %s);", fn, name(s.Array.Name), e.index(s.Hi))
+		return
+	}
+	length, _ := e.form(&ir.Binary{Op: "sub", X: asIndex(s.Hi), Y: asIndex(s.Lo)})
+	e.line("%s(%s + %s, %s);", fn, name(s.Array.Name), e.expr(widened(s.Lo), precMul), length)
+}
+
+// asIndex is x as a 64-bit integer.
+func asIndex(x ir.Expr) ir.Expr {
+	if x.Type() == ir.Index {
+		return x
+	}
+	return &ir.Cast{X: x, To: ir.Index.Elem}
+}
+
+func (e *emitter) fill(s *ir.Fill) {
+	a := name(s.Array.Name)
+	if isZero(s.Value) {
+		e.uses.header("string.h")
+		e.line("memset(%s, 0, %s * sizeof *%s);", a, e.size(s.Count), a)
+		return
+	}
+	t := ir.Scalar(s.Array.Elem)
+	e.line("%s(%s, %s, %s);", e.uses.helper("fill", t), a, e.index(s.Count), e.valueAs(s.Value, t))
+}
+
+// size is x as a factor of type size_t.
+func (e *emitter) size(x ir.Expr) string { return "(size_t)" + e.expr(widened(x), precUnary) }

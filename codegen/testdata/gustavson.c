@@ -1,0 +1,219 @@
+/* C(i,k) = A(i,j) * B(j,k)
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((count > 0 ? (size_t)count : 1) * size);
+}
+
+static void *allocate_zero(int64_t count, size_t size)
+{
+    return calloc(count > 0 ? (size_t)count : 1, size);
+}
+
+static void prefix_sum_i32(int32_t *restrict a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        a[i] += a[i - 1];
+    }
+}
+
+static void sink_i32(int32_t *a, int64_t i, int64_t n)
+{
+    const int32_t x = a[i];
+    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && a[child] < a[child + 1];
+        if (a[child] <= x) {
+            break;
+        }
+        a[i] = a[child];
+        i = child;
+    }
+    a[i] = x;
+}
+
+static void sort_range_i32(int32_t *a, int64_t n, int depth)
+{
+    while (n > 32 && depth > 0) {
+        const int32_t x = a[0], y = a[n / 2], z = a[n - 1];
+        const int32_t pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
+        int64_t i = -1, j = n;
+        for (;;) {
+            while (a[++i] < pivot) {
+            }
+            while (a[--j] > pivot) {
+            }
+            if (i >= j) {
+                break;
+            }
+            const int32_t t = a[i];
+            a[i] = a[j];
+            a[j] = t;
+        }
+        depth--;
+        sort_range_i32(a, j + 1, depth);
+        a += j + 1;
+        n -= j + 1;
+    }
+    if (n > 32) {
+        for (int64_t i = n / 2 - 1; i >= 0; i--) {
+            sink_i32(a, i, n);
+        }
+        for (int64_t i = n - 1; i > 0; i--) {
+            const int32_t t = a[0];
+            a[0] = a[i];
+            a[i] = t;
+            sink_i32(a, 0, i);
+        }
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const int32_t x = a[i];
+        int64_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--) {
+            a[j] = a[j - 1];
+        }
+        a[j] = x;
+    }
+}
+
+/* Sorts a[0:n] in ascending order. */
+static void sort_i32(int32_t *a, int64_t n)
+{
+    int64_t ordered = 1;
+    while (ordered < n && a[ordered - 1] <= a[ordered]) {
+        ordered++;
+    }
+    if (ordered < n) {
+        sort_range_i32(a, n, 64);
+    }
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    int64_t count = slots[3];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
+    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    int32_t *restrict C2_pos = (int32_t *)slots[10];
+    C2_pos[0] = 0;
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) reduction(| : failed)
+    {
+        int64_t room = 1;
+        uint8_t *restrict seen = allocate_zero(n_k, sizeof *seen);
+        failed |= !seen;
+        int32_t *list = allocate(room, sizeof *list);
+        failed |= !list;
+        #pragma omp for schedule(dynamic, 4) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            if (failed) {
+                continue;
+            }
+            int64_t n = 0;
+            for (int64_t pa = A2_pos[i]; pa < A2_pos[i + 1]; pa++) {
+                const int64_t j = A2_crd[pa];
+                for (int64_t pb = B2_pos[j]; pb < B2_pos[j + 1]; pb++) {
+                    const int64_t k = B2_crd[pb];
+                    if (!seen[k]) {
+                        seen[k] = 1;
+                        if (n + 1 > room) {
+                            const int64_t list_size = n + 1 > 2 * room ? n + 1 : 2 * room;
+                            int32_t *const list_grown = realloc(list, (size_t)list_size * sizeof *list);
+                            if (!list_grown) {
+                                failed = 1;
+                                goto next_i;
+                            }
+                            list = list_grown;
+                            room = list_size;
+                        }
+                        list[n] = (int32_t)k;
+                        n++;
+                    }
+                }
+            }
+            for (int64_t q = 0; q < n; q++) {
+                seen[list[q]] = 0;
+            }
+            C2_pos[i + 1] = (int32_t)n;
+            next_i:;
+        }
+        free(list);
+        free(seen);
+    }
+    if (failed) {
+        return 1;
+    }
+    prefix_sum_i32(C2_pos, n_i + 1);
+    count = C2_pos[n_i];
+    slots[3] = count;
+    return 0;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
+    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    const float *restrict B_vals = (const float *)slots[9];
+    const int32_t *restrict C2_pos = (const int32_t *)slots[10];
+    int32_t *restrict C2_crd = (int32_t *)slots[11];
+    float *restrict C_vals = (float *)slots[12];
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) reduction(| : failed)
+    {
+        uint8_t *restrict seen = allocate(n_k, sizeof *seen);
+        failed |= !seen;
+        if (!failed) {
+            memset(seen, 0, (size_t)n_k * sizeof *seen);
+        }
+        float *restrict w = allocate(n_k, sizeof *w);
+        failed |= !w;
+        #pragma omp for schedule(static) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            if (failed) {
+                continue;
+            }
+            const int64_t first = C2_pos[i];
+            const int64_t last = C2_pos[i + 1];
+            int64_t n = first;
+            for (int64_t pa = A2_pos[i]; pa < A2_pos[i + 1]; pa++) {
+                const int64_t j = A2_crd[pa];
+                for (int64_t pb = B2_pos[j]; pb < B2_pos[j + 1]; pb++) {
+                    const int64_t k = B2_crd[pb];
+                    if (!seen[k]) {
+                        seen[k] = 1;
+                        C2_crd[n] = (int32_t)k;
+                        n++;
+                        w[k] = 0.0f;
+                    }
+                    w[k] += A_vals[pa] * B_vals[pb];
+                }
+            }
+            sort_i32(C2_crd + first, last - first);
+            for (int64_t q = first; q < last; q++) {
+                const int64_t v = C2_crd[q];
+                C_vals[q] = w[v];
+                seen[v] = 0;
+            }
+        }
+        free(w);
+        free(seen);
+    }
+    if (failed) {
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+package codegen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
+
+// uses collects what functions need before them: headers, vector types and helper functions.
+type uses struct {
+	headers map[string]bool
+	vectors map[ir.Type]bool
+	helpers map[helper]bool
+}
+
+// helper is one instance of a helper function, for one or two types.
+type helper struct {
+	kind string
+	t    ir.Type
+	key  dtype.T // of sort_by: the type of the keys
+}
+
+func newUses() *uses {
+	return &uses{
+		headers: map[string]bool{"stdint.h": true}, vectors: map[ir.Type]bool{}, helpers: map[helper]bool{},
+	}
+}
+
+func (u *uses) header(name string) { u.headers[name] = true }
+
+// vectorName is the C name of a vector type.
+func vectorName(t ir.Type) string { return fmt.Sprintf("%sx%d", t.Elem, t.Lanes) }
+
+// vector notes the use of a vector type and returns its name.
+func (u *uses) vector(t ir.Type) string {
+	u.vectors[t] = true
+	return vectorName(t)
+}
+
+// helper notes the use of the helper function kind on values of type t and returns its name.
+func (u *uses) helper(kind string, t ir.Type) string {
+	h := helper{kind: kind, t: t}
+	u.add(h)
+	return h.name()
+}
+
+// sortBy notes the use of sort_by and returns its name.
+func (u *uses) sortBy(perm, key dtype.T) string {
+	u.header("stdlib.h")
+	u.header("string.h")
+	h := helper{kind: "sort_by", t: ir.Scalar(perm), key: key}
+	u.add(h)
+	return h.name()
+}
+
+func (u *uses) add(h helper) {
+	u.helpers[h] = true
+	if h.t.Lanes > 1 {
+		u.vector(h.t)
+		if h.kind == "min" || h.kind == "max" {
+			u.vector(maskType(h.t))
+		}
+	}
+}
+
+// maskType is the type of a comparison of two vectors of type t.
+func maskType(t ir.Type) ir.Type {
+	return ir.Type{Elem: map[int]dtype.T{1: dtype.I8, 2: dtype.I16, 4: dtype.I32, 8: dtype.I64}[t.Elem.Size()], Lanes: t.Lanes}
+}
+
+func (h helper) name() string {
+	switch {
+	case h.t.Elem == dtype.Invalid:
+		return h.kind
+	case h.key != "":
+		return fmt.Sprintf("%s_%s_%s", h.kind, h.t.Elem, h.key)
+	case h.t.Lanes > 1:
+		return fmt.Sprintf("%s_%s", h.kind, vectorName(h.t))
+	default:
+		return fmt.Sprintf("%s_%s", h.kind, h.t.Elem)
+	}
+}
+
+// prelude is everything that stands before the functions, in an order that depends on nothing but the content.
+func (u *uses) prelude() string {
+	var out strings.Builder
+	for _, h := range sortedKeys(u.headers, strings.Compare) {
+		fmt.Fprintf(&out, "#include <%s>\n", h)
+	}
+	if len(u.vectors) > 0 {
+		out.WriteString("\n")
+	}
+	byType := func(a, b ir.Type) int {
+		return cmp.Or(strings.Compare(string(a.Elem), string(b.Elem)), cmp.Compare(a.Lanes, b.Lanes))
+	}
+	for _, t := range sortedKeys(u.vectors, byType) {
+		size := t.Elem.Size()
+		fmt.Fprintf(&out, "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
+			t.Elem.C(), vectorName(t), size*t.Lanes, size)
+	}
+	byName := func(a, b helper) int { return strings.Compare(a.name(), b.name()) }
+	for _, h := range sortedKeys(u.helpers, byName) {
+		out.WriteString("\n" + h.text())
+	}
+	return out.String()
+}
+
+func sortedKeys[K comparable](set map[K]bool, order func(a, b K) int) []K {
+	keys := make([]K, 0, len(set))
+	for k := range set {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, order)
+	return keys
+}

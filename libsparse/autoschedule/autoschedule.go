@@ -1,0 +1,211 @@
+// Package autoschedule chooses the schedule of a program: the order of the loops, the operands that need a converted copy
+// for it, workspaces, tiles, and what runs on threads and in vector lanes.
+//
+// It sees representative extents, entry counts and formats, never coordinates, and takes well under a millisecond. It
+// follows the shape of Algorithm 1 of Scorch (loop orders by a cost model, workspaces by reduction placement); the cost
+// model is in cost.go. It emits schedule commands and must not build loops itself.
+package autoschedule
+
+import (
+	"fmt"
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
+	"libsparse/libsparse/schedule"
+)
+
+// Conversion says that an operand has to be brought to another format before the kernel runs.
+type Conversion struct {
+	Tensor *index.Tensor
+	To     format.Format
+}
+
+// Decision is a schedule with its reasons.
+type Decision struct {
+	Order       []index.Var
+	Conversions []Conversion
+	Commands    []schedule.Command
+	// Notes say for people what was chosen and why.
+	Notes []string
+}
+
+// Decide chooses a schedule for a. The formats of operands that it wants converted are changed in place.
+func Decide(a *index.Assignment) (*Decision, error) {
+	best, considered := search(a)
+	if best == nil {
+		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
+	}
+	d := &Decision{Order: best.order, Conversions: best.conversions}
+	d.note("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.cost, considered)
+	for _, c := range best.conversions {
+		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
+			c.Tensor.Name, c.Tensor.Format, c.To)
+		c.Tensor.Format = c.To
+	}
+	unshare(a, best.conversions)
+	d.add(schedule.Reorder{Vars: best.order})
+	d.workspaces(a)
+	d.threads(a)
+	return d, nil
+}
+
+// unshare gives the tensors that share a pattern with a converted one arrays of their own.
+func unshare(a *index.Assignment, conversions []Conversion) {
+	converted := func(t *index.Tensor) bool {
+		return slices.ContainsFunc(conversions, func(c Conversion) bool { return c.Tensor == t })
+	}
+	for _, t := range a.Tensors() {
+		if t.SamePattern != nil && (converted(t) || converted(t.Owner())) {
+			t.SamePattern = nil
+		}
+	}
+}
+
+func (d *Decision) add(c schedule.Command) { d.Commands = append(d.Commands, c) }
+
+func (d *Decision) note(text string, args ...any) {
+	d.Notes = append(d.Notes, fmt.Sprintf(text, args...))
+}
+
+func names(vars []index.Var) string {
+	var out string
+	for i, v := range vars {
+		if i > 0 {
+			out += " "
+		}
+		out += string(v)
+	}
+	return out
+}
+
+// storageOrder is the result's variables, outermost level first.
+func storageOrder(a *index.Access) []index.Var {
+	out := make([]index.Var, len(a.Vars))
+	for l, m := range a.Tensor.Format.ModeOrder {
+		out[l] = a.Vars[m]
+	}
+	return out
+}
+
+// discovered reports whether the kernel finds the result's pattern.
+func discovered(t *index.Tensor) bool { return t.SamePattern == nil && !t.Format.Dense() }
+
+// prefix is how many leading loops are the result's variables in storage order.
+func prefix(order, stored []index.Var) int {
+	n := 0
+	for n < len(order) && n < len(stored) && order[n] == stored[n] {
+		n++
+	}
+	return n
+}
+
+// workspaces decides where temporaries go.
+func (d *Decision) workspaces(a *index.Assignment) {
+	if discovered(a.LHS.Tensor) {
+		d.discover(a)
+		return
+	}
+	d.accumulate(a)
+}
+
+// discover places the workspace of a result whose pattern is found: nothing where its entries come in storage order, a
+// row where only the last variable comes out of order, a sorted list for everything else.
+func (d *Decision) discover(a *index.Assignment) {
+	stored := storageOrder(a.LHS)
+	groups := a.LHS.Tensor.Format.Groups()
+	sparse := groups[len(groups)-1].Last + 1 // levels that are appended to; what follows are dense blocks
+	q := prefix(d.Order, stored)
+	reduced := len(a.Reduced()) > 0
+	switch {
+	case q >= sparse && sparse < len(stored):
+	case q == len(stored) && !reduced:
+	case q == len(stored):
+		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Tile})
+		d.note("workspace w: a scalar, since %v is summed inside each element", a.Reduced())
+	case q == len(stored)-1 && sparse == len(stored):
+		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Row})
+		d.note("workspace w: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
+			stored[q], a.Reduced())
+	default:
+		d.add(schedule.Precompute{At: min(q, sparse-1), Name: "w", Storage: cin.List})
+		d.note("workspace w: a list over %v, sorted before it is read, since the entries come in another order", stored[min(q, sparse-1):])
+	}
+}
+
+// accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a tile
+// where one dense loop stands inside it.
+func (d *Decision) accumulate(a *index.Assignment) {
+	reduced := a.Reduced()
+	innermost := d.Order[max(0, len(d.Order)-1):]
+	if len(reduced) == 0 {
+		d.lanes(a, innermost)
+		return
+	}
+	first := slices.IndexFunc(d.Order, func(v index.Var) bool { return slices.Contains(reduced, v) })
+	inner := slices.DeleteFunc(slices.Clone(d.Order[first:]), func(v index.Var) bool { return slices.Contains(reduced, v) })
+	switch {
+	case len(inner) == 0:
+		d.add(schedule.Precompute{At: first, Name: "w", Storage: cin.Tile})
+		d.note("workspace w: a scalar, since %v is summed inside each element", reduced)
+		d.lanes(a, innermost)
+	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
+		d.tile(a, inner[0], first)
+	default:
+		d.lanes(a, innermost)
+	}
+}
+
+// lanes vectorizes an innermost loop over a variable that every tensor stores densely.
+func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
+	if len(innermost) == 1 && dense(a, innermost[0]) {
+		d.add(schedule.Vectorize{Var: innermost[0]})
+	}
+}
+
+// dense reports whether the loop over v visits every coordinate without matching anything stored.
+func dense(a *index.Assignment, v index.Var) bool {
+	l := lattice.Build(a.RHS, v)
+	if !l.Full() || len(l.Iterators()) > 0 {
+		return false
+	}
+	m := slices.Index(a.LHS.Vars, v)
+	return m < 0 || a.LHS.Tensor.Format.Levels[a.LHS.Tensor.Format.LevelOf(m)].Props().Full
+}
+
+// threads divides the outermost loop where its iterations own what they write.
+func (d *Decision) threads(a *index.Assignment) {
+	if len(d.Order) == 0 {
+		return
+	}
+	if slices.ContainsFunc(d.Commands, func(c schedule.Command) bool { p, ok := c.(schedule.Precompute); return ok && p.At == 0 }) {
+		d.note("one thread: a workspace holds the whole result")
+		return
+	}
+	outermost, root := d.outermost()
+	owned := slices.Contains(a.LHS.Vars, root)
+	if owned && len(lattice.Build(a.RHS, root).Points) == 1 && (!discovered(a.LHS.Tensor) || a.LHS.Tensor.Format.Rowwise()) {
+		d.add(schedule.Parallelize{Var: outermost})
+		return
+	}
+	d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
+}
+
+// outermost is the first loop, and the variable of the expression that it belongs to.
+func (d *Decision) outermost() (loop, root index.Var) {
+	for _, c := range d.Commands {
+		if r, ok := c.(schedule.Reorder); ok {
+			loop = r.Vars[0]
+		}
+	}
+	root = loop
+	for _, c := range d.Commands {
+		if s, ok := c.(schedule.Split); ok && s.Outer == loop {
+			root = s.Var
+		}
+	}
+	return loop, root
+}

@@ -1,0 +1,165 @@
+// Package cin is concrete index notation: index notation with loops and workspaces. It holds the statements, the
+// printer, the well-formedness check and an interpreter. The language is that of Kjolstad, Ahrens, Kamil and
+// Amarasinghe, "Tensor Algebra Compilation with Workspaces".
+//
+// It must not know how levels are walked or what the loops become.
+package cin
+
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+)
+
+// Stmt is a statement. The set of nodes is closed.
+type Stmt interface{ stmt() }
+
+type (
+	// Forall runs Body for each coordinate of Var.
+	Forall struct {
+		Var  index.Var
+		Unit Unit
+		Body Stmt
+	}
+	// Where clears the workspace that Producer writes, runs Producer, then Consumer, which reads it.
+	Where struct{ Consumer, Producer Stmt }
+	// Assign sets an element, or reduces into it where Reduce is set.
+	Assign struct {
+		LHS    *index.Access
+		Reduce dtype.Op
+		RHS    index.Expr
+	}
+)
+
+func (*Forall) stmt() {}
+func (*Where) stmt()  {}
+func (*Assign) stmt() {}
+
+// Unit is what runs the iterations of a Forall.
+type Unit string
+
+// The units.
+const (
+	Serial  Unit = ""
+	Threads Unit = "threads"
+	Lanes   Unit = "lanes"
+)
+
+// Storage is how a workspace is kept.
+type Storage string
+
+// The kinds of workspace.
+const (
+	// Tile is a dense array of a size known at compile time, or a scalar: registers.
+	Tile Storage = "tile"
+	// Row is a dense array with the list of the coordinates that are set, so that it is read and cleared in time
+	// proportional to those.
+	Row Storage = "row"
+	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
+	List Storage = "list"
+)
+
+// Split divides the coordinates of Parent into tiles: Parent = Outer * Factor + Inner. What is left over at the end is
+// covered by tiles of width Tail, the last one shifted inwards so that it overlaps its neighbour; that is right only
+// where the tile's elements are set once, not reduced into.
+type Split struct {
+	Parent, Outer, Inner index.Var
+	Factor, Tail         int64
+}
+
+// Program is a statement with its tensors and the relations between its variables.
+type Program struct {
+	Source     *index.Assignment
+	Workspaces map[*index.Tensor]Storage
+	Splits     []Split
+	// Exact gives variables whose extent is known at compile time.
+	Exact map[index.Var]int64
+	Body  Stmt
+}
+
+// Concretize turns an assignment into the loop nest that visits its variables in order of appearance.
+func Concretize(a *index.Assignment) *Program {
+	assign := &Assign{LHS: a.LHS, RHS: a.RHS}
+	if len(a.Reduced()) > 0 {
+		assign.Reduce = a.Reduce
+	}
+	return &Program{Source: a, Body: Nest(a.Vars(), assign)}
+}
+
+// Nest wraps body in serial loops over vars, outermost first.
+func Nest(vars []index.Var, body Stmt) Stmt {
+	for _, v := range slices.Backward(vars) {
+		body = &Forall{Var: v, Body: body}
+	}
+	return body
+}
+
+// Root is the variable of the source that v is or was split from.
+func (p *Program) Root(v index.Var) index.Var {
+	for _, s := range p.Splits {
+		if v == s.Outer || v == s.Inner {
+			return p.Root(s.Parent)
+		}
+	}
+	return v
+}
+
+// SplitOf is the split that v is the outer or inner half of, or nil.
+func (p *Program) SplitOf(v index.Var) *Split {
+	for i, s := range p.Splits {
+		if v == s.Outer || v == s.Inner {
+			return &p.Splits[i]
+		}
+	}
+	return nil
+}
+
+// Clone copies p so that a transformation can change the copy's fields. Statements are shared: they never change.
+func (p *Program) Clone() *Program {
+	q := *p
+	q.Splits = slices.Clone(p.Splits)
+	q.Workspaces = map[*index.Tensor]Storage{}
+	for t, s := range p.Workspaces {
+		q.Workspaces[t] = s
+	}
+	q.Exact = map[index.Var]int64{}
+	for v, n := range p.Exact {
+		q.Exact[v] = n
+	}
+	return &q
+}
+
+// Written is the tensor that s computes: that of the consumer of a Where.
+func Written(s Stmt) *index.Access {
+	switch s := s.(type) {
+	case *Forall:
+		return Written(s.Body)
+	case *Where:
+		return Written(s.Consumer)
+	case *Assign:
+		return s.LHS
+	default:
+		return nil
+	}
+}
+
+// Value is the expression that s computes for each element, with the workspaces replaced by what they hold.
+func Value(s Stmt) index.Expr {
+	switch s := s.(type) {
+	case *Forall:
+		return Value(s.Body)
+	case *Assign:
+		return s.RHS
+	case *Where:
+		held, inner := Written(s.Producer).Tensor, Value(s.Producer)
+		return index.Replace(Value(s.Consumer), func(a *index.Access) index.Expr {
+			if a.Tensor == held {
+				return inner
+			}
+			return nil
+		})
+	default:
+		return nil
+	}
+}

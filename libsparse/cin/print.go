@@ -1,0 +1,57 @@
+package cin
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/index"
+)
+
+// String prints a program: its statement, then its relations.
+func (p *Program) String() string {
+	var b strings.Builder
+	write(&b, p.Body, 0)
+	for _, s := range p.Splits {
+		fmt.Fprintf(&b, "split %s = %s * %d + %s, tail %d\n", s.Parent, s.Outer, s.Factor, s.Inner, s.Tail)
+	}
+	var lines []string
+	for v, n := range p.Exact {
+		lines = append(lines, fmt.Sprintf("bound %s = %d\n", v, n))
+	}
+	for t, s := range p.Workspaces {
+		lines = append(lines, fmt.Sprintf("workspace %s: %s of %s, order %d\n", t.Name, s, t.Elem, t.Order()))
+	}
+	slices.Sort(lines)
+	return b.String() + strings.Join(lines, "")
+}
+
+func write(b *strings.Builder, s Stmt, depth int) {
+	indent := strings.Repeat("  ", depth)
+	switch s := s.(type) {
+	case *Forall:
+		unit := ""
+		if s.Unit != Serial {
+			unit = " on " + string(s.Unit)
+		}
+		fmt.Fprintf(b, "%sforall %s%s\n", indent, s.Var, unit)
+		write(b, s.Body, depth+1)
+	case *Where:
+		write(b, s.Consumer, depth)
+		fmt.Fprintf(b, "%swhere\n", indent)
+		write(b, s.Producer, depth+1)
+	case *Assign:
+		fmt.Fprintf(b, "%s%s\n", indent, s)
+	}
+}
+
+func (a *Assign) String() string {
+	op := "="
+	if a.Reduce != "" {
+		op = a.Reduce.Infix() + "="
+		if a.Reduce.Infix() == "" {
+			op = string(a.Reduce) + "="
+		}
+	}
+	return fmt.Sprintf("%s %s %s", a.LHS, op, index.String(a.RHS))
+}

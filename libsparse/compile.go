@@ -1,0 +1,148 @@
+// Package libsparse is the compiler: Compile turns an expression over tensors in given formats into a shared object with
+// a kernel for exactly that, or finds it in the cache. pipeline.go lists the stages.
+//
+// It must not run kernels, and nothing from here down uses cgo.
+package libsparse
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"libsparse/cache"
+	"libsparse/codegen"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lower"
+)
+
+// ABI is the version of the kernel interface: the slot block, the statuses, the fields of Kernel.
+const ABI = 1
+
+// Kernel describes a compiled kernel. Its JSON form is what callers read.
+type Kernel struct {
+	ABI     int    `json:"abi"`
+	Version string `json:"version"`
+	Key     string `json:"key"`
+	// Object and Source are paths below the version's folder in the cache.
+	Object string `json:"object"`
+	Source string `json:"source"`
+	// SHA256 is that of the object file.
+	SHA256 string `json:"sha256"`
+	// Assemble and Compute are the entry points; Assemble is empty if the result's pattern is known beforehand.
+	Assemble string       `json:"assemble"`
+	Compute  string       `json:"compute"`
+	Slots    []lower.Slot `json:"slots"`
+	Output   KernelOutput `json:"output"`
+	// Convert lists the operands that have to be brought to another format first; the slots mean the converted ones.
+	Convert []Convert `json:"convert,omitempty"`
+	// Expression is what is computed, Notes say what was chosen and why.
+	Expression string   `json:"expression"`
+	Notes      []string `json:"notes"`
+}
+
+// KernelOutput describes the result of a kernel.
+type KernelOutput struct {
+	Format string `json:"format"`
+	Dtype  string `json:"dtype"`
+	Index  string `json:"index"`
+	// PatternOf is the operand whose pattern the result has, or -1.
+	PatternOf int `json:"pattern_of"`
+}
+
+// Convert says that an operand has to be brought to a format.
+type Convert struct {
+	Operand int    `json:"operand"`
+	Format  string `json:"format"`
+}
+
+// Compiler compiles requests. It is safe for concurrent use.
+type Compiler struct {
+	// Version names the compiler in the cache.
+	Version   string
+	toolchain codegen.Toolchain
+}
+
+// Compile returns the kernel for a request. The second caller of one kernel waits for the first, in this process or
+// another.
+func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
+	if r.Target.CacheDir == "" {
+		return nil, diag.Errorf(diag.Cache, "the request names no cache folder")
+	}
+	state, err := Lower(r)
+	if err != nil {
+		return nil, err
+	}
+	store, err := cache.Open(r.Target.CacheDir, c.Version)
+	if err != nil {
+		return nil, err
+	}
+	cc, err := c.toolchain.Find(ctx, r.Target.CC, r.Target.Path, strings.Contains(filepath.Base(r.Target.OpenMP), "gomp"))
+	if err != nil {
+		return nil, err
+	}
+	key := cache.Key(state.Source, cc.Identity(), strings.Join(cc.Flags(r.Target.OpenMP), " "), r.Target.CPU, r.Target.OpenMP)
+	entry, err := store.Build(ctx, key, state.Source, func(dir string) error {
+		return cc.Build(ctx, filepath.Join(dir, cache.SourceName), filepath.Join(dir, cache.ObjectName), r.Target.OpenMP)
+	})
+	if err != nil {
+		return nil, err
+	}
+	k := c.describe(state, store, entry)
+	if r.Key != "" {
+		if err := store.PutRequest(r.Key, marshal(k)); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// describe says what the caller needs to call the kernel.
+func (c *Compiler) describe(s *State, store *cache.Store, entry cache.Entry) *Kernel {
+	result := s.Assignment.LHS.Tensor
+	k := &Kernel{
+		ABI: ABI, Version: c.Version, Key: entry.Key, SHA256: entry.SHA256,
+		Object: below(store.Root(), entry.Object), Source: below(store.Root(), entry.Source),
+		Compute: lower.ComputeName,
+		Output: KernelOutput{
+			Format: result.Format.String(), Dtype: string(result.Elem), Index: string(result.Index), PatternOf: -1,
+		},
+		Expression: s.Assignment.String(),
+		Notes:      s.Decision.Notes,
+	}
+	if s.Kernel.Assembled {
+		k.Assemble = lower.AssembleName
+	}
+	if result.SamePattern != nil {
+		k.Output.PatternOf = s.operand(result.Owner())
+	}
+	tensors := s.Assignment.Tensors()
+	for _, slot := range s.Kernel.Layout {
+		if slot.Operand >= 0 && slot.Kind != "threads" && slot.Kind != "extent" {
+			slot.Operand = s.operand(tensors[slot.Operand])
+		}
+		k.Slots = append(k.Slots, slot)
+	}
+	for _, conv := range s.Decision.Conversions {
+		k.Convert = append(k.Convert, Convert{Operand: s.operand(conv.Tensor), Format: conv.To.String()})
+	}
+	return k
+}
+
+// operand is the place of a tensor in the request.
+func (s *State) operand(t *index.Tensor) int {
+	for i, o := range s.Operands {
+		if o == t {
+			return i
+		}
+	}
+	panic("BUG: " + t.Name + " is no operand")
+}
+
+func below(root, path string) string {
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		return path
+	}
+	return rel
+}

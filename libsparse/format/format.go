@@ -1,0 +1,148 @@
+package format
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"libsparse/libsparse/diag"
+)
+
+// Format is the levels of a tensor, outermost first, and the mode that each stores.
+type Format struct {
+	Levels    []Level
+	ModeOrder []int
+}
+
+// Parse reads a format: one letter a level, and optionally ":" and the mode order. "ds" is CSR, "ds:1,0" CSC, "uq" COO.
+func Parse(text string) (Format, error) {
+	letters, order, explicit := strings.Cut(text, ":")
+	f := Format{Levels: make([]Level, len(letters)), ModeOrder: make([]int, len(letters))}
+	for i := range letters {
+		l, ok := levelOf(letters[i])
+		if !ok {
+			return Format{}, diag.Errorf(diag.Format, "format %q: %q is no level; levels are d (dense), s (compressed), "+
+				"u (compressed, not unique), q (singleton), c (singleton, not unique)", text, letters[i:i+1])
+		}
+		f.Levels[i], f.ModeOrder[i] = l, i
+	}
+	if explicit {
+		if err := f.parseOrder(text, order); err != nil {
+			return Format{}, err
+		}
+	}
+	return f, f.check(text)
+}
+
+func (f *Format) parseOrder(text, order string) error {
+	parts := strings.Split(order, ",")
+	seen := make([]bool, len(f.Levels))
+	for i, part := range parts {
+		mode, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || len(parts) != len(f.Levels) || mode < 0 || mode >= len(f.Levels) || seen[mode] {
+			return diag.Errorf(diag.Format, "format %q: the mode order %q has to be a permutation of 0..%d",
+				text, order, len(f.Levels)-1)
+		}
+		seen[mode], f.ModeOrder[i] = true, mode
+	}
+	return nil
+}
+
+// check refuses level sequences that mean nothing.
+func (f Format) check(text string) error {
+	for i, l := range f.Levels {
+		switch {
+		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Full):
+			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a compressed or singleton level "+
+				"before it", text, i)
+		case i > 0 && !f.Levels[i-1].Props().Unique && !l.Props().Branchless:
+			return diag.Errorf(diag.Format, "format %q: only a singleton may follow level %d, which is not unique", text, i-1)
+		case i == len(f.Levels)-1 && !l.Props().Unique:
+			return diag.Errorf(diag.Format, "format %q: the last level has to be unique (s, q or d)", text)
+		}
+	}
+	return nil
+}
+
+// MustParse is Parse for formats known to be right.
+func MustParse(text string) Format {
+	f, err := Parse(text)
+	if err != nil {
+		panic("BUG: " + err.Error())
+	}
+	return f
+}
+
+// AllDense is the row-major dense format of an order.
+func AllDense(order int) Format { return MustParse(strings.Repeat("d", order)) }
+
+// COO is the coordinate format of an order: "s", "uq", "ucq", ...
+func COO(order int) Format {
+	switch order {
+	case 0:
+		return Format{}
+	case 1:
+		return MustParse("s")
+	default:
+		return MustParse("u" + strings.Repeat("c", order-2) + "q")
+	}
+}
+
+// Order is the number of modes.
+func (f Format) Order() int { return len(f.Levels) }
+
+// Dense reports whether every level is full, so that the tensor is its array of values.
+func (f Format) Dense() bool {
+	return !slices.ContainsFunc(f.Levels, func(l Level) bool { return !l.Props().Full })
+}
+
+// Natural reports whether the modes are stored in their own order.
+func (f Format) Natural() bool { return slices.IsSorted(f.ModeOrder) }
+
+// LevelOf is the level that stores a mode.
+func (f Format) LevelOf(mode int) int { return slices.Index(f.ModeOrder, mode) }
+
+// String is the shortest text that Parse reads back.
+func (f Format) String() string {
+	var b strings.Builder
+	for _, l := range f.Levels {
+		b.WriteByte(l.Letter())
+	}
+	if !f.Natural() {
+		for i, m := range f.ModeOrder {
+			b.WriteByte(":,"[min(i, 1)])
+			b.WriteString(strconv.Itoa(m))
+		}
+	}
+	return b.String()
+}
+
+// Equal reports whether two formats are the same.
+func (f Format) Equal(g Format) bool {
+	return slices.Equal(f.Levels, g.Levels) && slices.Equal(f.ModeOrder, g.ModeOrder)
+}
+
+// Group is a run of levels that is appended to as one: a compressed level with the singletons below it.
+type Group struct{ First, Last int }
+
+// Groups lists the groups, outermost first. Every level that is not full is in one.
+func (f Format) Groups() []Group {
+	var out []Group
+	for i, l := range f.Levels {
+		switch {
+		case l.Props().Full:
+		case l.Props().Branchless && len(out) > 0 && out[len(out)-1].Last == i-1:
+			out[len(out)-1].Last = i
+		default:
+			out = append(out, Group{First: i, Last: i})
+		}
+	}
+	return out
+}
+
+// Rowwise reports whether the format is full levels followed by one group: each parent position then owns a run of
+// entries whose place is known once the runs are counted, so that the rows can be filled in any order.
+func (f Format) Rowwise() bool {
+	g := f.Groups()
+	return len(g) == 1 && g[0].First > 0 && g[0].Last == f.Order()-1
+}

@@ -1,0 +1,159 @@
+package index
+
+import (
+	"math"
+
+	"libsparse/libsparse/dtype"
+)
+
+// Dense is a tensor as the reference evaluators see it: every element, and whether it is stored. An element that is
+// not stored has value zero, and a product exists only where all its factors are stored.
+type Dense struct {
+	Shape  []int
+	Vals   []float64
+	Stored []bool
+}
+
+// NewDense makes a tensor with nothing stored.
+func NewDense(shape []int) *Dense {
+	n := 1
+	for _, s := range shape {
+		n *= s
+	}
+	return &Dense{Shape: shape, Vals: make([]float64, n), Stored: make([]bool, n)}
+}
+
+// At is the offset of an element.
+func (d *Dense) At(coord []int) int {
+	at := 0
+	for i, c := range coord {
+		at = at*d.Shape[i] + c
+	}
+	return at
+}
+
+// Set stores v at coord.
+func (d *Dense) Set(coord []int, v float64) {
+	at := d.At(coord)
+	d.Vals[at], d.Stored[at] = v, true
+}
+
+// Accumulate stores v at offset at, reduced with what is there; the empty op overwrites.
+func (d *Dense) Accumulate(at int, op dtype.Op, v float64) {
+	if op != "" && d.Stored[at] {
+		v = Apply(op, d.Vals[at], v)
+	}
+	d.Vals[at], d.Stored[at] = v, true
+}
+
+// Apply is the meaning of an operator on numbers.
+func Apply(op dtype.Op, x ...float64) float64 {
+	switch op {
+	case dtype.Add:
+		return x[0] + x[1]
+	case dtype.Sub:
+		return x[0] - x[1]
+	case dtype.Mul:
+		return x[0] * x[1]
+	case dtype.Div:
+		return x[0] / x[1]
+	case dtype.Min:
+		return math.Min(x[0], x[1])
+	case dtype.Max:
+		return math.Max(x[0], x[1])
+	case dtype.And:
+		return truth(x[0] != 0 && x[1] != 0)
+	case dtype.Or:
+		return truth(x[0] != 0 || x[1] != 0)
+	case dtype.First:
+		return x[0]
+	case dtype.Second:
+		return x[1]
+	case dtype.Neg:
+		return -x[0]
+	default:
+		panic("BUG: no meaning for operator " + string(op))
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Eval is the value of e at a point, and whether it exists there. value looks an access up.
+func Eval(e Expr, value func(*Access) (float64, bool)) (float64, bool) {
+	switch e := e.(type) {
+	case *Access:
+		v, stored := value(e)
+		if stored && e.Tensor.PatternOnly {
+			v = 1
+		}
+		return v, stored
+	case *Literal:
+		return e.Value, true
+	case *Call:
+		args := make([]float64, len(e.Args))
+		every, some := true, false
+		for i, a := range e.Args {
+			v, ok := Eval(a, value)
+			args[i], every, some = v, every && ok, some || ok
+		}
+		if IsUnion(e.Op) {
+			return Apply(e.Op, args...), some
+		}
+		if !every {
+			return 0, false
+		}
+		return Apply(e.Op, args...), true
+	default:
+		panic("BUG: unknown index expression")
+	}
+}
+
+// IsUnion reports whether op yields something where only one of its arguments is stored; the others intersect.
+func IsUnion(op dtype.Op) bool { return op == dtype.Add || op == dtype.Sub }
+
+// Evaluate is the meaning of an assignment: it visits every point of the iteration space. Extents gives the range of
+// every variable. It is slow, and right by inspection.
+func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Dense {
+	vars := a.Vars()
+	shape := make([]int, len(a.LHS.Vars))
+	for i, v := range a.LHS.Vars {
+		shape[i] = extents[v]
+	}
+	out := NewDense(shape)
+	at := make(map[Var]int, len(vars))
+	coords := func(acc *Access) []int {
+		c := make([]int, len(acc.Vars))
+		for i, v := range acc.Vars {
+			c[i] = at[v]
+		}
+		return c
+	}
+	op := dtype.Op("")
+	if len(a.Reduced()) > 0 {
+		op = a.Reduce
+	}
+	var visit func(k int)
+	visit = func(k int) {
+		if k < len(vars) {
+			for at[vars[k]] = 0; at[vars[k]] < extents[vars[k]]; at[vars[k]]++ {
+				visit(k + 1)
+			}
+			return
+		}
+		v, ok := Eval(a.RHS, func(acc *Access) (float64, bool) {
+			d := data[acc.Tensor]
+			p := d.At(coords(acc))
+			return d.Vals[p], d.Stored[p]
+		})
+		if ok {
+			out.Accumulate(out.At(coords(a.LHS)), op, v)
+		}
+	}
+	visit(0)
+	return out
+}

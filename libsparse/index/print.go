@@ -1,0 +1,85 @@
+package index
+
+import (
+	"strconv"
+	"strings"
+
+	"libsparse/libsparse/dtype"
+)
+
+func (a *Access) String() string {
+	if len(a.Vars) == 0 {
+		return a.Tensor.Name
+	}
+	vars := make([]string, len(a.Vars))
+	for i, v := range a.Vars {
+		vars[i] = string(v)
+	}
+	return a.Tensor.Name + "(" + strings.Join(vars, ",") + ")"
+}
+
+func (l *Literal) String() string { return strconv.FormatFloat(l.Value, 'g', -1, 64) }
+
+func (c *Call) String() string {
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = parenthesized(a, c.Op, i)
+	}
+	if sign := c.Op.Infix(); sign != "" {
+		return strings.Join(args, " "+sign+" ")
+	}
+	if c.Op == dtype.Neg {
+		return "-" + args[0]
+	}
+	return string(c.Op) + "(" + strings.Join(args, ", ") + ")"
+}
+
+func parenthesized(e Expr, parent dtype.Op, arg int) string {
+	text := String(e)
+	inner, ok := e.(*Call)
+	if !ok || inner.Op.Infix() == "" {
+		return text
+	}
+	p, q := precedence(parent), precedence(inner.Op)
+	if q < p || (q == p && arg > 0 && !(parent == inner.Op && parent.Commutes())) {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// precedence orders the infix operators; functions bind nothing of their arguments.
+func precedence(op dtype.Op) int {
+	switch op {
+	case dtype.Add, dtype.Sub:
+		return 1
+	case dtype.Mul, dtype.Div:
+		return 2
+	case dtype.Neg:
+		return 3
+	default:
+		return 0
+	}
+}
+
+// String prints an expression in the syntax that ParseAssignment reads.
+func String(e Expr) string {
+	switch e := e.(type) {
+	case *Access:
+		return e.String()
+	case *Literal:
+		return e.String()
+	case *Call:
+		return e.String()
+	default:
+		return "?"
+	}
+}
+
+// String prints an assignment in the syntax that ParseAssignment reads.
+func (a *Assignment) String() string {
+	op := "="
+	if len(a.Reduced()) > 0 && a.Reduce != dtype.Add {
+		op = string(a.Reduce) + "="
+	}
+	return a.LHS.String() + " " + op + " " + String(a.RHS)
+}

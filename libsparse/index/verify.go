@@ -1,0 +1,72 @@
+package index
+
+import (
+	"slices"
+
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+)
+
+// Verify checks what the later stages rely on: each access has one variable a mode and none twice, operators have
+// their arguments, and a variable that is only on the left has a known extent.
+func (a *Assignment) Verify() error {
+	if a.Reduce != "" {
+		if _, ok := a.Reduce.Identity(); !ok {
+			return diag.Errorf(diag.Unsupported, "%s: %q has no identity, so it can't reduce", a, a.Reduce)
+		}
+	}
+	for _, acc := range append([]*Access{a.LHS}, Accesses(a.RHS)...) {
+		if len(acc.Vars) != acc.Tensor.Order() {
+			return diag.Errorf(diag.Shape, "%s: %s has %d indices, but its format %q has %d modes", a, acc,
+				len(acc.Vars), acc.Tensor.Format, acc.Tensor.Order())
+		}
+		for i, v := range acc.Vars {
+			if slices.Contains(acc.Vars[:i], v) {
+				return diag.Errorf(diag.Unsupported, "%s: %s repeats index %q; take the diagonal first", a, acc, string(v))
+			}
+		}
+	}
+	return verifyExpr(a, a.RHS)
+}
+
+func verifyExpr(a *Assignment, e Expr) error {
+	c, ok := e.(*Call)
+	if !ok {
+		return nil
+	}
+	if len(c.Args) != c.Op.Arity() {
+		return diag.Errorf(diag.Internal, "%s: %s has %d arguments", a, c.Op, len(c.Args))
+	}
+	if err := verifyReduction(a, c); err != nil {
+		return err
+	}
+	for _, arg := range c.Args {
+		if err := verifyExpr(a, arg); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verifyReduction refuses sums whose terms reduce over different variables: one loop nest can't sum both.
+func verifyReduction(a *Assignment, c *Call) error {
+	if c.Op == dtype.Mul || c.Op == dtype.Neg {
+		return nil
+	}
+	reduced := a.Reduced()
+	of := func(e Expr) (out []Var) {
+		for _, v := range reduced {
+			if slices.Contains(Vars(e), v) {
+				out = append(out, v)
+			}
+		}
+		return out
+	}
+	for _, arg := range c.Args {
+		if !slices.Equal(of(arg), of(c)) && a.Reduce == dtype.Add && IsUnion(c.Op) {
+			return diag.Errorf(diag.Unsupported, "%s: the terms of %s are summed over different indices; "+
+				"evaluate them one by one and add the results", a, c)
+		}
+	}
+	return nil
+}

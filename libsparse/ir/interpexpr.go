@@ -1,0 +1,120 @@
+package ir
+
+import (
+	"fmt"
+
+	"libsparse/libsparse/dtype"
+)
+
+func (m *machine) eval(e Expr) value {
+	switch e := e.(type) {
+	case *Var:
+		x, ok := m.vars[e.Name]
+		if !ok {
+			m.failf("variable %s has no value", e.Name)
+		}
+		return x
+	case *Int:
+		return intValue(e.T, e.Value)
+	case *Float:
+		return floatValue(e.T, e.Value)
+	case *Load:
+		return m.load(e)
+	case *Binary:
+		x, err := apply(e.Op, m.eval(e.X), m.eval(e.Y))
+		if err != nil {
+			m.failf("%v in %s", err, ExprText(e))
+		}
+		return x
+	case *Compare:
+		return m.compare(e)
+	case *Unary:
+		return negate(m.eval(e.X))
+	case *Cast:
+		return m.eval(e.X).convert(e.To)
+	case *Select:
+		if m.eval(e.Cond).truth() {
+			return m.eval(e.Then)
+		}
+		return m.eval(e.Else)
+	default:
+		panic(fmt.Sprintf("BUG: no value for expression %T", e))
+	}
+}
+
+func (m *machine) compare(e *Compare) value {
+	x := m.eval(e.X)
+	switch e.Op {
+	case LogAnd:
+		return boolValue(x.truth() && m.eval(e.Y).truth())
+	case LogOr:
+		return boolValue(x.truth() || m.eval(e.Y).truth())
+	default:
+		return boolValue(compare(e.Op, x, m.eval(e.Y)))
+	}
+}
+
+func negate(x value) value {
+	switch {
+	case x.lanes != nil:
+		return mapLanes(x, negate)
+	case x.t.IsFloat():
+		return floatValue(x.t, -x.f)
+	default:
+		return intValue(x.t, -x.i)
+	}
+}
+
+// span is the buffer of a, checked to hold the elements [lo, hi).
+func (m *machine) span(a *Array, lo, hi int64) *Buffer {
+	b := m.arrays[a.Name]
+	switch {
+	case b == nil:
+		m.failf("array %s does not exist", a.Name)
+	case lo < 0 || hi > int64(b.Len()) || lo > hi:
+		if hi == lo+1 {
+			m.failf("index %d is outside array %s of %d elements", lo, a.Name, b.Len())
+		}
+		m.failf("range %d:%d is outside array %s of %d elements", lo, hi, a.Name, b.Len())
+	}
+	return b
+}
+
+func (m *machine) load(e *Load) value {
+	i := m.eval(e.Index).i
+	n := max(int64(e.Lanes), 1)
+	b := m.span(e.Array, i, i+n)
+	if n == 1 {
+		return b.get(int(i))
+	}
+	out := value{t: b.Elem, lanes: make([]value, n)}
+	for k := range out.lanes {
+		out.lanes[k] = b.get(int(i) + k)
+	}
+	return out
+}
+
+func (m *machine) store(s *Store) {
+	i := m.eval(s.Index).i
+	n := StoreLanes(s)
+	b := m.span(s.Array, i, i+int64(n))
+	x := m.eval(s.Value).convert(s.Array.Elem).broadcast(n)
+	if n == 1 {
+		m.storeElement(s, b, int(i), x, s.Reduce)
+		return
+	}
+	for k, lane := range x.lanes {
+		m.storeElement(s, b, int(i)+k, lane, s.Reduce)
+	}
+}
+
+func (m *machine) storeElement(s Stmt, b *Buffer, i int, x value, reduce dtype.Op) {
+	if reduce != "" {
+		y, err := apply(reduce, b.get(i), x)
+		if err != nil {
+			m.failf("%v at %q", err, summary(s))
+		}
+		x = y
+	}
+	b.set(i, x)
+}

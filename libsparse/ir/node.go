@@ -1,0 +1,296 @@
+// Package ir is the imperative loop language that concrete index notation is lowered to: scalar and fixed-width
+// vector expressions, loops, branches, arrays.
+//
+// It knows nothing of tensors, formats or index notation, and nothing of C. Nodes are immutable once built. The
+// package holds the nodes, a printer, a simplifier, a verifier and an interpreter, one file each.
+package ir
+
+import "libsparse/libsparse/dtype"
+
+// Type is a scalar type, or a vector of Lanes scalars where Lanes > 1.
+type Type struct {
+	Elem  dtype.T
+	Lanes int
+}
+
+// Scalar is the scalar type t.
+func Scalar(t dtype.T) Type { return Type{Elem: t, Lanes: 1} }
+
+// Index is the type of coordinates, positions and extents in registers, whatever their type in memory.
+var Index = Scalar(dtype.I64)
+
+// Expr is an expression without side effects. The set of nodes is closed.
+type Expr interface {
+	// Type is the type of the value.
+	Type() Type
+	expr()
+}
+
+type (
+	// Var is a local variable or a scalar bound by a slot. Variables of one Func have distinct names.
+	Var struct {
+		Name string
+		T    Type
+	}
+	// Int is an integer or boolean literal.
+	Int struct {
+		Value int64
+		T     dtype.T
+	}
+	// Float is a floating literal; infinities are allowed.
+	Float struct {
+		Value float64
+		T     dtype.T
+	}
+	// Load reads Array[Index], or Lanes consecutive elements from Index on where Lanes > 1.
+	Load struct {
+		Array *Array
+		Index Expr
+		Lanes int
+	}
+	// Binary applies Op to two values of one element type; a scalar meets a vector by being broadcast.
+	// First and Second don't occur. The result has the operands' type.
+	Binary struct {
+		Op   dtype.Op
+		X, Y Expr
+	}
+	// Compare yields a scalar Bool.
+	Compare struct {
+		Op   Cmp
+		X, Y Expr
+	}
+	// Unary applies dtype.Neg, or dtype.Not where it exists.
+	Unary struct {
+		Op dtype.Op
+		X  Expr
+	}
+	// Cast converts each lane to the element type To, as C does.
+	Cast struct {
+		X  Expr
+		To dtype.T
+	}
+	// Select is Then where Cond holds, else Else. Only the chosen one is evaluated.
+	Select struct {
+		Cond, Then, Else Expr
+	}
+)
+
+// Cmp is a comparison.
+type Cmp string
+
+// The comparisons, and the two connectives of booleans (which evaluate their right side only if needed).
+const (
+	Lt     Cmp = "<"
+	Le     Cmp = "<="
+	Gt     Cmp = ">"
+	Ge     Cmp = ">="
+	Eq     Cmp = "=="
+	Ne     Cmp = "!="
+	LogAnd Cmp = "&&"
+	LogOr  Cmp = "||"
+)
+
+// Array is a one-dimensional array: a kernel argument, or local to the statement that allocates it.
+type Array struct {
+	Name string
+	Elem dtype.T
+	// ReadOnly arrays are never stored to.
+	ReadOnly bool
+}
+
+// Type implements Expr.
+func (e *Var) Type() Type { return e.T }
+
+// Type implements Expr.
+func (e *Int) Type() Type { return Scalar(e.T) }
+
+// Type implements Expr.
+func (e *Float) Type() Type { return Scalar(e.T) }
+
+// Type implements Expr.
+func (e *Load) Type() Type { return Type{Elem: e.Array.Elem, Lanes: max(e.Lanes, 1)} }
+
+// Type implements Expr.
+func (e *Binary) Type() Type {
+	x, y := e.X.Type(), e.Y.Type()
+	return Type{Elem: x.Elem, Lanes: max(x.Lanes, y.Lanes)}
+}
+
+// Type implements Expr.
+func (e *Compare) Type() Type { return Scalar(dtype.Bool) }
+
+// Type implements Expr.
+func (e *Unary) Type() Type { return e.X.Type() }
+
+// Type implements Expr.
+func (e *Cast) Type() Type { return Type{Elem: e.To, Lanes: e.X.Type().Lanes} }
+
+// Type implements Expr.
+func (e *Select) Type() Type { return e.Then.Type() }
+
+func (*Var) expr()     {}
+func (*Int) expr()     {}
+func (*Float) expr()   {}
+func (*Load) expr()    {}
+func (*Binary) expr()  {}
+func (*Compare) expr() {}
+func (*Unary) expr()   {}
+func (*Cast) expr()    {}
+func (*Select) expr()  {}
+
+// Stmt is a statement. The set of nodes is closed.
+type Stmt interface{ stmt() }
+
+type (
+	// Block runs its statements in order, in a scope of its own.
+	Block struct{ Stmts []Stmt }
+	// Decl declares Var with an initial value; Assign may change it unless Const.
+	Decl struct {
+		Var   *Var
+		Init  Expr
+		Const bool
+	}
+	// Assign sets Var to Value, or to Reduce(Var, Value) where Reduce is set.
+	Assign struct {
+		Var    *Var
+		Reduce dtype.Op
+		Value  Expr
+	}
+	// Store sets Array[Index] to Value, or to Reduce(old, Value); a vector Value covers consecutive elements, and
+	// Lanes > 1 broadcasts a scalar Value to that many.
+	Store struct {
+		Array  *Array
+		Index  Expr
+		Reduce dtype.Op
+		Value  Expr
+		Lanes  int
+	}
+	// For runs Body for Var = Lo, Lo+Step, ... < Hi. Hi is evaluated once.
+	For struct {
+		Var    *Var
+		Lo, Hi Expr
+		Step   int64
+		Kind   LoopKind
+		// Chunk is the number of iterations a thread of a Shared loop takes at a time.
+		Chunk Expr
+		Body  *Block
+	}
+	// While runs Body as long as Cond holds.
+	While struct {
+		Cond Expr
+		Body *Block
+	}
+	// If runs Then or Else; Else may be nil, a *Block or another *If.
+	If struct {
+		Cond Expr
+		Then *Block
+		Else Stmt
+	}
+	// Parallel runs Body on a team of Threads threads, on one where Cond does not hold. Variables declared and
+	// arrays allocated inside are private; Shared loops inside divide their iterations.
+	Parallel struct {
+		Threads Expr
+		Cond    Expr
+		Body    *Block
+	}
+	// Alloc makes a local array of Size elements: on the stack where Size is an Int literal, else on the heap until a
+	// Free in the same block. Zero sets it to zero. Failure makes the Func return NoMemory.
+	Alloc struct {
+		Array *Array
+		Size  Expr
+		Zero  bool
+	}
+	// Grow reallocates a heap array to at least Size elements, keeping its contents. Capacity is the variable that
+	// holds the number of elements it has room for; Grow updates it.
+	Grow struct {
+		Array    *Array
+		Capacity *Var
+		Size     Expr
+	}
+	// Free releases a heap array.
+	Free struct{ Array *Array }
+	// Fill sets Array[0:Count] to Value.
+	Fill struct {
+		Array *Array
+		Count Expr
+		Value Expr
+	}
+	// PrefixSum turns Array[0:Count], counts, into running totals in place (inclusive).
+	PrefixSum struct {
+		Array *Array
+		Count Expr
+	}
+	// Sort sorts the integers Array[Lo:Hi] in ascending order.
+	Sort struct {
+		Array  *Array
+		Lo, Hi Expr
+	}
+	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
+	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1.
+	SortBy struct {
+		Perm, Key     *Array
+		Count, Extent Expr
+	}
+	// Return ends the Func with a status: 0 is success.
+	Return struct{ Value Expr }
+	// Comment explains the statements after it.
+	Comment struct{ Text string }
+)
+
+// LoopKind says how a For may run.
+type LoopKind int
+
+// The kinds of loop.
+const (
+	Serial   LoopKind = iota
+	Shared            // the iterations are divided among the threads of the enclosing Parallel
+	Simd              // iterations are independent but for reductions into scalars; may use vector lanes
+	Unrolled          // the bounds are constant; write every iteration out
+)
+
+// Statuses that a Func returns.
+const (
+	OK       = 0
+	NoMemory = 1
+)
+
+func (*Block) stmt()     {}
+func (*Decl) stmt()      {}
+func (*Assign) stmt()    {}
+func (*Store) stmt()     {}
+func (*For) stmt()       {}
+func (*While) stmt()     {}
+func (*If) stmt()        {}
+func (*Parallel) stmt()  {}
+func (*Alloc) stmt()     {}
+func (*Grow) stmt()      {}
+func (*Free) stmt()      {}
+func (*Fill) stmt()      {}
+func (*PrefixSum) stmt() {}
+func (*Sort) stmt()      {}
+func (*SortBy) stmt()    {}
+func (*Return) stmt()    {}
+func (*Comment) stmt()   {}
+
+// Slot is one 64-bit word of a kernel's argument block: a scalar by value or the address of an array.
+// Exactly one of Var and Array is set.
+type Slot struct {
+	Var   *Var
+	Array *Array
+	// Out marks a scalar that the function writes back when it returns OK.
+	Out bool
+}
+
+// Func is one entry point of a kernel. All functions of a Module share its slots.
+type Func struct {
+	Name string
+	Body *Block
+}
+
+// Module is one kernel: a slot block and the functions that take it.
+type Module struct {
+	// Doc is the header comment: expression, formats, schedule and why.
+	Doc   []string
+	Slots []Slot
+	Funcs []*Func
+}

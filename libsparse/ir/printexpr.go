@@ -1,0 +1,107 @@
+package ir
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"libsparse/libsparse/dtype"
+)
+
+// Binding strengths of the text of expressions.
+const (
+	bindSelect = iota
+	bindOr
+	bindAnd
+	bindCompare
+	bindAdd
+	bindMul
+	bindUnary
+	bindAtom
+)
+
+// ExprText is e as readable text. Parentheses stand where the tree needs them, so distinct trees have distinct texts.
+func ExprText(e Expr) string { return exprText(e, bindSelect) }
+
+func exprText(e Expr, least int) string {
+	text, bind := exprForm(e)
+	if bind < least {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// exprForm is the text of e and how strongly its root binds.
+func exprForm(e Expr) (string, int) {
+	switch e := e.(type) {
+	case nil:
+		return "<nil>", bindAtom
+	case *Var:
+		return e.Name, bindAtom
+	case *Int:
+		return intText(e), bindAtom
+	case *Float:
+		return floatText(e), bindAtom
+	case *Load:
+		return cell(e.Array, e.Index, e.Lanes), bindAtom
+	case *Binary:
+		return binaryText(e)
+	case *Compare:
+		bind := bindCompare
+		switch e.Op {
+		case LogAnd:
+			bind = bindAnd
+		case LogOr:
+			bind = bindOr
+		}
+		return fmt.Sprintf("%s %s %s", exprText(e.X, bind+1), e.Op, exprText(e.Y, bind+1)), bind
+	case *Unary:
+		return "-" + exprText(e.X, bindAtom), bindUnary
+	case *Cast:
+		return fmt.Sprintf("%s(%s)", e.To, ExprText(e.X)), bindAtom
+	case *Select:
+		return fmt.Sprintf("%s ? %s : %s", exprText(e.Cond, bindOr), exprText(e.Then, bindOr), exprText(e.Else, bindOr)), bindSelect
+	default:
+		panic(fmt.Sprintf("BUG: no text for expression %T", e))
+	}
+}
+
+func binaryText(e *Binary) (string, int) {
+	bind := bindAdd
+	switch e.Op {
+	case dtype.Add, dtype.Sub:
+	case dtype.Mul, dtype.Div:
+		bind = bindMul
+	default:
+		return fmt.Sprintf("%s(%s, %s)", e.Op, ExprText(e.X), ExprText(e.Y)), bindAtom
+	}
+	return fmt.Sprintf("%s %s %s", exprText(e.X, bind), e.Op.Infix(), exprText(e.Y, bind+1)), bind
+}
+
+// cell is the text of one element, or of lanes elements, of an array.
+func cell(a *Array, index Expr, lanes int) string {
+	if lanes > 1 {
+		return fmt.Sprintf("%s[%s :%d]", a.Name, ExprText(index), lanes)
+	}
+	return fmt.Sprintf("%s[%s]", a.Name, ExprText(index))
+}
+
+func intText(e *Int) string {
+	switch {
+	case e.T == dtype.Bool && e.Value != 0:
+		return "true"
+	case e.T == dtype.Bool:
+		return "false"
+	case e.T == dtype.I64:
+		return strconv.FormatInt(e.Value, 10)
+	default:
+		return strconv.FormatInt(e.Value, 10) + string(e.T)
+	}
+}
+
+func floatText(e *Float) string {
+	if math.IsInf(e.Value, 0) {
+		return map[bool]string{true: "inf", false: "-inf"}[e.Value > 0] + string(e.T)
+	}
+	return strconv.FormatFloat(e.Value, 'g', -1, 8*e.T.Size()) + string(e.T)
+}

@@ -1,0 +1,183 @@
+package ir
+
+import "libsparse/libsparse/dtype"
+
+// maxUnrolled is the number of vector iterations up to which a loop is written out.
+const maxUnrolled = 32
+
+// Vectorize is m with its Simd loops from zero to a literal rewritten into statements on vectors of at most
+// vectorBytes bytes: the widest first, then halves for the rest. Loops that do more than store, element by element,
+// values computed from neighbouring elements and invariants stay as they are.
+//
+// Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
+func Vectorize(m *Module, vectorBytes int) *Module {
+	return mapFuncs(m, func(f *Func) *Block {
+		same := func(e Expr) Expr { return e }
+		return MapStmt(f.Body, same, func(s Stmt) Stmt {
+			switch s := s.(type) {
+			case *For:
+				if s.Kind == Simd {
+					return vectorizeLoop(s, vectorBytes)
+				}
+			case *Block:
+				return flatten(s)
+			}
+			return s
+		}).(*Block)
+	})
+}
+
+func vectorizeLoop(s *For, vectorBytes int) Stmt {
+	lo, ok := s.Lo.(*Int)
+	hi, okHi := s.Hi.(*Int)
+	if !ok || !okHi || lo.Value != 0 || s.Step != 1 || hi.Value < 2 {
+		return s
+	}
+	stores, size := storesOf(s.Body)
+	if len(stores) == 0 || vectorBytes/size < 2 {
+		return s
+	}
+	var out []Stmt
+	done := int64(0)
+	for lanes := vectorBytes / size; lanes >= 1; lanes /= 2 {
+		trips := (hi.Value - done) / int64(lanes)
+		if trips == 0 {
+			continue
+		}
+		body, ok := vectorBody(stores, s.Var, lanes)
+		if !ok {
+			return s
+		}
+		end := done + trips*int64(lanes)
+		out = append(out, vectorPart(s, body, done, end, lanes)...)
+		done = end
+	}
+	return &Block{Stmts: out}
+}
+
+// vectorPart runs body, which handles lanes elements, from element lo to hi.
+func vectorPart(s *For, body []Stmt, lo, hi int64, lanes int) []Stmt {
+	trips := (hi - lo) / int64(lanes)
+	if trips == 1 {
+		at := &Int{Value: lo, T: s.Var.T.Elem}
+		return simplifyBlock(substitute(&Block{Stmts: body}, s.Var, at)).Stmts
+	}
+	kind := Unrolled
+	if trips > maxUnrolled {
+		kind = Serial
+	}
+	return []Stmt{&For{
+		Var: s.Var, Lo: &Int{Value: lo, T: s.Var.T.Elem}, Hi: &Int{Value: hi, T: s.Var.T.Elem},
+		Step: int64(lanes), Kind: kind, Body: &Block{Stmts: body},
+	}}
+}
+
+// storesOf are the statements of b if all are stores, and the size of the largest element in them.
+func storesOf(b *Block) ([]*Store, int) {
+	var stores []*Store
+	size := 1
+	for _, s := range b.Stmts {
+		if _, ok := s.(*Comment); ok {
+			continue
+		}
+		store, ok := s.(*Store)
+		if !ok || StoreLanes(store) > 1 {
+			return nil, 1
+		}
+		stores = append(stores, store)
+		size = max(size, store.Array.Elem.Size())
+		EachExpr(store.Value, func(e Expr) {
+			switch e := e.(type) {
+			case *Load:
+				size = max(size, e.Array.Elem.Size())
+			case *Cast:
+				size = max(size, e.To.Size())
+			}
+		})
+	}
+	return stores, size
+}
+
+// vectorBody is the stores of one iteration over v, for lanes iterations at once. ok is false if it can't be.
+func vectorBody(stores []*Store, v *Var, lanes int) (body []Stmt, ok bool) {
+	for _, s := range stores {
+		if !consecutive(s.Index, v) || !vectorOp(s.Reduce, s.Array.Elem) {
+			return nil, false
+		}
+		x, ok := vectorExpr(s.Value, v, lanes)
+		if !ok {
+			return nil, false
+		}
+		if x.Type().Elem != s.Array.Elem {
+			x = &Cast{X: x, To: s.Array.Elem}
+		}
+		body = append(body, &Store{Array: s.Array, Index: s.Index, Reduce: s.Reduce, Value: x, Lanes: lanes})
+	}
+	return body, true
+}
+
+// vectorOp reports whether op, or no operator, works on vectors of t.
+func vectorOp(op dtype.Op, t dtype.T) bool {
+	switch {
+	case t == dtype.Bool:
+		return false
+	case op == dtype.Div:
+		return t.IsFloat()
+	default:
+		return op != dtype.And && op != dtype.Or
+	}
+}
+
+// uses reports whether v occurs in e.
+func uses(e Expr, v *Var) bool {
+	found := false
+	EachExpr(e, func(e Expr) {
+		if w, ok := e.(*Var); ok && w.Name == v.Name {
+			found = true
+		}
+	})
+	return found
+}
+
+// consecutive reports whether e is v plus something that does not depend on v.
+func consecutive(e Expr, v *Var) bool {
+	switch e := e.(type) {
+	case *Var:
+		return e.Name == v.Name
+	case *Binary:
+		switch e.Op {
+		case dtype.Add:
+			return consecutive(e.X, v) && !uses(e.Y, v) || consecutive(e.Y, v) && !uses(e.X, v)
+		case dtype.Sub:
+			return consecutive(e.X, v) && !uses(e.Y, v)
+		}
+	}
+	return false
+}
+
+// vectorExpr is e for v, v+1, ... at once, or e itself where it does not depend on v.
+func vectorExpr(e Expr, v *Var, lanes int) (Expr, bool) {
+	if !uses(e, v) {
+		return e, true
+	}
+	switch e := e.(type) {
+	case *Load:
+		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && e.Array.Elem != dtype.Bool
+	case *Binary:
+		x, okX := vectorExpr(e.X, v, lanes)
+		y, okY := vectorExpr(e.Y, v, lanes)
+		return &Binary{Op: e.Op, X: x, Y: y}, okX && okY && vectorOp(e.Op, e.Type().Elem)
+	case *Unary:
+		x, ok := vectorExpr(e.X, v, lanes)
+		return &Unary{Op: e.Op, X: x}, ok
+	case *Cast:
+		x, ok := vectorExpr(e.X, v, lanes)
+		return &Cast{X: x, To: e.To}, ok && e.To != dtype.Bool && e.X.Type().Elem != dtype.Bool
+	case *Select:
+		x, okX := vectorExpr(e.Then, v, lanes)
+		y, okY := vectorExpr(e.Else, v, lanes)
+		return &Select{Cond: e.Cond, Then: x, Else: y}, okX && okY && !uses(e.Cond, v) && x.Type() == y.Type()
+	default: // the number of the iteration itself, a comparison
+		return nil, false
+	}
+}

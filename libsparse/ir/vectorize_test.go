@@ -1,0 +1,66 @@
+package ir_test
+
+import (
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
+
+func TestVectorize(t *testing.T) {
+	v, f := iv("v"), fv("f")
+	bytes := &ir.Array{Name: "bytes", Elem: dtype.Bool}
+	doubles := &ir.Array{Name: "doubles", Elem: dtype.F64}
+	accumulate := &ir.Store{Array: y, Index: v, Reduce: dtype.Add, Value: mul(f, at(x, add(mul(n, num(64)), v)))}
+	scale := put(y, add(add(n, v), num(1)), mul(f, at(x, add(v, n))))
+	same := func(body string) []string { return []string{"for v = 0 .. 16 simd", "  " + body} }
+	for _, c := range []struct {
+		name  string
+		trip  int64
+		body  []ir.Stmt
+		bytes int
+		want  []string
+	}{
+		{"whole vectors", 64, []ir.Stmt{accumulate}, 32,
+			[]string{"for v = 0 .. 64 step 8 unrolled", "  y[v :8] += f * x[n * 64 + v :8]"}},
+		{"narrow vectors", 64, []ir.Stmt{accumulate}, 16,
+			[]string{"for v = 0 .. 64 step 4 unrolled", "  y[v :4] += f * x[n * 64 + v :4]"}},
+		{"a rest of every width", 7, []ir.Stmt{put(y, v, f32(0))}, 32,
+			[]string{"y[0 :4] = 0f32", "y[4 :2] = 0f32", "y[6] = 0f32"}},
+		{"long loop", 1024, []ir.Stmt{accumulate}, 32,
+			[]string{"for v = 0 .. 1024 step 8", "  y[v :8] += f * x[n * 64 + v :8]"}},
+		{"indices in chains", 8, []ir.Stmt{scale}, 32, []string{"y[n + 1 :8] = f * x[n :8]"}},
+		{"two stores", 4, []ir.Stmt{accumulate, scale}, 32,
+			[]string{"y[0 :4] += f * x[n * 64 :4]", "y[n + 1 :4] = f * x[n :4]"}},
+		{"mixed sizes", 8, []ir.Stmt{put(y, v, &ir.Cast{X: mul(&ir.Cast{X: at(x, v), To: dtype.F64}, at(doubles, v)), To: dtype.F32})}, 32,
+			[]string{"for v = 0 .. 8 step 4 unrolled", "  y[v :4] = f32(f64(x[v :4]) * doubles[v :4])"}},
+		{"stride", 16, []ir.Stmt{put(y, mul(v, num(2)), f)}, 32, same("y[v * 2] = f")},
+		{"gather", 16, []ir.Stmt{put(y, v, at(x, at(idx, v)))}, 32, same("y[v] = x[idx[v]]")},
+		{"its own number", 16, []ir.Stmt{put(idx, v, v)}, 32, same("idx[v] = v")},
+		{"booleans", 16, []ir.Stmt{put(bytes, v, truth(1))}, 32, same("bytes[v] = true")},
+		{"nowhere", 16, []ir.Stmt{put(y, n, at(x, v))}, 32, same("y[n] = x[v]")},
+		{"a sum", 16, []ir.Stmt{&ir.Assign{Var: f, Reduce: dtype.Add, Value: at(x, v)}}, 32, same("f += x[v]")},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := module(loop(ir.Simd, v, num(c.trip), c.body...))
+			if got, want := text(ir.Vectorize(m, c.bytes)), lines(c.want...); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestVectorizeLeavesOtherLoops(t *testing.T) {
+	v := iv("v")
+	for _, l := range []*ir.For{
+		loop(ir.Serial, v, num(16), put(y, v, f32(0))),
+		loop(ir.Simd, v, n, put(y, v, f32(0))),
+		{Var: v, Lo: num(1), Hi: num(9), Step: 1, Kind: ir.Simd, Body: block(put(y, v, f32(0)))},
+		{Var: v, Lo: num(0), Hi: num(16), Step: 2, Kind: ir.Simd, Body: block(put(y, v, f32(0)))},
+	} {
+		m := module(l)
+		if got := text(ir.Vectorize(m, 32)); got != text(m) {
+			t.Error(got)
+		}
+	}
+}

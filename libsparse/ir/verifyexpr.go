@@ -1,0 +1,102 @@
+package ir
+
+import (
+	"math"
+
+	"libsparse/libsparse/dtype"
+)
+
+// expr checks e and returns its type.
+func (v *verifier) expr(e Expr) Type {
+	if v.err != nil {
+		return Type{}
+	}
+	switch e := e.(type) {
+	case *Var:
+		if b := v.vars[e.Name]; b == nil || b.t != e.T {
+			v.failf("variable %s: %s is not in scope", e.Name, e.T)
+		}
+	case *Int:
+		if !e.T.IsInt() && e.T != dtype.Bool {
+			v.failf("integer literal %d of type %q", e.Value, e.T)
+		} else if wrap(e.T, e.Value) != e.Value {
+			v.failf("integer literal %d does not fit %s", e.Value, e.T)
+		}
+	case *Float:
+		if !e.T.IsFloat() {
+			v.failf("floating literal %v of type %q", e.Value, e.T)
+		} else if !math.IsNaN(e.Value) && round(e.T, e.Value) != e.Value {
+			v.failf("floating literal %v is not exactly a %s", e.Value, e.T)
+		}
+	case *Load:
+		v.array(e.Array)
+		v.index(e.Index)
+	case *Binary:
+		v.binary(e)
+	case *Compare:
+		v.compare(e)
+	case *Unary:
+		t := v.expr(e.X)
+		if e.Op != dtype.Neg || t.Elem == dtype.Bool {
+			v.failf("%s does not apply to %s", e.Op, t)
+		}
+	case *Cast:
+		v.expr(e.X)
+		if e.To.Size() == 0 {
+			v.failf("cast to unknown type %q", e.To)
+		}
+	case *Select:
+		v.cond(e.Cond)
+		if x, y := v.expr(e.Then), v.expr(e.Else); x != y {
+			v.failf("%s chooses between %s and %s", ExprText(e), x, y)
+		}
+	default:
+		v.failf("unknown expression %T", e)
+	}
+	if v.err != nil {
+		return Type{}
+	}
+	return e.Type()
+}
+
+func (v *verifier) binary(e *Binary) {
+	x, y := v.expr(e.X), v.expr(e.Y)
+	if v.err != nil {
+		return
+	}
+	if x.Elem != y.Elem || (x.Lanes != y.Lanes && x.Lanes != 1 && y.Lanes != 1) {
+		v.failf("%s has operands %s and %s", ExprText(e), x, y)
+	}
+	v.operator(e.Op, x.Elem)
+}
+
+// operator checks that op is binary and takes values of type t.
+func (v *verifier) operator(op dtype.Op, t dtype.T) {
+	switch op {
+	case dtype.Add, dtype.Mul, dtype.Min, dtype.Max, dtype.And, dtype.Or:
+	case dtype.Sub, dtype.Div:
+		if t == dtype.Bool {
+			v.failf("%s does not apply to %s", op, t)
+		}
+	default:
+		v.failf("%q is no binary operator of the loop language", op)
+	}
+}
+
+func (v *verifier) compare(e *Compare) {
+	x, y := v.expr(e.X), v.expr(e.Y)
+	if v.err != nil {
+		return
+	}
+	ints := x.Elem.IsInt() && y.Elem.IsInt()
+	switch {
+	case x.Lanes != 1 || y.Lanes != 1:
+		v.failf("%s compares vectors", ExprText(e))
+	case e.Op == LogAnd || e.Op == LogOr:
+		if x.Elem != dtype.Bool || y.Elem != dtype.Bool {
+			v.failf("%s has operands %s and %s, expected booleans", ExprText(e), x, y)
+		}
+	case !ints && x.Elem != y.Elem:
+		v.failf("%s compares %s and %s", ExprText(e), x, y)
+	}
+}

@@ -1,0 +1,215 @@
+package ir
+
+import "fmt"
+
+// StoreLanes is the number of elements that s writes.
+func StoreLanes(s *Store) int { return max(s.Lanes, s.Value.Type().Lanes, 1) }
+
+// operands are the expressions directly under e.
+func operands(e Expr) []Expr {
+	switch e := e.(type) {
+	case *Load:
+		return []Expr{e.Index}
+	case *Binary:
+		return []Expr{e.X, e.Y}
+	case *Compare:
+		return []Expr{e.X, e.Y}
+	case *Unary:
+		return []Expr{e.X}
+	case *Cast:
+		return []Expr{e.X}
+	case *Select:
+		return []Expr{e.Cond, e.Then, e.Else}
+	default:
+		return nil
+	}
+}
+
+// EachExpr calls visit for e and every expression in it, from the outside in.
+func EachExpr(e Expr, visit func(Expr)) {
+	if e == nil {
+		return
+	}
+	visit(e)
+	for _, x := range operands(e) {
+		EachExpr(x, visit)
+	}
+}
+
+// EachStmt calls visit for s and every statement in it, from the outside in.
+func EachStmt(s Stmt, visit func(Stmt)) {
+	visit(s)
+	switch s := s.(type) {
+	case *Block:
+		for _, t := range s.Stmts {
+			EachStmt(t, visit)
+		}
+	case *For:
+		EachStmt(s.Body, visit)
+	case *While:
+		EachStmt(s.Body, visit)
+	case *Parallel:
+		EachStmt(s.Body, visit)
+	case *If:
+		EachStmt(s.Then, visit)
+		if s.Else != nil {
+			EachStmt(s.Else, visit)
+		}
+	}
+}
+
+// Exprs are the expressions directly in s, not those of statements in it.
+func Exprs(s Stmt) []Expr {
+	switch s := s.(type) {
+	case *Decl:
+		return []Expr{s.Init}
+	case *Assign:
+		return []Expr{s.Value}
+	case *Store:
+		return []Expr{s.Index, s.Value}
+	case *For:
+		if s.Chunk != nil {
+			return []Expr{s.Lo, s.Hi, s.Chunk}
+		}
+		return []Expr{s.Lo, s.Hi}
+	case *While:
+		return []Expr{s.Cond}
+	case *If:
+		return []Expr{s.Cond}
+	case *Parallel:
+		if s.Cond == nil {
+			return []Expr{s.Threads}
+		}
+		return []Expr{s.Threads, s.Cond}
+	case *Alloc:
+		return []Expr{s.Size}
+	case *Grow:
+		return []Expr{s.Size}
+	case *Fill:
+		return []Expr{s.Count, s.Value}
+	case *PrefixSum:
+		return []Expr{s.Count}
+	case *Sort:
+		return []Expr{s.Lo, s.Hi}
+	case *SortBy:
+		return []Expr{s.Count, s.Extent}
+	case *Return:
+		return []Expr{s.Value}
+	default:
+		return nil
+	}
+}
+
+// Arrays are the arrays that s names directly, outside its expressions and inner statements.
+func Arrays(s Stmt) []*Array {
+	switch s := s.(type) {
+	case *Store:
+		return []*Array{s.Array}
+	case *Alloc:
+		return []*Array{s.Array}
+	case *Grow:
+		return []*Array{s.Array}
+	case *Free:
+		return []*Array{s.Array}
+	case *Fill:
+		return []*Array{s.Array}
+	case *PrefixSum:
+		return []*Array{s.Array}
+	case *Sort:
+		return []*Array{s.Array}
+	case *SortBy:
+		return []*Array{s.Perm, s.Key}
+	default:
+		return nil
+	}
+}
+
+// MapExpr is e with every expression replaced by f of it, from the inside out. Parts that f leaves alone are shared.
+func MapExpr(e Expr, f func(Expr) Expr) Expr {
+	switch x := e.(type) {
+	case nil:
+		return nil
+	case *Load:
+		e = &Load{Array: x.Array, Index: MapExpr(x.Index, f), Lanes: x.Lanes}
+	case *Binary:
+		e = &Binary{Op: x.Op, X: MapExpr(x.X, f), Y: MapExpr(x.Y, f)}
+	case *Compare:
+		e = &Compare{Op: x.Op, X: MapExpr(x.X, f), Y: MapExpr(x.Y, f)}
+	case *Unary:
+		e = &Unary{Op: x.Op, X: MapExpr(x.X, f)}
+	case *Cast:
+		e = &Cast{X: MapExpr(x.X, f), To: x.To}
+	case *Select:
+		e = &Select{Cond: MapExpr(x.Cond, f), Then: MapExpr(x.Then, f), Else: MapExpr(x.Else, f)}
+	}
+	return f(e)
+}
+
+// MapStmt is s with every expression replaced by onExpr of it and then every statement, from the inside out, by
+// onStmt of it. The block of a loop or branch is mapped too, and must stay a block.
+func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
+	e := func(x Expr) Expr { return MapExpr(x, onExpr) }
+	b := func(x *Block) *Block { return MapStmt(x, onExpr, onStmt).(*Block) }
+	switch x := s.(type) {
+	case *Block:
+		out := make([]Stmt, len(x.Stmts))
+		for i, t := range x.Stmts {
+			out[i] = MapStmt(t, onExpr, onStmt)
+		}
+		s = &Block{Stmts: out}
+	case *For:
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Body: b(x.Body)}
+	case *While:
+		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
+	case *If:
+		branch := &If{Cond: e(x.Cond), Then: b(x.Then)}
+		if x.Else != nil {
+			branch.Else = MapStmt(x.Else, onExpr, onStmt)
+		}
+		s = branch
+	case *Parallel:
+		s = &Parallel{Threads: e(x.Threads), Cond: e(x.Cond), Body: b(x.Body)}
+	default:
+		s = mapLeaf(s, e)
+	}
+	return onStmt(s)
+}
+
+// mapLeaf is a statement without inner statements, with its expressions mapped by e.
+func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
+	switch x := s.(type) {
+	case *Decl:
+		return &Decl{Var: x.Var, Init: e(x.Init), Const: x.Const}
+	case *Assign:
+		return &Assign{Var: x.Var, Reduce: x.Reduce, Value: e(x.Value)}
+	case *Store:
+		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes}
+	case *Alloc:
+		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero}
+	case *Grow:
+		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
+	case *Fill:
+		return &Fill{Array: x.Array, Count: e(x.Count), Value: e(x.Value)}
+	case *PrefixSum:
+		return &PrefixSum{Array: x.Array, Count: e(x.Count)}
+	case *Sort:
+		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
+	case *SortBy:
+		return &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
+	case *Return:
+		return &Return{Value: e(x.Value)}
+	case *Free, *Comment:
+		return s
+	default:
+		panic(fmt.Sprintf("BUG: no map for statement %T", s))
+	}
+}
+
+// mapFuncs is m with the body of every function replaced by f of it.
+func mapFuncs(m *Module, f func(*Func) *Block) *Module {
+	out := &Module{Doc: m.Doc, Slots: m.Slots}
+	for _, fn := range m.Funcs {
+		out.Funcs = append(out.Funcs, &Func{Name: fn.Name, Body: f(fn)})
+	}
+	return out
+}

@@ -1,0 +1,161 @@
+// Package lattice decides how the loop over one index variable visits coordinates: which stored levels are walked
+// together, in which order they run out, and which part of the expression is left at each point.
+//
+// It must not emit code. Merge lattices are those of Kjolstad, Kamil, Chou, Lugato and Amarasinghe, "The Tensor Algebra
+// Compiler".
+package lattice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/index"
+)
+
+// Iterator walks the stored coordinates of one level below one path of coordinates. Tensors with the same pattern that
+// are accessed through the same variables share their iterators.
+type Iterator struct {
+	// Access is one of the accesses that the iterator belongs to.
+	Access *index.Access
+	// Level is the level that is walked.
+	Level int
+	// Key identifies the iterator.
+	Key string
+}
+
+// Key identifies the positions of level of an access: the owner of the pattern, and the variables down to that level.
+func Key(a *index.Access, level int) string {
+	var b strings.Builder
+	b.WriteString(a.Tensor.Owner().Name)
+	for l := 0; l <= level; l++ {
+		fmt.Fprintf(&b, ",%s", a.Vars[a.Tensor.Format.ModeOrder[l]])
+	}
+	return b.String()
+}
+
+// Point is a set of iterators that have coordinates left. Full says that every coordinate of the variable's extent is
+// visited, and the iterators are only matched against it.
+type Point struct {
+	Iterators []Iterator
+	Full      bool
+}
+
+// Has reports whether p has the iterator called key.
+func (p Point) Has(key string) bool {
+	return slices.ContainsFunc(p.Iterators, func(it Iterator) bool { return it.Key == key })
+}
+
+// below reports whether q's iterators are among p's.
+func (p Point) below(q Point) bool {
+	return !slices.ContainsFunc(q.Iterators, func(it Iterator) bool { return !p.Has(it.Key) })
+}
+
+func (p Point) String() string {
+	var parts []string
+	if p.Full {
+		parts = append(parts, "all")
+	}
+	for _, it := range p.Iterators {
+		parts = append(parts, fmt.Sprintf("%s%d", it.Access.Tensor.Name, it.Level+1))
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}
+
+// Lattice holds the points in the order in which their loops run: every point before the points below it.
+type Lattice struct{ Points []Point }
+
+func (l Lattice) String() string {
+	parts := make([]string, len(l.Points))
+	for i, p := range l.Points {
+		parts[i] = p.String()
+	}
+	return strings.Join(parts, " > ")
+}
+
+// Full reports whether the loop visits every coordinate.
+func (l Lattice) Full() bool { return l.Points[0].Full }
+
+// Iterators are those of the first point: all that take part.
+func (l Lattice) Iterators() []Iterator { return l.Points[0].Iterators }
+
+// Below lists the points whose iterators are a subset of p's, p first.
+func (l Lattice) Below(p Point) []Point {
+	var out []Point
+	for _, q := range l.Points {
+		if q.Full == p.Full && p.below(q) {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// Build makes the lattice of v for an expression. What doesn't store v sparsely is defined at every coordinate.
+func Build(e index.Expr, v index.Var) Lattice {
+	l := build(e, v)
+	if !l.Full() {
+		return l
+	}
+	// With every coordinate visited, a point without that has nothing left to add.
+	l.Points = slices.DeleteFunc(l.Points, func(p Point) bool { return !p.Full })
+	return l
+}
+
+func build(e index.Expr, v index.Var) Lattice {
+	switch e := e.(type) {
+	case *index.Access:
+		return access(e, v)
+	case *index.Call:
+		l := build(e.Args[0], v)
+		for _, arg := range e.Args[1:] {
+			l = join(l, build(arg, v), index.IsUnion(e.Op))
+		}
+		return l
+	default:
+		return everywhere()
+	}
+}
+
+func everywhere() Lattice { return Lattice{Points: []Point{{Full: true}}} }
+
+func access(a *index.Access, v index.Var) Lattice {
+	mode := slices.Index(a.Vars, v)
+	if mode < 0 {
+		return everywhere()
+	}
+	level := a.Tensor.Format.LevelOf(mode)
+	if a.Tensor.Format.Levels[level].Props().Full {
+		return everywhere()
+	}
+	return Lattice{Points: []Point{{Iterators: []Iterator{{Access: a, Level: level, Key: Key(a, level)}}}}}
+}
+
+// join combines two lattices. An intersection ends when one side does; a union goes on with what is left of the other.
+func join(a, b Lattice, union bool) Lattice {
+	var out Lattice
+	put := func(p Point) {
+		if !slices.ContainsFunc(out.Points, func(q Point) bool { return q.Full == p.Full && q.below(p) && p.below(q) }) {
+			out.Points = append(out.Points, p)
+		}
+	}
+	for _, p := range a.Points {
+		for _, q := range b.Points {
+			r := Point{Full: p.Full && q.Full, Iterators: slices.Clone(p.Iterators)}
+			if union {
+				r.Full = p.Full || q.Full
+			}
+			for _, it := range q.Iterators {
+				if !r.Has(it.Key) {
+					r.Iterators = append(r.Iterators, it)
+				}
+			}
+			put(r)
+		}
+	}
+	if union {
+		for _, p := range append(slices.Clone(a.Points), b.Points...) {
+			put(p)
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package lower
+
+import (
+	"maps"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// env is what is known at one place of the loop nest.
+type env struct {
+	// coord is the coordinate of each bound variable.
+	coord map[index.Var]ir.Expr
+	// pos holds the positions that iterators stand at, by lattice.Key.
+	pos map[string]format.Range
+	// width and base are the width of the current tile by inner variable, and the tile's first coordinate by parent.
+	width map[index.Var]int64
+	base  map[index.Var]ir.Expr
+	// partial says that an enclosing loop skips coordinates.
+	partial bool
+}
+
+func newEnv() env {
+	return env{coord: map[index.Var]ir.Expr{}, pos: map[string]format.Range{}, width: map[index.Var]int64{}, base: map[index.Var]ir.Expr{}}
+}
+
+// clone copies e before something is added to it.
+func (e env) clone() env {
+	e.coord, e.pos = maps.Clone(e.coord), maps.Clone(e.pos)
+	e.width, e.base = maps.Clone(e.width), maps.Clone(e.base)
+	return e
+}
+
+// extent is the number of coordinates of a variable of the source.
+func (l *lowerer) extent(v index.Var) ir.Expr {
+	if n, ok := l.program.Exact[v]; ok {
+		return integer(n)
+	}
+	return l.slots.extents[v]
+}
+
+// extentOfMode is the extent of the mode that a level of t stores.
+func (l *lowerer) extentOfMode(t *index.Tensor, level int) ir.Expr {
+	for _, a := range append(index.Accesses(l.program.Source.RHS), l.program.Source.LHS) {
+		if a.Tensor == t {
+			return l.extent(a.Vars[t.Format.ModeOrder[level]])
+		}
+	}
+	panic("BUG: " + t.Name + " is not stored")
+}
+
+// storage is the level of an access. A tile has the width of the variable that it is accessed by.
+func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
+	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
+	if w, ok := l.spaces[a.Tensor]; ok {
+		return w.storageOf(l, v, level, e)
+	}
+	return l.slots.storage(a.Tensor, level, l.extent(l.program.Root(v)))
+}
+
+// position is where an access stands at a level: known from the loop that walks it, or located.
+func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
+	if level < 0 {
+		if r, ok := e.pos[rootKey(a.Tensor)]; ok {
+			return r
+		}
+		return format.Range{Lo: integer(0), Hi: integer(1)}
+	}
+	if r, ok := e.pos[lattice.Key(a, level)]; ok {
+		return r
+	}
+	kind := a.Tensor.Format.Levels[level]
+	if !kind.Props().Locate {
+		panic("BUG: no loop walks level " + string(kind.Letter()) + " of " + a.String())
+	}
+	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
+	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, e.coord[v])
+	return format.Range{Lo: at, Hi: next(at)}
+}
+
+// rootKey names the positions above the first level of a workspace.
+func rootKey(t *index.Tensor) string { return t.Name + "," }
+
+// value reads an expression at the current coordinates, in type t.
+func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
+	switch x := x.(type) {
+	case *index.Literal:
+		return number(x.Value, t)
+	case *index.Access:
+		return l.element(x, t, e)
+	case *index.Call:
+		args := make([]ir.Expr, len(x.Args))
+		for i, a := range x.Args {
+			args[i] = l.value(a, t, e)
+		}
+		return apply(x.Op, t, args)
+	default:
+		panic("BUG: unknown index expression")
+	}
+}
+
+func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
+	var read ir.Expr
+	switch w, ok := l.spaces[a.Tensor]; {
+	case a.Tensor.PatternOnly:
+		return number(1, t)
+	case ok:
+		read = w.read(l, a, e)
+	default:
+		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+	}
+	if read.Type().Elem != t {
+		read = &ir.Cast{X: read, To: t}
+	}
+	return read
+}
+
+// apply is an operator on values of type t.
+func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
+	switch {
+	case op == dtype.First:
+		return args[0]
+	case op == dtype.Second:
+		return args[1]
+	case op == dtype.Neg:
+		return &ir.Unary{Op: op, X: args[0]}
+	default:
+		return binary(scalarOp(op, t), args[0], args[1])
+	}
+}
+
+// scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.
+func scalarOp(op dtype.Op, t dtype.T) dtype.Op {
+	switch {
+	case t == dtype.Bool && op == dtype.Add:
+		return dtype.Or
+	case t == dtype.Bool && op == dtype.Mul:
+		return dtype.And
+	default:
+		return op
+	}
+}

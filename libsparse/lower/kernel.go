@@ -1,0 +1,150 @@
+// Package lower turns concrete index notation into loop IR: one function that computes, and one that counts where the
+// pattern of the result has to be found first.
+//
+// It decides nothing: order, workspaces, tiles and threads are the schedule's. One file a concern: forall and merge emit
+// loops, where and workspace the temporaries, result the appending, split the tiles, slots the argument block.
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// Names of the functions of a kernel.
+const (
+	ComputeName  = "kernel_compute"
+	AssembleName = "kernel_assemble"
+)
+
+// Status that a kernel returns beside ir.OK and ir.NoMemory.
+const (
+	// TooLarge says that the result has more entries than its index type can count.
+	TooLarge = 2
+	// WrongSize says that the kernel was compiled for other extents.
+	WrongSize = 3
+)
+
+// Kernel is a lowered program.
+type Kernel struct {
+	Module *ir.Module
+	// Layout gives the meaning of each slot of Module.
+	Layout []Slot
+	// Assembled says that the kernel has a function AssembleName.
+	Assembled bool
+}
+
+// phase is what a function does with the result.
+type phase int
+
+const (
+	computing phase = iota // fills coordinates and values
+	counting               // counts entries, and writes the positions of rowwise results
+)
+
+// lowerer holds what the lowering of one function shares.
+type lowerer struct {
+	program *cin.Program
+	phase   phase
+	names   *namer
+	slots   *slots
+	scopes  []*scope
+	spaces  map[*index.Tensor]*workspace
+	result  result
+	// partly is set once an element of a dense result may be left unwritten or is reduced into.
+	partly bool
+}
+
+// scope collects the arrays that live as long as a function or a parallel region.
+type scope struct{ allocs, frees []ir.Stmt }
+
+// Lower lowers a program whose loops no format contradicts.
+func Lower(p *cin.Program) (*Kernel, error) {
+	if err := check(p); err != nil {
+		return nil, err
+	}
+	s := newSlots(p)
+	k := &Kernel{Assembled: assembled(p.Source.LHS.Tensor)}
+	m := &ir.Module{Slots: s.slots}
+	if k.Assembled {
+		m.Funcs = append(m.Funcs, function(p, s, AssembleName, counting))
+	}
+	m.Funcs = append(m.Funcs, function(p, s, ComputeName, computing))
+	k.Module, k.Layout = m, s.layout
+	return k, nil
+}
+
+func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
+	l := &lowerer{program: p, phase: ph, slots: s, names: newNamer(s), spaces: map[*index.Tensor]*workspace{}}
+	l.result = newResult(l, p.Source.LHS)
+	l.scopes = []*scope{{}}
+	var body []ir.Stmt
+	before, after := l.result.frame(l)
+	stmts := l.stmt(p.Body, newEnv())
+	body = append(body, l.guards()...)
+	body = append(body, l.clearResult()...)
+	body = append(body, l.scopes[0].allocs...)
+	body = append(body, before...)
+	body = append(body, stmts...)
+	body = append(body, l.scopes[0].frees...)
+	body = append(body, after...)
+	body = append(body, &ir.Return{Value: integer(ir.OK)})
+	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
+}
+
+// guards make a kernel refuse extents that it was not compiled for.
+func (l *lowerer) guards() []ir.Stmt {
+	var out []ir.Stmt
+	refuse := func(cond ir.Expr) {
+		out = append(out, &ir.If{Cond: cond, Then: block(&ir.Return{Value: integer(WrongSize)})})
+	}
+	for _, v := range l.program.Source.Vars() {
+		if n, ok := l.program.Exact[v]; ok {
+			refuse(compare(ir.Ne, l.slots.extents[v], integer(n)))
+		}
+	}
+	for _, s := range l.program.Splits {
+		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
+			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
+		}
+	}
+	return out
+}
+
+// clearResult sets a dense result to its fill value where the loops don't write every element.
+func (l *lowerer) clearResult() []ir.Stmt {
+	t := l.program.Source.LHS.Tensor
+	if l.phase == counting || !l.partly || l.result.appends() && !l.result.denseTail() {
+		return nil
+	}
+	fill := zero(t.Elem)
+	if len(l.program.Source.Reduced()) > 0 {
+		fill = identity(l.program.Source.Reduce, t.Elem)
+	}
+	return []ir.Stmt{&ir.Fill{Array: l.slots.vals(t), Count: l.positions(t, t.Order()-1), Value: fill}}
+}
+
+// positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.
+func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
+	n := ir.Expr(integer(1))
+	for i := range level + 1 {
+		store := l.slots.storage(t, i, l.extentOfMode(t, i))
+		switch {
+		case t.Format.Levels[i].Size(store, n) != nil:
+			n = t.Format.Levels[i].Size(store, n)
+		case t.Owner() == l.program.Source.LHS.Tensor:
+			n = l.slots.counts[i]
+		default:
+			n = toIndex(&ir.Load{Array: store.Pos, Index: n})
+		}
+	}
+	return n
+}
+
+func toIndex(e ir.Expr) ir.Expr {
+	if e.Type().Elem == dtype.I64 {
+		return e
+	}
+	return &ir.Cast{X: e, To: dtype.I64}
+}

@@ -1,0 +1,139 @@
+package lower
+
+import (
+	"fmt"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// A List takes coordinates and values in any order. Before it is read it is sorted, one stable pass a mode from the last
+// to the first, and equal coordinates are reduced; then it is walked like COO.
+
+const listRoom = 1024 // elements that a list starts with
+
+func (w *workspace) makeList(l *lowerer) {
+	t := w.tensor
+	w.count = &ir.Var{Name: l.names.fresh(t.Name + "_count"), T: ir.Index}
+	w.scope.allocs = append(w.scope.allocs, declare(w.count, integer(0)))
+	for d := range t.Order() {
+		w.crd = append(w.crd, w.array(l, fmt.Sprintf("%d_crd", d+1), w.indexType()))
+	}
+	if l.phase == computing {
+		w.vals = w.array(l, "_vals", t.Elem)
+	}
+	for _, a := range w.arrays() {
+		room := &ir.Var{Name: l.names.fresh(a.Name + "_room"), T: ir.Index}
+		w.capacity[a] = room
+		w.scope.allocs = append(w.scope.allocs, declare(room, integer(listRoom)), &ir.Alloc{Array: a, Size: room})
+		w.scope.frees = append(w.scope.frees, &ir.Free{Array: a})
+	}
+}
+
+func (w *workspace) arrays() []*ir.Array {
+	if w.vals == nil {
+		return w.crd
+	}
+	return append(w.crd[:len(w.crd):len(w.crd)], w.vals)
+}
+
+func (w *workspace) writeList(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	var grow []ir.Stmt
+	for _, arr := range w.arrays() {
+		room := w.capacity[arr]
+		grow = append(grow, &ir.Grow{Array: arr, Capacity: room, Size: binary(dtype.Mul, integer(2), room)})
+	}
+	out := []ir.Stmt{&ir.If{Cond: compare(ir.Ge, w.count, w.capacity[w.crd[0]]), Then: block(grow...)}}
+	for d, v := range a.LHS.Vars {
+		out = append(out, store(w.crd[d], w.count, e.coord[v]))
+	}
+	if l.phase == computing {
+		out = append(out, &ir.Store{Array: w.vals, Index: w.count, Value: l.value(a.RHS, w.tensor.Elem, e)})
+	}
+	return append(out, increment(w.count))
+}
+
+// finishList sorts the list into arrays of its own and reduces what is equal.
+func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
+	t := w.tensor
+	perm := w.array(l, "_perm", dtype.I64)
+	w.sorted, w.sortedVals = nil, nil
+	local := []*ir.Array{perm}
+	for d := range w.crd {
+		w.sorted = append(w.sorted, w.array(l, fmt.Sprintf("%d_sorted", d+1), w.indexType()))
+	}
+	local = append(local, w.sorted...)
+	if l.phase == computing {
+		w.sortedVals = w.array(l, "_vals_sorted", t.Elem)
+		local = append(local, w.sortedVals)
+	}
+	room := binary(dtype.Max, w.count, integer(1))
+	for _, a := range local {
+		ready = append(ready, &ir.Alloc{Array: a, Size: room})
+		done = append(done, &ir.Free{Array: a})
+	}
+	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	ready = append(ready, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(store(perm, q, q))})
+	for d := t.Order() - 1; d >= 0; d-- {
+		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.workspaceExtent(t, d)})
+	}
+	return append(ready, w.reduceSorted(l, perm)...), done
+}
+
+// reduceSorted copies the entries in sorted order, each coordinate once, and sets the count to what is left.
+func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
+	kept := &ir.Var{Name: l.names.fresh(w.tensor.Name + "_kept"), T: ir.Index}
+	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	from := &ir.Var{Name: l.names.fresh("from"), T: ir.Index}
+	same := []ir.Expr{compare(ir.Gt, kept, integer(0))}
+	last := binary(dtype.Sub, kept, integer(1))
+	var copies []ir.Stmt
+	for d, a := range w.sorted {
+		same = append(same, compare(ir.Eq, &ir.Load{Array: a, Index: last}, &ir.Load{Array: w.crd[d], Index: from}))
+		copies = append(copies, &ir.Store{Array: a, Index: kept, Value: &ir.Load{Array: w.crd[d], Index: from}})
+	}
+	again := block()
+	if w.sortedVals != nil {
+		value := &ir.Load{Array: w.vals, Index: from}
+		copies = append(copies, &ir.Store{Array: w.sortedVals, Index: kept, Value: value})
+		op := scalarOp(l.program.Source.Reduce, w.tensor.Elem)
+		again = block(&ir.Store{Array: w.sortedVals, Index: last, Reduce: op, Value: value})
+	}
+	copies = append(copies, increment(kept))
+	choose := &ir.If{Cond: all(same), Then: again, Else: block(copies...)}
+	return []ir.Stmt{
+		declare(kept, integer(0)),
+		&ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(
+			constant(from, &ir.Load{Array: perm, Index: q}), choose)},
+		set(w.count, kept),
+	}
+}
+
+// workspaceExtent is the extent of a mode of a workspace.
+func (l *lowerer) workspaceExtent(t *index.Tensor, mode int) ir.Expr {
+	return l.extent(l.program.Root(l.held(t)[mode]))
+}
+
+// held is the variables that a workspace is written through.
+func (l *lowerer) held(t *index.Tensor) []index.Var {
+	var find func(s cin.Stmt) []index.Var
+	find = func(s cin.Stmt) []index.Var {
+		switch s := s.(type) {
+		case *cin.Forall:
+			return find(s.Body)
+		case *cin.Where:
+			if w := cin.Written(s.Producer); w.Tensor == t {
+				return w.Vars
+			}
+			if vars := find(s.Producer); vars != nil {
+				return vars
+			}
+			return find(s.Consumer)
+		default:
+			return nil
+		}
+	}
+	return find(l.program.Body)
+}

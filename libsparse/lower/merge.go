@@ -1,0 +1,239 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// cursor is an iterator on its way through a merge.
+type cursor struct {
+	it       lattice.Iterator
+	pos, end *ir.Var
+	// coord is the coordinate under the cursor, run the end of the positions that hold it.
+	coord, run ir.Expr
+}
+
+func (l *lowerer) cursors(lat lattice.Lattice, e env) (cs []*cursor, decls []ir.Stmt) {
+	for _, it := range lat.Iterators() {
+		r := l.children(it, e)
+		c := &cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
+		decls = append(decls, declare(c.pos, r.Lo), constant(c.end, r.Hi))
+		cs = append(cs, c)
+	}
+	return cs, decls
+}
+
+func (c *cursor) valid() ir.Expr { return compare(ir.Lt, c.pos, c.end) }
+
+// at picks the cursors of a point.
+func at(cs []*cursor, p lattice.Point) []*cursor {
+	var out []*cursor
+	for _, c := range cs {
+		if p.Has(c.it.Key) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// merge walks several levels together, one loop for each point of the lattice.
+func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	cs, out := l.cursors(lat, e)
+	loops := 0
+	for _, p := range lat.Points {
+		if restrict(f.Body, f.Var, p) == nil {
+			continue
+		}
+		if s := l.mergeAt(f, lat, p, at(cs, p), e); s != nil {
+			out = append(out, s)
+			loops++
+		}
+	}
+	if loops == 0 {
+		return nil
+	}
+	return out
+}
+
+func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, cs []*cursor, e env) ir.Stmt {
+	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	inner := e.clone()
+	inner.partial = true
+	inner.coord[f.Var] = v
+	var body, advance []ir.Stmt
+	var valid []ir.Expr
+	for _, c := range cs {
+		valid = append(valid, c.valid())
+	}
+	if len(cs) == 1 {
+		body = append(body, constant(v, l.coordinate(cs[0].it, cs[0].pos, e)))
+		cs[0].coord = v
+	} else {
+		least := ir.Expr(nil)
+		for _, c := range cs {
+			x := &ir.Var{Name: l.names.fresh(string(f.Var) + c.it.Access.Tensor.Owner().Name), T: ir.Index}
+			body = append(body, constant(x, l.coordinate(c.it, c.pos, e)))
+			c.coord = x
+			if least == nil {
+				least = x
+			} else {
+				least = binary(dtype.Min, least, x)
+			}
+		}
+		body = append(body, constant(v, least))
+	}
+	for _, c := range cs {
+		stmts, next := l.run(c, v, len(cs) == 1, e)
+		body = append(body, stmts...)
+		advance = append(advance, set(c.pos, next))
+	}
+	cases := l.cases(f, lat.Below(p), cs, v, inner)
+	if cases == nil {
+		return nil
+	}
+	body = append(append(body, cases), advance...)
+	return &ir.While{Cond: all(valid), Body: block(body...)}
+}
+
+// run finds the end of the positions that hold coordinate v, so that a repeated coordinate is visited once; the second
+// result is where the cursor goes from here.
+func (l *lowerer) run(c *cursor, v *ir.Var, alone bool, e env) ([]ir.Stmt, ir.Expr) {
+	if unique(c.it) {
+		c.run = next(c.pos)
+		if alone {
+			return nil, c.run
+		}
+		step := &ir.Cast{X: compare(ir.Eq, c.coord, v), To: dtype.I64}
+		return nil, plus(c.pos, step)
+	}
+	end := l.positionVar(c.it, "_run")
+	c.run = end
+	return []ir.Stmt{
+		declare(end, c.pos),
+		&ir.While{
+			Cond: all([]ir.Expr{compare(ir.Lt, end, c.end), compare(ir.Eq, l.coordinate(c.it, end, e), v)}),
+			Body: block(increment(end)),
+		},
+	}, end
+}
+
+// cases chooses among the points by which cursors stand at v.
+func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *ir.Var, e env) ir.Stmt {
+	var chain *ir.If
+	var last *ir.If
+	for _, p := range points {
+		body := restrict(f.Body, f.Var, p)
+		if body == nil {
+			continue
+		}
+		inner := e.clone()
+		var conds []ir.Expr
+		for _, c := range at(cs, p) {
+			inner.pos[c.it.Key] = format.Range{Lo: c.pos, Hi: c.run}
+			if len(cs) > 1 {
+				conds = append(conds, compare(ir.Eq, c.coord, v))
+			}
+		}
+		stmts := l.visit(f, body, inner)
+		if len(stmts) == 0 {
+			continue
+		}
+		if len(conds) == 0 {
+			return otherwise(chain, last, block(stmts...))
+		}
+		chain, last = branch(chain, last, &ir.If{Cond: all(conds), Then: block(stmts...)})
+	}
+	if chain == nil {
+		return nil
+	}
+	return chain
+}
+
+// branch appends to an if-else chain.
+func branch(chain, last, s *ir.If) (*ir.If, *ir.If) {
+	if chain == nil {
+		return s, s
+	}
+	last.Else = s
+	return chain, s
+}
+
+func otherwise(chain, last *ir.If, body *ir.Block) ir.Stmt {
+	if chain == nil {
+		return body
+	}
+	last.Else = body
+	return chain
+}
+
+// matchAll visits every coordinate and matches what is stored against it.
+func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	cs, out := l.cursors(lat, e)
+	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	inner := e.clone()
+	inner.coord[f.Var] = v
+	var before, advance []ir.Stmt
+	for _, c := range cs {
+		before, advance = append(before, l.match(c, v, e)...), append(advance, set(c.pos, c.run))
+	}
+	cases := l.matched(f, lat, cs, inner)
+	if cases == nil {
+		return nil
+	}
+	body := append(append(before, cases), advance...)
+	return append(out, &ir.For{Var: v, Lo: integer(0), Hi: l.extent(f.Var), Step: 1, Body: block(body...)})
+}
+
+// match sets the run of a cursor to what it holds of coordinate v, perhaps nothing.
+func (l *lowerer) match(c *cursor, v *ir.Var, e env) []ir.Stmt {
+	end := l.positionVar(c.it, "_run")
+	c.run = end
+	here := all([]ir.Expr{compare(ir.Lt, end, c.end), compare(ir.Eq, l.coordinate(c.it, end, e), v)})
+	if unique(c.it) {
+		return []ir.Stmt{declare(end, c.pos), &ir.If{Cond: here, Then: block(increment(end))}}
+	}
+	return []ir.Stmt{declare(end, c.pos), &ir.While{Cond: here, Body: block(increment(end))}}
+}
+
+func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e env) ir.Stmt {
+	var chain, last *ir.If
+	for _, p := range lat.Points {
+		body := restrict(f.Body, f.Var, p)
+		if body == nil {
+			continue
+		}
+		inner := e.clone()
+		inner.partial = e.partial || droppedSomewhere(f, lat)
+		var conds []ir.Expr
+		for _, c := range at(cs, p) {
+			inner.pos[c.it.Key] = format.Range{Lo: c.pos, Hi: c.run}
+			conds = append(conds, compare(ir.Gt, c.run, c.pos))
+		}
+		stmts := l.visit(f, body, inner)
+		if len(stmts) == 0 {
+			continue
+		}
+		if len(conds) == 0 {
+			return otherwise(chain, last, block(stmts...))
+		}
+		chain, last = branch(chain, last, &ir.If{Cond: all(conds), Then: block(stmts...)})
+	}
+	if chain == nil {
+		return nil
+	}
+	return chain
+}
+
+// droppedSomewhere reports whether some coordinate of a full loop does nothing.
+func droppedSomewhere(f *cin.Forall, lat lattice.Lattice) bool {
+	none := lattice.Point{Full: true}
+	for _, p := range lat.Points {
+		if len(p.Iterators) == 0 {
+			return restrict(f.Body, f.Var, none) == nil
+		}
+	}
+	return true
+}

@@ -1,0 +1,67 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+const (
+	// grain is the number of scalar operations below which a team of threads costs more than it saves.
+	grain = 1 << 15
+	// chunks is how many pieces each thread's share of a loop is cut into, so that uneven rows even out.
+	chunks = 16
+)
+
+// parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
+// that merges levels, and one that appends to a result that is not rowwise, runs on one thread.
+func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
+	if l.result.appends() && !l.result.rowwise() {
+		return l.loop(f, e, ir.Serial)
+	}
+	private := &scope{}
+	l.scopes = append(l.scopes, private)
+	stmts := l.loop(f, e, ir.Shared)
+	l.scopes = l.scopes[:len(l.scopes)-1]
+	body := block(slices.Concat(private.allocs, stmts, private.frees)...)
+	if !slices.ContainsFunc(stmts, shared) {
+		return []ir.Stmt{body}
+	}
+	return []ir.Stmt{&ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.work(), integer(grain)), Body: body}}
+}
+
+func shared(s ir.Stmt) bool {
+	f, ok := s.(*ir.For)
+	return ok && f.Kind == ir.Shared
+}
+
+// chunk is how many iterations a thread takes at a time.
+func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
+	if kind != ir.Shared {
+		return nil
+	}
+	pieces := binary(dtype.Mul, l.slots.threads, integer(chunks))
+	return binary(dtype.Max, integer(1), binary(dtype.Div, n, pieces))
+}
+
+// work estimates the number of innermost iterations: what the largest sparse operand stores, times the extents of the
+// variables that it doesn't carry.
+func (l *lowerer) work() ir.Expr {
+	n := ir.Expr(integer(1))
+	var carried []index.Var
+	for _, a := range index.Accesses(l.program.Source.RHS) {
+		if !a.Tensor.Format.Dense() {
+			n, carried = l.positions(a.Tensor, a.Tensor.Order()-1), a.Vars
+			break
+		}
+	}
+	for _, v := range l.program.Source.Vars() {
+		if !slices.Contains(carried, v) {
+			n = binary(dtype.Mul, n, l.extent(v))
+		}
+	}
+	return n
+}

@@ -1,0 +1,237 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// result appends to an output whose pattern is found by the kernel. The levels of one group share a cursor, the number
+// of entries appended so far. A rowwise format has a cursor of its own for each row, since the counting phase has
+// written where each row begins; its rows may be filled in any order and by any thread.
+type result struct {
+	access *index.Access
+	groups []format.Group
+	// cursor is by the group's first level; rowwise results set it row by row.
+	cursor map[int]*ir.Var
+}
+
+func newResult(l *lowerer, a *index.Access) result {
+	r := result{access: a, cursor: map[int]*ir.Var{}}
+	if !assembled(a.Tensor) {
+		return r
+	}
+	r.groups = a.Tensor.Format.Groups()
+	if !r.rowwise() {
+		for _, g := range r.groups {
+			r.cursor[g.First] = r.newCursor(l, g)
+		}
+	}
+	return r
+}
+
+func (r *result) newCursor(l *lowerer, g format.Group) *ir.Var {
+	t := r.access.Tensor
+	return &ir.Var{Name: l.names.fresh("p" + t.Name + string(rune('1'+g.Last))), T: ir.Index}
+}
+
+// appends reports whether the kernel finds the result's pattern.
+func (r *result) appends() bool { return len(r.groups) > 0 }
+
+func (r *result) rowwise() bool { return r.access.Tensor.Format.Rowwise() }
+
+// denseTail reports whether each appended entry is a dense block.
+func (r *result) denseTail() bool {
+	return r.appends() && r.groups[len(r.groups)-1].Last < r.access.Tensor.Order()-1
+}
+
+// groupAt is the group that a level belongs to.
+func (r *result) groupAt(level int) (format.Group, bool) {
+	for _, g := range r.groups {
+		if g.First <= level && level <= g.Last {
+			return g, true
+		}
+	}
+	return format.Group{}, false
+}
+
+// below is the group that starts right below a level.
+func (r *result) below(level int) (format.Group, bool) {
+	for _, g := range r.groups {
+		if g.First == level+1 {
+			return g, true
+		}
+	}
+	return format.Group{}, false
+}
+
+func (r *result) pos(l *lowerer, g format.Group) *ir.Array {
+	return l.slots.storage(r.access.Tensor, g.First, nil).Pos
+}
+
+// frame is what precedes and follows the loops.
+func (r *result) frame(l *lowerer) (before, after []ir.Stmt) {
+	for _, g := range r.groups {
+		b, a := r.frameOf(l, g)
+		before, after = append(before, b...), append(after, a...)
+	}
+	return before, after
+}
+
+func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
+	t := r.access.Tensor
+	pos := r.pos(l, g)
+	clearPos := func() ir.Stmt {
+		return &ir.Fill{Array: pos, Count: next(l.positions(t, g.First-1)), Value: zero(pos.Elem)}
+	}
+	switch {
+	case r.rowwise() && l.phase == counting:
+		return []ir.Stmt{clearPos()}, r.total(l, g)
+	case r.rowwise():
+		return nil, nil
+	case l.phase == counting:
+		return []ir.Stmt{declare(r.cursor[g.First], integer(0))}, r.countOut(l, g, r.cursor[g.First])
+	case g.First > 0 && t.Format.Levels[g.First-1].Props().Full:
+		// Rows that no loop visits are empty: lengths are stored, then summed up.
+		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), clearPos()},
+			[]ir.Stmt{&ir.PrefixSum{Array: pos, Count: next(l.positions(t, g.First-1))}}
+	case g.First > 0:
+		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))}, nil
+	default:
+		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))},
+			[]ir.Stmt{store(pos, integer(1), r.cursor[g.First])}
+	}
+}
+
+// countOut reports a count to the caller, or that it exceeds the index type.
+func (r *result) countOut(l *lowerer, g format.Group, count *ir.Var) []ir.Stmt {
+	var out []ir.Stmt
+	if elem := r.access.Tensor.Index; elem != dtype.I64 {
+		_, most := integerRange(elem)
+		out = append(out, &ir.If{Cond: compare(ir.Gt, count, integer(most)), Then: block(&ir.Return{Value: integer(TooLarge)})})
+	}
+	return append(out, set(l.slots.counts[g.First], count))
+}
+
+// total turns the lengths of the rows into positions, in 64 bits so that an overflow is seen.
+func (r *result) total(l *lowerer, g format.Group) []ir.Stmt {
+	pos := r.pos(l, g)
+	sum := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
+	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	out := []ir.Stmt{
+		declare(sum, integer(0)),
+		&ir.For{Var: p, Lo: integer(0), Hi: l.positions(r.access.Tensor, g.First-1), Step: 1, Body: block(
+			&ir.Assign{Var: sum, Reduce: dtype.Add, Value: loadIndex(pos, next(p))},
+			store(pos, next(p), sum),
+		)},
+	}
+	return append(out, r.countOut(l, g, sum)...)
+}
+
+// visit lowers the body of the loop over one of the result's variables, at one coordinate.
+func (r *result) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
+	mode := slices.Index(r.access.Vars, f.Var)
+	if mode < 0 {
+		return l.stmt(body, e)
+	}
+	t := r.access.Tensor
+	level := t.Format.LevelOf(mode)
+	child, hasChild := r.below(level)
+	g, grouped := r.groupAt(level)
+	switch {
+	case grouped && level < g.Last:
+		return l.stmt(body, e)
+	case grouped:
+		return r.visitEntry(l, g, body, e)
+	case hasChild && r.rowwise():
+		return r.visitRow(l, level, child, body, e)
+	case hasChild && l.phase == computing:
+		begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
+		stmts := l.stmt(body, e)
+		length := binary(dtype.Sub, r.cursor[child.First], begin)
+		out := append([]ir.Stmt{constant(begin, r.cursor[child.First])}, stmts...)
+		return append(out, store(r.pos(l, child), next(l.position(r.access, level, e).Lo), length))
+	default:
+		return l.stmt(body, e)
+	}
+}
+
+// visitRow gives a row its cursor: from zero to count it, from where it begins to fill it.
+func (r *result) visitRow(l *lowerer, level int, g format.Group, body cin.Stmt, e env) []ir.Stmt {
+	at := l.position(r.access, level, e).Lo
+	cursor := r.newCursor(l, g)
+	r.cursor[g.First] = cursor
+	stmts := l.stmt(body, e)
+	if len(stmts) == 0 {
+		return nil
+	}
+	if l.phase == computing {
+		return append([]ir.Stmt{declare(cursor, loadIndex(r.pos(l, g), at))}, stmts...)
+	}
+	out := append([]ir.Stmt{declare(cursor, integer(0))}, stmts...)
+	return append(out, store(r.pos(l, g), next(at), cursor))
+}
+
+// visitEntry is the last level of a group: below it stand the levels of one entry, which is appended if they hold
+// something. At the last level of the tensor the assignment itself appends.
+func (r *result) visitEntry(l *lowerer, g format.Group, body cin.Stmt, e env) []ir.Stmt {
+	t, cursor := r.access.Tensor, r.cursor[g.First]
+	if g.Last == t.Order()-1 {
+		return l.stmt(body, e)
+	}
+	inner := e.clone()
+	inner.pos[lattice.Key(r.access, g.Last)] = format.Range{Lo: cursor, Hi: next(cursor)}
+	child, hasChild := r.below(g.Last)
+	if !hasChild {
+		return append(l.stmt(body, inner), r.appendEntry(l, g, e)...)
+	}
+	begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
+	stmts := l.stmt(body, inner)
+	if len(stmts) == 0 {
+		return nil
+	}
+	var entry []ir.Stmt
+	if l.phase == computing {
+		entry = append(entry, store(r.pos(l, child), next(cursor), r.cursor[child.First]))
+	}
+	entry = append(entry, r.appendEntry(l, g, e)...)
+	out := append([]ir.Stmt{constant(begin, r.cursor[child.First])}, stmts...)
+	return append(out, &ir.If{Cond: compare(ir.Gt, r.cursor[child.First], begin), Then: block(entry...)})
+}
+
+// appendEntry writes the coordinates of a group and moves its cursor on.
+func (r *result) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
+	t, cursor := r.access.Tensor, r.cursor[g.First]
+	var out []ir.Stmt
+	if l.phase == computing {
+		for level := g.First; level <= g.Last; level++ {
+			crd := l.slots.storage(t, level, nil).Crd
+			out = append(out, store(crd, cursor, e.coord[r.access.Vars[t.Format.ModeOrder[level]]]))
+		}
+	}
+	return append(out, increment(cursor))
+}
+
+// assign writes one element of the result.
+func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	t := a.LHS.Tensor
+	if r.denseTail() {
+		l.partly = true
+		if l.phase == counting {
+			return nil
+		}
+		at := l.position(a.LHS, t.Order()-1, e).Lo
+		return []ir.Stmt{&ir.Store{Array: l.slots.vals(t), Index: at, Reduce: scalarOp(a.Reduce, t.Elem), Value: l.value(a.RHS, t.Elem, e)}}
+	}
+	g := r.groups[len(r.groups)-1]
+	var out []ir.Stmt
+	if l.phase == computing {
+		out = append(out, &ir.Store{Array: l.slots.vals(t), Index: r.cursor[g.First], Value: l.value(a.RHS, t.Elem, e)})
+	}
+	return append(out, r.appendEntry(l, g, e)...)
+}

@@ -1,0 +1,120 @@
+package lower
+
+import (
+	"fmt"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// Result is the Operand of the slots that belong to the result.
+const Result = -1
+
+// Slot says what the caller puts into one word of the argument block, or finds there.
+type Slot struct {
+	// Kind is threads, extent, pos, crd, vals, or count (written by the assemble function).
+	Kind string `json:"kind"`
+	// Index is the variable of an extent.
+	Index string `json:"index,omitempty"`
+	// Operand and Level say whose array or count it is.
+	Operand int `json:"operand"`
+	Level   int `json:"level"`
+	// Before says which function needs an array of the result: assemble or compute.
+	Before string `json:"before,omitempty"`
+}
+
+// slots is the argument block of a kernel: the thread count, the extents, each operand's arrays, the result's.
+type slots struct {
+	slots   []ir.Slot
+	layout  []Slot
+	threads *ir.Var
+	extents map[index.Var]*ir.Var
+	counts  map[int]*ir.Var // of the result's levels
+	arrays  map[arrayKey]*ir.Array
+}
+
+type arrayKey struct {
+	tensor *index.Tensor
+	kind   string
+	level  int
+}
+
+func newSlots(p *cin.Program) *slots {
+	s := &slots{extents: map[index.Var]*ir.Var{}, counts: map[int]*ir.Var{}, arrays: map[arrayKey]*ir.Array{}}
+	s.threads = s.scalar("threads", Slot{Kind: "threads"}, false)
+	for _, v := range p.Source.Vars() {
+		s.extents[v] = s.scalar("n_"+string(v), Slot{Kind: "extent", Index: string(v)}, false)
+	}
+	for i, t := range p.Source.Tensors() {
+		s.tensor(t, i, "")
+	}
+	s.resultSlots(p.Source.LHS.Tensor)
+	return s
+}
+
+func (s *slots) scalar(name string, meaning Slot, out bool) *ir.Var {
+	v := &ir.Var{Name: name, T: ir.Index}
+	s.slots = append(s.slots, ir.Slot{Var: v, Out: out})
+	s.layout = append(s.layout, meaning)
+	return v
+}
+
+func (s *slots) array(t *index.Tensor, name string, elem dtype.T, meaning Slot) {
+	a := &ir.Array{Name: name, Elem: elem, ReadOnly: meaning.Operand != Result}
+	s.arrays[arrayKey{t, meaning.Kind, meaning.Level}] = a
+	s.slots = append(s.slots, ir.Slot{Array: a})
+	s.layout = append(s.layout, meaning)
+}
+
+// tensor adds the arrays of a tensor: those of its levels unless it shares them, then its values.
+func (s *slots) tensor(t *index.Tensor, operand int, before string) {
+	if t.SamePattern == nil {
+		for l, level := range t.Format.Levels {
+			early := before
+			if operand == Result && t.Format.Rowwise() && level.Props().HasPos {
+				early = "assemble"
+			}
+			if level.Props().HasPos {
+				s.array(t, fmt.Sprintf("%s%d_pos", t.Name, l+1), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
+			}
+			if level.Props().HasCrd {
+				s.array(t, fmt.Sprintf("%s%d_crd", t.Name, l+1), t.Index, Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
+			}
+		}
+	}
+	if !t.PatternOnly {
+		s.array(t, t.Name+"_vals", t.Elem, Slot{Kind: "vals", Operand: operand, Before: before})
+	}
+}
+
+func (s *slots) resultSlots(t *index.Tensor) {
+	if assembled(t) {
+		for _, g := range t.Format.Groups() {
+			for l := g.First; l <= g.Last; l++ {
+				if l == g.First {
+					s.counts[l] = s.scalar(fmt.Sprintf("%s%d_count", t.Name, l+1), Slot{Kind: "count", Operand: Result, Level: l}, true)
+				} else {
+					s.counts[l] = s.counts[g.First]
+				}
+			}
+		}
+	}
+	s.tensor(t, Result, "compute")
+}
+
+func (s *slots) vals(t *index.Tensor) *ir.Array { return s.arrays[arrayKey{t, "vals", 0}] }
+
+// storage is one level of a stored tensor; extent is that of the level's mode.
+func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Storage {
+	return format.Storage{
+		Extent: extent,
+		Pos:    s.arrays[arrayKey{t.Owner(), "pos", level}],
+		Crd:    s.arrays[arrayKey{t.Owner(), "crd", level}],
+	}
+}
+
+// assembled reports whether the pattern of a result has to be found by counting first.
+func assembled(t *index.Tensor) bool { return t.SamePattern == nil && !t.Format.Dense() }

@@ -1,0 +1,59 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// tiles lowers the loop over the outer half of a split: full tiles first, then the remainder in tiles of the tail's
+// width, the last of them shifted inwards so that no tile has a variable width.
+func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
+	n := l.extent(s.Parent)
+	base := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	full := l.tile(f, s, e, base, s.Factor)
+	if len(full) == 0 {
+		return nil
+	}
+	out := []ir.Stmt{&ir.For{
+		Var: base, Lo: integer(0), Hi: binary(dtype.Sub, n, integer(s.Factor-1)), Step: s.Factor,
+		Kind: kind, Chunk: l.chunk(kind, n), Body: block(full...),
+	}}
+	if known, ok := n.(*ir.Int); ok && known.Value%s.Factor == 0 {
+		return out
+	}
+	at := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	shifted := &ir.Var{Name: l.names.fresh(string(f.Var) + "_shifted"), T: ir.Index}
+	rest := []ir.Stmt{constant(shifted, binary(dtype.Min, at, binary(dtype.Sub, n, integer(s.Tail))))}
+	rest = append(rest, l.tile(f, s, e, shifted, s.Tail)...)
+	done := binary(dtype.Mul, binary(dtype.Div, n, integer(s.Factor)), integer(s.Factor))
+	return append(out, &ir.For{Var: at, Lo: done, Hi: n, Step: s.Tail, Kind: kind, Chunk: l.chunk(kind, n), Body: block(rest...)})
+}
+
+func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width int64) []ir.Stmt {
+	inner := e.clone()
+	inner.base[s.Parent] = base
+	inner.width[s.Inner] = width
+	return l.stmt(f.Body, inner)
+}
+
+// inside lowers the loop within a tile. Its variable is split from one that only dense levels store.
+func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env) []ir.Stmt {
+	if lat := lattice.Build(cin.Value(f.Body), s.Parent); len(lat.Iterators()) > 0 {
+		panic("BUG: split of the sparse variable " + string(s.Parent))
+	}
+	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	inner := e.clone()
+	inner.coord[s.Inner] = v
+	inner.coord[s.Parent] = plus(e.base[s.Parent], v)
+	body := l.stmt(f.Body, inner)
+	if len(body) == 0 {
+		return nil
+	}
+	kind := ir.Serial
+	if f.Unit == cin.Lanes {
+		kind = ir.Simd
+	}
+	return []ir.Stmt{&ir.For{Var: v, Lo: integer(0), Hi: integer(e.width[s.Inner]), Step: 1, Kind: kind, Body: block(body...)}}
+}

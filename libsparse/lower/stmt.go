@@ -1,0 +1,77 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// stmt lowers a statement at a place in the nest.
+func (l *lowerer) stmt(s cin.Stmt, e env) []ir.Stmt {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return l.forall(s, e)
+	case *cin.Where:
+		return l.where(s, e)
+	case *cin.Assign:
+		return l.assign(s, e)
+	default:
+		panic("BUG: unknown statement")
+	}
+}
+
+// assign writes one element, of a workspace or of the result.
+func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
+	if w, ok := l.spaces[a.LHS.Tensor]; ok {
+		return w.write(l, a, e)
+	}
+	if l.result.appends() {
+		return l.result.assign(l, a, e)
+	}
+	l.partly = l.partly || a.Reduce != "" || e.partial
+	t := a.LHS.Tensor
+	return []ir.Stmt{&ir.Store{
+		Array:  l.slots.vals(t),
+		Index:  l.position(a.LHS, t.Order()-1, e).Lo,
+		Reduce: scalarOp(a.Reduce, t.Elem),
+		Value:  l.value(a.RHS, t.Elem, e),
+	}}
+}
+
+// restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is
+// left to do.
+func restrict(s cin.Stmt, v index.Var, p lattice.Point) cin.Stmt {
+	return without(s, func(x index.Expr) index.Expr { return lattice.Restrict(x, v, p) })
+}
+
+// without rewrites the right-hand sides of s and drops what loses its own.
+func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
+	switch s := s.(type) {
+	case *cin.Forall:
+		if body := without(s.Body, f); body != nil {
+			return &cin.Forall{Var: s.Var, Unit: s.Unit, Body: body}
+		}
+	case *cin.Assign:
+		if rhs := f(s.RHS); rhs != nil {
+			return &cin.Assign{LHS: s.LHS, Reduce: s.Reduce, RHS: rhs}
+		}
+	case *cin.Where:
+		consumer, producer := without(s.Consumer, f), without(s.Producer, f)
+		if producer == nil && consumer != nil {
+			held := cin.Written(s.Producer).Tensor
+			consumer = without(consumer, func(x index.Expr) index.Expr {
+				return lattice.Without(x, func(a *index.Access) bool { return a.Tensor == held })
+			})
+		}
+		switch {
+		case consumer == nil:
+			return nil
+		case producer == nil:
+			return consumer
+		default:
+			return &cin.Where{Consumer: consumer, Producer: producer}
+		}
+	}
+	return nil
+}

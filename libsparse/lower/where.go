@@ -1,0 +1,155 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// workspace is a temporary as one function keeps it. Which fields are set depends on the storage.
+type workspace struct {
+	tensor  *index.Tensor
+	storage cin.Storage
+	scope   *scope
+	// A scalar tile is a variable; set records that it was written, where that decides whether there is a result.
+	scalar, set *ir.Var
+	// vals holds the values; a Row finds them by coordinate.
+	vals *ir.Array
+	// A Row marks the coordinates in its list. A List has one array of coordinates a mode, as they come and sorted.
+	mark        *ir.Array
+	crd, sorted []*ir.Array
+	sortedVals  *ir.Array
+	capacity    map[*ir.Array]*ir.Var
+	count       *ir.Var
+}
+
+// where fills a workspace and reads it.
+func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
+	w := l.workspace(cin.Written(s.Producer).Tensor, e)
+	begin := w.begin(l, s, e)
+	producer := l.stmt(s.Producer, e)
+	if len(producer) == 0 && l.phase == counting && w.storage == cin.Tile && w.set == nil {
+		return l.stmt(s.Consumer, e)
+	}
+	ready, done := w.finish(l)
+	inner := e.clone()
+	if w.count != nil {
+		inner.pos[rootKey(w.tensor)] = format.Range{Lo: integer(0), Hi: w.count}
+	}
+	consumer := l.stmt(s.Consumer, inner)
+	if w.set != nil {
+		consumer = []ir.Stmt{&ir.If{Cond: compare(ir.Ne, w.set, &ir.Int{T: dtype.Bool}), Then: block(consumer...)}}
+	}
+	var out []ir.Stmt
+	for _, part := range [][]ir.Stmt{begin, producer, ready, consumer, done} {
+		out = append(out, part...)
+	}
+	return out
+}
+
+// workspace makes the storage of t, or finds it: arrays that outlive one use are shared by all uses in their scope.
+func (l *lowerer) workspace(t *index.Tensor, e env) *workspace {
+	if w, ok := l.spaces[t]; ok && w.storage != cin.Tile && w.scope == l.scopes[len(l.scopes)-1] {
+		return w
+	}
+	w := &workspace{tensor: t, storage: l.program.Workspaces[t], scope: l.scopes[len(l.scopes)-1], capacity: map[*ir.Array]*ir.Var{}}
+	l.spaces[t] = w
+	switch w.storage {
+	case cin.Row:
+		w.makeRow(l)
+	case cin.List:
+		w.makeList(l)
+	case cin.Tile:
+	}
+	return w
+}
+
+func (w *workspace) begin(l *lowerer, s *cin.Where, e env) []ir.Stmt {
+	switch w.storage {
+	case cin.Tile:
+		return w.beginTile(l, s, e)
+	default:
+		return []ir.Stmt{set(w.count, integer(0))}
+	}
+}
+
+// write reduces one value into the workspace.
+func (w *workspace) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	switch w.storage {
+	case cin.Tile:
+		return w.writeTile(l, a, e)
+	case cin.Row:
+		return w.writeRow(l, a, e)
+	default:
+		return w.writeList(l, a, e)
+	}
+}
+
+// finish makes the workspace ready to be read; done is what has to follow the reader.
+func (w *workspace) finish(l *lowerer) (ready, done []ir.Stmt) {
+	switch w.storage {
+	case cin.Tile:
+		return nil, nil
+	case cin.Row:
+		return w.finishRow(l)
+	default:
+		return w.finishList(l)
+	}
+}
+
+// read is the value at the current coordinates.
+func (w *workspace) read(l *lowerer, a *index.Access, e env) ir.Expr {
+	switch {
+	case w.scalar != nil:
+		return w.scalar
+	case w.storage == cin.Row:
+		return &ir.Load{Array: w.vals, Index: e.coord[a.Vars[0]]}
+	case w.storage == cin.List:
+		return &ir.Load{Array: w.sortedVals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+	default:
+		return &ir.Load{Array: w.vals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+	}
+}
+
+// storageOf is one level of the workspace.
+func (w *workspace) storageOf(l *lowerer, v index.Var, level int, e env) format.Storage {
+	switch w.storage {
+	case cin.Row:
+		return format.Storage{Crd: w.crd[0]}
+	case cin.List:
+		return format.Storage{Crd: w.sorted[level]}
+	default:
+		if n, ok := e.width[v]; ok {
+			return format.Storage{Extent: integer(n)}
+		}
+		return format.Storage{Extent: l.extent(v)}
+	}
+}
+
+// reduction is the operator of the innermost assignment.
+func reduction(s cin.Stmt) dtype.Op {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return reduction(s.Body)
+	case *cin.Where:
+		return reduction(s.Consumer)
+	case *cin.Assign:
+		return s.Reduce
+	default:
+		return ""
+	}
+}
+
+func (w *workspace) array(l *lowerer, suffix string, elem dtype.T) *ir.Array {
+	return &ir.Array{Name: l.names.fresh(w.tensor.Name + suffix), Elem: elem}
+}
+
+// indexType is the type of the coordinates that a workspace keeps.
+func (w *workspace) indexType() dtype.T {
+	if w.tensor.Index == dtype.Invalid {
+		return dtype.I64
+	}
+	return w.tensor.Index
+}

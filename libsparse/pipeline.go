@@ -1,0 +1,258 @@
+package libsparse
+
+import (
+	"fmt"
+	"strings"
+
+	"libsparse/codegen"
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+	"libsparse/libsparse/lower"
+	"libsparse/libsparse/schedule"
+)
+
+// State is what the stages of one compilation hand on.
+type State struct {
+	Request *Request
+	// VectorBytes is the width of the vector registers that the kernel may use.
+	VectorBytes int
+
+	Assignment *index.Assignment
+	Operands   []*index.Tensor // in the order of the request
+	Naive      *cin.Program
+	Decision   *autoschedule.Decision
+	Scheduled  *cin.Program
+	Kernel     *lower.Kernel
+	Loops      *ir.Module // after the passes
+	Source     string
+}
+
+// Stage is one step of the compiler. Print shows its result to a person, Check verifies it.
+type Stage struct {
+	Name  string
+	Run   func(*State) error
+	Print func(*State) string
+	Check func(*State) error
+}
+
+// Pipeline is the compiler: each stage runs on what the ones before it left in the State.
+func Pipeline() []Stage {
+	return []Stage{
+		{"notation", parse, func(s *State) string { return s.Assignment.String() }, func(s *State) error { return s.Assignment.Verify() }},
+		{"formats", inferFormats, printFormats, nil},
+		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
+		{"schedule", decide, printDecision, nil},
+		{"scheduled", apply, func(s *State) string { return s.Scheduled.String() }, func(s *State) error { return s.Scheduled.Verify() }},
+		{"lattices", nothing, printLattices, nil},
+		{"loops", lowerLoops, func(s *State) string { return s.Kernel.Module.String() }, func(s *State) error { return ir.Verify(s.Kernel.Module) }},
+		{"simplified", optimize, func(s *State) string { return s.Loops.String() }, func(s *State) error { return ir.Verify(s.Loops) }},
+		{"c", emit, func(s *State) string { return s.Source }, nil},
+	}
+}
+
+// Lower runs the pipeline up to C.
+func Lower(r *Request) (*State, error) {
+	s := &State{Request: r, VectorBytes: codegen.VectorBytes()}
+	return s, run(s, nil)
+}
+
+// run runs every stage and hands it to visit. The checks are cheap, so they always run.
+func run(s *State, visit func(Stage)) error {
+	for _, st := range Pipeline() {
+		if err := st.Run(s); err != nil {
+			return err
+		}
+		if st.Check != nil {
+			if err := st.Check(s); err != nil {
+				return err
+			}
+		}
+		if visit != nil {
+			visit(st)
+		}
+	}
+	return nil
+}
+
+// Explain prints one stage of the compilation of r, or all of them where stage is empty.
+func Explain(r *Request, stage string) (string, error) {
+	var b strings.Builder
+	found := false
+	var known []string
+	s := &State{Request: r, VectorBytes: codegen.VectorBytes()}
+	err := run(s, func(st Stage) {
+		known = append(known, st.Name)
+		switch {
+		case stage == "":
+			fmt.Fprintf(&b, "== %s ==\n%s\n\n", st.Name, strings.TrimRight(st.Print(s), "\n"))
+		case stage == st.Name:
+			found = true
+			b.WriteString(st.Print(s))
+		}
+	})
+	if err == nil && stage != "" && !found {
+		err = diag.Errorf(diag.Unsupported, "there is no stage %q; the stages are %s", stage, strings.Join(known, ", "))
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n", err
+}
+
+func nothing(*State) error { return nil }
+
+func parse(s *State) error {
+	a, operands, err := s.Request.assignment()
+	if err != nil {
+		return err
+	}
+	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
+	s.Assignment, s.Operands = a, operands
+	return nil
+}
+
+// inferFormats fills in what the request leaves open about the result.
+func inferFormats(s *State) error {
+	a, out := s.Assignment, s.Request.Output
+	result := a.LHS.Tensor
+	result.Elem = infer.Elem(a)
+	if out.Dtype != "" {
+		t, ok := dtype.Parse(out.Dtype)
+		if !ok {
+			return diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", out.Dtype, dtype.All())
+		}
+		result.Elem = t
+	}
+	if out.Index != "" {
+		result.Index = dtype.T(out.Index)
+	}
+	for _, v := range a.LHS.Vars {
+		result.Extents = append(result.Extents, a.Extent(v))
+	}
+	inferred, pattern := infer.Output(a)
+	switch {
+	case out.PatternOf != nil && *out.PatternOf >= 0:
+		return forcePattern(s, *out.PatternOf)
+	case out.Format == "":
+		result.Format, result.SamePattern = inferred, pattern
+		return nil
+	}
+	f, err := format.Parse(out.Format)
+	if err != nil {
+		return err
+	}
+	if f.Order() != len(a.LHS.Vars) {
+		return diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", a.LHS, len(a.LHS.Vars), out.Format, f.Order())
+	}
+	result.Format = f
+	if pattern != nil && pattern.Format.Equal(f) {
+		result.SamePattern = pattern
+	}
+	return nil
+}
+
+func forcePattern(s *State, k int) error {
+	a := s.Assignment
+	for _, acc := range index.Accesses(a.RHS) {
+		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
+			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
+			return nil
+		}
+	}
+	return diag.Errorf(diag.Format, "the result %s can't have the pattern of operand %d: it has other indices", a.LHS, k)
+}
+
+func printFormats(s *State) string {
+	var b strings.Builder
+	for _, t := range append(s.Operands[:len(s.Operands):len(s.Operands)], s.Assignment.LHS.Tensor) {
+		fmt.Fprintf(&b, "%s: %q of %s", t.Name, t.Format, t.Elem)
+		if t.PatternOnly {
+			b.WriteString(", pattern only")
+		}
+		if t.SamePattern != nil {
+			fmt.Fprintf(&b, ", pattern of %s", t.Owner().Name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func concretize(s *State) error {
+	s.Naive = cin.Concretize(s.Assignment)
+	return nil
+}
+
+func decide(s *State) error {
+	d, err := autoschedule.Decide(s.Assignment)
+	s.Decision = d
+	return err
+}
+
+func printDecision(s *State) string {
+	var b strings.Builder
+	for _, n := range s.Decision.Notes {
+		fmt.Fprintf(&b, "# %s\n", n)
+	}
+	for _, c := range s.Decision.Commands {
+		fmt.Fprintln(&b, c)
+	}
+	return b.String()
+}
+
+func apply(s *State) error {
+	p, err := schedule.Apply(s.Naive, s.Decision.Commands)
+	s.Scheduled = p
+	return err
+}
+
+// printLattices shows how each loop visits coordinates.
+func printLattices(s *State) string {
+	var b strings.Builder
+	var walk func(st cin.Stmt)
+	walk = func(st cin.Stmt) {
+		switch st := st.(type) {
+		case *cin.Forall:
+			fmt.Fprintf(&b, "%s: %s\n", st.Var, lattice.Build(cin.Value(st.Body), st.Var))
+			walk(st.Body)
+		case *cin.Where:
+			walk(st.Producer)
+			walk(st.Consumer)
+		}
+	}
+	walk(s.Scheduled.Body)
+	return b.String()
+}
+
+func lowerLoops(s *State) error {
+	k, err := lower.Lower(s.Scheduled)
+	if err != nil {
+		return err
+	}
+	k.Module.Doc = s.doc()
+	s.Kernel = k
+	return nil
+}
+
+// doc is the header of the generated C.
+func (s *State) doc() []string {
+	lines := []string{s.Assignment.String()}
+	lines = append(lines, strings.Split(strings.TrimSpace(printFormats(s)), "\n")...)
+	for _, c := range s.Decision.Commands {
+		lines = append(lines, c.String())
+	}
+	return append(lines, s.Decision.Notes...)
+}
+
+func optimize(s *State) error {
+	s.Loops = ir.Simplify(ir.Vectorize(ir.Simplify(s.Kernel.Module), s.VectorBytes))
+	return nil
+}
+
+func emit(s *State) (err error) {
+	s.Source, err = codegen.Emit(s.Loops, codegen.Options{})
+	return err
+}

@@ -1,0 +1,143 @@
+package libsparse
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/index"
+)
+
+// random expressions: products of one to three operands, sums of two, over up to four variables.
+
+func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
+
+func randomFormat(rng *rand.Rand, order int) string {
+	letters := make([]byte, order)
+	for i := range letters {
+		letters[i] = "ds"[rng.IntN(2)]
+	}
+	if order >= 2 && rng.IntN(6) == 0 {
+		letters = []byte("u" + strings.Repeat("c", order-2) + "q")
+	}
+	perm := rng.Perm(order)
+	text := string(letters)
+	if order > 1 && rng.IntN(2) == 0 {
+		for i, m := range perm {
+			text += string(":,"[min(i, 1)]) + strconv.Itoa(m)
+		}
+	}
+	return text
+}
+
+// randomRequest makes an expression with the extents of its variables.
+func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
+	vars := []index.Var{"i", "j", "k", "l"}[:1+rng.IntN(4)]
+	extents := map[index.Var]int{}
+	for _, v := range vars {
+		extents[v] = pick(rng, []int{0, 1, 2, 3, 5, 7, 8, 11, 16, 19})
+	}
+	if len(vars) == 4 {
+		for _, v := range vars {
+			extents[v] = min(extents[v], 7)
+		}
+	}
+	r := &Request{}
+	if rng.IntN(4) == 0 {
+		return sumRequest(rng, r, vars, extents), extents
+	}
+	var terms []string
+	used := map[index.Var]bool{}
+	for i := range 1 + rng.IntN(3) {
+		perm := rng.Perm(len(vars))[:rng.IntN(min(len(vars), 3)+1)]
+		term := ""
+		for _, v := range perm {
+			term += string(vars[v])
+			used[vars[v]] = true
+		}
+		terms = append(terms, term)
+		r.addOperand(rng, i, term, extents)
+	}
+	out := ""
+	for _, i := range rng.Perm(len(vars)) {
+		if used[vars[i]] && rng.IntN(2) == 0 && len(out) < 3 {
+			out += string(vars[i])
+		}
+	}
+	r.Spec = strings.Join(terms, ",") + "->" + out
+	if rng.IntN(2) == 0 {
+		r.Output.Format = randomFormat(rng, len(out))
+	}
+	return r, extents
+}
+
+func sumRequest(rng *rand.Rand, r *Request, vars []index.Var, extents map[index.Var]int) *Request {
+	access := func(name string, perm []int) string {
+		names := make([]string, len(perm))
+		for i, v := range perm {
+			names[i] = string(vars[v])
+		}
+		return name + "(" + strings.Join(names, ",") + ")"
+	}
+	var terms []string
+	for i := range 2 + rng.IntN(2) {
+		perm := rng.Perm(len(vars))
+		term := ""
+		for _, v := range perm {
+			term += string(vars[v])
+		}
+		r.addOperand(rng, i, term, extents)
+		terms = append(terms, access(r.Operands[i].Name, perm))
+	}
+	out := rng.Perm(len(vars))[:rng.IntN(len(vars)+1)]
+	r.Expr = access("out", out) + " = " + terms[0]
+	for _, t := range terms[1:] {
+		r.Expr += pick(rng, []string{" + ", " - ", " * "}) + t
+	}
+	if rng.IntN(2) == 0 {
+		r.Output.Format = randomFormat(rng, len(out))
+	}
+	return r
+}
+
+func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[index.Var]int) {
+	o := Operand{Name: string(rune('A' + i)), Format: randomFormat(rng, len(term)), Dtype: pick(rng, []string{"f32", "f64"})}
+	volume := int64(1)
+	for _, v := range term {
+		n := int64(extents[index.Var(v)])
+		volume *= n
+		o.Shape = append(o.Shape, autoschedule.SizeClass(n))
+	}
+	if i > 0 {
+		o.Dtype = r.Operands[0].Dtype
+	}
+	o.NNZ = volume / 3
+	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "su")
+	r.Operands = append(r.Operands, o)
+}
+
+// TestRandomPrograms compares the meanings of random programs. LIBSPARSE_FUZZ=n tries n of them; LIBSPARSE_SEED=s starts
+// from another seed.
+func TestRandomPrograms(t *testing.T) {
+	count, seed := fromEnv("LIBSPARSE_FUZZ", 3000), fromEnv("LIBSPARSE_SEED", 1)
+	for n := range count {
+		s := uint64(seed + n)
+		t.Run(fmt.Sprint(s), func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(s, 7))
+			r, extents := randomRequest(rng)
+			p := newProgram(t, r, extents, pick(rng, []float64{0, 0.2, 0.5, 1}), rng)
+			p.agree(t, r, n%200 == 0)
+		})
+	}
+}
+
+func fromEnv(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return n
+	}
+	return otherwise
+}
