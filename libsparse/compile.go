@@ -69,7 +69,7 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if r.Target.CacheDir == "" {
 		return nil, diag.Errorf(diag.Cache, "the request names no cache folder")
 	}
-	state, err := Lower(r)
+	state, err := Lower(r, codegen.VectorBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *Compiler) describe(s *State, store *cache.Store, entry cache.Entry) *Ke
 			Format: result.Format.String(), Dtype: string(result.Elem), Index: string(result.Index), PatternOf: -1,
 		},
 		Expression: s.Assignment.String(),
-		Notes:      s.Decision.Notes,
+		Notes:      append([]string{s.Decision.Summary}, s.Decision.Notes...),
 	}
 	if s.Kernel.Assembled {
 		k.Assemble = lower.AssembleName

@@ -26,7 +26,7 @@ type program struct {
 // newProgram compiles a request and makes operands of the given density.
 func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density float64, rng *rand.Rand) *program {
 	t.Helper()
-	s, err := Lower(r)
+	s, err := Lower(r, 32)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}

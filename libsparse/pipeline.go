@@ -57,9 +57,9 @@ func Pipeline() []Stage {
 	}
 }
 
-// Lower runs the pipeline up to C.
-func Lower(r *Request) (*State, error) {
-	s := &State{Request: r, VectorBytes: codegen.VectorBytes()}
+// Lower runs the pipeline up to C, for a machine with vector registers of the given width in bytes.
+func Lower(r *Request, vectorBytes int) (*State, error) {
+	s := &State{Request: r, VectorBytes: vectorBytes}
 	return s, run(s, nil)
 }
 
@@ -194,6 +194,7 @@ func decide(s *State) error {
 
 func printDecision(s *State) string {
 	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", s.Decision.Summary)
 	for _, n := range s.Decision.Notes {
 		fmt.Fprintf(&b, "# %s\n", n)
 	}

@@ -29,8 +29,10 @@ type Decision struct {
 	Order       []index.Var
 	Conversions []Conversion
 	Commands    []schedule.Command
-	// Notes say for people what was chosen and why.
-	Notes []string
+	// Summary says what the order costs. It holds numbers, so it must stay out of the generated C, whose text is the cache
+	// key; Notes say for people what else was chosen and why.
+	Summary string
+	Notes   []string
 }
 
 // Decide chooses a schedule for a. The formats of operands that it wants converted are changed in place.
@@ -40,7 +42,7 @@ func Decide(a *index.Assignment) (*Decision, error) {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
 	d := &Decision{Order: best.order, Conversions: best.conversions}
-	d.note("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.cost, considered)
+	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.cost, considered)
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
@@ -126,6 +128,9 @@ func (d *Decision) discover(a *index.Assignment) {
 	case q == len(stored):
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Tile})
 		d.note("workspace w: a scalar, since %v is summed inside each element", a.Reduced())
+	case inserts(a, q):
+		d.add(schedule.Assemble{})
+		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case q == len(stored)-1 && sparse == len(stored):
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Row})
 		d.note("workspace w: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
@@ -134,6 +139,12 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.add(schedule.Precompute{At: min(q, sparse-1), Name: "w", Storage: cin.List})
 		d.note("workspace w: a list over %v, sorted before it is read, since the entries come in another order", stored[min(q, sparse-1):])
 	}
+}
+
+// inserts reports whether a result whose entries come out of order can be filled by insertion; the first q loops are its
+// variables in storage order.
+func inserts(a *index.Assignment, q int) bool {
+	return q < a.LHS.Tensor.Order() && len(a.Reduced()) == 0 && a.LHS.Tensor.Format.Rowwise()
 }
 
 // accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a tile
@@ -181,9 +192,17 @@ func (d *Decision) threads(a *index.Assignment) {
 	if len(d.Order) == 0 {
 		return
 	}
-	if slices.ContainsFunc(d.Commands, func(c schedule.Command) bool { p, ok := c.(schedule.Precompute); return ok && p.At == 0 }) {
-		d.note("one thread: a workspace holds the whole result")
-		return
+	for _, c := range d.Commands {
+		switch c := c.(type) {
+		case schedule.Precompute:
+			if c.At == 0 {
+				d.note("one thread: a workspace holds the whole result")
+				return
+			}
+		case schedule.Assemble:
+			d.note("one thread: entries are inserted in the order in which they come")
+			return
+		}
 	}
 	outermost, root := d.outermost()
 	owned := slices.Contains(a.LHS.Vars, root)

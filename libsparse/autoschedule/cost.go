@@ -109,15 +109,22 @@ func share(acc *index.Access, f format.Format, outer []index.Var, v index.Var, n
 	return min(1, max(density, 1/n))
 }
 
-// strided is how many tensors are not walked contiguously by the innermost loop.
+// strided is how many tensors are not walked contiguously by the innermost loop: those that store its variable further
+// out, and dense ones where the loop skips coordinates.
 func strided(a *index.Assignment, formats map[*index.Tensor]format.Format, v index.Var) float64 {
+	skips := !dense(a, v)
 	count := 0.0
 	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
 		f, ok := formats[acc.Tensor]
 		if !ok {
 			f = acc.Tensor.Format
 		}
-		if m := slices.Index(acc.Vars, v); m >= 0 && f.LevelOf(m) != f.Order()-1 {
+		m := slices.Index(acc.Vars, v)
+		if m < 0 {
+			continue
+		}
+		l := f.LevelOf(m)
+		if l != f.Order()-1 || skips && f.Levels[l].Props().Full {
 			count++
 		}
 	}
@@ -135,7 +142,7 @@ func scatter(a *index.Assignment, order []index.Var) float64 {
 	switch q := prefix(order, stored); {
 	case q >= sparse:
 		return 0
-	case q == len(stored)-1 && sparse == len(stored):
+	case inserts(a, q), q == len(stored)-1 && sparse == len(stored):
 		return costInsert
 	default:
 		return costList

@@ -73,6 +73,8 @@ type Program struct {
 	Source     *index.Assignment
 	Workspaces map[*index.Tensor]Storage
 	Splits     []Split
+	// Insert says that entries of a rowwise result are put into their rows as they come, in any order of rows.
+	Insert bool
 	// Exact gives variables whose extent is known at compile time.
 	Exact map[index.Var]int64
 	Body  Stmt

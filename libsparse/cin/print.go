@@ -22,6 +22,9 @@ func (p *Program) String() string {
 	for t, s := range p.Workspaces {
 		lines = append(lines, fmt.Sprintf("workspace %s: %s of %s, order %d\n", t.Name, s, t.Elem, t.Order()))
 	}
+	if p.Insert {
+		lines = append(lines, fmt.Sprintf("assemble %s by insertion\n", p.Source.LHS.Tensor.Name))
+	}
 	slices.Sort(lines)
 	return b.String() + strings.Join(lines, "")
 }

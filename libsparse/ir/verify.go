@@ -128,20 +128,11 @@ func (v *verifier) block(b *Block) {
 		delete(v.vars, name)
 	}
 	for _, name := range arrays {
-		if a := v.arrays[name]; a.heap && !a.freed && !endsInReturn(b) {
+		if a := v.arrays[name]; a.heap && !a.freed && !EndsInReturn(b) {
 			v.failf("heap array %s is not freed in its block", name)
 		}
 		delete(v.arrays, name)
 	}
-}
-
-// endsInReturn reports whether b leaves the function, which releases every array.
-func endsInReturn(b *Block) bool {
-	if len(b.Stmts) == 0 {
-		return false
-	}
-	_, ok := b.Stmts[len(b.Stmts)-1].(*Return)
-	return ok
 }
 
 func (v *verifier) free(s *Free, local []string) {

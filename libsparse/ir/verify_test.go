@@ -37,7 +37,7 @@ func TestVerify(t *testing.T) {
 		{"reduction by sub of booleans", []ir.Stmt{mut(&ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, truth(0)),
 			&ir.Assign{Var: &ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, Reduce: dtype.Sub, Value: truth(1)}}, "sub does not apply to bool"},
 		{"first", []ir.Stmt{put(idx, n, bin(dtype.First, n, n))}, "no binary operator"},
-		{"inexact literal", []ir.Stmt{put(y, n, f32(0.1))}, "not exactly a f32"},
+		{"wide literal", []ir.Stmt{put(idx, n, &ir.Int{Value: 200, T: dtype.I8})}, "does not fit i8"},
 		{"step 0", []ir.Stmt{&ir.For{Var: v, Lo: num(0), Hi: n, Body: block()}}, "step of loop v is 0"},
 		{"shared alone", []ir.Stmt{loop(ir.Shared, v, n)}, "not directly in a parallel region"},
 		{"shared in shared", []ir.Stmt{team(loop(ir.Shared, v, n, loop(ir.Shared, w, n)))}, "not directly"},

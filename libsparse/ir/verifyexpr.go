@@ -1,10 +1,6 @@
 package ir
 
-import (
-	"math"
-
-	"libsparse/libsparse/dtype"
-)
+import "libsparse/libsparse/dtype"
 
 // expr checks e and returns its type.
 func (v *verifier) expr(e Expr) Type {
@@ -25,8 +21,6 @@ func (v *verifier) expr(e Expr) Type {
 	case *Float:
 		if !e.T.IsFloat() {
 			v.failf("floating literal %v of type %q", e.Value, e.T)
-		} else if !math.IsNaN(e.Value) && round(e.T, e.Value) != e.Value {
-			v.failf("floating literal %v is not exactly a %s", e.Value, e.T)
 		}
 	case *Load:
 		v.array(e.Array)

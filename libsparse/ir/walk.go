@@ -5,6 +5,15 @@ import "fmt"
 // StoreLanes is the number of elements that s writes.
 func StoreLanes(s *Store) int { return max(s.Lanes, s.Value.Type().Lanes, 1) }
 
+// EndsInReturn reports whether the last statement of b leaves the function.
+func EndsInReturn(b *Block) bool {
+	if len(b.Stmts) == 0 {
+		return false
+	}
+	_, ok := b.Stmts[len(b.Stmts)-1].(*Return)
+	return ok
+}
+
 // operands are the expressions directly under e.
 func operands(e Expr) []Expr {
 	switch e := e.(type) {

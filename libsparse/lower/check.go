@@ -29,7 +29,7 @@ func checkStmt(p *cin.Program, s cin.Stmt, bound []index.Var) error {
 				return err
 			}
 		}
-		if s.LHS.Tensor == p.Source.LHS.Tensor && assembled(s.LHS.Tensor) {
+		if s.LHS.Tensor == p.Source.LHS.Tensor && assembled(s.LHS.Tensor) && !p.Insert {
 			return checkResult(p, s, bound)
 		}
 		if s.LHS.Tensor.SamePattern != nil {

@@ -19,7 +19,7 @@ const (
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels, and one that appends to a result that is not rowwise, runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
-	if l.result.appends() && !l.result.rowwise() {
+	if l.result.appends() && !l.result.rowwise() || l.program.Insert {
 		return l.loop(f, e, ir.Serial)
 	}
 	private := &scope{}

@@ -19,6 +19,8 @@ type result struct {
 	groups []format.Group
 	// cursor is by the group's first level; rowwise results set it row by row.
 	cursor map[int]*ir.Var
+	// next is where the next entry of each row goes, where entries are inserted in any order.
+	next *ir.Array
 }
 
 func newResult(l *lowerer, a *index.Access) result {
@@ -27,6 +29,9 @@ func newResult(l *lowerer, a *index.Access) result {
 		return r
 	}
 	r.groups = a.Tensor.Format.Groups()
+	if l.program.Insert {
+		r.next = &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}
+	}
 	if !r.rowwise() {
 		for _, g := range r.groups {
 			r.cursor[g.First] = r.newCursor(l, g)
@@ -92,6 +97,8 @@ func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	switch {
 	case r.rowwise() && l.phase == counting:
 		return []ir.Stmt{clearPos()}, r.total(l, g)
+	case r.next != nil:
+		return r.frameInsert(l, g)
 	case r.rowwise():
 		return nil, nil
 	case l.phase == counting:
@@ -136,7 +143,7 @@ func (r *result) total(l *lowerer, g format.Group) []ir.Stmt {
 // visit lowers the body of the loop over one of the result's variables, at one coordinate.
 func (r *result) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
 	mode := slices.Index(r.access.Vars, f.Var)
-	if mode < 0 {
+	if mode < 0 || r.next != nil {
 		return l.stmt(body, e)
 	}
 	t := r.access.Tensor
@@ -220,6 +227,9 @@ func (r *result) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 // assign writes one element of the result.
 func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	t := a.LHS.Tensor
+	if r.next != nil {
+		return r.insert(l, a, e)
+	}
 	if r.denseTail() {
 		l.partly = true
 		if l.phase == counting {

@@ -1,0 +1,135 @@
+package autoschedule
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
+)
+
+// request builds an einsum over tensors with the given formats, all extents n, and the given share of entries stored.
+func request(t *testing.T, spec string, formats []string, out string, n int64) *index.Assignment {
+	t.Helper()
+	var operands []*index.Tensor
+	for i, text := range formats {
+		f := format.MustParse(text)
+		x := &index.Tensor{Name: string(rune('A' + i)), Format: f, Elem: dtype.F32, Index: dtype.I32, NNZ: 1}
+		for range f.Order() {
+			x.Extents = append(x.Extents, n)
+		}
+		x.NNZ = n * 16
+		operands = append(operands, x)
+	}
+	result := &index.Tensor{Name: "out", Elem: dtype.F32, Index: dtype.I32}
+	a, err := index.ParseEinsum(spec, operands, result, dtype.Mul, dtype.Add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result.Format = format.AllDense(len(a.LHS.Vars))
+	for range a.LHS.Vars {
+		result.Extents = append(result.Extents, n)
+	}
+	if out == "" {
+		result.Format, result.SamePattern = infer.Output(a)
+	} else {
+		result.Format = format.MustParse(out)
+	}
+	return a
+}
+
+func TestDecide(t *testing.T) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+		out     string
+		order   string
+		has     []string // among the commands
+		convert string
+	}{
+		{"ij,j->i", []string{"ds", "d"}, "d", "i j", []string{"precompute(all, w, at=1, tile)", "parallelize(i, threads)"}, ""},
+		{"ij,jk->ik", []string{"ds", "dd"}, "", "i j k", []string{"split(k, k0, k1, 64, tail=16)", "parallelize(i, threads)"}, ""},
+		{"jk,ij->ik", []string{"dd", "ds"}, "", "i j k", []string{"split(k, k0, k1, 64, tail=16)"}, ""},
+		{"ij,jk->ik", []string{"ds", "ds"}, "ds", "i j k", []string{"precompute(all, w, at=1, row)", "parallelize(i, threads)"}, ""},
+		{"ij,jk->ik", []string{"ds:1,0", "ds:1,0"}, "ds:1,0", "k j i", []string{"precompute(all, w, at=1, row)", "parallelize(k, threads)"}, ""},
+		{"ij,kj->ik", []string{"ds", "ds"}, "ds", "i j k", []string{"precompute(all, w, at=1, row)"}, `B: "ds:1,0"`},
+		{"ij,ik,kj->ij", []string{"ds", "dd", "dd"}, "", "i j k", []string{"precompute(all, w, at=2, tile)", "parallelize(i, threads)"}, ""},
+		{"ij,ij,ij->ij", []string{"ds", "ds", "ds"}, "ds", "i j", []string{"parallelize(i, threads)"}, ""},
+		{"ij->ij", []string{"ds"}, "ds:1,0", "i j", []string{"assemble(insert)"}, ""},
+		{"ij,ik->jk", []string{"ds", "dd"}, "", "j i k", []string{"parallelize(j, threads)"}, `A: "ds:1,0"`},
+	} {
+		name := fmt.Sprintf("%s %v", c.spec, c.formats)
+		d, err := Decide(request(t, c.spec, c.formats, c.out, 4096+1))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := names(d.Order); got != c.order {
+			t.Errorf("%s: loops %s, want %s", name, got, c.order)
+		}
+		var commands, converted []string
+		for _, cmd := range d.Commands {
+			commands = append(commands, cmd.String())
+		}
+		for _, conv := range d.Conversions {
+			converted = append(converted, fmt.Sprintf("%s: %q", conv.Tensor.Name, conv.To))
+		}
+		for _, want := range c.has {
+			if !strings.Contains(strings.Join(commands, "\n"), want) {
+				t.Errorf("%s: commands %v lack %s", name, commands, want)
+			}
+		}
+		if got := strings.Join(converted, "; "); got != c.convert {
+			t.Errorf("%s: conversions %s, want %s", name, got, c.convert)
+		}
+	}
+}
+
+func TestSizeClass(t *testing.T) {
+	for n, want := range map[int64]int64{
+		0: 0, 7: 7, 8: 8, 9: 9, 15: 9, 16: 16, 17: 17, 23: 17, 63: 57, 64: 64, 65: 65, 127: 65, 128: 128, 192: 128, 200: 129,
+		1 << 20: 1 << 20, 1<<20 + 1: 1<<20 + 1,
+	} {
+		if got := SizeClass(n); got != want {
+			t.Errorf("SizeClass(%d) = %d, want %d", n, got, want)
+		}
+		if SizeClass(SizeClass(n)) != SizeClass(n) {
+			t.Errorf("the class of %d is not a member of itself", n)
+		}
+	}
+}
+
+// TestManyVariables keeps the search short where the orders can't all be priced.
+func TestManyVariables(t *testing.T) {
+	a := request(t, "abc,cde,efg,gh->ah", []string{"dss", "dss", "ddd", "dd"}, "dd", 100)
+	d, err := Decide(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Order) != 8 {
+		t.Errorf("loops %v", d.Order)
+	}
+}
+
+func BenchmarkDecide(b *testing.B) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+	}{
+		{"ij,jk->ik", []string{"ds", "dd"}},
+		{"ikl,kj,lj->ij", []string{"dss", "dd", "dd"}},
+		{"abc,cde,efg,gh->ah", []string{"dss", "dss", "ddd", "dd"}},
+	} {
+		b.Run(c.spec, func(b *testing.B) {
+			for b.Loop() {
+				var t testing.T
+				if _, err := Decide(request(&t, c.spec, c.formats, "dd", 100)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,88 @@
+package format
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"libsparse/libsparse/diag"
+)
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"ds": "ds", "ds:0,1": "ds", "ds:1,0": "ds:1,0", "uq": "uq", "ucq": "ucq", "": "", "sss:2,0,1": "sss:2,0,1", "d": "d",
+	} {
+		f, err := Parse(text)
+		if err != nil || f.String() != want {
+			t.Errorf("%q: got %q (%v), want %q", text, f, err, want)
+		}
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"x":        `"x" is no level`,
+		"ds:0":     "has to be a permutation of 0..1",
+		"ds:0,2":   "permutation",
+		"ds:1,1":   "permutation",
+		"ds:a,b":   "permutation",
+		"q":        "needs a compressed or singleton level",
+		"dq":       "needs a compressed or singleton level",
+		"us":       "only a singleton may follow level 0",
+		"u":        "the last level has to be unique",
+		"uc":       "the last level has to be unique",
+		"ds:0,1,2": "permutation",
+	} {
+		_, err := Parse(text)
+		if err == nil || diag.From(err).Kind != diag.Format || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want a format error with %q", text, err, want)
+		}
+	}
+}
+
+func TestPack(t *testing.T) {
+	entries := []Entry{{[]int{0, 1}, 2}, {[]int{2, 0}, 3}, {[]int{2, 2}, 4}}
+	for _, c := range []struct {
+		format   string
+		pos, crd [][]int64
+		vals     []float64
+	}{
+		{"ds", [][]int64{nil, {0, 1, 1, 3}}, [][]int64{nil, {1, 0, 2}}, []float64{2, 3, 4}},
+		{"ds:1,0", [][]int64{nil, {0, 1, 2, 3}}, [][]int64{nil, {2, 0, 2}}, []float64{3, 2, 4}},
+		{"ss", [][]int64{{0, 2}, {0, 1, 3}}, [][]int64{{0, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
+		{"uq", [][]int64{{0, 3}, nil}, [][]int64{{0, 2, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
+		{"sd", [][]int64{{0, 2}, nil}, [][]int64{{0, 2}, nil}, []float64{0, 2, 0, 3, 0, 4}},
+		{"dd", [][]int64{nil, nil}, [][]int64{nil, nil}, []float64{0, 2, 0, 0, 0, 0, 3, 0, 4}},
+	} {
+		d := Pack(MustParse(c.format), []int{3, 3}, entries)
+		if diff := cmp.Diff(c.pos, d.Pos) + cmp.Diff(c.crd, d.Crd) + cmp.Diff(c.vals, d.Vals); diff != "" {
+			t.Errorf("%s: %s", c.format, diff)
+		}
+		found := 0
+		for _, e := range d.Entries() {
+			if e.Value != 0 {
+				found++
+			}
+		}
+		if found != len(entries) {
+			t.Errorf("%s: unpacked %d entries", c.format, found)
+		}
+	}
+}
+
+func TestShapes(t *testing.T) {
+	for text, want := range map[string]struct {
+		groups  int
+		rowwise bool
+		dense   bool
+	}{
+		"ds": {1, true, false}, "dds": {1, true, false}, "ss": {2, false, false}, "uq": {1, false, false},
+		"sd": {1, false, false}, "dd": {0, false, true}, "": {0, false, true}, "duq": {1, true, false},
+	} {
+		f := MustParse(text)
+		if len(f.Groups()) != want.groups || f.Rowwise() != want.rowwise || f.Dense() != want.dense {
+			t.Errorf("%q: groups %v, rowwise %t, dense %t", text, f.Groups(), f.Rowwise(), f.Dense())
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package lattice
+
+import (
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// parse reads an expression over vectors: lower-case names are dense, upper-case ones compressed.
+func parse(t *testing.T, text string) index.Expr {
+	t.Helper()
+	a, err := index.ParseAssignment("y(i) = "+text, func(name string, order int, _ bool) (*index.Tensor, error) {
+		f := format.AllDense(order)
+		if order == 1 && name[0] < 'a' {
+			f = format.MustParse("s")
+		}
+		return &index.Tensor{Name: name, Format: f, Elem: dtype.F64}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.RHS
+}
+
+func TestBuild(t *testing.T) {
+	for text, want := range map[string]string{
+		"B(i)":                   "{B1}",
+		"b(i)":                   "{all}",
+		"B(i) * C(i)":            "{B1 C1}",
+		"B(i) + C(i)":            "{B1 C1} > {B1} > {C1}",
+		"B(i) - C(i)":            "{B1 C1} > {B1} > {C1}",
+		"B(i) * c(i)":            "{B1}",
+		"B(i) + c(i)":            "{all B1} > {all}",
+		"B(i) * alpha":           "{B1}",
+		"B(i) + 2":               "{all B1} > {all}",
+		"B(i) * C(i) + D(i)":     "{B1 C1 D1} > {B1 C1} > {D1}",
+		"(B(i) + C(i)) * D(i)":   "{B1 C1 D1} > {B1 D1} > {C1 D1}",
+		"(B(i) + C(i)) * d(i)":   "{B1 C1} > {B1} > {C1}",
+		"B(i) + C(i) + D(i)":     "{B1 C1 D1} > {B1 C1} > {B1 D1} > {C1 D1} > {B1} > {C1} > {D1}",
+		"-B(i) * min(C(i),D(i))": "{B1 C1 D1}",
+		"B(i) * b(i) + c(i)":     "{all B1} > {all}",
+	} {
+		got := Build(parse(t, text), "i").String()
+		if len(got) != len(want) || got != want && text != "B(i) + C(i) + D(i)" {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestPointsPrecedeWhatIsBelow(t *testing.T) {
+	l := Build(parse(t, "B(i) + C(i) * D(i) + E(i)"), "i")
+	for k, p := range l.Points {
+		for _, q := range l.Points[:k] {
+			if p.below(q) && !q.below(p) {
+				t.Errorf("%s comes before %s, which has more iterators", q, p)
+			}
+		}
+	}
+}
+
+func TestRestrict(t *testing.T) {
+	only := func(name string) Point { return Point{Iterators: []Iterator{{Key: name + ",i"}}} }
+	for _, c := range []struct{ text, has, want string }{
+		{"B(i) + C(i)", "B", "B(i)"},
+		{"B(i) + C(i)", "C", "C(i)"},
+		{"B(i) - C(i)", "C", "-C(i)"},
+		{"B(i) * C(i)", "B", ""},
+		{"B(i) * C(i) + D(i)", "D", "D(i)"},
+		{"B(i) + 2", "C", "2"},
+		{"(B(i) + C(i)) * d(i)", "C", "C(i) * d(i)"},
+	} {
+		got := ""
+		if e := Restrict(parse(t, c.text), "i", only(c.has)); e != nil {
+			got = index.String(e)
+		}
+		if got != c.want {
+			t.Errorf("%s where only %s is stored: got %q, want %q", c.text, c.has, got, c.want)
+		}
+	}
+}

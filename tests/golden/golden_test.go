@@ -1,0 +1,95 @@
+// Package golden keeps the C of typical kernels, as a person would read it. Run with -update to accept new text.
+package golden
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"libsparse/libsparse"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func matrix(name, format string) libsparse.Operand {
+	return libsparse.Operand{Name: name, Format: format, Dtype: "f32", Shape: []int64{4096, 4096}, NNZ: 65536}
+}
+
+func dense(name string, extents ...int64) libsparse.Operand {
+	return libsparse.Operand{Name: name, Format: "dd"[:len(extents)], Dtype: "f32", Shape: extents}
+}
+
+func cube(name, format string) libsparse.Operand {
+	return libsparse.Operand{Name: name, Format: format, Dtype: "f32", Shape: []int64{1024, 1024, 1024}, NNZ: 262144}
+}
+
+func mask(name string) libsparse.Operand {
+	m := matrix(name, "ds")
+	m.PatternOnly = true
+	return m
+}
+
+var kernels = []struct {
+	name string
+	r    libsparse.Request
+}{
+	{"spmv_csr", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 4096)}}},
+	{"spmm_csr_16", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 16)}}},
+	{"spmm_csr_wide", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 129)}}},
+	{"spmm_dcsr", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ss"), dense("B", 4096, 16)}}},
+	{"spmm_transposed", libsparse.Request{Spec: "ij,ik->jk", Operands: []libsparse.Operand{matrix("A", "ds"), dense("G", 4096, 16)}}},
+	{"sddmm", libsparse.Request{Spec: "ij,ik,jk->ij", Operands: []libsparse.Operand{mask("P"), dense("Q", 4096, 32), dense("K", 4096, 32)}}},
+	{"spgemm", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}}},
+	{"add_csr", libsparse.Request{Expr: "C(i,j) = A(i,j) + B(i,j)", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}}},
+	{"mul_dcsr", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ss"), matrix("B", "ss")}}},
+	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
+	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
+	{"mttkrp_csf", libsparse.Request{Spec: "ikl,kj,lj->ij", Operands: []libsparse.Operand{cube("A", "dss"), dense("B", 1024, 16), dense("C", 1024, 16)}}},
+	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
+}
+
+func TestC(t *testing.T) {
+	for _, k := range kernels {
+		t.Run(k.name, func(t *testing.T) {
+			s, err := libsparse.Lower(&k.r, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", k.name+".c")
+			if *update {
+				if err := os.WriteFile(file, []byte(s.Source), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), s.Source); diff != "" {
+				t.Errorf("run with -update if this is better:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestStable compiles every kernel again: the C is the cache key, so it may not depend on map order or addresses.
+func TestStable(t *testing.T) {
+	for range 5 {
+		for _, k := range kernels {
+			a, err := libsparse.Lower(&k.r, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := libsparse.Lower(&k.r, 32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Source != b.Source {
+				t.Fatalf("%s differs from one compilation to the next", k.name)
+			}
+		}
+	}
+}

@@ -1,0 +1,64 @@
+/* out(i,j) = A(i,k,l) * B(k,j) * C(l,j)
+ * A: "dss" of f32
+ * B: "dd" of f32
+ * C: "dd" of f32
+ * out: "dd" of f32
+ * reorder(i, k, l, j)
+ * bound(j, 16)
+ * precompute(all, w, at=1, tile)
+ * vectorize(j)
+ * parallelize(i, threads)
+ * workspace w: 16 sums over j in registers across the reduction
+ */
+#include <stdint.h>
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_j = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const int32_t *restrict A3_pos = (const int32_t *)slots[7];
+    const int32_t *restrict A3_crd = (const int32_t *)slots[8];
+    const float *restrict A_vals = (const float *)slots[9];
+    const float *restrict B_vals = (const float *)slots[10];
+    const float *restrict C_vals = (const float *)slots[11];
+    float *restrict out_vals = (float *)slots[12];
+    if (n_j != 16) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if ((int64_t)A3_pos[A2_pos[n_i]] * 16 > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            float w[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q = 0; q < 16; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t k = A2_crd[pA2];
+                for (int64_t pA3 = A3_pos[pA2]; pA3 < A3_pos[pA2 + 1]; pA3++) {
+                    const int64_t l = A3_crd[pA3];
+                    #pragma GCC unroll 2
+                    for (int64_t j = 0; j < 16; j += 8) {
+                        *(f32x8 *)&w[j] += A_vals[pA3] * *(const f32x8 *)&B_vals[k * 16 + j] * *(const f32x8 *)&C_vals[l * 16 + j];
+                    }
+                }
+            }
+            #pragma GCC unroll 2
+            for (int64_t j_2 = 0; j_2 < 16; j_2 += 8) {
+                *(f32x8 *)&out_vals[i * 16 + j_2] = *(f32x8 *)&w[j_2];
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* out(i,j) = P(i,j) * Q(i,k) * K(j,k)
+ * P: "ds" of f32, pattern only
+ * Q: "dd" of f32
+ * K: "dd" of f32
+ * out: "ds" of f32, pattern of P
+ * reorder(i, j, k)
+ * precompute(all, w, at=2, tile)
+ * vectorize(k)
+ * parallelize(i, threads)
+ * workspace w: a scalar, since [k] is summed inside each element
+ */
+#include <stdint.h>
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[3];
+    const int32_t *restrict P2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict P2_crd = (const int32_t *)slots[5];
+    const float *restrict Q_vals = (const float *)slots[6];
+    const float *restrict K_vals = (const float *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    #pragma omp parallel num_threads(threads) if (P2_pos[n_i] * n_k > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            for (int64_t pP2 = P2_pos[i]; pP2 < P2_pos[i + 1]; pP2++) {
+                const int64_t j = P2_crd[pP2];
+                float w = 0.0f;
+                #pragma omp simd reduction(+ : w)
+                for (int64_t k = 0; k < n_k; k++) {
+                    w += Q_vals[i * n_k + k] * K_vals[j * n_k + k];
+                }
+                out_vals[pP2] = w;
+            }
+        }
+    }
+    return 0;
+}

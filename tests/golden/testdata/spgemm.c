@@ -1,0 +1,230 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of f32
+ * B: "ds" of f32
+ * out: "ds" of f32
+ * reorder(i, j, k)
+ * precompute(all, w, at=1, row)
+ * parallelize(i, threads)
+ * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((count > 0 ? (size_t)count : 1) * size);
+}
+
+static void *allocate_zero(int64_t count, size_t size)
+{
+    return calloc(count > 0 ? (size_t)count : 1, size);
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static void sink_i32(int32_t *a, int64_t i, int64_t n)
+{
+    const int32_t x = a[i];
+    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
+        child += child + 1 < n && a[child] < a[child + 1];
+        if (a[child] <= x) {
+            break;
+        }
+        a[i] = a[child];
+        i = child;
+    }
+    a[i] = x;
+}
+
+__attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int depth)
+{
+    while (n > 32 && depth > 0) {
+        const int32_t x = a[0], y = a[n / 2], z = a[n - 1];
+        const int32_t pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
+        int64_t i = -1, j = n;
+        for (;;) {
+            while (a[++i] < pivot) {
+            }
+            while (a[--j] > pivot) {
+            }
+            if (i >= j) {
+                break;
+            }
+            const int32_t t = a[i];
+            a[i] = a[j];
+            a[j] = t;
+        }
+        depth--;
+        sort_range_i32(a, j + 1, depth);
+        a += j + 1;
+        n -= j + 1;
+    }
+    if (n > 32) {
+        for (int64_t i = n / 2 - 1; i >= 0; i--) {
+            sink_i32(a, i, n);
+        }
+        for (int64_t i = n - 1; i > 0; i--) {
+            const int32_t t = a[0];
+            a[0] = a[i];
+            a[i] = t;
+            sink_i32(a, 0, i);
+        }
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const int32_t x = a[i];
+        int64_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--) {
+            a[j] = a[j - 1];
+        }
+        a[j] = x;
+    }
+}
+
+/* Sorts a[0:n] in ascending order. */
+static void sort_i32(int32_t *a, int64_t n)
+{
+    int64_t ordered = 1;
+    while (ordered < n && a[ordered - 1] <= a[ordered]) {
+        ordered++;
+    }
+    if (ordered < n) {
+        sort_range_i32(a, n, 64);
+    }
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
+    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    int64_t out2_count = slots[10];
+    int32_t *restrict out2_pos = (int32_t *)slots[11];
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768) reduction(| : failed)
+    {
+        int64_t w_count = 0;
+        uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
+        failed |= !w_mark;
+        int32_t *restrict w_crd = allocate(n_k, sizeof *w_crd);
+        failed |= !w_crd;
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            if (failed) {
+                continue;
+            }
+            int64_t pout2 = 0;
+            w_count = 0;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
+                    const int64_t k = B2_crd[pB2];
+                    if (w_mark[k] == 0) {
+                        w_mark[k] = 1;
+                        w_crd[w_count] = (int32_t)k;
+                        w_count++;
+                    }
+                }
+            }
+            for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
+                pout2++;
+            }
+            for (int64_t q = 0; q < w_count; q++) {
+                w_mark[w_crd[q]] = 0;
+            }
+            out2_pos[i + 1] = (int32_t)pout2;
+        }
+        free(w_mark);
+        free(w_crd);
+    }
+    if (failed) {
+        return 1;
+    }
+    int64_t total = 0;
+    for (int64_t p = 0; p < n_i; p++) {
+        total += out2_pos[p + 1];
+        out2_pos[p + 1] = (int32_t)total;
+    }
+    if (total > 2147483647) {
+        return 2;
+    }
+    out2_count = total;
+    slots[10] = out2_count;
+    return 0;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
+    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    const float *restrict B_vals = (const float *)slots[9];
+    const int32_t *restrict out2_pos = (const int32_t *)slots[11];
+    int32_t *restrict out2_crd = (int32_t *)slots[12];
+    float *restrict out_vals = (float *)slots[13];
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768) reduction(| : failed)
+    {
+        int64_t w_count = 0;
+        uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
+        failed |= !w_mark;
+        int32_t *restrict w_crd = allocate(n_k, sizeof *w_crd);
+        failed |= !w_crd;
+        float *restrict w_vals = allocate(n_k, sizeof *w_vals);
+        failed |= !w_vals;
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            if (failed) {
+                continue;
+            }
+            int64_t pout2 = out2_pos[i];
+            w_count = 0;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
+                    const int64_t k = B2_crd[pB2];
+                    const float w_value = A_vals[pA2] * B_vals[pB2];
+                    if (w_mark[k] == 0) {
+                        w_mark[k] = 1;
+                        w_crd[w_count] = (int32_t)k;
+                        w_count++;
+                        w_vals[k] = w_value;
+                    } else {
+                        w_vals[k] += w_value;
+                    }
+                }
+            }
+            sort_i32(w_crd, w_count);
+            for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
+                const int64_t k_2 = w_crd[pw1];
+                out_vals[pout2] = w_vals[k_2];
+                out2_crd[pout2] = (int32_t)k_2;
+                pout2++;
+            }
+            for (int64_t q = 0; q < w_count; q++) {
+                w_mark[w_crd[q]] = 0;
+            }
+        }
+        free(w_mark);
+        free(w_crd);
+        free(w_vals);
+    }
+    if (failed) {
+        return 1;
+    }
+    return 0;
+}

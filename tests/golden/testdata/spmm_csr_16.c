@@ -1,0 +1,57 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of f32
+ * B: "dd" of f32
+ * out: "dd" of f32
+ * reorder(i, j, k)
+ * bound(k, 16)
+ * precompute(all, w, at=1, tile)
+ * vectorize(k)
+ * parallelize(i, threads)
+ * workspace w: 16 sums over k in registers across the reduction
+ */
+#include <stdint.h>
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const float *restrict B_vals = (const float *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    if (n_k != 16) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[n_i] * 16 > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            float w[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q = 0; q < 16; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                #pragma GCC unroll 2
+                for (int64_t k = 0; k < 16; k += 8) {
+                    *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+                }
+            }
+            #pragma GCC unroll 2
+            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+            }
+        }
+    }
+    return 0;
+}

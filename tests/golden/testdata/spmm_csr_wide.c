@@ -1,0 +1,84 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of f32
+ * B: "dd" of f32
+ * out: "dd" of f32
+ * reorder(i, j, k)
+ * split(k, k0, k1, 64, tail=16)
+ * reorder(i, k0, j, k1)
+ * precompute(all, w, at=2, tile)
+ * vectorize(k1)
+ * parallelize(i, threads)
+ * k in tiles of 64: the sums of a tile stay in registers across the reduction (tail in tiles of 16)
+ */
+#include <stdint.h>
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const float *restrict B_vals = (const float *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    if (n_k < 16) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            for (int64_t k0 = 0; k0 < n_k - 63; k0 += 64) {
+                float w[64] __attribute__((aligned(64)));
+                #pragma GCC unroll 8
+                for (int64_t q = 0; q < 64; q += 8) {
+                    *(f32x8 *)&w[q] = (f32x8){0};
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    #pragma GCC unroll 8
+                    for (int64_t k1 = 0; k1 < 64; k1 += 8) {
+                        *(f32x8 *)&w[k1] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * n_k + (k0 + k1)];
+                    }
+                }
+                #pragma GCC unroll 8
+                for (int64_t k1_2 = 0; k1_2 < 64; k1_2 += 8) {
+                    *(f32x8 *)&out_vals[i * n_k + (k0 + k1_2)] = *(f32x8 *)&w[k1_2];
+                }
+            }
+            for (int64_t k0_2 = n_k / 64 * 64; k0_2 < n_k; k0_2 += 16) {
+                const int64_t k0_shifted = min_i64(k0_2, n_k - 16);
+                float w_2[16] __attribute__((aligned(64)));
+                #pragma GCC unroll 2
+                for (int64_t q_2 = 0; q_2 < 16; q_2 += 8) {
+                    *(f32x8 *)&w_2[q_2] = (f32x8){0};
+                }
+                for (int64_t pA2_2 = A2_pos[i]; pA2_2 < A2_pos[i + 1]; pA2_2++) {
+                    const int64_t j_2 = A2_crd[pA2_2];
+                    #pragma GCC unroll 2
+                    for (int64_t k1_3 = 0; k1_3 < 16; k1_3 += 8) {
+                        *(f32x8 *)&w_2[k1_3] += A_vals[pA2_2] * *(const f32x8 *)&B_vals[j_2 * n_k + (k0_shifted + k1_3)];
+                    }
+                }
+                #pragma GCC unroll 2
+                for (int64_t k1_4 = 0; k1_4 < 16; k1_4 += 8) {
+                    *(f32x8 *)&out_vals[i * n_k + (k0_shifted + k1_4)] = *(f32x8 *)&w_2[k1_4];
+                }
+            }
+        }
+    }
+    return 0;
+}
