@@ -43,7 +43,6 @@ type machine struct {
 	done   bool // a Return was executed
 	steps  int
 	order  *rand.Rand // nil: in order
-	err    error
 }
 
 func newMachine(m *Module, args []Arg, opts RunOptions) *machine {

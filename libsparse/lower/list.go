@@ -40,12 +40,10 @@ func (w *workspace) arrays() []*ir.Array {
 }
 
 func (w *workspace) writeList(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
-	var grow []ir.Stmt
+	var out []ir.Stmt
 	for _, arr := range w.arrays() {
-		room := w.capacity[arr]
-		grow = append(grow, &ir.Grow{Array: arr, Capacity: room, Size: binary(dtype.Mul, integer(2), room)})
+		out = append(out, &ir.Grow{Array: arr, Capacity: w.capacity[arr], Size: next(w.count)})
 	}
-	out := []ir.Stmt{&ir.If{Cond: compare(ir.Ge, w.count, w.capacity[w.crd[0]]), Then: block(grow...)}}
 	for d, v := range a.LHS.Vars {
 		out = append(out, store(w.crd[d], w.count, e.coord[v]))
 	}
