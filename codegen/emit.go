@@ -87,7 +87,7 @@ func (e *emitter) fn(m *ir.Module, f *ir.Func) {
 	e.depth++
 	e.prologue()
 	e.stmts(f.Body.Stmts)
-	if !endsInReturn(f.Body) {
+	if !ir.EndsInReturn(f.Body) {
 		e.leave(&ir.Int{Value: ir.OK, T: ir.Index.Elem})
 	}
 	e.depth--
@@ -188,12 +188,4 @@ func (e *emitter) writeBack() {
 			e.line("slots[%d] = %s;", i, name(s.Var.Name))
 		}
 	}
-}
-
-func endsInReturn(b *ir.Block) bool {
-	if len(b.Stmts) == 0 {
-		return false
-	}
-	_, ok := b.Stmts[len(b.Stmts)-1].(*ir.Return)
-	return ok
 }

@@ -125,7 +125,7 @@ const sortText = `static void sinkSUFFIX(ELEMENT *a, int64_t i, int64_t n)
     a[i] = x;
 }
 
-static void sort_rangeSUFFIX(ELEMENT *a, int64_t n, int depth)
+__attribute__((noinline)) static void sort_rangeSUFFIX(ELEMENT *a, int64_t n, int depth)
 {
     while (n > 32 && depth > 0) {
         const ELEMENT x = a[0], y = a[n / 2], z = a[n - 1];

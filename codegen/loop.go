@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"libsparse/libsparse/dtype"
@@ -89,8 +90,8 @@ func (e *emitter) simdPragma(s *ir.For) string {
 				return
 			}
 			sign := clauseSign(t.Reduce, t.Var.T)
-			valid = valid && sign != ""
-			if !contains(clauses[sign], name(t.Var.Name)) {
+			valid = valid && sign != "" && !reads(s.Body, t.Var)
+			if !slices.Contains(clauses[sign], name(t.Var.Name)) {
 				if clauses[sign] == nil {
 					signs = append(signs, sign)
 				}
@@ -106,6 +107,21 @@ func (e *emitter) simdPragma(s *ir.For) string {
 		text += fmt.Sprintf(" reduction(%s : %s)", sign, strings.Join(clauses[sign], ", "))
 	}
 	return text
+}
+
+// reads reports whether the value of v is used in b, beyond reducing into it: lanes have partial values only.
+func reads(b *ir.Block, v *ir.Var) bool {
+	found := false
+	ir.EachStmt(b, func(s ir.Stmt) {
+		for _, x := range ir.Exprs(s) {
+			ir.EachExpr(x, func(x ir.Expr) {
+				if w, ok := x.(*ir.Var); ok && w.Name == v.Name {
+					found = true
+				}
+			})
+		}
+	})
+	return found
 }
 
 // plain reports whether b has only statements that may stand in a simd loop.
@@ -140,13 +156,4 @@ func clauseSign(op dtype.Op, t ir.Type) string {
 	default:
 		return ""
 	}
-}
-
-func contains(list []string, x string) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
 }

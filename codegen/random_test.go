@@ -1,8 +1,10 @@
 package codegen_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"libsparse/codegen"
@@ -10,6 +12,8 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
+
+var seeds = flag.Uint64("seeds", 2, "the number of random modules to try")
 
 // room is the number of elements that each random loop may touch.
 const room = 48
@@ -132,7 +136,7 @@ func (g *generator) module(loops int) (*ir.Module, []ir.Arg) {
 // TestRandomLoops compares, on random loops: the interpreter before and after simplification and vectorization, and
 // compiled C.
 func TestRandomLoops(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), inputs: map[dtype.T]*ir.Array{}, n: iv("n")}
@@ -202,7 +206,7 @@ func TestSerialOption(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, word := range []string{"omp parallel", "omp for"} {
-		if containsText(source, word) {
+		if strings.Contains(source, word) {
 			t.Errorf("serial code has %q", word)
 		}
 	}

@@ -67,7 +67,10 @@ func (e *emitter) decl(s *ir.Decl, unless string) {
 	}
 	value := e.valueAs(s.Init, s.Var.T)
 	if unless != "" {
-		value = fmt.Sprintf("%s ? 0 : (%s)", unless, value)
+		if _, prec := e.form(s.Init); prec < precOr {
+			value = "(" + value + ")"
+		}
+		value = fmt.Sprintf("%s ? 0 : %s", unless, value)
 	}
 	e.line("%s%s %s = %s;", constant, ctype(s.Var.T), name(s.Var.Name), value)
 }

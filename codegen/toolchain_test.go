@@ -16,8 +16,6 @@ import (
 
 const searchPath = "/usr/local/bin:/usr/bin:/bin"
 
-func containsText(text, part string) bool { return strings.Contains(text, part) }
-
 // compiler is the C compiler of this machine.
 func compiler(t testing.TB) *codegen.Compiler {
 	t.Helper()

@@ -69,6 +69,10 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 		}
 	}
 	r.Spec = strings.Join(terms, ",") + "->" + out
+	if rng.IntN(3) == 0 {
+		r.Reduce = pick(rng, []string{"sum", "min", "max"})
+		r.Combine = pick(rng, []string{"mul", "add", "min", "max", "first", "second"})
+	}
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(out))
 	}
@@ -96,7 +100,13 @@ func sumRequest(rng *rand.Rand, r *Request, vars []index.Var, extents map[index.
 	out := rng.Perm(len(vars))[:rng.IntN(len(vars)+1)]
 	r.Expr = access("out", out) + " = " + terms[0]
 	for _, t := range terms[1:] {
-		r.Expr += pick(rng, []string{" + ", " - ", " * "}) + t
+		switch f := rng.IntN(8); f {
+		case 0, 1:
+			lhs, rhs, _ := strings.Cut(r.Expr, " = ")
+			r.Expr = fmt.Sprintf("%s = %s(%s, %s)", lhs, []string{"min", "max"}[f], rhs, t)
+		default:
+			r.Expr += pick(rng, []string{" + ", " - ", " * "}) + t
+		}
 	}
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(out))

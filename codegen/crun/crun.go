@@ -69,9 +69,12 @@ func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
 
 func flags(source string, opts Options) []string {
 	list := []string{"-std=gnu11", "-march=native", "-fwrapv", "-Wno-psabi", "-pipe"}
-	if opts.Optimize {
+	switch {
+	case opts.Optimize:
 		list = append(list, "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
-	} else {
+	case opts.Sanitize: // sanitizers take long to compile
+		list = append(list, "-O0", "-ffp-contract=off")
+	default:
 		list = append(list, "-O1", "-ffp-contract=off")
 	}
 	if opts.Warnings {

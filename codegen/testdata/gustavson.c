@@ -35,7 +35,7 @@ static void sink_i32(int32_t *a, int64_t i, int64_t n)
     a[i] = x;
 }
 
-static void sort_range_i32(int32_t *a, int64_t n, int depth)
+__attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int depth)
 {
     while (n > 32 && depth > 0) {
         const int32_t x = a[0], y = a[n / 2], z = a[n - 1];

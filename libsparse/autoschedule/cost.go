@@ -76,18 +76,33 @@ func occupancy(e index.Expr, formats map[*index.Tensor]format.Format, outer []in
 	case *index.Access:
 		return share(e, formats[e.Tensor], outer, v, n)
 	case *index.Call:
-		p := occupancy(e.Args[0], formats, outer, v, n)
-		for _, arg := range e.Args[1:] {
-			q := occupancy(arg, formats, outer, v, n)
-			if index.IsUnion(e.Op) {
-				p = 1 - (1-p)*(1-q)
-			} else {
-				p *= q
-			}
+		shares := make([]float64, len(e.Args))
+		for i, arg := range e.Args {
+			shares[i] = occupancy(arg, formats, outer, v, n)
 		}
-		return p
+		return regionShare(e.Region, shares)
+	case *index.Missing:
+		return 0
 	default:
 		return 1
+	}
+}
+
+// regionShare is the share of coordinates at which a call is defined, its arguments being independent.
+func regionShare(r index.Region, shares []float64) float64 {
+	every, none := 1.0, 1.0
+	for _, p := range shares {
+		every, none = every*p, none*(1-p)
+	}
+	switch r {
+	case index.Every:
+		return every
+	case index.Left:
+		return shares[0]
+	case index.All:
+		return 1
+	default:
+		return 1 - none
 	}
 }
 

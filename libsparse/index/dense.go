@@ -94,17 +94,14 @@ func Eval(e Expr, value func(*Access) (float64, bool)) (float64, bool) {
 		return v, stored
 	case *Literal:
 		return e.Value, true
+	case *Missing:
+		return 0, false
 	case *Call:
-		args := make([]float64, len(e.Args))
-		every, some := true, false
+		args, defined := make([]float64, len(e.Args)), make([]bool, len(e.Args))
 		for i, a := range e.Args {
-			v, ok := Eval(a, value)
-			args[i], every, some = v, every && ok, some || ok
+			args[i], defined[i] = Eval(a, value)
 		}
-		if IsUnion(e.Op) {
-			return Apply(e.Op, args...), some
-		}
-		if !every {
+		if !e.Region.Holds(defined...) {
 			return 0, false
 		}
 		return Apply(e.Op, args...), true
@@ -112,9 +109,6 @@ func Eval(e Expr, value func(*Access) (float64, bool)) (float64, bool) {
 		panic("BUG: unknown index expression")
 	}
 }
-
-// IsUnion reports whether op yields something where only one of its arguments is stored; the others intersect.
-func IsUnion(op dtype.Op) bool { return op == dtype.Add || op == dtype.Sub }
 
 // Evaluate is the meaning of an assignment: it visits every point of the iteration space. Extents gives the range of
 // every variable. It is slow, and right by inspection.

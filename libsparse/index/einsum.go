@@ -36,7 +36,7 @@ func ParseEinsum(spec string, operands []*Tensor, result *Tensor, combine, reduc
 		if rhs == nil {
 			rhs = acc
 		} else {
-			rhs = &Call{Op: combine, Args: []Expr{rhs, acc}}
+			rhs = Term(combine, rhs, acc)
 		}
 	}
 	out, err := einsumOutput(spec, output, explicit, at+1, count)

@@ -49,15 +49,19 @@ type (
 	}
 	// Literal is a number.
 	Literal struct{ Value float64 }
-	// Call applies an operator.
+	// Missing stands for an argument that is known to have no value; it counts as zero.
+	Missing struct{}
+	// Call applies an operator where Region says that it is defined.
 	Call struct {
-		Op   dtype.Op
-		Args []Expr
+		Op     dtype.Op
+		Args   []Expr
+		Region Region
 	}
 )
 
 func (*Access) expr()  {}
 func (*Literal) expr() {}
+func (*Missing) expr() {}
 func (*Call) expr()    {}
 
 // Assignment is LHS = RHS, where variables that are only on the right are reduced by Reduce.
@@ -113,7 +117,7 @@ func Replace(e Expr, f func(*Access) Expr) Expr {
 		for i, a := range e.Args {
 			args[i] = Replace(a, f)
 		}
-		return &Call{Op: e.Op, Args: args}
+		return &Call{Op: e.Op, Args: args, Region: e.Region}
 	default:
 		return e
 	}

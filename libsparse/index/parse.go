@@ -147,7 +147,7 @@ func (p *parser) binary(operand func() (Expr, error), ops map[string]dtype.Op) (
 		if err != nil {
 			return nil, err
 		}
-		x = &Call{Op: op, Args: []Expr{x, y}}
+		x = NewCall(op, x, y)
 	}
 	return x, nil
 }
@@ -159,7 +159,7 @@ func (p *parser) factor() (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Call{Op: dtype.Neg, Args: []Expr{x}}, nil
+		return NewCall(dtype.Neg, x), nil
 	case p.accept("("):
 		x, err := p.sum()
 		if err != nil {
@@ -209,7 +209,7 @@ func (p *parser) nameOrCall() (Expr, error) {
 		return nil, diag.Errorf(diag.Syntax, "expression %q: %s takes %d arguments, not %d", p.text, op, op.Arity(), len(args)).
 			At(start.start, p.tok.start)
 	}
-	return &Call{Op: op, Args: args}, nil
+	return NewCall(op, args...), nil
 }
 
 func (p *parser) access(result bool) (*Access, error) {

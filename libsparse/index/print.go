@@ -68,6 +68,8 @@ func String(e Expr) string {
 		return e.String()
 	case *Literal:
 		return e.String()
+	case *Missing:
+		return "0"
 	case *Call:
 		return e.String()
 	default:

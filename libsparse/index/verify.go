@@ -63,7 +63,7 @@ func verifyReduction(a *Assignment, c *Call) error {
 		return out
 	}
 	for _, arg := range c.Args {
-		if !slices.Equal(of(arg), of(c)) && a.Reduce == dtype.Add && IsUnion(c.Op) {
+		if !slices.Equal(of(arg), of(c)) && a.Reduce == dtype.Add && c.Region == Some {
 			return diag.Errorf(diag.Unsupported, "%s: the terms of %s are summed over different indices; "+
 				"evaluate them one by one and add the results", a, c)
 		}

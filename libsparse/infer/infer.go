@@ -77,7 +77,7 @@ func isProduct(e index.Expr) bool {
 	if !ok {
 		return true
 	}
-	return !index.IsUnion(c.Op) && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+	return c.Region == index.Every && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
 }
 
 // elementwise is the format of the first sparse operand where all operands have the result's variables, and, unless the

@@ -106,15 +106,38 @@ func build(e index.Expr, v index.Var) Lattice {
 	case *index.Access:
 		return access(e, v)
 	case *index.Call:
-		l := build(e.Args[0], v)
-		for _, arg := range e.Args[1:] {
-			l = join(l, build(arg, v), index.IsUnion(e.Op))
-		}
-		return l
+		return call(e, v)
+	case *index.Missing:
+		return Lattice{}
 	default:
 		return everywhere()
 	}
 }
+
+// call combines the lattices of the arguments. Where no more than the region's coordinates is visited depends on what is
+// left of the expression at a point, see Restrict.
+func call(c *index.Call, v index.Var) Lattice {
+	l := build(c.Args[0], v)
+	switch c.Region {
+	case index.Left:
+		for _, arg := range c.Args[1:] {
+			l = join(l, optional(build(arg, v)), false)
+		}
+	case index.All:
+		l = optional(l)
+		for _, arg := range c.Args[1:] {
+			l = join(l, optional(build(arg, v)), false)
+		}
+	default:
+		for _, arg := range c.Args[1:] {
+			l = join(l, build(arg, v), c.Region != index.Every)
+		}
+	}
+	return l
+}
+
+// optional is l where nothing has to be stored: every coordinate, matched against what is.
+func optional(l Lattice) Lattice { return join(everywhere(), l, true) }
 
 func everywhere() Lattice { return Lattice{Points: []Point{{Full: true}}} }
 

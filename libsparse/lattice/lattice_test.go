@@ -39,7 +39,8 @@ func TestBuild(t *testing.T) {
 		"(B(i) + C(i)) * D(i)":   "{B1 C1 D1} > {B1 D1} > {C1 D1}",
 		"(B(i) + C(i)) * d(i)":   "{B1 C1} > {B1} > {C1}",
 		"B(i) + C(i) + D(i)":     "{B1 C1 D1} > {B1 C1} > {B1 D1} > {C1 D1} > {B1} > {C1} > {D1}",
-		"-B(i) * min(C(i),D(i))": "{B1 C1 D1}",
+		"-B(i) * min(C(i),D(i))": "{B1 C1 D1} > {B1 C1} > {B1 D1}",
+		"B(i) / C(i)":            "{B1 C1} > {B1}",
 		"B(i) * b(i) + c(i)":     "{all B1} > {all}",
 	} {
 		got := Build(parse(t, text), "i").String()

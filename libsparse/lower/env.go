@@ -89,6 +89,8 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	switch x := x.(type) {
 	case *index.Literal:
 		return number(x.Value, t)
+	case *index.Missing:
+		return zero(t)
 	case *index.Access:
 		return l.element(x, t, e)
 	case *index.Call:

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -229,11 +231,6 @@ func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e en
 
 // droppedSomewhere reports whether some coordinate of a full loop does nothing.
 func droppedSomewhere(f *cin.Forall, lat lattice.Lattice) bool {
-	none := lattice.Point{Full: true}
-	for _, p := range lat.Points {
-		if len(p.Iterators) == 0 {
-			return restrict(f.Body, f.Var, none) == nil
-		}
-	}
-	return true
+	return slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return restrict(f.Body, f.Var, p) == nil }) ||
+		!slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return len(p.Iterators) == 0 })
 }

@@ -61,7 +61,7 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 		if producer == nil && consumer != nil {
 			held := cin.Written(s.Producer).Tensor
 			consumer = without(consumer, func(x index.Expr) index.Expr {
-				return lattice.Without(x, func(a *index.Access) bool { return a.Tensor == held })
+				return lattice.Without(x, func(a *index.Access) bool { return a.Tensor == held }, nil)
 			})
 		}
 		switch {

@@ -77,7 +77,7 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 	access := &index.Access{Tensor: w, Vars: held}
 	value := index.Expr(access)
 	if rest != nil {
-		value = &index.Call{Op: dtype.Mul, Args: []index.Expr{rest, access}}
+		value = index.Term(dtype.Mul, rest, access)
 	}
 	reduced := func(loops []*cin.Forall, keep func(v index.Var) bool) dtype.Op {
 		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !keep(f.Var) }) {
@@ -107,7 +107,7 @@ func (c Precompute) factors(rhs index.Expr) (inner, rest index.Expr, err error) 
 		if *part == nil {
 			*part = f
 		} else {
-			*part = &index.Call{Op: dtype.Mul, Args: []index.Expr{*part, f}}
+			*part = index.Term(dtype.Mul, *part, f)
 		}
 	}
 	if inner == nil || rest == nil {
