@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/diag"
-	"libsparse/libsparse/dtype"
 )
 
 // Verify checks what the later stages rely on: each access has one variable a mode and none twice, operators have
@@ -37,35 +36,9 @@ func verifyExpr(a *Assignment, e Expr) error {
 	if len(c.Args) != c.Op.Arity() {
 		return diag.Errorf(diag.Internal, "%s: %s has %d arguments", a, c.Op, len(c.Args))
 	}
-	if err := verifyReduction(a, c); err != nil {
-		return err
-	}
 	for _, arg := range c.Args {
 		if err := verifyExpr(a, arg); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// verifyReduction refuses sums whose terms reduce over different variables: one loop nest can't sum both.
-func verifyReduction(a *Assignment, c *Call) error {
-	if c.Op == dtype.Mul || c.Op == dtype.Neg {
-		return nil
-	}
-	reduced := a.Reduced()
-	of := func(e Expr) (out []Var) {
-		for _, v := range reduced {
-			if slices.Contains(Vars(e), v) {
-				out = append(out, v)
-			}
-		}
-		return out
-	}
-	for _, arg := range c.Args {
-		if !slices.Equal(of(arg), of(c)) && a.Reduce == dtype.Add && c.Region == Some {
-			return diag.Errorf(diag.Unsupported, "%s: the terms of %s are summed over different indices; "+
-				"evaluate them one by one and add the results", a, c)
 		}
 	}
 	return nil

@@ -1,0 +1,206 @@
+package autoschedule
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
+)
+
+const (
+	// pathOperands bounds the search for a contraction path: it visits every subset of the operands.
+	pathOperands = 6
+	// pathGain is how much cheaper a path has to be than one loop nest, to make up for what the estimates miss.
+	pathGain = 2
+	// costTemporary is the price of an element of a temporary: it is allocated, written and read again.
+	costTemporary = 4.0
+)
+
+// Path splits a long product into steps that compute temporaries, where that is asymptotically cheaper than one loop nest
+// over all variables, as in A(i,j)*B(j,k)*x(k). It searches all ways to contract subsets of the operands, each subset by
+// one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
+// in one nest is its own only step.
+func Path(a *index.Assignment) []*index.Assignment {
+	accs, ok := factors(a)
+	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
+		return []*index.Assignment{a}
+	}
+	p := &pathSearch{assignment: a, accesses: accs, best: map[uint]*contraction{}}
+	whole := p.find(1<<len(accs) - 1)
+	if whole.nest <= pathGain*whole.cost || whole.left == 0 {
+		return []*index.Assignment{a}
+	}
+	names := map[string]bool{a.LHS.Tensor.Name: true}
+	for _, acc := range accs {
+		names[acc.Tensor.Name] = true
+	}
+	var steps []*index.Assignment
+	p.emit(whole, a.LHS, names, &steps)
+	return steps
+}
+
+// factors are the accesses of a plain sum of products.
+func factors(a *index.Assignment) ([]*index.Access, bool) {
+	if a.Reduce != dtype.Add {
+		return nil, false
+	}
+	var out []*index.Access
+	var walk func(e index.Expr) bool
+	walk = func(e index.Expr) bool {
+		switch e := e.(type) {
+		case *index.Access:
+			out = append(out, e)
+			return true
+		case *index.Call:
+			return e.Op == dtype.Mul && walk(e.Args[0]) && walk(e.Args[1])
+		default:
+			return false
+		}
+	}
+	return out, walk(a.RHS)
+}
+
+// contraction is a subset of the operands contracted to what the others and the result need of it.
+type contraction struct {
+	set uint
+	// result is the access that stands for the subset from outside.
+	result *index.Access
+	// nest is the cost of one loop nest over the whole subset, cost that of the cheapest way; left is the part that it
+	// computes first, 0 for the nest.
+	nest, cost float64
+	left       uint
+}
+
+type pathSearch struct {
+	assignment *index.Assignment
+	accesses   []*index.Access
+	best       map[uint]*contraction
+}
+
+func (p *pathSearch) find(set uint) *contraction {
+	if c, ok := p.best[set]; ok {
+		return c
+	}
+	c := &contraction{set: set}
+	p.best[set] = c
+	if bits.OnesCount(set) == 1 {
+		c.result = p.accesses[bits.TrailingZeros(set)]
+		return c
+	}
+	var terms []*index.Access
+	for i, acc := range p.accesses {
+		if set&(1<<i) != 0 {
+			terms = append(terms, acc)
+		}
+	}
+	c.result, c.nest = p.price(set, terms)
+	c.cost = c.nest
+	// Each split is met twice; the half with the lowest operand comes first.
+	for left := (set - 1) & set; left > 0; left = (left - 1) & set {
+		if left&(set&-set) == 0 {
+			continue
+		}
+		l, r := p.find(left), p.find(set&^left)
+		_, joint := p.price(set, []*index.Access{l.result, r.result})
+		if cost := l.cost + r.cost + joint; cost < c.cost {
+			c.cost, c.left = cost, left
+		}
+	}
+	return c
+}
+
+// price is what one loop nest over terms costs, and the access to its result.
+func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
+	a := p.contract(set, terms)
+	best, _ := search(a)
+	cost := math.Inf(1)
+	if best != nil {
+		cost = best.cost
+	}
+	if set != 1<<len(p.accesses)-1 {
+		cost += costTemporary * float64(a.LHS.Tensor.NNZ)
+	}
+	return a.LHS, cost
+}
+
+// contract is the assignment that multiplies terms and sums over what nothing outside of set needs.
+func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment {
+	rhs := index.Expr(terms[0])
+	for _, t := range terms[1:] {
+		rhs = index.Term(dtype.Mul, rhs, t)
+	}
+	if set == 1<<len(p.accesses)-1 {
+		return &index.Assignment{LHS: p.assignment.LHS, Reduce: dtype.Add, RHS: rhs}
+	}
+	needed := slices.Clone(p.assignment.LHS.Vars)
+	for i, acc := range p.accesses {
+		if set&(1<<i) == 0 {
+			needed = append(needed, acc.Vars...)
+		}
+	}
+	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !slices.Contains(needed, v) })
+	t := &index.Tensor{Name: "t", Format: format.AllDense(len(vars)), Elem: p.assignment.LHS.Tensor.Elem, Index: dtype.I32}
+	volume := 1.0
+	for _, v := range vars {
+		t.Extents = append(t.Extents, p.assignment.Extent(v))
+		volume *= float64(max(p.assignment.Extent(v), 1))
+	}
+	a := &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
+	t.Format, t.SamePattern = infer.Output(a)
+	stored := volume
+	if !t.Format.Dense() {
+		stored *= min(1, density(a))
+	}
+	t.NNZ = int64(min(stored, 1<<60))
+	return a
+}
+
+// density is the share of the result's elements that a product of independent operands fills.
+func density(a *index.Assignment) float64 {
+	p := 1.0
+	for _, acc := range index.Accesses(a.RHS) {
+		if acc.Tensor.Format.Dense() {
+			continue
+		}
+		volume := 1.0
+		for _, n := range acc.Tensor.Extents {
+			volume *= float64(max(n, 1))
+		}
+		p *= min(1, float64(max(acc.Tensor.NNZ, 1))/volume)
+	}
+	terms := 1.0
+	for _, v := range a.Reduced() {
+		terms *= float64(max(a.Extent(v), 1))
+	}
+	return -math.Expm1(-p * terms)
+}
+
+// emit appends the steps of a contraction, whose result is written to lhs.
+func (p *pathSearch) emit(c *contraction, lhs *index.Access, names map[string]bool, steps *[]*index.Assignment) {
+	var terms []*index.Access
+	if c.left == 0 {
+		for i, acc := range p.accesses {
+			if c.set&(1<<i) != 0 {
+				terms = append(terms, acc)
+			}
+		}
+	} else {
+		for _, half := range []uint{c.left, c.set &^ c.left} {
+			part := p.find(half)
+			if bits.OnesCount(half) > 1 {
+				t := index.NewTemporary(names, p.assignment, part.result.Vars)
+				access := &index.Access{Tensor: t, Vars: part.result.Vars}
+				p.emit(part, access, names, steps)
+				terms = append(terms, access)
+				continue
+			}
+			terms = append(terms, part.result)
+		}
+	}
+	a := p.contract(c.set, terms)
+	*steps = append(*steps, &index.Assignment{LHS: lhs, Reduce: dtype.Add, RHS: a.RHS})
+}

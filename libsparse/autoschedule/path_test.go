@@ -1,0 +1,49 @@
+package autoschedule
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+		want    string
+	}{
+		{"ij,jk,k->i", []string{"ds", "ds", "d"}, "t1(j) = B(j,k) * C(k); out(i) = A(i,j) * t1(j)"},
+		{"ij,jk,kl->il", []string{"ds", "ds", "dd"}, "t1(j,l) = B(j,k) * C(k,l); out(i,l) = A(i,j) * t1(j,l)"},
+		{"ij,ik,kj->ij", []string{"ds", "dd", "dd"}, "out(i,j) = A(i,j) * B(i,k) * C(k,j)"},
+		{"ij,ik,jk->ij", []string{"ds", "dd", "dd"}, "out(i,j) = A(i,j) * B(i,k) * C(j,k)"},
+		{"ikl,kj,lj->ij", []string{"dss", "dd", "dd"}, "out(i,j) = A(i,k,l) * B(k,j) * C(l,j)"},
+		{"i,j,k->ijk", []string{"d", "d", "d"}, "out(i,j,k) = A(i) * B(j) * C(k)"},
+		{"ij,jk->ik", []string{"ds", "ds"}, "out(i,k) = A(i,j) * B(j,k)"},
+		{"ij,jk,kl,l->i", []string{"ds", "ds", "ds", "d"}, "t2(k) = C(k,l) * D(l); t1(j) = B(j,k) * t2(k); out(i) = A(i,j) * t1(j)"},
+	} {
+		var got []string
+		for _, s := range Path(request(t, c.spec, c.formats, "", 4096)) {
+			got = append(got, s.String())
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s %v\n got %s\nwant %s", c.spec, c.formats, strings.Join(got, "; "), c.want)
+		}
+	}
+}
+
+func BenchmarkPath(b *testing.B) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+	}{
+		{"ij,jk,kl->il", []string{"ds", "ds", "dd"}},
+		{"ij,jk,kl,l->i", []string{"ds", "ds", "ds", "d"}},
+		{"ij,jk,kl,lm,mn,n->i", []string{"ds", "ds", "ds", "ds", "ds", "d"}},
+	} {
+		b.Run(c.spec, func(b *testing.B) {
+			var t testing.T
+			for b.Loop() {
+				Path(request(&t, c.spec, c.formats, "", 4096))
+			}
+		})
+	}
+}

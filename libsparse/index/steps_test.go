@@ -1,0 +1,39 @@
+package index
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestSteps(t *testing.T) {
+	for text, want := range map[string]string{
+		"y(i) = A(i,j) * x(j)":                           "y(i) = A(i,j) * x(j)",
+		"y(i) = A(i,j) * x(j) + b(i)":                    "t1(i) = A(i,j) * x(j); y(i) = t1(i) + b(i)",
+		"r(i) = b(i) - A(i,j) * x(j)":                    "t1(i) = A(i,j) * x(j); r(i) = b(i) - t1(i)",
+		"y(i) = alpha * (B(i,j) + C(i,j)) * d(j)":        "y(i) = alpha * (B(i,j) + C(i,j)) * d(j)",
+		"y(i) = 2 * B(i,j) * c(j) + 3":                   "t1(i) = 2 * B(i,j) * c(j); y(i) = t1(i) + 3",
+		"a = b(i) + c(i)":                                "a = b(i) + c(i)",
+		"a = b(i) * c(i) + d(j)":                         "t1 = b(i) * c(i); t2 = d(j); a = t1 + t2",
+		"y(i) = x(i) * (A(i,j) * z(j) + b(i))":           "t1(i) = A(i,j) * z(j); y(i) = x(i) * (t1(i) + b(i))",
+		"y(i) = A(i,j) * (z(j) + B(j,k) * u(k))":         "t1(j) = B(j,k) * u(k); y(i) = A(i,j) * (z(j) + t1(j))",
+		"y(i) = A(i,j) * x(j) + B(i,j) * z(j)":           "y(i) = A(i,j) * x(j) + B(i,j) * z(j)",
+		"y(i) = A(i,j) * x(j) + B(i,k) * z(k)":           "t1(i) = A(i,j) * x(j); t2(i) = B(i,k) * z(k); y(i) = t1(i) + t2(i)",
+		"y(i) = max(A(i,j) * x(j), b(i))":                "t1(i) = A(i,j) * x(j); y(i) = max(t1(i), b(i))",
+		"t1(i) = A(i,j) * x(j) + b(i)":                   "t2(i) = A(i,j) * x(j); t1(i) = t2(i) + b(i)",
+		"y(i) = -(A(i,j) * x(j) + b(i))":                 "t1(i) = A(i,j) * x(j); y(i) = -(t1(i) + b(i))",
+		"y(i) = (A(i,j) * x(j) + b(i)) / (c(k) + d(i))":  "t1(i) = A(i,j) * x(j); t2 = c(k); y(i) = (t1(i) + b(i)) / (t2 + d(i))",
+		"y(i) = A(i,j)*x(j) + B(i,j)*z(j) + b(i) + 2*3 ": "t1(i) = A(i,j) * x(j) + B(i,j) * z(j); y(i) = t1(i) + b(i) + 2 * 3",
+	} {
+		a, err := ParseAssignment(text, lookup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range a.Steps() {
+			got = append(got, s.String())
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s\n got %s\nwant %s", text, strings.Join(got, "; "), want)
+		}
+	}
+}
