@@ -39,6 +39,16 @@ type Kernel struct {
 	// Expression is what is computed, Notes say what was chosen and why.
 	Expression string   `json:"expression"`
 	Notes      []string `json:"notes"`
+	// Steps are what to compute in place of one kernel, one after the other; then there is no object.
+	Steps []Step `json:"steps,omitempty"`
+}
+
+// Step is one assignment of several, to be compiled by itself.
+type Step struct {
+	Result   string   `json:"result"`
+	Indices  []string `json:"indices"`
+	Expr     string   `json:"expr"`
+	Operands []string `json:"operands"`
 }
 
 // KernelOutput describes the result of a kernel.
@@ -77,6 +87,9 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(state.Steps) > 1 {
+		return c.publish(r, store, c.describeSteps(state))
+	}
 	cc, err := c.toolchain.Find(ctx, r.Target.CC, r.Target.Path, strings.Contains(filepath.Base(r.Target.OpenMP), "gomp"))
 	if err != nil {
 		return nil, err
@@ -88,13 +101,34 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := c.describe(state, store, entry)
-	if r.Key != "" {
-		if err := store.PutRequest(r.Key, marshal(k)); err != nil {
-			return nil, err
-		}
+	return c.publish(r, store, c.describe(state, store, entry))
+}
+
+// publish enters the answer to a request in the cache's table.
+func (c *Compiler) publish(r *Request, store *cache.Store, k *Kernel) (*Kernel, error) {
+	if r.Key == "" {
+		return k, nil
+	}
+	if err := store.PutRequest(r.Key, marshal(k)); err != nil {
+		return nil, err
 	}
 	return k, nil
+}
+
+func (c *Compiler) describeSteps(s *State) *Kernel {
+	k := &Kernel{ABI: ABI, Version: c.Version, Expression: s.Assignment.String(), Output: KernelOutput{PatternOf: -1}}
+	for _, a := range s.Steps {
+		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}}
+		for _, v := range a.LHS.Vars {
+			step.Indices = append(step.Indices, string(v))
+		}
+		for _, t := range a.Tensors() {
+			step.Operands = append(step.Operands, t.Name)
+		}
+		k.Steps = append(k.Steps, step)
+		k.Notes = append(k.Notes, "step: "+step.Expr)
+	}
+	return k
 }
 
 // describe says what the caller needs to call the kernel.

@@ -24,6 +24,9 @@ type State struct {
 	// VectorBytes is the width of the vector registers that the kernel may use.
 	VectorBytes int
 
+	// Steps are the assignments that the request is split into; more than one if a temporary makes it cheaper or possible.
+	// The stages after that work on one step, Assignment.
+	Steps      []*index.Assignment
 	Assignment *index.Assignment
 	Operands   []*index.Tensor // in the order of the request
 	Naive      *cin.Program
@@ -46,6 +49,7 @@ type Stage struct {
 func Pipeline() []Stage {
 	return []Stage{
 		{"notation", parse, func(s *State) string { return s.Assignment.String() }, func(s *State) error { return s.Assignment.Verify() }},
+		{"steps", split, printSteps, nil},
 		{"formats", inferFormats, printFormats, nil},
 		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
 		{"schedule", decide, printDecision, nil},
@@ -57,15 +61,19 @@ func Pipeline() []Stage {
 	}
 }
 
-// Lower runs the pipeline up to C, for a machine with vector registers of the given width in bytes.
+// Lower runs the pipeline up to C, for a machine with vector registers of the given width in bytes. It stops after the
+// split of a request that takes several steps.
 func Lower(r *Request, vectorBytes int) (*State, error) {
 	s := &State{Request: r, VectorBytes: vectorBytes}
-	return s, run(s, nil)
+	return s, run(s, Pipeline(), nil)
 }
 
-// run runs every stage and hands it to visit. The checks are cheap, so they always run.
-func run(s *State, visit func(Stage)) error {
-	for _, st := range Pipeline() {
+// run runs stages and hands each to visit. The checks are cheap, so they always run.
+func run(s *State, stages []Stage, visit func(Stage)) error {
+	for _, st := range stages {
+		if len(s.Steps) > 1 {
+			return nil
+		}
 		if err := st.Run(s); err != nil {
 			return err
 		}
@@ -83,11 +91,11 @@ func run(s *State, visit func(Stage)) error {
 
 // Explain prints one stage of the compilation of r, or all of them where stage is empty.
 func Explain(r *Request, stage string) (string, error) {
-	var b strings.Builder
-	found := false
-	var known []string
 	s := &State{Request: r, VectorBytes: codegen.VectorBytes()}
-	err := run(s, func(st Stage) {
+	var b strings.Builder
+	var known []string
+	found := false
+	visit := func(st Stage) {
 		known = append(known, st.Name)
 		switch {
 		case stage == "":
@@ -96,11 +104,27 @@ func Explain(r *Request, stage string) (string, error) {
 			found = true
 			b.WriteString(st.Print(s))
 		}
-	})
+	}
+	err := run(s, Pipeline(), visit)
+	steps := s.Steps
+	for i := 0; err == nil && len(steps) > 1 && i < len(steps); i++ {
+		s = s.step(steps, i)
+		err = run(s, Pipeline()[2:], visit)
+	}
 	if err == nil && stage != "" && !found {
 		err = diag.Errorf(diag.Unsupported, "there is no stage %q; the stages are %s", stage, strings.Join(known, ", "))
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n", err
+}
+
+// step is the state in which step i is compiled by itself; the request's wishes are for the last one.
+func (s *State) step(steps []*index.Assignment, i int) *State {
+	r := &Request{Target: s.Request.Target}
+	if i == len(steps)-1 {
+		r.Output = s.Request.Output
+	}
+	steps[i].LHS.Tensor.Extents = nil
+	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: steps[i].Tensors()}
 }
 
 func nothing(*State) error { return nil }
@@ -113,6 +137,22 @@ func parse(s *State) error {
 	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
 	s.Assignment, s.Operands = a, operands
 	return nil
+}
+
+// split divides the assignment where its terms sum over different variables, and each part along a contraction path.
+func split(s *State) error {
+	for _, a := range s.Assignment.Steps() {
+		s.Steps = append(s.Steps, autoschedule.Path(a)...)
+	}
+	return nil
+}
+
+func printSteps(s *State) string {
+	lines := make([]string, len(s.Steps))
+	for i, a := range s.Steps {
+		lines[i] = a.String()
+	}
+	return strings.Join(lines, "\n")
 }
 
 // inferFormats fills in what the request leaves open about the result.
