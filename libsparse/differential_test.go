@@ -139,7 +139,7 @@ func (p *program) positions(level int, counts map[int]int) int {
 	t := p.state.Assignment.LHS.Tensor
 	n := 1
 	for l := 0; l <= level; l++ {
-		if t.Format.Levels[l].Props().Full {
+		if t.Format.Levels[l].Props().Locate {
 			n *= p.extents[p.state.Assignment.LHS.Vars[t.Format.ModeOrder[l]]]
 			continue
 		}

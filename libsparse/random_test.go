@@ -19,7 +19,7 @@ func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] 
 func randomFormat(rng *rand.Rand, order int) string {
 	letters := make([]byte, order)
 	for i := range letters {
-		letters[i] = "ds"[rng.IntN(2)]
+		letters[i] = "ddsssb"[rng.IntN(6)]
 	}
 	if order >= 2 && rng.IntN(6) == 0 {
 		letters = []byte("u" + strings.Repeat("c", order-2) + "q")
@@ -126,7 +126,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 		o.Dtype = r.Operands[0].Dtype
 	}
 	o.NNZ = volume / 3
-	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "su")
+	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "sub")
 	r.Operands = append(r.Operands, o)
 }
 

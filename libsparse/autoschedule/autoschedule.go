@@ -94,7 +94,7 @@ func storageOrder(a *index.Access) []index.Var {
 }
 
 // discovered reports whether the kernel finds the result's pattern.
-func discovered(t *index.Tensor) bool { return t.SamePattern == nil && !t.Format.Dense() }
+func discovered(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
 
 // prefix is how many leading loops are the result's variables in storage order.
 func prefix(order, stored []index.Var) int {

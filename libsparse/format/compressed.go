@@ -1,6 +1,9 @@
 package format
 
-import "libsparse/libsparse/ir"
+import (
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
 
 // Compressed stores the coordinates of parent p at positions pos[p] to pos[p+1] of crd, in ascending order. Without
 // Unique a coordinate may be repeated: the first level of COO.
@@ -25,7 +28,7 @@ func (Compressed) Children(s Storage, parent Range) Range {
 }
 
 // Coord implements Level.
-func (Compressed) Coord(s Storage, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Compressed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
 
 // At panics: finding a coordinate takes a search.
 func (Compressed) At(Storage, ir.Expr, ir.Expr) ir.Expr {
@@ -34,3 +37,9 @@ func (Compressed) At(Storage, ir.Expr, ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (Compressed) Size(Storage, ir.Expr) ir.Expr { return nil }
+
+// CrdType implements Level.
+func (Compressed) CrdType(index dtype.T) dtype.T { return index }
+
+// Valid implements Level.
+func (Compressed) Valid(Storage, ir.Expr) ir.Expr { return nil }

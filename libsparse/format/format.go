@@ -52,7 +52,7 @@ func (f *Format) parseOrder(text, order string) error {
 func (f Format) check(text string) error {
 	for i, l := range f.Levels {
 		switch {
-		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Full):
+		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Locate):
 			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a compressed or singleton level "+
 				"before it", text, i)
 		case i > 0 && !f.Levels[i-1].Props().Unique && !l.Props().Branchless:
@@ -125,12 +125,12 @@ func (f Format) Equal(g Format) bool {
 // Group is a run of levels that is appended to as one: a compressed level with the singletons below it.
 type Group struct{ First, Last int }
 
-// Groups lists the groups, outermost first. Every level that is not full is in one.
+// Groups lists the groups, outermost first. Every level whose positions aren't computed from the coordinates is in one.
 func (f Format) Groups() []Group {
 	var out []Group
 	for i, l := range f.Levels {
 		switch {
-		case l.Props().Full:
+		case l.Props().Locate:
 		case l.Props().Branchless && len(out) > 0 && out[len(out)-1].Last == i-1:
 			out[len(out)-1].Last = i
 		default:
@@ -140,8 +140,8 @@ func (f Format) Groups() []Group {
 	return out
 }
 
-// Rowwise reports whether the format is full levels followed by one group: each parent position then owns a run of
-// entries whose place is known once the runs are counted, so that the rows can be filled in any order.
+// Rowwise reports whether the format is levels with computed positions followed by one group: each parent position then
+// owns a run of entries whose place is known once the runs are counted, so that the rows can be filled in any order.
 func (f Format) Rowwise() bool {
 	g := f.Groups()
 	return len(g) == 1 && g[0].First > 0 && g[0].Last == f.Order()-1

@@ -45,8 +45,12 @@ type Level interface {
 	// Children is the range of positions below the parent positions in parent. A parent range longer than one occurs
 	// only where the parent level is not unique: the same coordinate stored at neighbouring positions.
 	Children(s Storage, parent Range) Range
-	// Coord is the coordinate at a position. Full levels have no such array; they are walked by coordinate.
-	Coord(s Storage, pos ir.Expr) ir.Expr
+	// CrdType is the type of the elements of the crd array, given the tensor's index type.
+	CrdType(index dtype.T) dtype.T
+	// Coord is the coordinate at a position below parent. Full levels have no such array; they are walked by coordinate.
+	Coord(s Storage, parent Range, pos ir.Expr) ir.Expr
+	// Valid says whether something is stored at a position; nil where every position is in use.
+	Valid(s Storage, pos ir.Expr) ir.Expr
 	// At is the position of a coordinate below one parent position; only levels with Locate have it.
 	At(s Storage, parent, coord ir.Expr) ir.Expr
 	// Size is the number of positions, given that of the parent level, where that follows from the extents; else nil.
@@ -55,7 +59,7 @@ type Level interface {
 
 // levels lists every kind of level.
 func levels() []Level {
-	return []Level{Dense{}, Compressed{Unique: true}, Compressed{}, Singleton{Unique: true}, Singleton{}}
+	return []Level{Dense{}, Compressed{Unique: true}, Compressed{}, Singleton{Unique: true}, Singleton{}, Bitmap{}}
 }
 
 func levelOf(letter byte) (Level, bool) {

@@ -56,12 +56,15 @@ func (d *Data) pack(l int, entries []Entry) {
 		return
 	}
 	level, mode := d.Format.Levels[l], d.Format.ModeOrder[l]
-	if level.Props().Full {
+	if level.Props().Locate {
 		rest := entries
 		for c := range d.Shape[mode] {
 			n := 0
 			for n < len(rest) && rest[n].Coord[mode] == c {
 				n++
+			}
+			if level.Props().HasCrd {
+				d.Crd[l] = append(d.Crd[l], int64(min(n, 1)))
 			}
 			d.pack(l+1, rest[:n])
 			rest = rest[n:]
@@ -96,11 +99,13 @@ func (d *Data) Entries() []Entry {
 		}
 		level, mode := d.Format.Levels[l], d.Format.ModeOrder[l]
 		switch {
-		case level.Props().Full:
+		case level.Props().Locate:
 			for c := range d.Shape[mode] {
-				coord[mode] = c
 				p := lo*d.Shape[mode] + c
-				walk(l+1, p, p+1)
+				if !level.Props().HasCrd || d.Crd[l][p] != 0 {
+					coord[mode] = c
+					walk(l+1, p, p+1)
+				}
 			}
 			return
 		case level.Props().HasPos:

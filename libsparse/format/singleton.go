@@ -1,6 +1,9 @@
 package format
 
-import "libsparse/libsparse/ir"
+import (
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
 
 // Singleton stores one coordinate for each parent position, in crd at that position: the later levels of COO. Unique
 // says that no coordinate repeats within a run of equal parent coordinates.
@@ -23,7 +26,7 @@ func (l Singleton) Letter() byte {
 func (Singleton) Children(_ Storage, parent Range) Range { return parent }
 
 // Coord implements Level.
-func (Singleton) Coord(s Storage, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Singleton) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
 
 // At panics: finding a coordinate takes a search.
 func (Singleton) At(Storage, ir.Expr, ir.Expr) ir.Expr {
@@ -32,3 +35,9 @@ func (Singleton) At(Storage, ir.Expr, ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (Singleton) Size(_ Storage, parents ir.Expr) ir.Expr { return parents }
+
+// CrdType implements Level.
+func (Singleton) CrdType(index dtype.T) dtype.T { return index }
+
+// Valid implements Level.
+func (Singleton) Valid(Storage, ir.Expr) ir.Expr { return nil }

@@ -60,7 +60,13 @@ func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
 }
 
 func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), at)
+	parent := l.position(it.Access, it.Level-1, e)
+	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), parent, at)
+}
+
+// valid says whether an iterator's level stores something at a position; nil where it always does.
+func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
+	return it.Access.Tensor.Format.Levels[it.Level].Valid(l.storage(it.Access, it.Level, e), at)
 }
 
 func unique(it lattice.Iterator) bool {
@@ -93,6 +99,9 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 		kind = ir.Simd
 	}
 	body = append([]ir.Stmt{constant(v, l.coordinate(it, p, e))}, body...)
+	if valid := l.valid(it, p, e); valid != nil {
+		body = []ir.Stmt{&ir.If{Cond: valid, Then: block(body...)}}
+	}
 	return []ir.Stmt{&ir.For{Var: p, Lo: r.Lo, Hi: r.Hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, r.Hi), Body: block(body...)}}
 }
 

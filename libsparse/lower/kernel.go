@@ -115,14 +115,21 @@ func (l *lowerer) guards() []ir.Stmt {
 // clearResult sets a dense result to its fill value where the loops don't write every element.
 func (l *lowerer) clearResult() []ir.Stmt {
 	t := l.program.Source.LHS.Tensor
-	if l.phase == counting || !l.partly || l.result.appends() && !l.result.denseTail() {
+	if l.phase == counting {
 		return nil
+	}
+	var out []ir.Stmt
+	for _, level := range l.masks() {
+		out = append(out, &ir.Fill{Array: l.slots.storage(t, level, nil).Crd, Count: l.positions(t, level), Value: &ir.Int{T: dtype.U8}})
+	}
+	if !l.partly && len(out) == 0 || l.result.appends() && !l.result.denseTail() {
+		return out
 	}
 	fill := zero(t.Elem)
 	if len(l.program.Source.Reduced()) > 0 {
 		fill = identity(l.program.Source.Reduce, t.Elem)
 	}
-	return []ir.Stmt{&ir.Fill{Array: l.slots.vals(t), Count: l.positions(t, t.Order()-1), Value: fill}}
+	return append(out, &ir.Fill{Array: l.slots.vals(t), Count: l.positions(t, t.Order()-1), Value: fill})
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.

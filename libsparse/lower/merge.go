@@ -23,12 +23,23 @@ func (l *lowerer) cursors(lat lattice.Lattice, e env) (cs []*cursor, decls []ir.
 		r := l.children(it, e)
 		c := &cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
 		decls = append(decls, declare(c.pos, r.Lo), constant(c.end, r.Hi))
+		decls = append(decls, l.skip(c, e)...)
 		cs = append(cs, c)
 	}
 	return cs, decls
 }
 
 func (c *cursor) valid() ir.Expr { return compare(ir.Lt, c.pos, c.end) }
+
+// skip moves a cursor to the next position that is in use.
+func (l *lowerer) skip(c *cursor, e env) []ir.Stmt {
+	valid := l.valid(c.it, c.pos, e)
+	if valid == nil {
+		return nil
+	}
+	unused := &ir.Compare{Op: ir.Eq, X: &ir.Cast{X: valid, To: dtype.I64}, Y: integer(0)}
+	return []ir.Stmt{&ir.While{Cond: all([]ir.Expr{c.valid(), unused}), Body: block(increment(c.pos))}}
+}
 
 // at picks the cursors of a point.
 func at(cs []*cursor, p lattice.Point) []*cursor {
@@ -90,7 +101,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	for _, c := range cs {
 		stmts, next := l.run(c, v, len(cs) == 1, e)
 		body = append(body, stmts...)
-		advance = append(advance, set(c.pos, next))
+		advance = append(append(advance, set(c.pos, next)), l.skip(c, e)...)
 	}
 	cases := l.cases(f, lat.Below(p), cs, v, inner)
 	if cases == nil {
@@ -179,7 +190,8 @@ func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt 
 	inner.coord[f.Var] = v
 	var before, advance []ir.Stmt
 	for _, c := range cs {
-		before, advance = append(before, l.match(c, v, e)...), append(advance, set(c.pos, c.run))
+		before = append(before, l.match(c, v, e)...)
+		advance = append(append(advance, set(c.pos, c.run)), l.skip(c, e)...)
 	}
 	cases := l.matched(f, lat, cs, inner)
 	if cases == nil {

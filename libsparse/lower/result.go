@@ -103,7 +103,7 @@ func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 		return nil, nil
 	case l.phase == counting:
 		return []ir.Stmt{declare(r.cursor[g.First], integer(0))}, r.countOut(l, g, r.cursor[g.First])
-	case g.First > 0 && t.Format.Levels[g.First-1].Props().Full:
+	case g.First > 0 && t.Format.Levels[g.First-1].Props().Locate:
 		// Rows that no loop visits are empty: lengths are stored, then summed up.
 		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), clearPos()},
 			[]ir.Stmt{&ir.PrefixSum{Array: pos, Count: next(l.positions(t, g.First-1))}}
@@ -227,8 +227,12 @@ func (r *result) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 // assign writes one element of the result.
 func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	t := a.LHS.Tensor
+	var marks []ir.Stmt
+	if l.phase == computing {
+		marks = l.mark(a.LHS, e)
+	}
 	if r.next != nil {
-		return r.insert(l, a, e)
+		return append(marks, r.insert(l, a, e)...)
 	}
 	if r.denseTail() {
 		l.partly = true
@@ -236,10 +240,10 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 			return nil
 		}
 		at := l.position(a.LHS, t.Order()-1, e).Lo
-		return []ir.Stmt{&ir.Store{Array: l.slots.vals(t), Index: at, Reduce: scalarOp(a.Reduce, t.Elem), Value: l.value(a.RHS, t.Elem, e)}}
+		return append(marks, &ir.Store{Array: l.slots.vals(t), Index: at, Reduce: scalarOp(a.Reduce, t.Elem), Value: l.value(a.RHS, t.Elem, e)})
 	}
 	g := r.groups[len(r.groups)-1]
-	var out []ir.Stmt
+	out := marks
 	if l.phase == computing {
 		out = append(out, &ir.Store{Array: l.slots.vals(t), Index: r.cursor[g.First], Value: l.value(a.RHS, t.Elem, e)})
 	}

@@ -81,7 +81,8 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 				s.array(t, fmt.Sprintf("%s%d_pos", t.Name, l+1), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
 			}
 			if level.Props().HasCrd {
-				s.array(t, fmt.Sprintf("%s%d_crd", t.Name, l+1), t.Index, Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
+				name := fmt.Sprintf("%s%d_crd", t.Name, l+1)
+				s.array(t, name, level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
 			}
 		}
 	}
@@ -117,4 +118,4 @@ func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Stora
 }
 
 // assembled reports whether the pattern of a result has to be found by counting first.
-func assembled(t *index.Tensor) bool { return t.SamePattern == nil && !t.Format.Dense() }
+func assembled(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -31,12 +32,34 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	}
 	l.partly = l.partly || a.Reduce != "" || e.partial
 	t := a.LHS.Tensor
-	return []ir.Stmt{&ir.Store{
+	return append(l.mark(a.LHS, e), &ir.Store{
 		Array:  l.slots.vals(t),
 		Index:  l.position(a.LHS, t.Order()-1, e).Lo,
 		Reduce: scalarOp(a.Reduce, t.Elem),
 		Value:  l.value(a.RHS, t.Elem, e),
-	}}
+	})
+}
+
+// masks lists the levels of the result that have a mask to be set.
+func (l *lowerer) masks() []int {
+	t := l.program.Source.LHS.Tensor
+	var out []int
+	for level, kind := range t.Format.Levels {
+		if p := kind.Props(); p.Locate && p.HasCrd && t.SamePattern == nil {
+			out = append(out, level)
+		}
+	}
+	return out
+}
+
+// mark sets the masks of the result at the current coordinates.
+func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
+	var out []ir.Stmt
+	for _, level := range l.masks() {
+		mask := l.slots.storage(a.Tensor, level, nil).Crd
+		out = append(out, &ir.Store{Array: mask, Index: l.position(a, level, e).Lo, Value: &ir.Int{Value: 1, T: dtype.U8}})
+	}
+	return out
 }
 
 // restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is

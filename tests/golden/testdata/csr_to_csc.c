@@ -12,7 +12,7 @@
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((count > 0 ? (size_t)count : 1) * size);
+    return malloc((size_t)count * size + 1);
 }
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -58,9 +58,11 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict out2_pos = (const int32_t *)slots[7];
     int32_t *restrict out2_crd = (int32_t *)slots[8];
     float *restrict out_vals = (float *)slots[9];
+    int32_t status = 0;
     int32_t *restrict out_next = allocate(max_i64(n_j, 1), sizeof *out_next);
     if (!out_next) {
-        return 1;
+        status = 1;
+        goto done;
     }
     for (int64_t p = 0; p < n_j; p++) {
         out_next[p] = out2_pos[p];
@@ -74,6 +76,7 @@ int32_t kernel_compute(int64_t *slots)
             out_next[j] = (int32_t)(pout + 1);
         }
     }
+done:
     free(out_next);
-    return 0;
+    return status;
 }

@@ -13,12 +13,12 @@
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((count > 0 ? (size_t)count : 1) * size);
+    return malloc((size_t)count * size + 1);
 }
 
 static void *allocate_zero(int64_t count, size_t size)
 {
-    return calloc(count > 0 ? (size_t)count : 1, size);
+    return calloc((size_t)count + 1, size);
 }
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -26,53 +26,19 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-static void sink_i32(int32_t *a, int64_t i, int64_t n)
+__attribute__((cold, noinline)) static void bisect_i32(int32_t *a, int64_t n, int64_t least, int64_t most)
 {
-    const int32_t x = a[i];
-    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && a[child] < a[child + 1];
-        if (a[child] <= x) {
-            break;
+    if (n > 24 && least < most) {
+        const int64_t middle = least + (int64_t)((uint64_t)(most - least) / 2);
+        int64_t m = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t x = a[i];
+            a[i] = a[m];
+            a[m] = x;
+            m += x <= middle;
         }
-        a[i] = a[child];
-        i = child;
-    }
-    a[i] = x;
-}
-
-__attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int depth)
-{
-    while (n > 32 && depth > 0) {
-        const int32_t x = a[0], y = a[n / 2], z = a[n - 1];
-        const int32_t pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
-        int64_t i = -1, j = n;
-        for (;;) {
-            while (a[++i] < pivot) {
-            }
-            while (a[--j] > pivot) {
-            }
-            if (i >= j) {
-                break;
-            }
-            const int32_t t = a[i];
-            a[i] = a[j];
-            a[j] = t;
-        }
-        depth--;
-        sort_range_i32(a, j + 1, depth);
-        a += j + 1;
-        n -= j + 1;
-    }
-    if (n > 32) {
-        for (int64_t i = n / 2 - 1; i >= 0; i--) {
-            sink_i32(a, i, n);
-        }
-        for (int64_t i = n - 1; i > 0; i--) {
-            const int32_t t = a[0];
-            a[0] = a[i];
-            a[i] = t;
-            sink_i32(a, 0, i);
-        }
+        bisect_i32(a, m, least, middle);
+        bisect_i32(a + m, n - m, middle + 1, most);
         return;
     }
     for (int64_t i = 1; i < n; i++) {
@@ -86,14 +52,19 @@ __attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int 
 }
 
 /* Sorts a[0:n] in ascending order. */
-static void sort_i32(int32_t *a, int64_t n)
+__attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
 {
     int64_t ordered = 1;
     while (ordered < n && a[ordered - 1] <= a[ordered]) {
         ordered++;
     }
     if (ordered < n) {
-        sort_range_i32(a, n, 64);
+        int32_t least = a[0], most = a[0];
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        bisect_i32(a, n, least, most);
     }
 }
 
