@@ -97,10 +97,10 @@ func Explain(r *Request, stage string) (string, error) {
 	found := false
 	visit := func(st Stage) {
 		known = append(known, st.Name)
-		switch {
-		case stage == "":
+		switch stage {
+		case "":
 			fmt.Fprintf(&b, "== %s ==\n%s\n\n", st.Name, strings.TrimRight(st.Print(s), "\n"))
-		case stage == st.Name:
+		case st.Name:
 			found = true
 			b.WriteString(st.Print(s))
 		}

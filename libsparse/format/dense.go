@@ -21,7 +21,9 @@ func (Dense) Children(s Storage, parent Range) Range {
 }
 
 // Coord panics: dense levels are walked by coordinate.
-func (Dense) Coord(Storage, Range, ir.Expr) ir.Expr { panic("BUG: a dense level has no coordinate array") }
+func (Dense) Coord(Storage, Range, ir.Expr) ir.Expr {
+	panic("BUG: a dense level has no coordinate array")
+}
 
 // At implements Level.
 func (Dense) At(s Storage, parent, coord ir.Expr) ir.Expr { return add(mul(parent, s.Extent), coord) }

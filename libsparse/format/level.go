@@ -82,4 +82,3 @@ func load(a *ir.Array, at ir.Expr) ir.Expr {
 
 func add(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: dtype.Add, X: x, Y: y} }
 func mul(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: dtype.Mul, X: x, Y: y} }
-func one() ir.Expr             { return &ir.Int{Value: 1, T: dtype.I64} }

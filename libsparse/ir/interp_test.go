@@ -36,19 +36,27 @@ func TestRunStatements(t *testing.T) {
 		{"while", []ir.Stmt{mut(v, num(0)), &ir.While{Cond: cmp(ir.Lt, v, num(3)), Body: block(
 			put(idx, v, v), &ir.Assign{Var: v, Reduce: dtype.Add, Value: num(1)})}}, []int64{0, 1, 2, 6}},
 		{"reduction", []ir.Stmt{&ir.Store{Array: idx, Index: num(0), Reduce: dtype.Max, Value: num(20)}}, []int64{20, 7, 8, 6}},
-		{"vector", []ir.Stmt{&ir.Store{Array: idx, Index: num(0), Lanes: 4, Reduce: dtype.Add,
-			Value: mul(num(10), &ir.Load{Array: idx, Index: num(0), Lanes: 4})}}, []int64{99, 77, 88, 66}},
+		{"vector", []ir.Stmt{&ir.Store{
+			Array: idx, Index: num(0), Lanes: 4, Reduce: dtype.Add,
+			Value: mul(num(10), &ir.Load{Array: idx, Index: num(0), Lanes: 4}),
+		}}, []int64{99, 77, 88, 66}},
 		{"broadcast", []ir.Stmt{&ir.Store{Array: idx, Index: num(1), Lanes: 2, Value: num(3)}}, []int64{9, 3, 3, 6}},
-		{"grow", []ir.Stmt{mut(room, num(1)), &ir.Alloc{Array: list, Size: room},
+		{"grow", []ir.Stmt{
+			mut(room, num(1)), &ir.Alloc{Array: list, Size: room},
 			loop(ir.Serial, v, n, &ir.Grow{Array: list, Capacity: room, Size: add(v, num(1))}, put(list, v, mul(v, v))),
-			copyTo(list), &ir.Free{Array: list}}, []int64{0, 1, 4, 9}},
-		{"sort by two keys", []ir.Stmt{&ir.Alloc{Array: perm, Size: n},
+			copyTo(list), &ir.Free{Array: list},
+		}, []int64{0, 1, 4, 9}},
+		{"sort by two keys", []ir.Stmt{
+			&ir.Alloc{Array: perm, Size: n},
 			loop(ir.Serial, v, n, put(perm, v, v)),
 			&ir.SortBy{Perm: perm, Key: crd, Count: n, Extent: num(4)},
-			copyTo(perm), &ir.Free{Array: perm}}, []int64{3, 1, 2, 0}},
+			copyTo(perm), &ir.Free{Array: perm},
+		}, []int64{3, 1, 2, 0}},
 		{"select", []ir.Stmt{put(idx, num(0), &ir.Select{Cond: cmp(ir.Lt, n, num(0)), Then: at(idx, num(99)), Else: num(1)})}, []int64{1, 7, 8, 6}},
-		{"short circuit", []ir.Stmt{&ir.If{Cond: cmp(ir.LogAnd, cmp(ir.Lt, n, num(0)), cmp(ir.Eq, at(idx, num(99)), n)),
-			Then: block(), Else: block(put(idx, num(0), num(2)))}}, []int64{2, 7, 8, 6}},
+		{"short circuit", []ir.Stmt{&ir.If{
+			Cond: cmp(ir.LogAnd, cmp(ir.Lt, n, num(0)), cmp(ir.Eq, at(idx, num(99)), n)),
+			Then: block(), Else: block(put(idx, num(0), num(2))),
+		}}, []int64{2, 7, 8, 6}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, status, err := run(t, ir.RunOptions{}, c.body...)
@@ -75,7 +83,8 @@ func TestRunFaults(t *testing.T) {
 		{"no end", []ir.Stmt{&ir.While{Cond: truth(1), Body: block()}}, "too many steps"},
 		{"no permutation", []ir.Stmt{&ir.SortBy{Perm: idx, Key: crd, Count: n, Extent: num(4)}}, "no permutation"},
 		{"chunk", []ir.Stmt{&ir.Parallel{Threads: n, Body: block(&ir.For{
-			Var: v, Lo: num(0), Hi: n, Step: 1, Kind: ir.Shared, Chunk: num(0), Body: block()})}}, "chunk of 0"},
+			Var: v, Lo: num(0), Hi: n, Step: 1, Kind: ir.Shared, Chunk: num(0), Body: block(),
+		})}}, "chunk of 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, _, err := run(t, ir.RunOptions{MaxSteps: 1000}, c.body...)

@@ -34,8 +34,10 @@ func TestVerify(t *testing.T) {
 		{"float to integer", []ir.Stmt{put(idx, n, f32(1))}, "expected i64"},
 		{"float index", []ir.Stmt{put(y, f32(1), f32(1))}, "expected an integer"},
 		{"integer condition", []ir.Stmt{&ir.If{Cond: n, Then: block()}}, "expected a boolean"},
-		{"reduction by sub of booleans", []ir.Stmt{mut(&ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, truth(0)),
-			&ir.Assign{Var: &ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, Reduce: dtype.Sub, Value: truth(1)}}, "sub does not apply to bool"},
+		{"reduction by sub of booleans", []ir.Stmt{
+			mut(&ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, truth(0)),
+			&ir.Assign{Var: &ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}, Reduce: dtype.Sub, Value: truth(1)},
+		}, "sub does not apply to bool"},
 		{"first", []ir.Stmt{put(idx, n, bin(dtype.First, n, n))}, "no binary operator"},
 		{"wide literal", []ir.Stmt{put(idx, n, &ir.Int{Value: 200, T: dtype.I8})}, "does not fit i8"},
 		{"step 0", []ir.Stmt{&ir.For{Var: v, Lo: num(0), Hi: n, Body: block()}}, "step of loop v is 0"},

@@ -30,7 +30,7 @@ func checkStmt(p *cin.Program, s cin.Stmt, bound []index.Var) error {
 			}
 		}
 		if s.LHS.Tensor == p.Source.LHS.Tensor && assembled(s.LHS.Tensor) && !p.Insert {
-			return checkResult(p, s, bound)
+			return checkResult(s, bound)
 		}
 		if s.LHS.Tensor.SamePattern != nil {
 			return checkOrder(p, s.LHS, bound)
@@ -59,7 +59,7 @@ func checkOrder(p *cin.Program, a *index.Access, bound []index.Var) error {
 }
 
 // checkResult wants the result's variables as loops in storage order, with no reduction around the assignment.
-func checkResult(p *cin.Program, s *cin.Assign, bound []index.Var) error {
+func checkResult(s *cin.Assign, bound []index.Var) error {
 	f := s.LHS.Tensor.Format
 	var want []index.Var
 	for _, m := range f.ModeOrder {

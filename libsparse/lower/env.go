@@ -122,12 +122,12 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 
 // apply is an operator on values of type t.
 func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
-	switch {
-	case op == dtype.First:
+	switch op {
+	case dtype.First:
 		return args[0]
-	case op == dtype.Second:
+	case dtype.Second:
 		return args[1]
-	case op == dtype.Neg:
+	case dtype.Neg:
 		return &ir.Unary{Op: op, X: args[0]}
 	default:
 		return binary(scalarOp(op, t), args[0], args[1])

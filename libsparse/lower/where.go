@@ -27,7 +27,7 @@ type workspace struct {
 
 // where fills a workspace and reads it.
 func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
-	w := l.workspace(cin.Written(s.Producer).Tensor, e)
+	w := l.workspace(cin.Written(s.Producer).Tensor)
 	begin := w.begin(l, s, e)
 	producer := l.stmt(s.Producer, e)
 	if len(producer) == 0 && l.phase == counting && w.storage == cin.Tile && w.set == nil {
@@ -50,7 +50,7 @@ func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
 }
 
 // workspace makes the storage of t, or finds it: arrays that outlive one use are shared by all uses in their scope.
-func (l *lowerer) workspace(t *index.Tensor, e env) *workspace {
+func (l *lowerer) workspace(t *index.Tensor) *workspace {
 	if w, ok := l.spaces[t]; ok && w.storage != cin.Tile && w.scope == l.scopes[len(l.scopes)-1] {
 		return w
 	}

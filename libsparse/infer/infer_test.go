@@ -1,0 +1,96 @@
+package infer
+
+import (
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// assignment reads an expression over tensors with the given formats, of type f64.
+func assignment(t *testing.T, text string, formats map[string]string) *index.Assignment {
+	t.Helper()
+	a, err := index.ParseAssignment(text, func(name string, order int, result bool) (*index.Tensor, error) {
+		x := &index.Tensor{Name: name, Elem: dtype.F64, Index: dtype.I32, Format: format.AllDense(order)}
+		if f, ok := formats[name]; ok && !result {
+			x.Format = format.MustParse(f)
+		}
+		return x, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func TestOutput(t *testing.T) {
+	type formats = map[string]string
+	for _, c := range []struct {
+		name, text string
+		in         formats
+		want, of   string
+	}{
+		{"SpMV", "y(i) = A(i,j) * x(j)", formats{"A": "ds"}, "d", ""},
+		{"SpMM", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds"}, "dd", ""},
+		{"SpMM from the right", "C(i,k) = B(i,j) * A(j,k)", formats{"A": "ds"}, "dd", ""},
+		{"SpMM of DCSR", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ss"}, "dd", ""},
+		{"SpGEMM of CSR", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds", "B": "ds"}, "ds", ""},
+		{"SpGEMM of CSC", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds:1,0", "B": "ds:1,0"}, "ds:1,0", ""},
+		{"SpGEMM of both", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds", "B": "ds:1,0"}, "dd", ""},
+		{"SDDMM", "S(i,j) = P(i,j) * Q(i,k) * K(j,k)", formats{"P": "ds"}, "ds", "P"},
+		{"SDDMM, COO", "S(i,j) = Q(i,k) * K(j,k) * P(i,j)", formats{"P": "uq"}, "uq", "P"},
+		{"COO times dense", "C(i,j) = A(i,j) * B(i,j)", formats{"A": "uq"}, "uq", "A"},
+		{"scaled", "C(i,j) = 2 * A(i,j)", formats{"A": "ds"}, "ds", "A"},
+		{"sum of two", "C(i,j) = A(i,j) + B(i,j)", formats{"A": "ds", "B": "ds"}, "ds", ""},
+		{"sum with dense", "C(i,j) = A(i,j) + B(i,j)", formats{"A": "ds"}, "dd", ""},
+		{"product of two", "C(i,j) = A(i,j) * B(i,j)", formats{"A": "ss", "B": "ss"}, "ss", ""},
+		{"product of two vectors", "c(i) = a(i) * b(i)", formats{"a": "s", "b": "s"}, "s", ""},
+		{"sum of two vectors", "c(i) = a(i) + b(i)", formats{"a": "s", "b": "s"}, "s", ""},
+		{"row sums", "y(i) = A(i,j)", formats{"A": "ds"}, "d", ""},
+		{"total", "y = A(i,j)", formats{"A": "ds"}, "", ""},
+		{"TTV", "C(i,j) = A(i,j,k) * x(k)", formats{"A": "sss"}, "ss", ""},
+		{"TTM", "C(i,j,l) = A(i,j,k) * B(k,l)", formats{"A": "sss"}, "ssd", ""},
+		{"MTTKRP", "M(i,j) = A(i,k,l) * B(k,j) * C(l,j)", formats{"A": "dss"}, "dd", ""},
+		{"transpose", "C(j,i) = A(i,j)", formats{"A": "ds"}, "sd", ""},
+	} {
+		got, owner := Output(assignment(t, c.text, c.in))
+		of := ""
+		if owner != nil {
+			of = owner.Name
+		}
+		if got.String() != c.want || of != c.of {
+			t.Errorf("%s: %q, pattern of %q; want %q, %q", c.name, got, of, c.want, c.of)
+		}
+	}
+}
+
+// TestSharedPattern gives a product the pattern that its factors share, and none where they only look alike.
+func TestSharedPattern(t *testing.T) {
+	a := assignment(t, "C(i,j) = A(i,j) * B(i,j)", map[string]string{"A": "ds", "B": "ds"})
+	if p := Pattern(a); p != nil {
+		t.Errorf("pattern of %s, which differ", p.Name)
+	}
+	both := a.Tensors()
+	both[1].SamePattern = both[0]
+	if p := Pattern(a); p != both[0] {
+		t.Errorf("pattern of %v, want that of A", p)
+	}
+	a.LHS.Vars = []index.Var{"j", "i"}
+	if p := Pattern(a); p != nil {
+		t.Errorf("the transposed product has the pattern of %s", p.Name)
+	}
+}
+
+func TestElem(t *testing.T) {
+	a := assignment(t, "S(i,j) = P(i,j) * Q(i,j)", map[string]string{"P": "ds"})
+	p, q := a.Tensors()[0], a.Tensors()[1]
+	p.Elem, p.PatternOnly, q.Elem = dtype.Bool, true, dtype.F32
+	if got := Elem(a); got != dtype.F32 {
+		t.Errorf("%s, but a pattern has no values to be of a type", got)
+	}
+	q.PatternOnly = true
+	if got := Elem(a); got != dtype.Bool {
+		t.Errorf("%s of patterns only, want the first", got)
+	}
+}
