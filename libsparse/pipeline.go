@@ -168,7 +168,11 @@ func inferFormats(s *State) error {
 		result.Elem = t
 	}
 	if out.Index != "" {
-		result.Index = dtype.T(out.Index)
+		t, err := indexType(out.Index)
+		if err != nil {
+			return err
+		}
+		result.Index = t
 	}
 	for _, v := range a.LHS.Vars {
 		result.Extents = append(result.Extents, a.Extent(v))

@@ -148,6 +148,14 @@ func operator(name string, otherwise dtype.Op) (dtype.Op, error) {
 	return op, nil
 }
 
+// indexType reads the type of positions and coordinates.
+func indexType(name string) (dtype.T, error) {
+	if t, ok := dtype.Parse(name); ok && (t == dtype.I32 || t == dtype.I64) {
+		return t, nil
+	}
+	return dtype.Invalid, diag.Errorf(diag.Dtype, "the index type %q has to be i32 or i64", name)
+}
+
 func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 	f, err := format.Parse(o.Format)
 	if err != nil {
@@ -159,8 +167,8 @@ func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 		return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())
 	}
 	if o.Index != "" {
-		if t.Index, ok = dtype.Parse(o.Index); !ok || t.Index != dtype.I32 && t.Index != dtype.I64 {
-			return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has index type %q; it has to be i32 or i64", i, o.Name, o.Index)
+		if t.Index, err = indexType(o.Index); err != nil {
+			return nil, err
 		}
 	}
 	if len(o.Shape) != f.Order() {

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 
 	"libsparse/libsparse"
+	"libsparse/libsparse/diag"
 )
 
 var version = "dev"
@@ -27,7 +29,13 @@ func main() {
 	}
 }
 
-func run(args []string, in io.Reader, out io.Writer) error {
+// run turns a panic into an error, as the library does: the caller expects JSON.
+func run(args []string, in io.Reader, out io.Writer) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.Errorf(diag.Internal, "a bug in libsparse: %v", p).WithDetail(string(debug.Stack()))
+		}
+	}()
 	if len(args) == 0 {
 		_, err := fmt.Fprintln(out, usage)
 		return err

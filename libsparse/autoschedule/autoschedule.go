@@ -172,9 +172,13 @@ func (d *Decision) accumulate(a *index.Assignment) {
 
 // lanes vectorizes an innermost loop over a variable that every tensor stores densely.
 func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
-	if len(innermost) == 1 && dense(a, innermost[0]) {
-		d.add(schedule.Vectorize{Var: innermost[0]})
+	if len(innermost) != 1 || !dense(a, innermost[0]) {
+		return
 	}
+	if n := a.Extent(innermost[0]); n > 0 && exact(n) {
+		d.add(schedule.Bound{Var: innermost[0], Extent: n}) // short loops gain from constant bounds
+	}
+	d.add(schedule.Vectorize{Var: innermost[0]})
 }
 
 // dense reports whether the loop over v visits every coordinate without matching anything stored.

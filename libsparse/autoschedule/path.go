@@ -153,30 +153,10 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 	t.Format, t.SamePattern = infer.Output(a)
 	stored := volume
 	if !t.Format.Dense() {
-		stored *= min(1, density(a))
+		stored *= infer.Density(a)
 	}
 	t.NNZ = int64(min(stored, 1<<60))
 	return a
-}
-
-// density is the share of the result's elements that a product of independent operands fills.
-func density(a *index.Assignment) float64 {
-	p := 1.0
-	for _, acc := range index.Accesses(a.RHS) {
-		if acc.Tensor.Format.Dense() {
-			continue
-		}
-		volume := 1.0
-		for _, n := range acc.Tensor.Extents {
-			volume *= float64(max(n, 1))
-		}
-		p *= min(1, float64(max(acc.Tensor.NNZ, 1))/volume)
-	}
-	terms := 1.0
-	for _, v := range a.Reduced() {
-		terms *= float64(max(a.Extent(v), 1))
-	}
-	return -math.Expm1(-p * terms)
 }
 
 // emit appends the steps of a contraction, whose result is written to lhs.

@@ -101,14 +101,14 @@ func TestVerify(t *testing.T) {
 		want   string
 	}{
 		"right":              {func(*Program) {}, ""},
-		"unbound":            {func(p *Program) { p.Body = p.Body.(*Forall).Body }, "i of C(i,k) is not bound"},
+		"unbound":            {func(p *Program) { p.Body = p.Body.(*Forall).Body }, "i of A(i,j) is not bound"},
 		"bound twice":        {func(p *Program) { p.Body = forall("j", p.Body) }, "j is bound twice"},
 		"no workspace":       {func(p *Program) { p.Workspaces = nil }, "w is no workspace"},
 		"read before filled": {swap, "w(k) is read before it is filled"},
 		"half of a split": {func(p *Program) {
 			p.Splits = []Split{{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
 			p.Body = forall("i0", p.Body.(*Forall).Body)
-		}, "i of C(i,k) is not bound"},
+		}, "i of A(i,j) is not bound"},
 		"both halves": {func(p *Program) {
 			p.Splits = []Split{{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
 			p.Body = forall("i0", forall("i1", p.Body.(*Forall).Body))

@@ -25,7 +25,28 @@ func (a *Assignment) Verify() error {
 			}
 		}
 	}
+	if err := a.verifyExtents(); err != nil {
+		return err
+	}
 	return verifyExpr(a, a.RHS)
+}
+
+// verifyExtents checks that a variable ranges over the same coordinates everywhere.
+func (a *Assignment) verifyExtents() error {
+	known := map[Var]int64{}
+	for _, acc := range Accesses(a.RHS) {
+		for m, v := range acc.Vars {
+			if m >= len(acc.Tensor.Extents) {
+				continue
+			}
+			n := acc.Tensor.Extents[m]
+			if other, ok := known[v]; n < 0 || ok && other != n {
+				return diag.Errorf(diag.Shape, "%s: mode %d of %s has extent %d; index %q has extent %d elsewhere", a, m, acc, n, string(v), other)
+			}
+			known[v] = n
+		}
+	}
+	return nil
 }
 
 func verifyExpr(a *Assignment, e Expr) error {

@@ -4,6 +4,7 @@
 package infer
 
 import (
+	"math"
 	"slices"
 
 	"libsparse/libsparse/dtype"
@@ -11,42 +12,127 @@ import (
 	"libsparse/libsparse/index"
 )
 
+// denseShare is the share of stored elements from which a dense result is the cheaper one.
+const denseShare = 0.25
+
+// unknownDensity is assumed of operands that are empty, or whose entries nobody counted.
+const unknownDensity = 0.01
+
 // Output returns the format of the result of a, and the operand whose pattern it has, or nil.
 //
-// A product has the pattern of an operand with the result's variables if everything else in it is dense. Otherwise the
-// result is dense if it has one mode, or a mode that a dense operand fills; else a mode is stored as in the operand that
-// brings it.
+// A product has the pattern of an operand with the result's variables if everything else in it is dense. A copy keeps
+// its operand's storage. Otherwise the result is dense if it has one mode, if a dense operand fills a matrix, or if too
+// much of it is expected to be stored; else its first mode is dense, as in CSR, unless most of its coordinates would be
+// empty, the modes of dense operands are dense, and the others are compressed.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	if t := Pattern(a); t != nil {
 		return t.Format, t
 	}
-	n := a.LHS.Tensor.Order()
 	if f, ok := elementwise(a); ok {
 		return f, nil
 	}
-	if n <= 1 {
+	if f, ok := permuted(a); ok {
+		return f, nil
+	}
+	n := a.LHS.Tensor.Order()
+	filled, columns, sparse := sources(a)
+	if n <= 1 || !sparse || n == 2 && slices.Contains(filled, true) {
 		return format.AllDense(n), nil
 	}
-	letters := make([]byte, n)
-	columns := true // every sparse operand is stored column by column
-	filled := false
-	for i, v := range a.LHS.Vars {
-		l, dense := bringer(a.RHS, v)
-		letters[i] = l
-		filled = filled || dense
+	volume := 1.0
+	for _, v := range a.LHS.Vars {
+		volume *= float64(max(a.Extent(v), 1))
 	}
-	for _, acc := range index.Accesses(a.RHS) {
-		if !acc.Tensor.Format.Dense() && (acc.Tensor.Order() != 2 || acc.Tensor.Format.Natural()) {
-			columns = false
+	share := Density(a)
+	if share > denseShare {
+		return format.AllDense(n), nil
+	}
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+		if columns && n == 2 {
+			order[i] = 1 - i
 		}
 	}
-	if filled && n == 2 || !slices.Contains(letters, 's') {
-		return format.AllDense(n), nil
+	f := format.Format{ModeOrder: order}
+	for l, m := range order {
+		switch {
+		case filled[m], l == 0 && float64(a.Extent(a.LHS.Vars[m])) <= 4*share*volume:
+			f.Levels = append(f.Levels, format.Dense{})
+		default:
+			f.Levels = append(f.Levels, format.Compressed{Unique: true})
+		}
 	}
-	if columns && n == 2 {
-		return format.MustParse(string([]byte{letters[1], letters[0]}) + ":1,0"), nil
+	return f, nil
+}
+
+// Density is the share of the result's elements that are expected to be stored, with the operands' entries spread evenly
+// and independently. A sum counts as its fullest term.
+func Density(a *index.Assignment) float64 {
+	terms := 1.0
+	for _, v := range a.Reduced() {
+		terms *= float64(max(a.Extent(v), 1))
 	}
-	return format.MustParse(string(letters)), nil
+	return -math.Expm1(-density(a.RHS) * terms)
+}
+
+func density(e index.Expr) float64 {
+	switch e := e.(type) {
+	case *index.Access:
+		if e.Tensor.Format.Dense() {
+			return 1
+		}
+		if e.Tensor.NNZ == 0 {
+			return unknownDensity
+		}
+		volume := 1.0
+		for _, n := range e.Tensor.Extents {
+			volume *= float64(max(n, 1))
+		}
+		return min(1, float64(e.Tensor.NNZ)/volume)
+	case *index.Call:
+		every, most := 1.0, 0.0
+		for _, arg := range e.Args {
+			p := density(arg)
+			every, most = every*p, max(most, p)
+		}
+		if e.Region == index.Every {
+			return every
+		}
+		return most
+	default:
+		return 1
+	}
+}
+
+// permuted is the storage of the only operand, with the result's modes, where a is a copy of it in another mode order.
+func permuted(a *index.Assignment) (format.Format, bool) {
+	acc, ok := a.RHS.(*index.Access)
+	if !ok || len(acc.Vars) != len(a.LHS.Vars) || len(a.Reduced()) > 0 {
+		return format.Format{}, false
+	}
+	f := format.Format{Levels: acc.Tensor.Format.Levels}
+	for _, m := range acc.Tensor.Format.ModeOrder {
+		f.ModeOrder = append(f.ModeOrder, slices.Index(a.LHS.Vars, acc.Vars[m]))
+	}
+	return f, true
+}
+
+// sources says of each mode of the result whether a dense operand carries it, whether all sparse operands are matrices
+// stored by columns, and whether there are any.
+func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
+	filled, columns = make([]bool, len(a.LHS.Vars)), true
+	for _, acc := range index.Accesses(a.RHS) {
+		if acc.Tensor.Format.Dense() {
+			for m, v := range a.LHS.Vars {
+				filled[m] = filled[m] || slices.Contains(acc.Vars, v)
+			}
+			continue
+		}
+		sparse = true
+		columns = columns && acc.Tensor.Order() == 2 && !acc.Tensor.Format.Natural()
+	}
+	return filled, columns, sparse
 }
 
 // Pattern is the operand whose pattern the result has, or nil.
@@ -96,23 +182,6 @@ func elementwise(a *index.Assignment) (f format.Format, ok bool) {
 		}
 	}
 	return f, ok
-}
-
-// bringer is the kind of level that a variable of the result gets: compressed if some operand stores it so and none
-// fills it. dense says that an operand without sparse levels carries it.
-func bringer(e index.Expr, v index.Var) (letter byte, dense bool) {
-	letter = 'd'
-	for _, acc := range index.Accesses(e) {
-		m := slices.Index(acc.Vars, v)
-		switch {
-		case m < 0:
-		case acc.Tensor.Format.Dense():
-			dense = true
-		case !acc.Tensor.Format.Levels[acc.Tensor.Format.LevelOf(m)].Props().Full:
-			letter = 's'
-		}
-	}
-	return letter, dense
 }
 
 // Elem is the type of the result: that of the operands with values, which the caller has promoted to one type.

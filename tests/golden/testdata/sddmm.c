@@ -5,6 +5,7 @@
  * out: "ds" of f32, pattern of P
  * reorder(i, j, k)
  * precompute(all, w, at=2, tile)
+ * bound(k, 32)
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: a scalar, since [k] is summed inside each element
@@ -26,7 +27,10 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict Q_vals = (const float *)slots[6];
     const float *restrict K_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    #pragma omp parallel num_threads(threads) if (P2_pos[n_i] * n_k > 32768)
+    if (n_k != 32) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if ((int64_t)P2_pos[n_i] * 32 > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t i = 0; i < n_i; i++) {
@@ -34,8 +38,8 @@ int32_t kernel_compute(int64_t *slots)
                 const int64_t j = P2_crd[pP2];
                 float w = 0.0f;
                 #pragma omp simd reduction(+ : w)
-                for (int64_t k = 0; k < n_k; k++) {
-                    w += Q_vals[i * n_k + k] * K_vals[j * n_k + k];
+                for (int64_t k = 0; k < 32; k++) {
+                    w += Q_vals[i * 32 + k] * K_vals[j * 32 + k];
                 }
                 out_vals[pP2] = w;
             }

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse"
+)
+
+const spmv = `{"spec": "ij,j->i", "operands": [
+	{"name": "A", "format": "ds", "dtype": "f32", "shape": [100, 100], "nnz": 1000},
+	{"name": "x", "format": "d", "dtype": "f32", "shape": [100]}]`
+
+func TestVersion(t *testing.T) {
+	var out bytes.Buffer
+	if err := run([]string{"version"}, nil, &out); err != nil || out.String() != version+"\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, args := range [][]string{nil, {"help"}, {"compute"}} {
+		var out bytes.Buffer
+		if err := run(args, nil, &out); err != nil || !strings.HasPrefix(out.String(), "usage: libsparse COMMAND") {
+			t.Errorf("%v: %q, %v", args, out.String(), err)
+		}
+	}
+}
+
+func TestCompile(t *testing.T) {
+	target, err := json.Marshal(libsparse.Target{CPU: "test", Path: os.Getenv("PATH"), CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first bytes.Buffer
+	for i := range 2 {
+		var out bytes.Buffer
+		if err := run([]string{"compile"}, strings.NewReader(spmv+`, "target": `+string(target)+"}"), &out); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = out
+		} else if out.String() != first.String() {
+			t.Errorf("compiled again: %s, not %s", out.String(), first.String())
+		}
+	}
+	var k libsparse.Kernel
+	if err := json.Unmarshal(first.Bytes(), &k); err != nil {
+		t.Fatal(err)
+	}
+	if k.ABI != libsparse.ABI || k.Version != version || k.Compute == "" || k.Assemble != "" || len(k.Slots) != 8 {
+		t.Errorf("%s", first.String())
+	}
+	if filepath.IsAbs(k.Object) {
+		t.Errorf("the object's path %s is not relative to the cache", k.Object)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	for stage, want := range map[string]string{
+		"":         "== notation ==\nout(i) = A(i,j) * x(j)\n",
+		"notation": "out(i) = A(i,j) * x(j)\n",
+		"formats":  "A: \"ds\" of f32\nx: \"d\" of f32\nout: \"d\" of f32\n",
+		"c":        "/* out(i) = A(i,j) * x(j)\n",
+	} {
+		var out bytes.Buffer
+		if err := run([]string{"explain", stage}, strings.NewReader(spmv+"}"), &out); err != nil || !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%q: %v\n%s", stage, err, out.String())
+		}
+	}
+}
+
+// TestErrors checks errors as they are printed: JSON with a kind and a message.
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		args             []string
+		in, kind, wanted string
+	}{
+		"nothing":       {[]string{"compile"}, "", "syntax", "no valid JSON"},
+		"malformed":     {[]string{"compile"}, `{"spec": `, "syntax", "no valid JSON"},
+		"unknown field": {[]string{"compile"}, `{"sepc": "ij,j->i"}`, "syntax", "sepc"},
+		"no expression": {[]string{"compile"}, `{}`, "syntax", "one of spec and expr"},
+		"two":           {[]string{"explain"}, `{"spec": "i->i", "expr": "y(i) = x(i)"}`, "syntax", "one of spec and expr"},
+		"unknown stage": {[]string{"explain", "nonsense"}, spmv + "}", "unsupported", `no stage "nonsense"; the stages are notation, `},
+		"no cache":      {[]string{"compile"}, spmv + "}", "cache", "names no cache folder"},
+		"no compiler":   {[]string{"compile"}, spmv + `, "target": {"path": "/nowhere", "cache_dir": "` + t.TempDir() + `"}}`, "toolchain", "no C compiler was found"},
+	} {
+		var out bytes.Buffer
+		err := run(c.args, strings.NewReader(c.in), &out)
+		if err == nil {
+			t.Errorf("%s: no error, but\n%s", name, out.String())
+			continue
+		}
+		var printed struct{ Kind, Message string }
+		if err := json.Unmarshal(libsparse.ErrorJSON(err), &printed); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if printed.Kind != c.kind || !strings.Contains(printed.Message, c.wanted) {
+			t.Errorf("%s: %q: %s; want %q with %q", name, printed.Kind, printed.Message, c.kind, c.wanted)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+"""The command line: python -m libsparse doctor | demo | explain | bench."""
+
+from __future__ import annotations
+
+import argparse
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    parser = _parser()
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command is not _bench:
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    from .errors import LibsparseError
+
+    try:
+        return int(options.command(options, rest))
+    except LibsparseError as error:
+        print(f"libsparse: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m libsparse", description="A sparse tensor compiler for PyTorch.")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    doctor = commands.add_parser("doctor", help="say what is found and what is missing")
+    doctor.set_defaults(command=_doctor)
+
+    demo = commands.add_parser("demo", help="train a graph network beside torch.sparse and write a report")
+    demo.add_argument("--data", help="folder with <name>_adj.mtx.gz, <name>_feat.mtx.gz and <name>_labels.tsv.gz")
+    demo.add_argument("--dataset", help="which of them, or 'generated' (default: cora and citeseer where they are)")
+    demo.add_argument("--seeds", type=int, default=3)
+    demo.add_argument("--epochs", type=int, default=200)
+    demo.add_argument("--report", default="gcn-report.html", help="HTML file to write (default: %(default)s)")
+    demo.add_argument("--quick", action="store_true", help="one graph, one seed, 30 epochs")
+    demo.set_defaults(command=_demo)
+
+    explain = commands.add_parser("explain", help="show how an einsum is compiled, stage by stage")
+    explain.add_argument("spec", help="an einsum such as 'ij,jk->ik'")
+    explain.add_argument("operands", nargs="+", metavar="format:shape", help="such as csr:4096x4096 or dense:4096x64")
+    explain.add_argument("--density", type=float, default=0.01, help="of the sparse operands (default: %(default)s)")
+    explain.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
+    explain.add_argument("--stage", help="only this stage")
+    explain.set_defaults(command=_explain)
+
+    bench = commands.add_parser("bench", help="measure against other libraries (from a clone)", add_help=False)
+    bench.set_defaults(command=_bench)
+    return parser
+
+
+def _doctor(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    del options, rest
+    from .doctor import doctor
+
+    report = doctor()
+    print(report)
+    return 0 if report.ok else 1
+
+
+def _demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    del rest
+    from .demo import run
+
+    return run(options.data, options.dataset, options.seeds, options.epochs, options.report, options.quick)
+
+
+def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    del rest
+    import torch
+
+    import libsparse as ls
+
+    from .errors import DtypeError, FormatError
+
+    dtype = getattr(torch, options.dtype, None)
+    if not isinstance(dtype, torch.dtype):
+        raise DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
+    operands: list[torch.Tensor] = []
+    for text in options.operands:
+        # the last colon: a format may hold one, as in ds:1,0:100x100
+        name, colon, extents = text.rpartition(":")
+        try:
+            shape = tuple(int(extent) for extent in extents.split("x"))
+        except ValueError:
+            shape = ()
+        if not colon or not shape:
+            raise FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
+        if name == "dense":
+            operands.append(torch.ones(shape, dtype=dtype))
+        else:
+            operands.append(ls.random(shape, options.density, format=name).to(dtype))
+    print(ls.explain(options.spec, *operands, stage=options.stage))
+    return 0
+
+
+def _bench(options: argparse.Namespace, rest: Sequence[str]) -> int:
+    del options
+    script = Path(__file__).resolve().parents[2] / "benchmarks" / "run.py"
+    if not script.exists():
+        print("libsparse: the benchmarks are part of the source tree; run this from a clone", file=sys.stderr)
+        return 1
+    sys.argv = [str(script), *rest]
+    sys.path.insert(0, str(script.parent))
+    runpy.run_path(str(script), run_name="__main__")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

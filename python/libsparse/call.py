@@ -1,0 +1,266 @@
+"""Calls: a kernel prepared for concrete patterns and shapes, and the steps around running it."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from . import dtypes, kernel, problem, threads
+from .errors import InternalError
+from .format import Format
+from .gather import gathered
+from .pattern import Pattern
+from .problem import Operand, Problem
+
+_CPU = torch.device("cpu")
+_CALLS_KEPT = 256
+
+
+class IndexOverflowError(Exception):
+    """The result has more entries than its index dtype can number."""
+
+
+class Call:
+    """A kernel, a block of slots a thread, and how to fill it; made for one problem on given patterns and shapes."""
+
+    __slots__ = (
+        "_arrays",
+        "_convert",
+        "_dtype",
+        "_fixed",
+        "_local",
+        "_orders",
+        "_raw",
+        "_result",
+        "_shape",
+        "_strides",
+        "_threads",
+        "_values",
+        "kernel",
+        "symbolic",
+    )
+
+    def __init__(self, made: kernel.Kernel, asked: Problem, operands: Sequence[Operand]) -> None:
+        """Work out what goes where."""
+        self.kernel = made
+        extents = asked.extents(operands)
+        self._shape = tuple(extents[index] for index in asked.output)
+        self._strides = _strides(self.kernel.format, self._shape)
+        self._dtype = dtypes.DTYPES[self.kernel.dtype]
+        self.symbolic: Pattern | None = None
+        self._raw: list[Tensor | None] = []
+        self._convert = {n: f for n, f in made.convert.items() if operands[n].pattern is not None}
+        self._orders = [_read_order(self.kernel, number, operand) for number, operand in enumerate(operands)]
+        self._fixed = (ctypes.c_int64 * len(self.kernel.slots))()
+        self._local = threading.local()
+        self._arrays: list[tuple[int, int, str, int]] = []
+        self._values: list[tuple[int, int]] = []
+        self._threads: list[int] = []
+        self._result: list[tuple[int, kernel.Slot]] = []
+        for place, slot in enumerate(self.kernel.slots):
+            if slot.kind == "threads":
+                self._threads.append(place)
+            elif slot.kind == "extent":
+                self._fixed[place] = extents[slot.index]
+            elif slot.operand < 0 or slot.kind == "count":
+                self._result.append((place, slot))
+            elif slot.kind == "vals":
+                self._values.append((place, slot.operand))
+            else:
+                self._arrays.append((place, slot.operand, slot.kind, slot.level))
+
+    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+        """Run on operands that have the patterns, shapes, strides and dtypes the call was made for.
+
+        Returns:
+            A dense tensor and None, or the values of a sparse result and its pattern.
+
+        Raises:
+            IndexOverflowError: The call has to be made with wide indices.
+        """
+        patterns = [o.pattern for o in operands]
+        for number, wanted in self._convert.items():
+            source = patterns[number]
+            patterns[number] = None if source is None else source.converted(wanted).pattern
+        block = self._block()
+        for place, number, kind, level in self._arrays:
+            pattern = patterns[number]
+            assert pattern is not None
+            array = (pattern.pos if kind == "pos" else pattern.crd)[level]
+            assert array is not None
+            block[place] = array.data_ptr()
+        held = [self._input(number, operands[number]) for _, number in self._values]  # alive until the kernel is done
+        for (place, _), data in zip(self._values, held, strict=True):
+            block[place] = data.data_ptr()
+        for place in self._threads:
+            block[place] = threads.count()
+        of = self.kernel.pattern_of
+        if of >= 0:
+            shared = patterns[of]
+            assert shared is not None
+            return self._compute(block, torch.empty(shared.nnz, dtype=self._dtype, device=_CPU)), shared
+        if self.kernel.format is None or self.kernel.format.is_dense:
+            out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
+            return self._compute(block, out), None
+        return self._sparse(block, operands)
+
+    def simple(self) -> tuple[int, int, int, int] | None:
+        """The places of the sparse values, the dense operand, the result and the thread count, if that is all there is.
+
+        Only of a call with one sparse and one dense operand that are read as they are and a contiguous dense result.
+        """
+        places = dict((number, place) for place, number in self._values)
+        format = self.kernel.format
+        plain = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
+        one_block = len(self._threads) == 1 and len(self._result) == 1 and set(places) == {0, 1}
+        if not plain or not one_block or self._convert or self._orders[1] != tuple(range(len(self._orders[1] or ()))):
+            return None
+        return places[0], places[1], self._result[0][0], self._threads[0]
+
+    def block_for(self, pattern: Pattern) -> tuple[ctypes.Array[ctypes.c_int64], list[tuple[int, Tensor]]]:
+        """A block of this call filled as far as it doesn't change, and the arrays of `pattern` that go into it."""
+        arrays = []
+        for place, _, kind, level in self._arrays:
+            array = (pattern.pos if kind == "pos" else pattern.crd)[level]
+            assert array is not None
+            arrays.append((place, array))
+        return self._copy(), arrays
+
+    # Filling the block -----------------------------------------------------------------------------------------
+
+    def _copy(self) -> ctypes.Array[ctypes.c_int64]:
+        return type(self._fixed).from_buffer_copy(self._fixed)
+
+    def _block(self) -> ctypes.Array[ctypes.c_int64]:
+        block: ctypes.Array[ctypes.c_int64] | None = getattr(self._local, "block", None)
+        if block is None:
+            block = self._local.block = self._copy()
+        return block
+
+    def _input(self, number: int, operand: Operand) -> Tensor:
+        pattern, data = operand
+        assert data is not None
+        if pattern is not None:
+            wanted = self._convert.get(number)
+            return data if wanted is None else gathered(pattern.converted(wanted), data)
+        order = self._orders[number]
+        assert order is not None
+        return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
+
+    def _compute(self, block: ctypes.Array[ctypes.c_int64], out: Tensor) -> Tensor:
+        for place, slot in self._result:
+            if slot.kind == "vals":
+                block[place] = out.data_ptr()
+        check(self.kernel.compute(ctypes.addressof(block)))
+        return out
+
+    # Sparse results --------------------------------------------------------------------------------------------
+
+    def _sparse(
+        self, block: ctypes.Array[ctypes.c_int64], operands: Sequence[Operand]
+    ) -> tuple[Tensor, Pattern | None]:
+        if self.symbolic is not None:
+            # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
+            # others may be reading those of the pattern.
+            scratch = [
+                a if slot.kind == "pos" else torch.empty_like(a) if a is not None else None
+                for a, (_, slot) in zip(self._raw, self._result, strict=True)
+            ]
+            for array, (place, _) in zip(scratch, self._result, strict=True):
+                if array is not None:
+                    block[place] = array.data_ptr()
+            values = torch.empty(self.symbolic.nnz, dtype=self._dtype, device=_CPU)
+            return self._compute(block, values), self.symbolic
+        format = self.kernel.format
+        assert format is not None
+        builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
+        if self.kernel.assemble is not None:
+            for place, slot in self._result:
+                if slot.before == "assemble":
+                    block[place] = builder.array(slot).data_ptr()
+            check(self.kernel.assemble(ctypes.addressof(block)))
+            builder.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
+        else:
+            source = operands[self.kernel.nnz_of].pattern if self.kernel.nnz_of >= 0 else None
+            if source is None:
+                raise InternalError("the compiler describes a sparse result without saying how large it is")
+            builder.counts.update({level: source.nnz for level in range(len(format.levels))})
+        for place, slot in self._result:
+            if slot.kind in ("pos", "crd"):
+                block[place] = builder.array(slot).data_ptr()
+        values = torch.empty(builder.count(len(format.levels) - 1), dtype=self._dtype, device=_CPU)
+        self._compute(block, values)
+        made = Pattern(format, self._shape, *builder.levels())
+        self._raw = [builder.made.get((slot.kind, slot.level)) for _, slot in self._result]
+        self.symbolic = made
+        return values, made
+
+
+class _Builder:
+    """The arrays of a sparse result, made as their lengths become known."""
+
+    def __init__(self, format: Format, shape: Sequence[int], dtype: torch.dtype) -> None:
+        self.format = format
+        self.extents = [shape[mode] for mode in format.order]
+        self.dtype = dtype
+        self.counts: dict[int, int] = {}
+        self.made: dict[tuple[str, int], Tensor] = {}
+
+    def count(self, level: int) -> int:
+        """How many coordinates a level has."""
+        if level < 0:
+            return 1
+        if self.format.levels[level] == "d":
+            return self.count(level - 1) * self.extents[level]
+        if self.format.levels[level] in "cq" and level not in self.counts:
+            return self.count(level - 1)
+        return self.counts[level]
+
+    def array(self, slot: kernel.Slot) -> Tensor:
+        """The array for a slot."""
+        name = slot.kind, slot.level
+        if name not in self.made:
+            length = self.count(slot.level - 1) + 1 if slot.kind == "pos" else self.count(slot.level)
+            self.made[name] = torch.empty(length, dtype=self.dtype, device=_CPU)
+        return self.made[name]
+
+    def levels(self) -> tuple[list[Tensor | None], list[Tensor | None]]:
+        """Positions and coordinates of every level."""
+        count = range(len(self.format.levels))
+        return [self.made.get(("pos", n)) for n in count], [self.made.get(("crd", n)) for n in count]
+
+
+def check(status: int) -> None:
+    """Turns the status of a kernel into an exception."""
+    if status == 0:
+        return
+    if status == 2:
+        raise IndexOverflowError
+    if status == 1:
+        raise MemoryError("a kernel could not allocate its workspace")
+    if status == 3:
+        raise InternalError("a kernel was called with extents that it was not compiled for")
+    raise InternalError(f"a kernel returned status {status}")
+
+
+def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:
+    """The strides of a dense result."""
+    strides = [0] * len(shape)
+    step = 1
+    for mode in reversed(format.order if format is not None and format.is_dense else ()):
+        strides[mode] = step
+        step *= max(1, shape[mode])
+    return strides
+
+
+def _read_order(made: kernel.Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:
+    """The order a dense operand is read in; None for a sparse one."""
+    if operand.pattern is not None:
+        return None
+    assert operand.data is not None
+    wanted = made.convert.get(number)
+    return problem.dense_order(operand.data) if wanted is None else wanted.order

@@ -1,0 +1,193 @@
+"""`einsum`: any product of sparse and dense tensors in torch's notation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import construct, contraction, sparsetensor, spec, wrapping
+from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from .format import Format
+from .pattern import Pattern
+from .problem import Operand, Problem
+
+REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "mean")
+COMBINATIONS = ("mul", "add", "min", "max", "and", "or", "first", "second")
+_ALIASES = {"amax": "max", "amin": "min"}
+
+
+def einsum(
+    equation: str,
+    *operands: Any,
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+) -> Any:
+    """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
+
+    Args:
+        equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood.
+        operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
+        format: The format of the result; None lets the compiler choose.
+        reduce: `sum prod max min any all mean`.
+        combine: `mul add min max and or first second`.
+
+    Returns:
+        A `torch.Tensor` where the result is dense, else an `ls.SparseTensor`.
+
+    Raises:
+        FormatError: `equation` is malformed.
+        ShapeError: Extents do not agree.
+        DtypeError: An operand is no tensor.
+        UnsupportedError: Something libsparse can't do yet.
+    """
+    if not isinstance(equation, str):
+        raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
+    reduce = _ALIASES.get(reduce, reduce)
+    if reduce not in REDUCTIONS or combine not in COMBINATIONS:
+        raise FormatError(f"einsum: reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
+    plain = [to_operand(operand, number) for number, operand in enumerate(operands)]
+    parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
+    wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    inputs, plain = simplify(parsed.inputs, plain)
+    try:
+        return _compute(inputs, parsed.output, plain, wish, reduce, combine)
+    except ShapeError:
+        names = tuple(map(str, range(len(inputs))))
+        Problem(equation, False, names, tuple(inputs), parsed.output).extents(plain)  # says it in the user's letters
+        raise
+
+
+def _compute(
+    inputs: Sequence[tuple[str, ...]],
+    output: tuple[str, ...],
+    operands: Sequence[Operand],
+    wish: Format | None,
+    reduce: str,
+    combine: str,
+) -> Any:
+    if reduce == "mean":
+        return finish(*_mean(inputs, output, operands, wish, combine))
+    if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
+        dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine)
+        return construct.tensor(dense, wish)
+    return finish(*contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine))
+
+
+def to_operand(value: Any, number: int | str) -> Operand:
+    """Takes apart what a user hands over."""
+    if isinstance(value, sparsetensor.SparseTensor):
+        return Operand(value.pattern, value._values)
+    if isinstance(value, (bool, int, float)):
+        return Operand(None, torch.tensor(value))
+    if not isinstance(value, Tensor):
+        raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")
+    if value.layout is not torch.strided:
+        value = wrapping.wrap(value)
+        return Operand(value.pattern, value._values)
+    if not value.is_cpu:
+        raise UnsupportedError(f"operand {number} is on {value.device}; libsparse computes on the CPU, use .cpu()")
+    return Operand(None, value.resolve_neg() if value.is_neg() else value)
+
+
+def finish(data: Tensor, pattern: Pattern | None) -> Any:
+    """What the user gets: the dense tensor, or values dressed as a SparseTensor."""
+    return data if pattern is None else sparsetensor.SparseTensor(pattern, data)
+
+
+def simplify(
+    inputs: Sequence[tuple[str, ...]], operands: Sequence[Operand]
+) -> tuple[list[tuple[str, ...]], list[Operand]]:
+    """Takes diagonals where an index is twice in an operand, and drops dense dimensions that only broadcast."""
+    inputs = list(inputs)
+    if _is_simple(tuple(inputs), tuple(o.shape for o in operands)):
+        return inputs, list(operands)
+    largest: dict[str, int] = {}
+    for indices, operand in zip(inputs, operands, strict=True):
+        for index, extent in zip(indices, operand.shape, strict=True):
+            largest[index] = max(extent, largest.get(index, extent)) if extent != 1 else largest.get(index, 1)
+    made = [_diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
+    for number, (indices, (pattern, data)) in enumerate(made):
+        if pattern is None and data is not None:
+            drop = [d for d, index in enumerate(indices) if data.shape[d] == 1 and largest[index] != 1]
+            if drop:
+                places = tuple(0 if d in drop else slice(None) for d in range(data.ndim))
+                kept = tuple(index for d, index in enumerate(indices) if d not in drop)
+                made[number] = kept, Operand(None, data[places])
+    return [indices for indices, _ in made], [operand for _, operand in made]
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_simple(inputs: tuple[tuple[str, ...], ...], shapes: tuple[torch.Size, ...]) -> bool:
+    """Whether no index is twice in an operand and no extent is 1, so that there is nothing to simplify."""
+    return all(len(set(term)) == len(term) and 1 not in shape for term, shape in zip(inputs, shapes, strict=True))
+
+
+def _diagonal(indices: tuple[str, ...], operand: Operand) -> tuple[tuple[str, ...], Operand]:
+    kept = tuple(dict.fromkeys(indices))
+    if len(kept) == len(indices):
+        return indices, operand
+    by_index: dict[str, int] = {}
+    for index, extent in zip(indices, operand.shape, strict=True):
+        if by_index.setdefault(index, extent) != extent:
+            raise ShapeError(
+                f"operand ({''.join(indices)!r}, {operand}): index {index!r} stands for dimensions that differ"
+            )
+    pattern, data = operand
+    if pattern is not None:
+        smaller, places = pattern.diagonal(tuple(kept.index(index) for index in indices))
+        return kept, Operand(smaller, None if data is None else data.index_select(0, places))
+    assert data is not None
+    left = list(indices)
+    for index in kept:
+        while left.count(index) > 1:
+            first = left.index(index)
+            second = left.index(index, first + 1)
+            data = data.diagonal(0, first, second)
+            del left[second], left[first]
+            left.append(index)
+    return tuple(left), Operand(None, data)
+
+
+def _mean(
+    inputs: Sequence[tuple[str, ...]],
+    output: tuple[str, ...],
+    operands: Sequence[Operand],
+    wish: Format | None,
+    combine: str,
+) -> tuple[Tensor, Pattern | None]:
+    """The mean over existing terms: their sum over their number."""
+    total, pattern = contraction.contract(inputs, output, operands, wish=wish, combine=combine)
+    if pattern is not None:
+        raise UnsupportedError("reduce='mean' with a sparse result is not supported yet; ask for format='dense'")
+    if not total.is_floating_point():
+        total = total.to(torch.get_default_dtype())
+    number = count_terms(inputs, output, operands, total.dtype)
+    return total / number.clamp(min=1), None
+
+
+def count_terms(
+    inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand], dtype: torch.dtype
+) -> Tensor:
+    """How many terms every element of a result has; broadcasts against the result."""
+    sparse = [
+        (i, Operand(o.pattern, torch.ones(o.pattern.nnz, dtype=dtype)))
+        for i, o in zip(inputs, operands, strict=True)
+        if o.pattern is not None
+    ]
+    extents = {i: e for term, o in zip(inputs, operands, strict=True) for i, e in zip(term, o.shape, strict=True)}
+    covered = {index for term, _ in sparse for index in term}
+    factor = 1
+    for index, extent in extents.items():
+        factor *= extent if index not in covered and index not in output else 1
+    if not sparse:
+        return torch.tensor(factor, dtype=dtype)
+    kept = tuple(index for index in output if index in covered)
+    number, _ = contraction.contract(
+        [i for i, _ in sparse], kept, [o for _, o in sparse], wish=contraction.dense_wish(len(kept))
+    )
+    return number[tuple(slice(None) if i in covered else None for i in output)] * factor if output else number * factor

@@ -1,0 +1,84 @@
+"""The exceptions that libsparse raises, and how the compiler's error kinds map to them."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DtypeError",
+    "FormatError",
+    "IndexBoundsError",
+    "InternalError",
+    "LibsparseError",
+    "ShapeError",
+    "ToolchainError",
+    "UnsupportedError",
+    "from_kind",
+]
+
+
+class LibsparseError(RuntimeError):
+    """Base class of every error that libsparse raises.
+
+    Attributes:
+        detail: Text that is too long for the message (compiler output, a stack trace), or "".
+    """
+
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """The message, followed by the detail where there is one."""
+        message = super().__str__()
+        return f"{message}\n{self.detail}" if self.detail else message
+
+
+class ShapeError(LibsparseError, ValueError):
+    """Extents that do not agree."""
+
+
+class FormatError(LibsparseError, ValueError):
+    """A format, pattern or expression that is malformed."""
+
+
+class IndexBoundsError(LibsparseError, IndexError):
+    """A coordinate outside its dimension."""
+
+
+class DtypeError(LibsparseError, TypeError):
+    """A dtype (or a Python type) that the operation does not take."""
+
+
+class UnsupportedError(LibsparseError, NotImplementedError):
+    """Something meaningful that libsparse can't do yet."""
+
+
+class ToolchainError(LibsparseError):
+    """No working C compiler, or a kernel cache that can't be used."""
+
+
+class InternalError(LibsparseError):
+    """A bug in libsparse; please report it."""
+
+
+_KINDS: dict[str, type[LibsparseError]] = {
+    "syntax": FormatError,
+    "shape": ShapeError,
+    "format": FormatError,
+    "dtype": DtypeError,
+    "unsupported": UnsupportedError,
+    "toolchain": ToolchainError,
+    "cache": ToolchainError,
+    "handle": InternalError,
+    "internal": InternalError,
+}
+
+
+def from_kind(kind: str, message: str, detail: str = "") -> LibsparseError:
+    """Make the exception for an error of the compiler.
+
+    Args:
+        kind: The compiler's name of the kind of error.
+        message: What happened, for people.
+        detail: Longer text such as the C compiler's output.
+    """
+    error = _KINDS.get(kind, InternalError)(message)
+    error.detail = detail
+    return error

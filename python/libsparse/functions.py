@@ -1,0 +1,273 @@
+"""torch's own functions on SparseTensors: a table from function to handler, consulted above autograd.
+
+What is not in the table is refused by name; nothing falls back to a dense tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from . import einsums, elementwise, products, reductions, sparsetensor
+from .errors import DtypeError, ShapeError, UnsupportedError
+
+Handler = Callable[..., Any]
+
+# Functions f with f(0) = 0: they act on the stored values alone.
+_ZERO_PRESERVING = [
+    "abs",
+    "absolute",
+    "neg",
+    "negative",
+    "positive",
+    "sqrt",
+    "square",
+    "sign",
+    "sgn",
+    "sin",
+    "tan",
+    "sinh",
+    "tanh",
+    "asin",
+    "arcsin",
+    "atan",
+    "arctan",
+    "asinh",
+    "arcsinh",
+    "atanh",
+    "arctanh",
+    "expm1",
+    "log1p",
+    "erf",
+    "erfinv",
+    "floor",
+    "ceil",
+    "round",
+    "trunc",
+    "fix",
+    "frac",
+    "relu",
+    "relu6",
+    "leaky_relu",
+    "elu",
+    "selu",
+    "celu",
+    "gelu",
+    "silu",
+    "mish",
+    "hardtanh",
+    "hardswish",
+    "softsign",
+    "tanhshrink",
+    "softshrink",
+    "hardshrink",
+    "deg2rad",
+    "rad2deg",
+    "nan_to_num",
+    "dropout",
+]
+# Questions about a tensor that the wrapper answers as any tensor does.
+_PASSED = [
+    "dim",
+    "ndimension",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "element_size",
+    "is_contiguous",
+    "__hash__",
+    "stride",
+    "storage_offset",
+    "is_same_size",
+    "is_conj",
+    "is_neg",
+    "is_inference",
+    "__setattr__",
+    "__dir__",
+    "type",
+    "__format__",
+]
+_table: dict[Any, Handler] = {}
+_passed: set[Any] = set()
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the handler of a function of torch.
+
+    Raises:
+        UnsupportedError: There is none.
+    """
+    handler = _table.get(func)
+    if handler is not None:
+        return handler(*args, **kwargs)
+    if func in _passed or getattr(func, "__name__", "") == "__get__":
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or repr(func)
+    raise UnsupportedError(
+        f"{name} is not supported on an ls.SparseTensor yet; use A.map(fn) for the stored values or A.to_dense()"
+    )
+
+
+def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Handles the few operators that torch applies to any tensor below autograd."""
+    aten = torch.ops.aten
+    if func in (aten.detach.default, aten.alias.default):
+        return args[0].detach()
+    if func is aten.clone.default:
+        return args[0].detach().clone()
+    if func is aten._to_copy.default:
+        return args[0].detach().to(dtype=kwargs.get("dtype"), copy=True)
+    raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor")
+
+
+def _register(handler: Handler, *functions: Any) -> None:
+    for function in functions:
+        if function is not None:
+            _table[function] = handler
+
+
+def _found(name: str, *places: Any) -> Iterable[Any]:
+    return [getattr(place, name) for place in places if hasattr(place, name)]
+
+
+def _unary(function: Any) -> Handler:
+    def handler(source: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(source, sparsetensor.SparseTensor):
+            raise UnsupportedError("a SparseTensor is supported as the first argument of this function only")
+        if kwargs.pop("inplace", False):
+            raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
+        return source.map(lambda values: function(values, *args, **kwargs))
+
+    return handler
+
+
+def _matmul(a: Any, b: Any, **kwargs: Any) -> Any:
+    # The operator has the short cut.
+    return a @ b if isinstance(a, sparsetensor.SparseTensor) and not kwargs else products.matmul(a, b, **kwargs)
+
+
+def _sparse_mm(a: Any, b: Any, reduce: str = "sum") -> Any:
+    return _matmul(a, b) if reduce == "sum" else products.matmul(a, b, reduce)
+
+
+def _addmm(base: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    product = products.matmul(a, b)
+    return (product if alpha == 1 else product * alpha) + (base if beta == 1 else base * beta)
+
+
+def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
+    letters = "i" if x.ndim == 1 else "ni" if x.ndim == 2 else "...i"
+    out = einsums.einsum(f"{letters},oi->{letters[:-1]}o", x, weight, format="dense")
+    return out if bias is None else out + bias
+
+
+def sampled_addmm(base: Any, a: Tensor, b: Tensor, *, beta: float = 1.0, alpha: float = 1.0) -> Any:
+    """`beta * base + alpha * (a @ b)` at the entries of `base`."""
+    product = products.sddmm(base.with_values(None), a, b) * alpha
+    return product if beta == 0 else product + base * beta
+
+
+def _einsum(equation: str, *operands: Any) -> Any:
+    flat = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+    return einsums.einsum(equation, *flat)
+
+
+def _add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
+    return elementwise.add(a, b if alpha == 1 else b * alpha)
+
+
+def _sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
+    return elementwise.subtract(a, b if alpha == 1 else b * alpha)
+
+
+def _copy(target: Any, source: Any, non_blocking: bool = False) -> Any:
+    if not isinstance(target, sparsetensor.SparseTensor) or not isinstance(source, sparsetensor.SparseTensor):
+        raise DtypeError("copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor")
+    same = target.pattern is source.pattern or (
+        target.shape == source.shape and torch.equal(target.indices(), source.indices())
+    )
+    if not same or target._values is None:
+        raise ShapeError(f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}")
+    target._values.copy_(source.values())
+    return target
+
+
+def _backward(source: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+    source.values().backward(_plain(gradient), *args, **kwargs)
+
+
+def _grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    made = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], _plain(grad_outputs), *args, **kwargs)
+    return tuple(
+        g if g is None or not isinstance(i, sparsetensor.SparseTensor) else i.with_values(g)
+        for i, g in zip(wanted, made, strict=True)
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, sparsetensor.SparseTensor):
+        return value.values()
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return value
+
+
+def _swap(a: Any, dim0: int, dim1: int) -> Any:
+    return a.transpose(dim0, dim1)
+
+
+def _fill_table() -> None:
+    for name in _ZERO_PRESERVING:
+        for function in _found(name, torch, Tensor, F):
+            _register(_unary(function), function)
+    for name in _PASSED:
+        _passed.update(_found(name, torch, Tensor))
+    both = torch, Tensor
+    for name in ("mm", "matmul", "mv", "spmm", "bmm", "__matmul__"):
+        _register(_matmul, *_found(name, *both))
+    _register(lambda a, b: products.matmul(b, a), *_found("__rmatmul__", Tensor))
+    _register(_sparse_mm, torch.sparse.mm)
+    for name in ("addmm", "addmv", "baddbmm"):
+        _register(_addmm, *_found(name, *both, torch.sparse))
+    _register(sampled_addmm, *_found("sampled_addmm", torch.sparse))
+    _register(_linear, F.linear)
+    _register(_einsum, torch.einsum)
+    for name in ("mul", "multiply", "__mul__", "__rmul__"):
+        _register(elementwise.multiply, *_found(name, *both))
+    for name in ("div", "divide", "true_divide", "__truediv__"):
+        _register(elementwise.divide, *_found(name, *both))
+    for name in ("add", "__add__", "__radd__"):
+        _register(_add, *_found(name, *both))
+    for name in ("sub", "subtract", "__sub__"):
+        _register(_sub, *_found(name, *both))
+    _register(lambda a, b: _sub(b, a), *_found("__rsub__", Tensor))
+    _register(reductions.sum, *_found("sum", *both, torch.sparse))
+    _register(reductions.mean, *_found("mean", *both))
+    for name in ("transpose", "swapaxes", "swapdims"):
+        _register(_swap, *_found(name, *both))
+    _register(lambda a: a.numel(), *_found("numel", *both))
+    _register(lambda a, *dim: a.size(*dim), Tensor.size)
+    _register(lambda a: a.t(), *_found("t", *both))
+    _register(lambda a, dims: a.permute(dims), torch.permute)
+    _register(lambda a, **_: a.clone(), *_found("clone", *both))
+    _register(lambda a: a.detach(), *_found("detach", *both), Tensor.data.__get__)  # type: ignore[attr-defined]
+    _register(_copy, Tensor.copy_)
+    _register(_backward, Tensor.backward)
+    _register(_grad, torch.autograd.grad)
+    _register(lambda a, hook: a.values().register_hook(hook), Tensor.register_hook)
+    _register(lambda a: a.values().retain_grad(), Tensor.retain_grad)
+    _register(lambda a: all(t.is_shared() for t in (*a.pattern.tensors(), a.values())), Tensor.is_shared)
+    for name in ("float", "double", "int", "long", "bool"):
+        dtype = getattr(torch, name)
+        _register(lambda a, dtype=dtype, **_: a.to(dtype), *_found(name, Tensor))
+    _register(lambda a, other: a.to(other.dtype), Tensor.type_as)
+    _register(lambda a, **_: a, Tensor.cpu)
+
+
+_fill_table()

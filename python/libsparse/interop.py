@@ -1,0 +1,136 @@
+"""Leaving: SparseTensor to dense, to torch's own layouts and to SciPy; and how it is shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from . import construct, wrapping
+from .errors import DtypeError, ShapeError, UnsupportedError
+
+if TYPE_CHECKING:
+    from .format import Format
+    from .sparsetensor import SparseTensor
+
+_SHOWN = 6  # entries in a repr
+_LAYOUTS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
+
+
+def to_dense(source: SparseTensor, dtype: torch.dtype | None = None) -> Tensor:
+    """A strided tensor of the same elements; differentiable."""
+    pattern, values = source.pattern, source.values()
+    if dtype is not None:
+        values = values.to(dtype)
+    places = pattern.linear()  # says so where the shape is beyond what torch can number
+    flat = values.new_zeros(pattern.shape.numel())
+    return flat.index_put((places,), values).reshape(pattern.shape)
+
+
+def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor:
+    """A tensor of one of torch's sparse layouts.
+
+    Raises:
+        UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't make it yet.
+    """
+    if layout is None:
+        layout = next((known for known, name in _LAYOUTS.items() if source.format == name), torch.sparse_coo)
+    if layout is torch.strided:
+        return source.to_dense()
+    if layout not in _LAYOUTS or (source.ndim != 2 and layout is not torch.sparse_coo):
+        raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
+    brought = source.to_format(_LAYOUTS[layout])
+    shape = tuple(brought.shape)
+    if layout is torch.sparse_coo:
+        return torch.sparse_coo_tensor(
+            brought.indices(), brought.values(), shape, is_coalesced=True, check_invariants=False
+        )
+    pos, crd = brought.pos(1), brought.crd(1)
+    assert pos is not None
+    assert crd is not None
+    make = torch.sparse_csr_tensor if layout is torch.sparse_csr else torch.sparse_csc_tensor
+    return make(pos, crd, brought.values(), shape, check_invariants=False)
+
+
+def to_scipy(source: SparseTensor) -> Any:
+    """A SciPy sparse array; values are shared where their order allows it.
+
+    Raises:
+        ShapeError: SciPy has no compressed arrays of this rank.
+    """
+    import scipy.sparse as sp
+
+    values = source.values().detach().numpy()
+    if source.format == "csr" or source.format == "csc":
+        make = sp.csr_array if source.format == "csr" else sp.csc_array
+        pos, crd = source.pos(1), source.crd(1)
+        assert pos is not None
+        assert crd is not None
+        return make((values, crd.numpy(), pos.numpy()), shape=tuple(source.shape))
+    if source.ndim != 2:
+        raise ShapeError(f"to_scipy takes matrices, got shape {tuple(source.shape)}")
+    return sp.coo_array((values, tuple(source.indices().numpy())), shape=tuple(source.shape))
+
+
+def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTensor:
+    """A SparseTensor from any tensor of torch: COO, CSR, CSC (keeping the format) or strided; differentiable.
+
+    Args:
+        source: The tensor.
+        format: The format of the result; that of `source` by default.
+    """
+    if not isinstance(source, Tensor):
+        raise DtypeError(f"from_torch takes a torch tensor, got {type(source).__name__}")
+    if source.layout is torch.strided:
+        return construct.tensor(source, format)
+    wrapped = wrapping.wrap(source)
+    return wrapped if format is None else wrapped.to_format(format)
+
+
+def from_scipy(source: Any, format: str | Format | None = None) -> SparseTensor:
+    """A SparseTensor from a SciPy sparse array or matrix, in its format (`coo` for those libsparse lacks).
+
+    Args:
+        source: The array.
+        format: The format of the result.
+    """
+    import scipy.sparse as sp
+
+    if not sp.issparse(source):
+        raise DtypeError(f"from_scipy takes a SciPy sparse array, got {type(source).__name__}")
+    if source.format in ("csr", "csc") and source.ndim == 2:
+        source = source.copy()
+        source.sum_duplicates()
+        make = construct.from_csr if source.format == "csr" else construct.from_csc
+        made = make(
+            torch.from_numpy(source.indptr),
+            torch.from_numpy(source.indices),
+            torch.from_numpy(source.data),
+            source.shape,
+        )
+        return made if format is None else made.to_format(format)
+    coo = source.tocoo()
+    coords = [torch.as_tensor(c, dtype=torch.int64) for c in getattr(coo, "coords", (coo.row, coo.col))]
+    values = torch.from_numpy(coo.data.copy())
+    return construct.from_coo(torch.stack(coords), values, coo.shape, format=format or "coo")
+
+
+def describe(source: SparseTensor) -> str:
+    """Shape, nnz, density, dtype, format, and a few entries."""
+    pattern, total = source.pattern, source.numel()
+    share = f"{source.nnz / total:.3g}" if total else "0"
+    kind = "pattern only" if source._values is None else str(source.dtype).removeprefix("torch.")
+    head = f"SparseTensor(shape={tuple(source.shape)}, nnz={source.nnz}, density={share}, dtype={kind}"
+    head += f", format={source.format}"
+    if source.requires_grad:
+        head += f", grad_fn=<{type(source.grad_fn).__name__}>" if source.grad_fn else ", requires_grad=True"
+    values = source.values()[:_SHOWN].tolist()
+    places = pattern.coordinates()[:, :_SHOWN].t().tolist() if values else []
+    lines = [
+        f"  {tuple(place)}" + ("" if source._values is None else f": {value:.6g}")
+        for place, value in zip(places, values, strict=True)
+    ]
+    if source.nnz > _SHOWN:
+        lines.append(f"  ... {source.nnz - _SHOWN} more")
+    return "\n".join([head + ")", *lines])

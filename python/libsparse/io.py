@@ -1,0 +1,354 @@
+"""Files: MatrixMarket (.mtx), FROSTT text (.tns) and SciPy's .npz, each also gzipped.
+
+Text is parsed in chunks with nothing but the standard library, about a million entries a second; .npz is read by its
+published layout and never unpickled.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import io
+import itertools
+import zlib
+from array import array
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import torch
+from torch import Tensor
+
+from . import npz
+from .construct import from_coo
+from .errors import DtypeError, FormatError, IndexBoundsError, LibsparseError, ShapeError, UnsupportedError
+from .format import Format
+from .sparsetensor import SparseTensor
+
+__all__ = ["read", "write"]
+
+_CHUNK = 1 << 22  # bytes of text parsed at a time: bounds the memory that Python's small objects take
+_FIELDS = ("real", "double", "integer", "pattern", "complex")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+
+
+def read(
+    path: str | Path,
+    dtype: torch.dtype | None = None,
+    shape: Sequence[int] | None = None,
+    format: str | Format | None = None,
+) -> SparseTensor:
+    """Read a sparse tensor from a file.
+
+    Args:
+        path: A .mtx, .tns or .npz file, or one of these followed by .gz.
+        dtype: Dtype of the values. By default real fields get torch's default dtype, integer ones int64, and pattern
+            files have no values at all (a mask).
+        shape: Shape of a .tns tensor, which is else its largest index in every mode; the others know their shape.
+        format: Format to store it in: `csr` for matrices and `csf` beyond, by default.
+
+    Returns:
+        The tensor. Duplicate entries are added up, explicit zeros stay.
+
+    Raises:
+        FormatError: The file is malformed; the message names the line.
+        IndexBoundsError: An index lies outside the shape.
+        ShapeError: `shape` disagrees with the file.
+        DtypeError: Complex values.
+        UnsupportedError: A kind of file that is not known.
+        OSError: The file can't be opened.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    values: Tensor | None
+    with _open(path, "rb") as file:
+        try:
+            if kind == ".npz":
+                indices, values, size = npz.load(io.BytesIO(file.read()))
+            elif kind == ".mtx":
+                indices, values, size = _read_mtx(file, dtype)
+            else:
+                indices, values, size = _read_tns(file, dtype, shape)
+        except LibsparseError as error:
+            raise type(error)(f"{path}: {error}") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"{path}: the compressed file is damaged or cut off ({error})") from None
+    if shape is not None and tuple(shape) != size:
+        raise ShapeError(f"{path}: the file has shape {size}, shape={tuple(shape)} was asked for")
+    if dtype is not None:
+        values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
+    return from_coo(indices, values, size, format=format)
+
+
+def write(path: str | Path, A: SparseTensor) -> None:
+    """Write a sparse tensor to a file; `read` gives it back.
+
+    Args:
+        path: Where to; the ending (.mtx, .tns or .npz, also followed by .gz) says how. .mtx and .npz hold matrices.
+        A: The tensor. A pattern-only one becomes a pattern file (.mtx), else ones.
+
+    Raises:
+        ShapeError: .mtx or .npz for a tensor that is not a matrix.
+        UnsupportedError: A kind of file that is not known, or a fill value other than zero.
+    """
+    path = Path(path)
+    kind = _kind(path)
+    if A.fill_value != 0:
+        raise UnsupportedError(f"{path}: files can't hold a fill value other than 0, this tensor has {A.fill_value}")
+    if kind != ".tns" and A.ndim != 2:
+        raise ShapeError(f"{path}: a {kind} file holds a matrix, this tensor has shape {tuple(A.shape)}; use .tns")
+    indices = A.indices().to(torch.int64)
+    values: Tensor | None = A.values().detach()
+    if A.dtype == torch.bool:
+        values = None if bool(A.values().all()) else A.values().to(torch.int64)
+    with _open(path, "wb") as file:
+        if kind == ".npz":
+            file.write(npz.dump(indices, A.values().detach(), tuple(A.shape)))
+            return
+        if kind == ".mtx":
+            field = "pattern" if values is None else "real" if values.is_floating_point() else "integer"
+            file.write(f"%%MatrixMarket matrix coordinate {field} general\n".encode())
+            file.write(f"{A.shape[0]} {A.shape[1]} {indices.shape[1]}\n".encode())
+        elif values is None:
+            values = torch.ones(indices.shape[1], dtype=torch.int64)
+        for start in range(0, indices.shape[1], 1 << 16):
+            part = slice(start, start + (1 << 16))
+            columns: list[Iterator[str]] = [map(str, column) for column in (indices[:, part] + 1).tolist()]
+            if values is not None:
+                columns.append(_texts(values[part]))
+            file.write(("\n".join(map(" ".join, zip(*columns, strict=True))) + "\n").encode())
+
+
+def _texts(values: Tensor) -> Iterator[str]:
+    """The shortest decimal texts that read back as the same numbers."""
+    if values.dtype == torch.float64 or not values.is_floating_point():
+        return map(repr, values.tolist())
+    return map("{:.9g}".format, values.tolist())
+
+
+def _kind(path: Path) -> str:
+    suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
+    if suffix not in (".mtx", ".tns", ".npz"):
+        raise UnsupportedError(f"{path}: don't know this kind of file; use .mtx, .tns or .npz, each also with .gz")
+    return suffix
+
+
+@contextmanager
+def _open(path: Path, mode: str) -> Iterator[IO[bytes]]:
+    with path.open(mode) as raw:
+        if path.suffix != ".gz":
+            yield raw
+        else:
+            # level 6 and no file name or time inside: equal tensors make equal files
+            with gzip.GzipFile(filename="", fileobj=raw, mode=mode, compresslevel=6, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+
+
+# --- lines of numbers ----------------------------------------------------------------------------------------------
+
+
+class _Lines:
+    """The data lines of a text file in chunks, with comments and blank lines left out and line numbers kept."""
+
+    def __init__(self, file: IO[bytes], comment: bytes, line: int = 0) -> None:
+        self.file, self.comment, self.line = file, comment, line
+        self.held: list[bytes] = []
+
+    def next(self) -> list[bytes] | None:
+        """The words of the next data line."""
+        for text in self.file:
+            self.line += 1
+            words = text.split()
+            if words and not words[0].startswith(self.comment):
+                return words
+        return None
+
+    def put_back(self, words: list[bytes]) -> None:
+        """Have `columns` parse the line that `next` gave, too."""
+        self.held, self.line = [b" ".join(words)], self.line - 1
+
+    def _chunk(self) -> list[bytes]:
+        held, self.held = self.held, []
+        return held or self.file.readlines(_CHUNK)
+
+    def columns(self, types: Sequence[type], limits: Sequence[int | None]) -> list[Tensor]:
+        """Parse what is left into one tensor a column.
+
+        Args:
+            types: int or float for each column.
+            limits: Largest value of an index column (the smallest is 1), None for a column of values.
+        """
+        arrays = [array("q" if kind is int else "d") for kind in types]
+        with _no_collector():
+            while texts := self._chunk():
+                for whole, part in zip(arrays, self._parse(texts, types, limits), strict=True):
+                    whole.extend(part)
+                self.line += len(texts)
+        return [_tensor(a) for a in arrays]
+
+    def _parse(self, texts: list[bytes], types: Sequence[type], limits: Sequence[int | None]) -> list[array[Any]]:
+        rows = [words for words in map(bytes.split, texts) if words and not words[0].startswith(self.comment)]
+        columns = zip(*rows, strict=True) if rows else itertools.repeat(())
+        try:
+            parts = [
+                array("q" if kind is int else "d", map(kind, column))
+                for kind, column in zip(types, columns, strict=bool(rows))
+            ]
+        except (ValueError, OverflowError):
+            self._complain(texts, types, limits)
+        for part, limit in zip(parts, limits, strict=True):
+            if limit is not None and part and not (min(part) >= 1 and max(part) <= limit):
+                self._complain(texts, types, limits)
+        return parts
+
+    def _complain(self, texts: list[bytes], types: Sequence[type], limits: Sequence[int | None]) -> NoReturn:
+        """Find the line that the fast path stumbled over."""
+        for offset, text in enumerate(texts, 1):
+            words = text.split()
+            if not words or words[0].startswith(self.comment):
+                continue
+            where = f"line {self.line + offset}"
+            shown = text.decode("utf-8", "replace").strip()[:60]
+            if len(words) != len(types):
+                raise FormatError(f"{where}: expected {len(types)} numbers, found {len(words)}: {shown!r}")
+            for word, kind, limit in zip(words, types, limits, strict=True):
+                try:
+                    number = kind(word)
+                    array("q" if kind is int else "d", [number])
+                except (ValueError, OverflowError):
+                    noun = "an integer" if kind is int else "a number"
+                    raise FormatError(f"{where}: expected {noun}, found {word.decode('utf-8', 'replace')!r}") from None
+                if limit is not None and not 1 <= number <= limit:
+                    raise IndexBoundsError(f"{where}: index {number} is outside 1..{limit}: {shown!r}")
+        raise FormatError(f"malformed numbers after line {self.line}")  # pragma: no cover
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """Pause Python's cycle collector: millions of short-lived lists would wake it again and again, for nothing."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _tensor(numbers: array[Any]) -> Tensor:
+    dtype = torch.int64 if numbers.typecode == "q" else torch.float64
+    return torch.frombuffer(numbers, dtype=dtype) if numbers else torch.empty(0, dtype=dtype)
+
+
+def _values(column: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """Values as read: int64, or the default float unless the caller's dtype wants what float64 holds."""
+    return column if column.dtype == torch.int64 or dtype is not None else column.to(torch.get_default_dtype())
+
+
+# --- MatrixMarket --------------------------------------------------------------------------------------------------
+
+_Parts = tuple[Tensor, "Tensor | None", tuple[int, ...]]
+
+
+def _read_mtx(file: IO[bytes], dtype: torch.dtype | None) -> _Parts:
+    banner = file.readline().decode("latin-1").lower().split()
+    if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"] or banner[2] not in ("coordinate", "array"):
+        raise FormatError("line 1: expected '%%MatrixMarket matrix coordinate|array <field> <symmetry>'")
+    layout, field, symmetry = banner[2:]
+    if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
+        raise FormatError(f"line 1: no such kind of matrix: {layout} {field} {symmetry}")
+    if field == "complex":
+        raise DtypeError("complex values are not supported; store the real and imaginary parts as two files")
+    lines = _Lines(file, b"%", line=1)
+    sizes = _sizes(lines, 3 if layout == "coordinate" else 2)
+    if symmetry != "general" and sizes[0] != sizes[1]:
+        raise FormatError(f"line {lines.line}: a {symmetry} matrix is square, this one is {sizes[0]} x {sizes[1]}")
+    number = int if field == "integer" else float
+    values: Tensor | None
+    if layout == "array":
+        indices, values = _dense_entries(lines.columns([number], [None])[0], sizes, symmetry)
+    else:
+        indices, values = _coordinates(lines, sizes, [] if field == "pattern" else [number])
+    indices, values = _mirror(indices, values, symmetry)
+    return indices, None if values is None else _values(values, dtype), (sizes[0], sizes[1])
+
+
+def _sizes(lines: _Lines, count: int) -> list[int]:
+    words = lines.next()
+    try:
+        sizes = [int(word) for word in words or []]
+    except ValueError:
+        sizes = []
+    if len(sizes) != count or min(sizes) < 0:
+        wanted = "rows, columns and entries" if count == 3 else "rows and columns"
+        raise FormatError(f"line {max(lines.line, 2)}: expected the numbers of {wanted}")
+    return sizes
+
+
+def _coordinates(lines: _Lines, sizes: list[int], field: list[type]) -> tuple[Tensor, Tensor | None]:
+    rows, columns, *values = lines.columns([int, int, *field], [sizes[0], sizes[1], *[None] * len(field)])
+    if rows.numel() != sizes[2]:
+        raise FormatError(
+            f"line {lines.line}: the file ends after {rows.numel()} entries, its header says {sizes[2]}"
+            if rows.numel() < sizes[2]
+            else f"the file has {rows.numel()} entries, its header says {sizes[2]}"
+        )
+    return torch.stack([rows, columns]) - 1, values[0] if values else None
+
+
+def _dense_entries(column: Tensor, sizes: list[int], symmetry: str) -> tuple[Tensor, Tensor]:
+    """The nonzeros of an array file, which lists columns: whole ones, or their lower triangles."""
+    rows, columns = sizes
+    if symmetry == "general":
+        places = torch.ones(columns, rows, dtype=torch.bool)
+    else:
+        places = torch.ones(columns, rows, dtype=torch.bool).triu(1 if symmetry == "skew-symmetric" else 0)
+    where = places.nonzero()
+    if column.numel() != where.shape[0]:
+        raise FormatError(
+            f"expected {where.shape[0]} numbers for {rows} x {columns} {symmetry}, found {column.numel()}"
+        )
+    kept = column != 0
+    return where[kept].flip(1).T.contiguous(), column[kept]
+
+
+def _mirror(indices: Tensor, values: Tensor | None, symmetry: str) -> tuple[Tensor, Tensor | None]:
+    """Add the half that a symmetric file leaves out."""
+    if symmetry == "general":
+        return indices, values
+    beside = indices[0] != indices[1]
+    if symmetry == "skew-symmetric" and not bool(beside.all()):
+        raise FormatError("a skew-symmetric matrix has no entries on its diagonal, this file has")
+    other = indices[:, beside].flip(0)
+    if values is not None:
+        mirrored = values[beside]
+        values = torch.cat([values, -mirrored if symmetry == "skew-symmetric" else mirrored])
+    return torch.cat([indices, other], dim=1), values
+
+
+# --- FROSTT --------------------------------------------------------------------------------------------------------
+
+
+def _read_tns(file: IO[bytes], dtype: torch.dtype | None, shape: Sequence[int] | None) -> _Parts:
+    lines = _Lines(file, b"#")
+    first = lines.next()
+    if first is None:
+        if shape is None:
+            raise FormatError("the file has no entries; give its shape= to read an empty tensor")
+        return (
+            torch.empty(len(shape), 0, dtype=torch.int64),
+            _values(torch.empty(0, dtype=torch.float64), dtype),
+            tuple(shape),
+        )
+    order = len(first) - 1
+    if order < 1 or (shape is not None and len(shape) != order):
+        wanted = (
+            "indices and a value" if shape is None else f"{len(shape)} indices and a value, for shape={tuple(shape)}"
+        )
+        raise FormatError(f"line {lines.line}: expected {wanted}, found {len(first)} numbers")
+    limits: list[int | None] = [*(shape or [2**62] * order), None]
+    lines.put_back(first)
+    *columns, values = lines.columns([int] * order + [float], limits)
+    size = tuple(shape) if shape is not None else tuple(int(c.max()) for c in columns)
+    return torch.stack(columns) - 1, _values(values, dtype), size

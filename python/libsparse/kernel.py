@@ -1,0 +1,172 @@
+"""Kernels: compiled functions by request, found in this process, in the cache on disk, or made by the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from . import golib, host, request
+from .errors import InternalError
+from .format import Format
+from .version import ABI_VERSION, VERSION
+
+_Function = Callable[[int], int]
+
+
+class Slot(NamedTuple):
+    """One 64-bit word of the block that a kernel takes; fields as in the kernel's description."""
+
+    kind: str
+    operand: int = -1
+    level: int = -1
+    index: str = ""  # type: ignore[assignment]  # the name the description has
+    before: str = ""
+
+
+class Step(NamedTuple):
+    """One part of a computation that is done in several.
+
+    Attributes:
+        result: The name of what it makes, which later steps use.
+        indices: The indices of that.
+        expr: The assignment.
+        operands: The names of what it takes: operands of the whole, or results of earlier steps.
+    """
+
+    result: str
+    indices: tuple[str, ...]
+    expr: str
+    operands: tuple[str, ...]
+
+
+class Kernel(NamedTuple):
+    """A loaded kernel and how to call it.
+
+    Attributes:
+        compute: Makes values, and coordinates where the result is sparse; takes the address of the slots.
+        assemble: Makes positions and counts of a sparse result whose pattern has to be discovered.
+        slots: What each word of the block means.
+        format: Format of the result, None for a scalar.
+        dtype: The compiler's name of the result's dtype.
+        index: The compiler's name of the dtype of the result's positions and coordinates.
+        pattern_of: The operand whose pattern the result has, -1 for none.
+        nnz_of: The operand that has as many entries as the result, -1 where `assemble` counts them.
+        convert: Format that an operand has to be brought to before a call.
+        notes: What was chosen and why.
+        source: Path of the C source.
+        steps: Computations to run one after the other instead; then there is nothing else but notes.
+    """
+
+    compute: _Function
+    assemble: _Function | None
+    slots: tuple[Slot, ...]
+    format: Format | None
+    dtype: str
+    index: str  # type: ignore[assignment]
+    pattern_of: int
+    nnz_of: int
+    convert: dict[int, Format]
+    notes: tuple[str, ...]
+    source: str
+    steps: tuple[Step, ...] = ()
+
+
+class _Unusable(Exception):
+    """A cache entry that is missing, stale, truncated or altered."""
+
+
+_kernels: dict[request.Request, Kernel] = {}
+
+
+def find(wanted: request.Request) -> Kernel:
+    """The kernel for a request."""
+    kernel = _kernels.get(wanted)
+    if kernel is None:
+        kernel = _from_disk_or_compiler(wanted)
+        _kernels[wanted] = kernel
+    return kernel
+
+
+def forget() -> None:
+    """Drops every kernel that this process knows; those in use stay alive."""
+    _kernels.clear()
+
+
+def known() -> list[tuple[request.Request, Kernel]]:
+    """The kernels that this process has loaded, and what each was asked for."""
+    return list(_kernels.items())
+
+
+def store() -> Path:
+    """The folder that kernels of this version are kept in."""
+    return host.cache_dir() / f"v{VERSION}"
+
+
+def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
+    question = request.complete(wanted, golib.build_id())
+    root = store()
+    try:
+        text = (root / "requests" / f"{question['request_key']}.json").read_text(encoding="utf-8")
+        return load(json.loads(text), root)
+    except (_Unusable, OSError, ValueError):
+        pass  # the compiler verifies and rebuilds what can't be used
+    try:
+        return load(golib.compile_request(question), root)
+    except _Unusable as error:
+        raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
+
+
+def load(info: dict[str, Any], root: Path) -> Kernel:
+    """Loads a kernel from its description.
+
+    Args:
+        info: The description, as the compiler gives it.
+        root: The folder that a relative object path starts from.
+
+    Raises:
+        _Unusable: The description or the object is not what it should be.
+    """
+    try:
+        if info["abi"] != ABI_VERSION or info["version"] != VERSION:
+            raise _Unusable(f"made by version {info['version']}, interface {info['abi']}")
+        notes = tuple(info.get("notes") or ())
+        if info.get("steps"):
+            steps = tuple(
+                Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"])) for s in info["steps"]
+            )
+            return Kernel(_nothing, None, (), None, "", "i32", -1, -1, {}, notes, "", steps)
+        path = root / info["object"]
+        if hashlib.sha256(path.read_bytes()).hexdigest() != info["sha256"]:
+            raise _Unusable(f"{path} does not have its checksum")
+        library = ctypes.CDLL(str(path))
+        output = info["output"]
+        return Kernel(
+            compute=_function(library, info["compute"]),
+            assemble=_function(library, info["assemble"]) if info.get("assemble") else None,
+            slots=tuple(Slot(**{k: slot[k] for k in slot if k in Slot._fields}) for slot in info["slots"]),
+            format=Format(output["format"]) if output["format"] else None,
+            dtype=output["dtype"],
+            index=output.get("index") or "i32",
+            pattern_of=output.get("pattern_of", -1),
+            nnz_of=output.get("nnz_of", -1),
+            convert={c["operand"]: Format(c["format"]) for c in info.get("convert") or ()},
+            notes=notes,
+            source=str(root / info.get("source", "")),
+        )
+    except (KeyError, TypeError, AttributeError, OSError) as error:
+        raise _Unusable(str(error)) from error
+
+
+def _nothing(address: int) -> int:
+    raise InternalError("a computation in several steps has no kernel of its own")
+
+
+def _function(library: ctypes.CDLL, name: str) -> _Function:
+    function = library[name]
+    function.argtypes = [ctypes.c_void_p]
+    function.restype = ctypes.c_int32
+    return function

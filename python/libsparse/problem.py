@@ -1,0 +1,161 @@
+"""Problems: one computation with its operands as plain data, the common currency of everything that calls kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import dtypes, request
+from .dtypes import INT32_MAX
+from .errors import ShapeError
+from .format import Format
+from .pattern import Pattern
+
+
+class Operand(NamedTuple):
+    """An operand as kernels see it.
+
+    Attributes:
+        pattern: Where it has entries; None for a dense tensor.
+        data: Values of a sparse operand (None: only a pattern), or the dense tensor.
+    """
+
+    pattern: Pattern | None
+    data: Tensor | None
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of the operand."""
+        if self.pattern is not None:
+            return self.pattern.shape
+        assert self.data is not None
+        return self.data.shape
+
+    def __str__(self) -> str:
+        """Shape and format, for messages."""
+        kind = "dense" if self.pattern is None else str(self.pattern.format)
+        return f"shape {tuple(self.shape)}, format {kind}"
+
+
+class Problem(NamedTuple):
+    """A computation without its operands; hashable.
+
+    Attributes:
+        text: The einsum specification or the assignment.
+        is_expr: Whether `text` is an assignment.
+        names: What messages and the compiler call each operand.
+        inputs: The indices of each operand.
+        output: The indices of the result.
+        wish: The format asked for, None to let the compiler choose.
+        reduce: How terms are reduced.
+        combine: How factors are combined.
+        pattern_of: The operand whose pattern the result has to have, None for none.
+    """
+
+    text: str
+    is_expr: bool
+    names: tuple[str, ...]
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    wish: Format | None = None
+    reduce: str = "sum"
+    combine: str = "mul"
+    pattern_of: int | None = None
+
+    def title(self, number: int) -> str:
+        """What a message calls an operand."""
+        if self.is_expr:
+            return f"operand {self.names[number]!r}"
+        return f"operand {number} ({''.join(self.inputs[number])!r})"
+
+    def extents(self, operands: Sequence[Operand]) -> dict[str, int]:
+        """The extent of every index.
+
+        Raises:
+            ShapeError: Operands disagree with each other or with the number of their indices.
+        """
+        found: dict[str, int] = {}
+        owner: dict[str, int] = {}
+        for number, (indices, operand) in enumerate(zip(self.inputs, operands, strict=True)):
+            if len(indices) != len(operand.shape):
+                raise ShapeError(
+                    f"{self.title(number)} has {len(indices)} indices and {len(operand.shape)} dimensions ({operand}); "
+                    "give each dimension one index"
+                )
+            for index, extent in zip(indices, operand.shape, strict=True):
+                if found.setdefault(index, extent) != extent:
+                    other = owner[index]
+                    raise ShapeError(
+                        f"{self.title(number)} ({operand}) has extent {extent} for index {index!r}, but "
+                        f"{self.title(other)} ({operands[other]}) has {found[index]}; "
+                        "an index has one extent everywhere: check the shapes, or transpose an operand"
+                    )
+                owner.setdefault(index, number)
+        return found
+
+
+def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
+    """The request for a problem.
+
+    Args:
+        problem: The computation.
+        operands: Its operands.
+        wide: Whether positions and coordinates of the result must be int64.
+    """
+    infos: list[request.OperandInfo] = []
+    seen: dict[int, int] = {}
+    for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
+        pattern, data = operand
+        if pattern is None:
+            assert data is not None
+            order = dense_order(data)
+            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), data.shape))
+            continue
+        same = seen.setdefault(id(pattern), number)
+        infos.append(
+            request.sparse_info(
+                name,
+                pattern.format.text,
+                "bool" if data is None else dtypes.code(data.dtype),
+                data is None,
+                dtypes.code(pattern.index_dtype),
+                pattern.shape,
+                pattern.nnz,
+                -1 if same == number else same,
+            )
+        )
+    extents = problem.extents(operands)
+    fits = max((extents[i] for i in problem.output if i in extents), default=0) <= INT32_MAX
+    wish = problem.wish.text if problem.wish is not None else None
+    output = request.OutputInfo(wish, None, "i32" if fits and not wide else "i64", problem.pattern_of)
+    return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
+
+
+def dense_order(tensor: Tensor) -> tuple[int, ...]:
+    """The order in which a kernel can read a dense tensor: that of its strides, or the identity after a copy."""
+    identity = tuple(range(tensor.ndim))
+    if tensor.is_contiguous():
+        return identity
+    strides = tensor.stride()
+    order = tuple(sorted(identity, key=lambda d: -strides[d]))
+    return order if tensor.permute(order).is_contiguous() else identity
+
+
+def dense_text(order: Sequence[int]) -> str:
+    """The format of a dense tensor that is stored in `order`."""
+    return Format("d" * len(order) + ":" + ",".join(map(str, order))).text if order else ""
+
+
+def key(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:
+    """What a prepared call depends on; the identity of patterns stands for everything about them."""
+    parts: list[Any] = [problem]
+    for pattern, data in operands:
+        if pattern is not None:
+            parts.append((id(pattern), None if data is None else data.dtype))
+        else:
+            assert data is not None
+            parts.append((data.dtype, data.shape, data.stride()))
+    return tuple(parts)

@@ -1,0 +1,175 @@
+"""Products under the names the field has for them; each is an einsum."""
+
+from __future__ import annotations
+
+import ctypes
+import string
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import call, contraction, einsums, running, sparsetensor, spec
+from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from .format import Format
+from .pattern import Pattern
+from .problem import Operand
+
+_SPMM_KEPT = 64  # prepared calls a pattern keeps, one for each shape of the dense operand
+
+
+def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
+    """The product of vectors, matrices or batches of matrices, as `torch.matmul`; either operand may be sparse.
+
+    Args:
+        a: (..., n, k) or (k,).
+        b: (..., k, m) or (k,).
+        reduce: `sum mean max min`; where no term exists the result is 0.
+        format: The format of the result; None lets the compiler choose.
+
+    Raises:
+        ShapeError: The inner extents differ.
+    """
+    for number, operand in enumerate((a, b)):
+        if not isinstance(operand, Tensor):
+            raise DtypeError(f"matmul: operand {number} is a {type(operand).__name__}; expected a tensor")
+        if operand.ndim == 0:
+            raise ShapeError(f"matmul: operand {number} has no dimensions; use * to scale a tensor")
+    if reduce not in ("sum", "mean", "max", "min", "amax", "amin"):
+        raise FormatError(f"matmul: reduce={reduce!r}; expected sum, mean, max or min")
+    left = "j" if a.ndim == 1 else "...ij" if a.ndim > 2 or b.ndim > 2 else "ij"
+    right = "j" if b.ndim == 1 else "...jk" if a.ndim > 2 or b.ndim > 2 else "jk"
+    out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
+    equation = f"{left},{right}->{out}"
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise ShapeError(
+            f"matmul: operand 0 has shape {tuple(a.shape)}, operand 1 {tuple(b.shape)}: the inner extents "
+            f"{a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]} differ; transpose one of them?"
+        )
+    result = einsums.einsum(equation, a, b, format=format, reduce=reduce)
+    if reduce in ("max", "min", "amax", "amin"):
+        return _zero_where_empty(equation, a, b, result)
+    if reduce == "sum" and format is None:
+        _remember(equation, a, b)
+    return result
+
+
+mm = mv = spmm = spmv = spgemm = matmul
+
+
+def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
+    """`mask * (q @ kt)`, computed only where `mask` has entries; differentiable in all three.
+
+    Args:
+        mask: (..., n, m), sparse.
+        q: (..., n, d).
+        kt: (..., d, m).
+    """
+    if not isinstance(mask, sparsetensor.SparseTensor):
+        raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
+    dots = "..." if mask.ndim > 2 else ""
+    return einsums.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", mask, q, kt, format=mask.format)
+
+
+def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
+    """The matricized tensor times the Khatri-Rao product of all factors but the one of `mode`.
+
+    Args:
+        tensor: Sparse, of any rank.
+        factors: One (extent, r) matrix a mode; the one of `mode` is not read.
+        mode: The mode that is left.
+    """
+    if len(factors) != tensor.ndim or not -tensor.ndim <= mode < tensor.ndim:
+        raise ShapeError(
+            f"mttkrp: a tensor of {tensor.ndim} dimensions takes {tensor.ndim} factors and one of its modes, "
+            f"got {len(factors)} and mode {mode}"
+        )
+    mode %= tensor.ndim
+    letters = string.ascii_lowercase[: tensor.ndim]
+    rank = string.ascii_uppercase[0]
+    others = [n for n in range(tensor.ndim) if n != mode]
+    terms = ",".join([letters, *(letters[n] + rank for n in others)])
+    return einsums.einsum(f"{terms}->{letters[mode]}{rank}", tensor, *(factors[n] for n in others), format="dense")
+
+
+def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
+    """Rows without a term hold the reduction's identity; matmul makes them 0, as torch does."""
+    if not isinstance(result, Tensor) or isinstance(result, sparsetensor.SparseTensor):
+        raise UnsupportedError("matmul(reduce='max' or 'min') with a sparse result is not supported yet")
+    operands = [einsums.to_operand(a, 0), einsums.to_operand(b, 1)]
+    parsed = spec.parse(equation, (a.ndim, b.ndim))
+    inputs, operands = einsums.simplify(parsed.inputs, operands)
+    number = einsums.count_terms(inputs, parsed.output, operands, torch.float32)
+    return result.masked_fill(number == 0, 0)
+
+
+def _shortcut(
+    prepared: call.Call, pattern: Pattern, places: tuple[int, int, int, int], dense: Tensor
+) -> tuple[torch.dtype, Callable[[Tensor, Tensor, int], Tensor]]:
+    """A product of a sparse and a dense matrix, prepared as far as it can be for one shape and dtype.
+
+    What is left for a call: allocate, fill in five addresses and the thread count, go. A closure, since every
+    attribute that is looked up counts here.
+
+    Returns:
+        The dtype, and a function of values, contiguous dense operand and number of threads.
+    """
+    fixed, arrays = prepared.block_for(pattern)
+    at_values, at_dense, at_out, at_threads = places
+    compute = prepared.kernel.compute
+    local = threading.local()
+    empty_like = torch.empty_like
+    # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
+    template = torch.empty((pattern.shape[0], *dense.shape[1:]), dtype=dense.dtype, device="cpu")
+
+    def multiply(values: Tensor, dense: Tensor, number: int) -> Tensor:
+        out = empty_like(template)
+        try:
+            block, address = local.mine
+        except AttributeError:
+            block = type(fixed).from_buffer_copy(fixed)
+            address = ctypes.addressof(block)
+            local.mine = block, address
+        for place, array in arrays:
+            block[place] = array.data_ptr()
+        block[at_values] = values.data_ptr()
+        block[at_dense] = dense.data_ptr()
+        block[at_out] = out.data_ptr()
+        block[at_threads] = number
+        status = compute(address)
+        if status:
+            call.check(status)
+        return out
+
+    return dense.dtype, multiply
+
+
+def _remember(equation: str, a: Any, b: Any) -> None:
+    """Keeps a prepared call for `a @ b` with `a`'s pattern, for the operator's short cut."""
+    if (
+        not isinstance(a, sparsetensor.SparseTensor)
+        or a.ndim != 2
+        or b.ndim > 2
+        or isinstance(b, sparsetensor.SparseTensor)
+    ):
+        return
+    values, dense = a._values, b
+    if values is None or values.dtype != dense.dtype or not dense.is_contiguous() or dense.layout is not torch.strided:
+        return
+    fast = a.pattern.fast
+    known = fast.get(dense.shape)
+    if known is not None and known[0] == dense.dtype:
+        return
+    parsed = spec.parse(equation, (a.ndim, b.ndim))
+    asked = contraction.product(parsed.inputs, parsed.output)
+    prepared = running.prepare(asked, [Operand(a.pattern, values.detach()), Operand(None, dense.detach())])
+    if not isinstance(prepared, call.Call):
+        return
+    places = prepared.simple()
+    if places is None:
+        return
+    if len(fast) >= _SPMM_KEPT:
+        fast.clear()
+    fast[dense.shape] = _shortcut(prepared, a.pattern, places, dense)

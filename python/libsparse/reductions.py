@@ -1,0 +1,64 @@
+"""Reductions over dimensions; entries that are not stored count, as in a dense tensor."""
+
+from __future__ import annotations
+
+import string
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from . import contraction
+from .errors import DtypeError, ShapeError
+from .problem import Operand
+
+if TYPE_CHECKING:
+    from .sparsetensor import SparseTensor
+
+
+def sum(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
+    dims = dimensions(a, dim)
+    source = a if a.dtype.is_floating_point and dtype is None else a.to(dtype or torch.int64)
+    if len(dims) == a.ndim:
+        total = source.values().sum()
+        return total.reshape((1,) * a.ndim) if keepdim else total
+    letters = tuple(string.ascii_letters[: a.ndim])
+    kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
+    operands = [Operand(source.pattern, source._values)]
+    out, _ = contraction.contract([letters], kept, operands, wish=contraction.dense_wish(len(kept)))
+    if keepdim:
+        return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
+    return out
+
+
+def mean(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The mean over `dim`, entries that are not stored included: a dense tensor; differentiable.
+
+    Raises:
+        DtypeError: The values are not floating.
+    """
+    if not (dtype or a.dtype).is_floating_point:
+        raise DtypeError(f"mean of {a.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
+    count = 1
+    for d in dimensions(a, dim):
+        count *= a.shape[d]
+    total = sum(a, dim, keepdim, dtype=dtype)
+    return total / count if count else total * float("nan")
+
+
+def dimensions(a: SparseTensor, dim: Any) -> frozenset[int]:
+    """The dimensions that `dim` names.
+
+    Raises:
+        ShapeError: One is out of range or named twice.
+    """
+    if dim is None:
+        return frozenset(range(a.ndim))
+    given = [dim] if isinstance(dim, int) else list(dim)
+    if not given:
+        return frozenset(range(a.ndim))
+    wrapped = [d + a.ndim if d < 0 else d for d in given]
+    if any(not 0 <= d < a.ndim for d in wrapped) or len(set(wrapped)) < len(wrapped):
+        raise ShapeError(f"dim {dim} of a tensor with {a.ndim} dimensions: out of range, or named twice")
+    return frozenset(wrapped)

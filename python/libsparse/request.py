@@ -1,0 +1,99 @@
+"""Requests: what the compiler is asked for, and their canonical form, under which answers are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from . import host
+
+
+def size_class(n: int) -> int:
+    """The representative of the extents that share a kernel with `n`."""
+    if n < 8:
+        return n
+    if n < 64:
+        return n if n % 8 == 0 else 8 * (n // 8) + 1
+    return (1 << (n.bit_length() - 1)) + (0 if n % 64 == 0 else 1)
+
+
+def nnz_class(n: int) -> int:
+    """The representative of the numbers of entries that share a kernel with `n`: powers of four."""
+    return 0 if n < 1 else 1 << ((n.bit_length() - 1) // 2 * 2)
+
+
+class OperandInfo(NamedTuple):
+    """What the compiler is told of an operand; fields as in a request, sizes as representatives."""
+
+    name: str
+    format: str
+    dtype: str
+    pattern_only: bool
+    index: str  # type: ignore[assignment]
+    shape: tuple[int, ...]
+    nnz: int
+    same_pattern: int
+
+
+class OutputInfo(NamedTuple):
+    """What is wanted of the result; None leaves a choice to the compiler."""
+
+    format: str | None = None
+    dtype: str | None = None
+    index: str = "i32"  # type: ignore[assignment]  # the name the request has; tuple.index is not used
+    pattern_of: int | None = None
+
+
+class Request(NamedTuple):
+    """A question to the compiler; hashable, so that it names a kernel in this process too."""
+
+    text: str
+    is_expr: bool
+    operands: tuple[OperandInfo, ...]
+    output: OutputInfo
+    reduce: str = "sum"
+    combine: str = "mul"
+
+    def describe(self) -> dict[str, Any]:
+        """The request as JSON has it, without `target` and `request_key`."""
+        output = self.output._asdict()
+        if self.output.pattern_of is None:
+            del output["pattern_of"]
+        operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
+        return {
+            "expr" if self.is_expr else "spec": self.text,
+            "operands": operands,
+            "output": output,
+            "reduce": self.reduce,
+            "combine": self.combine,
+        }
+
+
+def complete(request: Request, build: str) -> dict[str, Any]:
+    """The request with its target and key.
+
+    Args:
+        request: The question.
+        build: Identifies the compiler, so that a rebuilt one is asked anew.
+    """
+    body = request.describe()
+    target = host.target()
+    canonical = {**body, "target": {"cpu": target["cpu"], "openmp": target["openmp"]}}
+    text = json.dumps(canonical, sort_keys=True, separators=(",", ":")) + build
+    return {**body, "target": target, "request_key": hashlib.sha256(text.encode()).hexdigest()}
+
+
+def sparse_info(
+    name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: Sequence[int], nnz: int, same: int
+) -> OperandInfo:
+    """Describes a sparse operand."""
+    return OperandInfo(name, format, dtype, pattern_only, index, tuple(map(size_class, shape)), nnz_class(nnz), same)
+
+
+def dense_info(name: str, format: str, dtype: str, shape: Sequence[int]) -> OperandInfo:
+    """Describes a dense operand or, with format "", a scalar."""
+    classes = tuple(map(size_class, shape))
+    return OperandInfo(name, format, dtype, False, "i32", classes, math.prod(classes), -1)

@@ -1,0 +1,99 @@
+"""Running problems: finds the prepared call of a problem, or prepares it, and runs computations of several steps."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from . import kernel, problem
+from .assignment import accesses
+from .call import Call, IndexOverflowError
+from .errors import LibsparseError
+from .pattern import Pattern
+from .problem import Operand, Problem
+
+_CALLS_KEPT = 256
+
+
+class Chain:
+    """A computation in several steps, each a problem of its own, with temporaries in between."""
+
+    __slots__ = ("_names", "_steps", "kernel")
+
+    def __init__(self, made: kernel.Kernel, asked: Problem) -> None:
+        """Turn the steps into problems."""
+        self.kernel = made
+        self._names = asked.names
+        self._steps = [(step.result, _part(step, asked, last=step is made.steps[-1])) for step in made.steps]
+
+    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+        """Run every step; the result of the last one is the result."""
+        named = dict(zip(self._names, operands, strict=True))
+        dtype = next((o.data.dtype for o in operands if o.data is not None), None)
+        for result, part in self._steps:
+            taken = [named[name] for name in part.names]
+            if dtype is not None and all(o.data is None for o in taken):
+                # Patterns alone would make a temporary of bools; here they count as ones of the others' dtype.
+                first = taken[0].pattern
+                assert first is not None
+                taken[0] = Operand(first, torch.ones(first.nnz, dtype=dtype, device="cpu"))
+            data, pattern = run(part, taken)
+            named[result] = Operand(pattern, data)
+        return data, pattern
+
+
+def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
+    taken = accesses(step.expr.partition("=")[2])
+    of = None
+    if last and asked.pattern_of is not None and asked.names[asked.pattern_of] in step.operands:
+        of = step.operands.index(asked.names[asked.pattern_of])
+    return Problem(
+        step.expr,
+        True,
+        step.operands,
+        tuple(taken[name] for name in step.operands),
+        step.indices,
+        asked.wish if last else None,
+        asked.reduce,
+        asked.combine,
+        of,
+    )
+
+
+def run(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Computes a problem, preparing the call or reusing the one that the first pattern keeps."""
+    try:
+        return prepare(asked, operands)(operands)
+    except IndexOverflowError:
+        pass
+    try:
+        return prepare(asked, operands, wide=True)(operands)
+    except IndexOverflowError:
+        raise LibsparseError(f"{asked.text}: the result has more entries than 64 bits can number") from None
+
+
+def prepare(asked: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Call | Chain:
+    """The call for a problem on these operands, kept with the first pattern among them."""
+    patterns = [o.pattern for o in operands if o.pattern is not None]
+    if not patterns:
+        return _make(asked, operands, wide=wide)
+    calls: dict[Any, tuple[Call | Chain, list[weakref.ref[Pattern]]]] = patterns[0].calls
+    name = (wide, *problem.key(asked, operands))
+    entry = calls.get(name)
+    if entry is not None and all(ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)):
+        return entry[0]
+    call = _make(asked, operands, wide=wide)
+    for old, (_, refs) in list(calls.items()):
+        if len(calls) >= _CALLS_KEPT or any(ref() is None for ref in refs):
+            calls.pop(old, None)
+    calls[name] = call, [weakref.ref(p) for p in patterns[1:]]
+    return call
+
+
+def _make(asked: Problem, operands: Sequence[Operand], *, wide: bool) -> Call | Chain:
+    made = kernel.find(problem.describe(asked, operands, wide=wide))
+    return Chain(made, asked) if made.steps else Call(made, asked, operands)

@@ -1,0 +1,294 @@
+"""SparseTensor: a Pattern and a 1-D tensor of values, dressed as a `torch.Tensor`.
+
+The class holds data, autograd's view of it, and operators; every computation is elsewhere (`products`, `elementwise`,
+`reductions`, `interop`), and torch's own functions arrive through `functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+from . import functions, interop, products, threads
+from .errors import DtypeError, ShapeError, UnsupportedError
+from .format import Format
+from .operators import Operators
+from .pattern import Pattern
+from .views import LevelViews
+
+_PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+_grad_enabled = torch.is_grad_enabled
+
+
+class SparseTensor(LevelViews, Operators):
+    """A sparse tensor: a `Pattern` and its values.
+
+    A wrapper subclass of `torch.Tensor` without a storage of its own: what is trained, moved and differentiated is
+    `values()`, an ordinary 1-D tensor. Make one with `ls.tensor`, `ls.from_coo`, `ls.from_torch` and so on.
+
+    Args:
+        pattern: Where the entries are.
+        values: (nnz,), in the storage order of `pattern`; None for a tensor that is only a pattern (dtype bool).
+
+    Raises:
+        ShapeError: `values` is not 1-D with one element an entry.
+        UnsupportedError: `values` is not a strided tensor on the CPU.
+    """
+
+    _pattern: Pattern
+    _values: Tensor | None
+    _fast: dict[Any, Any]
+
+    @staticmethod
+    def __new__(cls, pattern: Pattern, values: Tensor | None = None) -> SparseTensor:
+        """Wrap `pattern` and `values`."""
+        if values is None:
+            dtype, grad = torch.bool, False
+        else:
+            _check_values(pattern, values)
+            dtype, grad = values.dtype, values.requires_grad
+        self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
+        self._pattern = pattern
+        self._values = values if values is None or values.is_contiguous() else values.contiguous()
+        self._fast = pattern.fast
+        return self
+
+    def __init__(self, pattern: Pattern, values: Tensor | None = None) -> None:
+        """See the class."""
+
+    # What it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern, shared by every tensor that was made from this one without changing where entries are."""
+        return self._pattern
+
+    @property
+    def format(self) -> Format:
+        """The storage format."""
+        return self._pattern.format
+
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored."""
+        return self._pattern.nnz
+
+    @property
+    def fill_value(self) -> int:
+        """The value of entries that are not stored."""
+        return 0
+
+    @property
+    def shape(self) -> torch.Size:  # type: ignore[override]
+        """The shape."""
+        return self._pattern.shape
+
+    @property
+    def ndim(self) -> int:  # type: ignore[override]
+        """The number of dimensions."""
+        return len(self._pattern.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        """The dtype of the values; bool where there are none."""
+        return torch.bool if self._values is None else self._values.dtype
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        """The device, always the CPU."""
+        return torch.device("cpu")
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows the values."""
+        return self._values is not None and self._values.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    @property
+    def is_leaf(self) -> bool:  # type: ignore[override]
+        """Whether the values are a leaf of autograd's graph."""
+        return self._values is None or self._values.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:  # type: ignore[override]
+        """The node of autograd's graph that made the values."""
+        return None if self._values is None else self._values.grad_fn
+
+    @property
+    def grad(self) -> SparseTensor | None:
+        """The gradient of the values, as a tensor of the same pattern."""
+        grad = None if self._values is None else self._values.grad
+        return None if grad is None else SparseTensor(self._pattern, grad)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if self._values is None:
+            raise DtypeError("a tensor that is only a pattern has no gradient")
+        self._values.grad = value.values() if isinstance(value, SparseTensor) else value
+
+    # Parts -----------------------------------------------------------------------------------------------------
+
+    def values(self) -> Tensor:
+        """The values, 1-D, in storage order: the tensor that autograd follows (ones where there are none)."""
+        if self._values is None:
+            return torch.ones(1, dtype=torch.bool).expand(self._pattern.nnz)
+        return self._values
+
+    def with_values(self, values: Tensor | None) -> SparseTensor:
+        """A tensor of the same pattern with other values, or with none.
+
+        Args:
+            values: (nnz,), in storage order, or None.
+
+        Raises:
+            ShapeError: `values` has another shape.
+        """
+        return SparseTensor(self._pattern, values)
+
+    def map(self, fn: Callable[[Tensor], Tensor]) -> SparseTensor:
+        """Applies `fn` to the stored values, and to nothing else.
+
+        Args:
+            fn: Takes and returns a 1-D tensor of `nnz` elements.
+        """
+        return SparseTensor(self._pattern, fn(self.values()))
+
+    # Copies ----------------------------------------------------------------------------------------------------
+
+    def detach(self) -> SparseTensor:
+        """The same entries, cut from autograd's graph."""
+        return SparseTensor(self._pattern, None if self._values is None else self._values.detach())
+
+    def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """A copy of the values on the same pattern; differentiable."""
+        return SparseTensor(self._pattern, None if self._values is None else self._values.clone())
+
+    def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """The tensor itself: values are always contiguous."""
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Asks autograd to follow the values.
+
+        Raises:
+            DtypeError: The tensor is only a pattern.
+        """
+        if self._values is None:
+            if requires_grad:
+                raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
+            return self
+        self._values.requires_grad_(requires_grad)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
+        """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
+        values = self.values().to(*args, **kwargs)
+        return self if values is self._values else SparseTensor(self._pattern, values)
+
+    def to_format(self, format: str | Format) -> SparseTensor:
+        """The same tensor in another format; differentiable, and its pattern is made once."""
+        wish = Format(format).resolve(self.ndim)
+        if wish.is_dense:
+            raise UnsupportedError("a tensor of only dense levels is a torch tensor; use to_dense()")
+        conversion = self._pattern.converted(wish)
+        return SparseTensor(conversion.pattern, None if self._values is None else conversion.values(self._values))
+
+    def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
+        """A strided torch tensor; differentiable."""
+        return interop.to_dense(self, dtype)
+
+    def to_torch(self, layout: torch.layout | None = None) -> Tensor:
+        """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none."""
+        return interop.to_torch(self, layout)
+
+    def to_scipy(self) -> Any:
+        """A SciPy sparse array of this format (COO where SciPy has none)."""
+        return interop.to_scipy(self)
+
+    def share_memory_(self) -> SparseTensor:
+        """Moves every array to shared memory."""
+        for array in self._pattern.tensors():
+            array.share_memory_()  # type: ignore[no-untyped-call]
+        if self._values is not None:
+            self._values.share_memory_()  # type: ignore[no-untyped-call]
+        return self
+
+    # Operators -------------------------------------------------------------------------------------------------
+
+    def __matmul__(self, other: Any) -> Any:
+        """`A @ other`, the operand sparse or dense."""
+        values = self._values
+        if type(other) in _PLAIN and values is not None:
+            known = self._fast.get(other.shape)
+            if known is not None:
+                dtype, multiply = known
+                if (
+                    other.dtype is dtype
+                    and values.dtype is dtype
+                    and other.is_contiguous()
+                    and other.is_cpu
+                    and not (_grad_enabled() and (other.requires_grad or values.requires_grad))
+                ):
+                    return multiply(values, other, threads.count())
+        return products.matmul(self, other)
+
+    # Protocols -------------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        """Shape, nnz, density, dtype, format and a few entries."""
+        return interop.describe(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickles as a pattern and values."""
+        return restore_tensor, (self._pattern, self._values, self.requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        """A copy of the values on the same (immutable) pattern."""
+        if self._values is not None and not self._values.is_leaf:
+            raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
+        values = None if self._values is None else self._values.detach().clone()
+        copy = SparseTensor(self._pattern, values)
+        memo[id(self)] = copy
+        return copy.requires_grad_() if self.requires_grad else copy
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Takes torch's functions above autograd."""
+        return functions.call(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # torch declares it as a plain function
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Only what torch itself does to any tensor arrives here."""
+        return functions.dispatch(func, args, kwargs or {})
+
+
+def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool) -> SparseTensor:
+    """Unpickles a SparseTensor."""
+    if values is not None and requires_grad and not values.requires_grad:
+        values = values.detach().requires_grad_()
+    return SparseTensor(pattern, values)
+
+
+def _check_values(pattern: Pattern, values: Tensor) -> None:
+    if isinstance(values, SparseTensor) or not isinstance(values, Tensor) or values.layout is not torch.strided:
+        raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
+    if values.ndim != 1 or values.shape[0] != pattern.nnz:
+        raise ShapeError(
+            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.nnz} entries; "
+            f"expected shape ({pattern.nnz},)"
+        )
+    if not values.is_cpu:
+        raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")
+
+
+torch.serialization.add_safe_globals([restore_tensor])

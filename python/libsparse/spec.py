@@ -1,0 +1,82 @@
+"""Einsum specifications: torch's syntax, turned into one tuple of letters an operand."""
+
+from __future__ import annotations
+
+import functools
+import string
+from typing import NamedTuple
+
+from .errors import FormatError, ShapeError
+
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+
+
+class Spec(NamedTuple):
+    """The indices of each operand and of the result, ellipses and defaults written out."""
+
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1024)
+def parse(text: str, ndims: tuple[int, ...]) -> Spec:
+    """Parses a specification for operands of the given ranks.
+
+    Args:
+        text: Such as `"ij,jk->ik"`; spaces, `...` and a missing result are understood as torch does.
+        ndims: The rank of each operand.
+
+    Raises:
+        FormatError: `text` is malformed.
+        ShapeError: An operand has another rank than its letters say.
+    """
+    compact = "".join(text.split())
+    left, arrow, right = compact.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ndims):
+        raise FormatError(f"einsum {text!r} names {len(terms)} operands, {len(ndims)} were given")
+    for term in (*terms, right):
+        _check(term, text)
+    free = iter(letter for letter in _LETTERS if letter not in compact)
+    widths = [_width(term, ndim, number) for number, (term, ndim) in enumerate(zip(terms, ndims, strict=True))]
+    hidden = tuple(letter for letter, _ in zip(free, range(max(widths)), strict=False))
+    inputs = tuple(_expand(term, hidden[len(hidden) - width :]) for term, width in zip(terms, widths, strict=True))
+    if arrow:
+        output = _expand(right, hidden if "..." in right else ())
+        _check_output(output, inputs, text)
+        return Spec(inputs, output)
+    letters = "".join(terms).replace("...", "")
+    once = tuple(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
+    return Spec(inputs, hidden + once)
+
+
+def _check(term: str, text: str) -> None:
+    letters = term.replace("...", "", 1)
+    bad = next((c for c in letters if c not in _LETTERS), None)
+    if bad is not None:
+        raise FormatError(
+            f"einsum {text!r}: unexpected {bad!r} in {term!r}; indices are letters, '...' stands for any number"
+        )
+
+
+def _width(term: str, ndim: int, number: int) -> int:
+    letters = len(term.replace("...", ""))
+    if letters == ndim or ("..." in term and letters < ndim):
+        return ndim - letters
+    raise ShapeError(
+        f"operand {number} ({term!r}) has {ndim} dimensions and {letters} indices; give each dimension one index"
+    )
+
+
+def _expand(term: str, hidden: tuple[str, ...]) -> tuple[str, ...]:
+    before, dots, after = term.partition("...")
+    return (*before, *hidden, *after) if dots else tuple(before)
+
+
+def _check_output(output: tuple[str, ...], inputs: tuple[tuple[str, ...], ...], text: str) -> None:
+    known = {letter for term in inputs for letter in term}
+    for letter in output:
+        if letter not in known:
+            raise FormatError(f"einsum {text!r}: index {letter!r} of the result is in no operand")
+        if output.count(letter) > 1:
+            raise FormatError(f"einsum {text!r}: index {letter!r} is twice in the result; each may be there once")

@@ -1,0 +1,140 @@
+"""torch's own sparse tensors seen as SparseTensors: patterns are made once for each set of index tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import autograd, construct, packing, sparsetensor, validate
+from .errors import UnsupportedError
+from .pattern import Pattern
+
+if TYPE_CHECKING:
+    from .sparsetensor import SparseTensor
+
+_FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
+_KEPT = 256
+
+
+class _Known(NamedTuple):
+    """What is kept of a tensor's indices.
+
+    Attributes:
+        pattern: The pattern.
+        slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
+        arrays: Aliases of the index arrays, so that their memory can't be another tensor's meanwhile.
+        versions: Their version counters when they were read.
+    """
+
+    pattern: Pattern
+    slots: Tensor | None
+    arrays: tuple[Tensor, ...]
+    versions: tuple[int, ...]
+
+
+_known: dict[tuple[object, ...], _Known] = {}
+
+
+def wrap(source: Tensor) -> SparseTensor:
+    """A SparseTensor of the elements of a COO, CSR or CSC tensor; autograd follows `source`.
+
+    Raises:
+        UnsupportedError: Another layout, a batch of matrices, or dense dimensions.
+    """
+    if not source.is_cpu:
+        raise UnsupportedError(f"a tensor is on {source.device}; libsparse computes on the CPU, use .cpu()")
+    name = _FORMATS.get(source.layout)
+    if name is None or source.dense_dim() or (name != "coo" and source.ndim != 2):
+        raise UnsupportedError(
+            f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
+        )
+    if name == "coo":
+        arrays: tuple[Tensor, ...] = (source._indices(),)
+    elif name == "csr":
+        arrays = source.crow_indices(), source.col_indices()
+    else:
+        arrays = source.ccol_indices(), source.row_indices()
+    known = _look_up(name, source.shape, arrays)
+    values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
+    if known.slots is not None:
+        values = values.new_zeros(known.pattern.nnz).index_add(0, known.slots, values)
+    return sparsetensor.SparseTensor(known.pattern, values)
+
+
+def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
+    key = (name, tuple(shape), *((a.data_ptr(), a.shape, a.dtype) for a in arrays))
+    versions = tuple(a._version for a in arrays)
+    found = _known.get(key)
+    if found is not None and found.versions == versions:
+        return found
+    private = [validate.index_array("indices", a, a.ndim) for a in arrays]
+    slots = None
+    if name == "coo":
+        pattern = construct.from_coo(private[0], None, shape, "coo").pattern
+        if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
+            slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
+    else:
+        pattern = construct.from_levels(name, shape, [None, private[0]], [None, private[1]], None).pattern
+    while len(_known) >= _KEPT:
+        del _known[next(iter(_known))]
+    made = _known[key] = _Known(pattern, slots, tuple(a.detach() for a in arrays), versions)
+    return made
+
+
+def _raw_values(source: Tensor) -> Tensor:
+    return source._values() if source.layout is torch.sparse_coo else source.values()
+
+
+class _Values(torch.autograd.Function):
+    """The values of a sparse tensor; the gradient goes back in the tensor's own layout."""
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor) -> Tensor:
+        ctx.source = source.detach()
+        return _raw_values(ctx.source).clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        return with_values(ctx.source, grad)
+
+
+class _Dress(torch.autograd.Function):
+    """A tensor of torch's layouts from values; differentiable in both directions."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
+        ctx.pattern = wrap(bare).pattern
+        return with_values(bare, values)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        if grad.layout is torch.strided:
+            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None
+        wrapped = wrap(grad)
+        return autograd.resample(wrapped.values(), wrapped.pattern, ctx.pattern), None
+
+
+def dress(source: SparseTensor, layout: torch.layout) -> Tensor:
+    """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return."""
+    bare = source.detach().to_torch(layout)
+    values = source.to_format(_FORMATS[layout]).values()
+    if not (values.requires_grad and torch.is_grad_enabled()):
+        return bare
+    dressed: Tensor = _Dress.apply(values, bare)
+    return dressed
+
+
+def with_values(source: Tensor, values: Tensor) -> Tensor:
+    """A tensor of the layout and the indices of `source` with other values."""
+    shape = tuple(source.shape)
+    if source.layout is torch.sparse_coo:
+        return torch.sparse_coo_tensor(
+            source._indices(), values, shape, is_coalesced=source.is_coalesced(), check_invariants=False
+        )
+    if source.layout is torch.sparse_csr:
+        return torch.sparse_csr_tensor(
+            source.crow_indices(), source.col_indices(), values, shape, check_invariants=False
+        )
+    return torch.sparse_csc_tensor(source.ccol_indices(), source.row_indices(), values, shape, check_invariants=False)

@@ -1,0 +1,293 @@
+"""Files: what is written comes back, and malformed ones are errors that name the line."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import libsparse as ls
+
+
+def dense(A: ls.SparseTensor) -> torch.Tensor:
+    """Without a kernel, so that these tests don't depend on the compiler."""
+    return torch.sparse_coo_tensor(A.indices().long(), A.values(), A.shape).to_dense()
+
+
+def save(path: Path, text: str) -> Path:
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+    return path
+
+
+HEADER = "%%MatrixMarket matrix"
+
+# field, symmetry, body, expected matrix
+COORDINATE = [
+    ("real", "general", "2 3 3\n1 1 1.5\n2 3 -2e1\n1 2 3\n", [[1.5, 3, 0], [0, 0, -20]]),
+    ("integer", "general", "2 2 1\n2 1 7\n", [[0, 0], [7, 0]]),
+    ("real", "symmetric", "2 2 2\n1 1 4\n2 1 5\n", [[4, 5], [5, 0]]),
+    ("integer", "skew-symmetric", "2 2 1\n2 1 5\n", [[0, -5], [5, 0]]),
+    ("real", "hermitian", "2 2 1\n2 1 5\n", [[0, 5], [5, 0]]),
+    ("real", "general", "2 2 2\n1 1 1\n1 1 2\n", [[3, 0], [0, 0]]),
+    ("real", "general", "% a comment\n\n  2 2 1  \n\n% more\n1 2 3.25\n\n", [[0, 3.25], [0, 0]]),
+    ("real", "general", "3 2 0\n", [[0, 0], [0, 0], [0, 0]]),
+]
+
+
+@pytest.mark.parametrize("ending", [".mtx", ".mtx.gz"])
+@pytest.mark.parametrize(("field", "symmetry", "body", "expected"), COORDINATE)
+def test_matrix_market_coordinate(tmp_path, ending, field, symmetry, body, expected):
+    A = ls.read(save(tmp_path / f"a{ending}", f"{HEADER} coordinate {field} {symmetry}\n{body}"))
+    assert A.format == "csr"
+    assert A.dtype == (torch.int64 if field == "integer" else torch.get_default_dtype())
+    assert torch.equal(dense(A), torch.tensor(expected, dtype=A.dtype))
+
+
+@pytest.mark.parametrize(
+    ("symmetry", "body", "expected"),
+    [
+        ("general", "2 3\n1\n0\n3\n4\n5\n6\n", [[1, 3, 5], [0, 4, 6]]),
+        ("symmetric", "2 2\n1\n2\n3\n", [[1, 2], [2, 3]]),
+        ("skew-symmetric", "3 3\n1\n2\n3\n", [[0, -1, -2], [1, 0, -3], [2, 3, 0]]),
+    ],
+)
+def test_matrix_market_array(tmp_path, symmetry, body, expected):
+    A = ls.read(save(tmp_path / "a.mtx", f"{HEADER} array real {symmetry}\n{body}"))
+    assert torch.equal(dense(A), torch.tensor(expected, dtype=A.dtype))
+
+
+def test_zeros_in_the_file_stay_for_coordinates_only(tmp_path):
+    assert ls.read(save(tmp_path / "a.mtx", f"{HEADER} coordinate real general\n1 1 1\n1 1 0\n")).nnz == 1
+    assert ls.read(save(tmp_path / "b.mtx", f"{HEADER} array real general\n1 1\n0\n")).nnz == 0
+
+
+def test_pattern_files_have_no_values_unless_asked(tmp_path):
+    path = save(tmp_path / "a.mtx", f"{HEADER} coordinate pattern symmetric\n2 2 1\n2 1\n")
+    assert ls.read(path).dtype == torch.bool
+    A = ls.read(path, dtype=torch.float64, format="csc")
+    assert A.format == "csc"
+    assert torch.equal(dense(A), torch.tensor([[0.0, 1.0], [1.0, 0.0]], dtype=torch.float64))
+
+
+def test_float64_is_read_in_full(tmp_path):
+    path = save(tmp_path / "a.mtx", f"{HEADER} coordinate real general\n1 1 1\n1 1 0.1234567890123456789\n")
+    assert ls.read(path, dtype=torch.float64).values().item() == 0.1234567890123456789
+    assert ls.read(path).dtype == torch.float32
+
+
+def test_large_integers_are_exact(tmp_path):
+    path = save(tmp_path / "a.mtx", f"{HEADER} coordinate integer general\n1 1 1\n1 1 9007199254740993\n")
+    assert ls.read(path).values().item() == 9007199254740993
+
+
+MALFORMED = [
+    ("", "line 1", ls.FormatError),
+    ("%%MatrixMarket tensor coordinate real general\n", "line 1", ls.FormatError),
+    (f"{HEADER} coordinate real sideways\n1 1 0\n", "line 1", ls.FormatError),
+    (f"{HEADER} coordinate complex general\n1 1 1\n1 1 1 2\n", "complex", ls.DtypeError),
+    (f"{HEADER} coordinate real general\n", "line 2", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2\n", "line 2", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 2\n1 1 1\n", "ends after 1 entries", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 1\n1 1 1\n2 2 2\n", "2 entries", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 2\n1 1 1\n2 2\n", "line 4: expected 3 numbers", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 2\n1 1 1\n% c\n2 2 1 1\n", "line 5: expected 3 numbers", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 1\n1 1 x\n", "line 3: expected a number", ls.FormatError),
+    (f"{HEADER} coordinate integer general\n2 2 1\n1 1 1.5\n", "line 3: expected an integer", ls.FormatError),
+    (f"{HEADER} coordinate integer general\n2 2 1\n1 1 99999999999999999999\n", "line 3", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 1\n1.0 1 1\n", "line 3: expected an integer", ls.FormatError),
+    (f"{HEADER} coordinate real general\n2 2 1\n3 1 1\n", "line 3: index 3", ls.IndexBoundsError),
+    (f"{HEADER} coordinate real general\n2 2 1\n1 0 1\n", "line 3: index 0", ls.IndexBoundsError),
+    (f"{HEADER} coordinate real symmetric\n2 3 1\n1 1 1\n", "square", ls.FormatError),
+    (f"{HEADER} coordinate real skew-symmetric\n2 2 1\n1 1 1\n", "diagonal", ls.FormatError),
+    (f"{HEADER} array real general\n2 2\n1\n2\n3\n", "expected 4 numbers", ls.FormatError),
+]
+
+
+@pytest.mark.parametrize(("text", "message", "kind"), MALFORMED)
+def test_malformed_files_say_where(tmp_path, text, message, kind):
+    path = save(tmp_path / "bad.mtx", text)
+    with pytest.raises(kind, match=message) as caught:
+        ls.read(path)
+    assert str(path) in str(caught.value)
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_do_anything_but_fail_cleanly(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("bytes")
+    for ending in (".mtx", ".tns", ".npz", ".mtx.gz"):
+        path = folder / f"a{ending}"
+        path.write_bytes((b"%%MatrixMarket matrix coordinate real general\n" if ending == ".mtx" else b"") + data)
+        with contextlib.suppress(ls.LibsparseError):
+            ls.read(path)
+
+
+def test_tns(tmp_path):
+    path = save(tmp_path / "t.tns.gz", "# a comment\n1 2 3 1.5\n\n4 1 1 2\n1 2 3 1\n")
+    T = ls.read(path)
+    assert tuple(T.shape) == (4, 2, 3)
+    assert T.format == "csf"
+    expected = torch.zeros(4, 2, 3)
+    expected[0, 1, 2], expected[3, 0, 0] = 2.5, 2
+    assert torch.equal(dense(T), expected)
+    assert tuple(ls.read(path, shape=(5, 5, 5)).shape) == (5, 5, 5)
+    with pytest.raises(ls.IndexBoundsError, match="line 4: index 4"):
+        ls.read(path, shape=(3, 3, 3))
+    with pytest.raises(ls.FormatError, match="line 2"):
+        ls.read(path, shape=(3, 3))
+    with pytest.raises(ls.FormatError, match="no entries"):
+        ls.read(save(tmp_path / "e.tns", "# nothing\n"))
+    assert ls.read(tmp_path / "e.tns", shape=(2, 3)).nnz == 0
+
+
+@pytest.mark.parametrize("ending", [".mtx", ".mtx.gz", ".tns", ".tns.gz", ".npz", ".npz.gz"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64, torch.int32])
+def test_what_is_written_comes_back(tmp_path, ending, dtype):
+    torch.manual_seed(0)
+    values = (torch.randn(5, dtype=torch.float64) * 1e3).to(dtype)
+    indices = torch.tensor([[0, 1, 1, 3, 3], [2, 0, 4, 1, 4]])
+    A = ls.from_coo(indices, values, (4, 5))
+    ls.write(tmp_path / f"a{ending}", A)
+    B = ls.read(tmp_path / f"a{ending}", dtype=dtype)
+    assert tuple(B.shape) == (4, 5)
+    assert torch.equal(dense(A), dense(B))
+
+
+def test_patterns_and_empty_matrices_come_back(tmp_path):
+    P = ls.from_coo(torch.tensor([[0, 2], [1, 0]]), None, (3, 2))
+    ls.write(tmp_path / "p.mtx", P)
+    assert ls.read(tmp_path / "p.mtx").dtype == torch.bool
+    ls.write(tmp_path / "p.npz", P)
+    assert ls.read(tmp_path / "p.npz").nnz == 2
+    empty = ls.from_coo(torch.empty(2, 0, dtype=torch.int64), torch.empty(0), (3, 2))
+    for ending in (".mtx", ".npz"):
+        ls.write(tmp_path / f"e{ending}", empty)
+        assert tuple(ls.read(tmp_path / f"e{ending}").shape) == (3, 2)
+
+
+def test_stored_false_stays_false(tmp_path):
+    A = ls.from_coo(torch.tensor([[0, 1], [1, 0]]), torch.tensor([True, False]), (2, 2))
+    for ending in (".mtx", ".tns", ".npz"):
+        ls.write(tmp_path / f"a{ending}", A)
+        assert ls.read(tmp_path / f"a{ending}", dtype=torch.bool).values().tolist() == [True, False]
+
+
+def test_equal_tensors_make_equal_files(tmp_path):
+    A = ls.from_coo(torch.tensor([[0, 2], [1, 0]]), torch.tensor([1.0, 2.0]), (3, 2))
+    for ending in (".mtx.gz", ".npz"):
+        ls.write(tmp_path / f"a{ending}", A)
+        ls.write(tmp_path / f"b{ending}", A)
+        assert (tmp_path / f"a{ending}").read_bytes() == (tmp_path / f"b{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+@pytest.mark.parametrize("container", [scipy.sparse.csr_array, scipy.sparse.csr_matrix])
+def test_scipy_npz(tmp_path, format, container):
+    M = scipy.sparse.random(6, 8, 0.3, random_state=1, dtype=np.float64, format="csr")
+    scipy.sparse.save_npz(tmp_path / "a.npz", container(M).asformat(format))
+    A = ls.read(tmp_path / "a.npz")
+    assert A.dtype == torch.float64
+    np.testing.assert_array_equal(dense(A).numpy(), M.toarray())
+    ls.write(tmp_path / "b.npz", A)
+    np.testing.assert_array_equal(scipy.sparse.load_npz(tmp_path / "b.npz").toarray(), M.toarray())
+
+
+def test_scipy_reads_our_matrix_market(tmp_path):
+    A = ls.from_coo(torch.tensor([[0, 2], [1, 0]]), torch.tensor([0.1, 1e30]), (3, 2))
+    ls.write(tmp_path / "a.mtx", A)
+    np.testing.assert_array_equal(scipy.io.mmread(tmp_path / "a.mtx").toarray().astype(np.float32), dense(A).numpy())
+
+
+def test_npz_never_unpickles(tmp_path):
+    class Trap:
+        def __reduce__(self):
+            return Path.touch, (tmp_path / "sprung",)
+
+    np.savez(
+        tmp_path / "a.npz",
+        format=b"csr",
+        shape=np.array([1, 1]),
+        data=np.array([Trap()], dtype=object),
+        indices=np.array([0]),
+        indptr=np.array([0, 1]),
+    )
+    with pytest.raises(ls.UnsupportedError, match="never unpickled"):
+        ls.read(tmp_path / "a.npz")
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"indptr": np.array([0, 3])}, ls.FormatError),
+        ({"indptr": np.array([0, 2, 1])}, ls.FormatError),
+        ({"indices": np.array([0, 9])}, ls.IndexBoundsError),
+        ({"indices": np.array([-1, 0])}, ls.IndexBoundsError),
+        ({"data": np.array([1.0])}, ls.FormatError),
+        ({"data": np.array([1j, 2j])}, ls.DtypeError),
+        ({"format": np.array(b"ell")}, ls.UnsupportedError),
+        ({"shape": np.array([2, 2, 2])}, ls.FormatError),
+        ({"data": None}, ls.FormatError),
+    ],
+)
+def test_malformed_npz(tmp_path, change, kind):
+    members = {
+        "format": np.array(b"csr"),
+        "shape": np.array([2, 2]),
+        "data": np.array([1.0, 2.0]),
+        "indices": np.array([0, 1]),
+        "indptr": np.array([0, 1, 2]),
+        **change,
+    }
+    np.savez(tmp_path / "a.npz", **{name: array for name, array in members.items() if array is not None})
+    with pytest.raises(kind):
+        ls.read(tmp_path / "a.npz")
+
+
+def test_damaged_archives(tmp_path):
+    (tmp_path / "a.npz").write_bytes(b"PK not an archive")
+    with pytest.raises(ls.FormatError, match="npz"):
+        ls.read(tmp_path / "a.npz")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("shape.npy", b"nonsense")
+    (tmp_path / "b.npz").write_bytes(buffer.getvalue())
+    with pytest.raises(ls.FormatError):
+        ls.read(tmp_path / "b.npz")
+    (tmp_path / "c.mtx.gz").write_bytes(gzip.compress(b"%%MatrixMarket matrix coordinate real general\n1 1 1\n")[:-9])
+    with pytest.raises(ls.FormatError, match="damaged or cut off"):
+        ls.read(tmp_path / "c.mtx.gz")
+
+
+def test_unknown_kinds_of_files(tmp_path):
+    with pytest.raises(ls.UnsupportedError, match="mtx"):
+        ls.read(tmp_path / "a.csv")
+    with pytest.raises(FileNotFoundError):
+        ls.read(tmp_path / "a.mtx")
+    cube = ls.from_coo(torch.tensor([[0], [0], [0]]), torch.tensor([1.0]), (1, 1, 1))
+    with pytest.raises(ls.ShapeError, match="matrix"):
+        ls.write(tmp_path / "a.mtx", cube)
+
+
+def test_entries_beyond_one_chunk(tmp_path, monkeypatch):
+    monkeypatch.setattr("libsparse.io._CHUNK", 64)
+    body = "".join(f"{i} {101 - i} {i}\n" for i in range(1, 101))
+    path = save(tmp_path / "a.mtx", f"{HEADER} coordinate integer general\n100 100 100\n{body}")
+    A = ls.read(path)
+    assert torch.equal(A.values(), torch.arange(1, 101))
+    assert torch.equal(A.indices()[1].long(), torch.arange(99, -1, -1))
+    save(path, path.read_text().replace("77 24 77", "77 24 x"))
+    with pytest.raises(ls.FormatError, match="line 79"):
+        ls.read(path)
