@@ -58,8 +58,8 @@ type emitter struct {
 	// Of the current function:
 	facts  *facts
 	slots  []ir.Slot
-	live   []string // heap arrays in scope, outermost first
-	escape escape   // what a failed allocation does
+	frame  *frame   // what a failed allocation leaves
+	live   []string // heap arrays of the frame that are allocated
 	region *region  // the enclosing parallel region
 }
 
@@ -80,15 +80,26 @@ func (e *emitter) failf(format string, args ...any) {
 
 // fn writes one function.
 func (e *emitter) fn(m *ir.Module, f *ir.Func) {
-	e.facts, e.slots, e.live, e.escape, e.region = gather(m.Slots, f), m.Slots, nil, escape{}, nil
+	e.facts, e.slots, e.region = gather(m.Slots, f), m.Slots, nil
+	frame := newFrame("status", e.facts.fresh("done"), f.Body.Stmts)
 	e.line("")
 	e.line("int32_t %s(int64_t *slots)", f.Name)
 	e.line("{")
 	e.depth++
 	e.prologue()
-	e.stmts(f.Body.Stmts)
-	if !ir.EndsInReturn(f.Body) {
-		e.leave(&ir.Int{Value: ir.OK, T: ir.Index.Elem})
+	if len(frame.arrays) > 0 {
+		e.line("int32_t status = %d;", ir.OK)
+	}
+	e.enter(frame)
+	body, last := f.Body.Stmts, ir.Expr(&ir.Int{Value: ir.OK, T: ir.Index.Elem})
+	if ir.EndsInReturn(f.Body) {
+		last = body[len(body)-1].(*ir.Return).Value
+		body = body[:len(body)-1]
+	}
+	e.stmts(body)
+	e.leave(last, true)
+	if e.exit(); frame.used {
+		e.line("return status;")
 	}
 	e.depth--
 	e.line("}")
@@ -145,27 +156,40 @@ func (e *emitter) pointer(a *ir.Array) string {
 // readOnly reports whether the function never writes a.
 func (e *emitter) readOnly(a *ir.Array) bool { return a.ReadOnly || !e.facts.written[a.Name] }
 
-// leave writes the end of the function: release what is live, write scalars back, return.
-func (e *emitter) leave(status ir.Expr) {
+// leave writes a return. Where arrays have to be released it goes to the end of the frame, which follows if last is set.
+func (e *emitter) leave(status ir.Expr, last bool) {
 	n, literal := status.(*ir.Int)
+	framed := len(e.live) > 0 || last && e.frame.used
+	text := e.valueAs(status, ir.Scalar("i32"))
 	switch {
-	case literal && n.Value != ir.OK || !e.hasOut() && len(e.live) == 0:
-		e.freeAbove(0)
-		e.line("return %s;", e.valueAs(status, ir.Scalar("i32")))
-	case literal:
-		e.freeAbove(0)
+	case literal && n.Value == ir.OK:
 		e.writeBack()
-		e.line("return %d;", ir.OK)
-	default:
-		e.line("const int32_t status = %s;", e.valueAs(status, ir.Scalar("i32")))
-		e.freeAbove(0)
-		e.line("if (status == %d) {", ir.OK)
-		e.depth++
-		e.writeBack()
-		e.depth--
-		e.line("}")
-		e.line("return status;")
+	case framed:
+		e.line("status = %s;", text)
+		e.writeBackIf(!literal)
+	case !literal && e.hasOut():
+		e.line("const int32_t status = %s;", text)
+		e.writeBackIf(true)
+		text = "status"
 	}
+	switch {
+	case !framed:
+		e.line("return %s;", text)
+	case !last:
+		e.jump()
+	}
+}
+
+// writeBackIf writes scalars back where the status, which is not known before, turns out to be OK.
+func (e *emitter) writeBackIf(unknown bool) {
+	if !unknown || !e.hasOut() {
+		return
+	}
+	e.line("if (status == %d) {", ir.OK)
+	e.depth++
+	e.writeBack()
+	e.depth--
+	e.line("}")
 }
 
 // hasOut reports whether the function sets a scalar that it has to write back.

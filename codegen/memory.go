@@ -1,44 +1,63 @@
 package codegen
 
-import "libsparse/libsparse/ir"
+import (
+	"strings"
 
-// escape says what a failed allocation does: return NoMemory, or jump to the end of an iteration or statement of a
-// parallel region, which must not be left, after noting the failure there.
-type escape struct {
-	label string // "": return
-	floor int    // live arrays below stay alive
-	used  *bool
+	"libsparse/libsparse/ir"
+)
+
+// alloc writes the allocation of a stack array.
+func (e *emitter) alloc(s *ir.Alloc) {
+	zero := ""
+	if s.Zero {
+		zero = " = {0}"
+	}
+	n := s.Size.(*ir.Int).Value
+	e.line("%s %s[%d] __attribute__((aligned(64)))%s;", s.Array.Elem.C(), name(s.Array.Name), max(n, 1), zero)
 }
 
-// alloc writes the allocation of a local array.
-func (e *emitter) alloc(s *ir.Alloc) {
-	if n, ok := s.Size.(*ir.Int); ok {
-		zero := ""
-		if s.Zero {
-			zero = " = {0}"
+// allocGroup writes the run of heap allocations that list begins with, and one check that all have succeeded. It
+// returns the number of statements written.
+func (e *emitter) allocGroup(list []ir.Stmt) int {
+	group := allocations(list)
+	missing := make([]string, len(group))
+	written := 0
+	for i := 0; i < len(group); written++ {
+		s, ok := list[written].(*ir.Alloc)
+		if !ok {
+			e.stmt(list[written])
+			continue
 		}
-		e.line("%s %s[%d] __attribute__((aligned(64)))%s;", s.Array.Elem.C(), name(s.Array.Name), max(n.Value, 1), zero)
-		return
+		e.heapAlloc(s, e.frame.declared[s.Array.Name])
+		e.live = append(e.live, name(s.Array.Name))
+		missing[i] = "!" + name(s.Array.Name)
+		i++
 	}
-	e.heapAlloc(s)
-	e.line("if (!%s) {", name(s.Array.Name))
+	e.line("if (%s) {", strings.Join(missing, " || "))
 	e.fail()
 	e.line("}")
-	e.live = append(e.live, name(s.Array.Name))
+	return written
 }
 
-// heapAlloc writes the declaration of a heap array, without the check that it succeeded.
-func (e *emitter) heapAlloc(s *ir.Alloc) {
+// heapAlloc writes the allocation of a heap array, with its declaration or not, without the check that it succeeded.
+func (e *emitter) heapAlloc(s *ir.Alloc, declare bool) {
 	e.uses.header("stdlib.h")
-	kind, a := "allocate", name(s.Array.Name)
+	kind, a, pointer := "allocate", name(s.Array.Name), ""
 	if s.Zero {
 		kind = "allocate_zero"
 	}
-	restrict := "restrict "
-	if e.facts.grown[s.Array.Name] {
-		restrict = ""
+	if declare {
+		pointer = e.heapPointer(s.Array)
 	}
-	e.line("%s *%s%s = %s(%s, sizeof *%s);", s.Array.Elem.C(), restrict, a, e.memory(kind), e.index(s.Size), a)
+	e.line("%s%s = %s(%s, sizeof *%s);", pointer, a, e.memory(kind), e.index(s.Size), a)
+}
+
+// heapPointer is the type of a heap array, ready for the name to follow.
+func (e *emitter) heapPointer(a *ir.Array) string {
+	if e.facts.grown[a.Name] {
+		return a.Elem.C() + " *"
+	}
+	return a.Elem.C() + " *restrict "
 }
 
 // memory notes the use of an allocation function and returns its name.
@@ -47,64 +66,39 @@ func (e *emitter) memory(kind string) string {
 	return helper{kind: kind}.name()
 }
 
+// grow writes the reallocation of an array that is too small. Where it fails the array is gone.
 func (e *emitter) grow(s *ir.Grow) {
 	e.uses.header("stdlib.h")
-	a, capacity := name(s.Array.Name), name(s.Capacity.Name)
-	e.line("if (%s > %s) {", e.expr(widened(s.Size), precAdd), capacity)
+	a, room := name(s.Array.Name), name(s.Capacity.Name)
+	e.line("if (%s > %s) {", e.expr(widened(s.Size), precAdd), room)
 	e.depth++
-	size, room := e.facts.fresh(a+"_size"), e.facts.fresh(a+"_grown")
-	e.line("const int64_t %s = %s > 2 * %s ? %s : 2 * %s;", size, e.expr(widened(s.Size), precAdd), capacity,
-		e.expr(widened(s.Size), precOr), capacity)
-	e.line("%s *const %s = realloc(%s, (size_t)%s * sizeof *%s);", s.Array.Elem.C(), room, a, size, a)
-	e.line("if (!%s) {", room)
+	doubled := &ir.Binary{Op: "mul", X: &ir.Int{Value: 2, T: ir.Index.Elem}, Y: asIndex(s.Capacity)}
+	larger := &ir.Binary{Op: "max", X: asIndex(s.Size), Y: doubled}
+	e.line("%s", e.update(room, "", larger, s.Capacity.T))
+	e.line("%s = %s(%s, %s, sizeof *%s);", a, e.memory("resize"), a, room, a)
+	e.line("if (!%s) {", a)
 	e.fail()
 	e.line("}")
-	e.line("%s = %s;", a, room)
-	e.line("%s = %s;", capacity, narrowed(s.Capacity.T, size))
 	e.depth--
 	e.line("}")
 }
 
+// free writes the release of an array, unless the end of the frame releases it.
 func (e *emitter) free(s *ir.Free) {
+	a := name(s.Array.Name)
+	owned := e.frame != nil && e.frame.owns(s.Array)
+	if owned && e.frame.atTop[s.Array.Name] {
+		return
+	}
 	e.uses.header("stdlib.h")
-	e.line("free(%s);", name(s.Array.Name))
-	for i, a := range e.live {
-		if a == name(s.Array.Name) {
+	e.line("free(%s);", a)
+	if owned {
+		e.line("%s = NULL;", a)
+	}
+	for i, b := range e.live {
+		if b == a {
 			e.live = append(e.live[:i:i], e.live[i+1:]...)
 			return
 		}
 	}
-}
-
-// fail writes what a failed allocation does, one level deeper.
-func (e *emitter) fail() {
-	e.depth++
-	e.freeAbove(e.escape.floor)
-	if e.escape.label == "" {
-		e.line("return %d;", ir.NoMemory)
-	} else {
-		*e.escape.used = true
-		e.line("%s = 1;", e.region.failed)
-		e.line("goto %s;", e.escape.label)
-	}
-	e.depth--
-}
-
-// freeAbove releases the live arrays from floor on, the innermost first.
-func (e *emitter) freeAbove(floor int) {
-	for i := len(e.live) - 1; i >= floor; i-- {
-		e.line("free(%s);", e.live[i])
-	}
-}
-
-// guarded writes something in which a failed allocation jumps to its end.
-func (e *emitter) guarded(label string, write func()) {
-	outer, used := e.escape, false
-	label = e.facts.fresh(label)
-	e.escape = escape{label: label, floor: len(e.live), used: &used}
-	write()
-	if used {
-		e.line("%s:;", label)
-	}
-	e.escape = outer
 }

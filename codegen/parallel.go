@@ -29,11 +29,9 @@ func (e *emitter) parallel(s *ir.Parallel) {
 		e.pragma("omp parallel num_threads(%s)%s", e.index(s.Threads), clauses)
 	}
 	e.line("{")
-	live := len(e.live)
 	e.depth++
 	e.collective(s.Body.Stmts, true)
 	e.depth--
-	e.live = e.live[:live]
 	e.line("}")
 	failed := e.region.failed
 	e.region = nil
@@ -66,9 +64,7 @@ func onlyCleanup(list []ir.Stmt) bool {
 func (e *emitter) collectiveStmt(s ir.Stmt, last bool) {
 	nested := func(b *ir.Block) {
 		e.depth++
-		live := len(e.live)
 		e.collective(b.Stmts, false)
-		e.live = e.live[:live]
 		e.depth--
 	}
 	switch s := s.(type) {
@@ -105,8 +101,7 @@ func (e *emitter) collectiveStmt(s ir.Stmt, last bool) {
 		nested(s.Body)
 		e.line("}")
 	case *ir.If:
-		e.line("if (%s) {", e.value(s.Cond))
-		e.branches(s, nested)
+		e.branch(s, nested)
 	default:
 		panic(fmt.Sprintf("BUG: no shared loop can be in a %T", s))
 	}
@@ -118,9 +113,8 @@ func (e *emitter) collectiveAlloc(s *ir.Alloc) {
 		e.alloc(s)
 		return
 	}
-	e.heapAlloc(s)
+	e.heapAlloc(s, true)
 	e.line("%s |= !%s;", e.region.failed, name(s.Array.Name))
-	e.live = append(e.live, name(s.Array.Name))
 }
 
 // collectiveDecl writes a declaration that doesn't touch arrays which may be missing.
@@ -142,17 +136,9 @@ func (e *emitter) private(s ir.Stmt) {
 	}
 	e.line("if (!%s) {", e.region.failed)
 	e.depth++
-	e.stmtGuarded("skip", []ir.Stmt{s})
+	e.guarded("skip", []ir.Stmt{s})
 	e.depth--
 	e.line("}")
-}
-
-func (e *emitter) stmtGuarded(label string, list []ir.Stmt) {
-	e.guarded(label, func() {
-		live := len(e.live)
-		e.stmts(list)
-		e.live = e.live[:live]
-	})
 }
 
 // sharedLoop writes a loop whose iterations the threads divide. last says that the region ends after it, so that no
@@ -177,7 +163,7 @@ func (e *emitter) sharedLoop(s *ir.For, last bool) {
 		e.line("    continue;")
 		e.line("}")
 	}
-	e.stmtGuarded("next_"+name(s.Var.Name), s.Body.Stmts)
+	e.guarded("next_"+name(s.Var.Name), s.Body.Stmts)
 	e.depth--
 	e.line("}")
 }

@@ -4,12 +4,18 @@ import (
 	"fmt"
 	"strings"
 
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
 func (e *emitter) stmts(list []ir.Stmt) {
-	for _, s := range list {
-		e.stmt(s)
+	for len(list) > 0 {
+		if len(allocations(list)) > 0 {
+			list = list[e.allocGroup(list):]
+			continue
+		}
+		e.stmt(list[0])
+		list = list[1:]
 	}
 }
 
@@ -41,12 +47,11 @@ func (e *emitter) stmt(s ir.Stmt) {
 		e.body(s.Body)
 		e.line("}")
 	case *ir.If:
-		e.line("if (%s) {", e.value(s.Cond))
-		e.branches(s, e.body)
+		e.branch(s, e.body)
 	case *ir.Parallel:
 		e.parallel(s)
 	case *ir.Return:
-		e.leave(s.Value)
+		e.leave(s.Value, false)
 	case *ir.Comment:
 		for _, line := range strings.Split(s.Text, "\n") {
 			e.line("// %s", commentText(line))
@@ -81,6 +86,37 @@ func (e *emitter) store(s *ir.Store) {
 	e.line("%s", e.update(target, s.Reduce, s.Value, t))
 }
 
+// branch writes a conditional statement, its bodies by body. Where only the other branch does something, that is the one
+// written.
+func (e *emitter) branch(s *ir.If, body func(*ir.Block)) {
+	if len(s.Then.Stmts) == 0 {
+		switch other := s.Else.(type) {
+		case *ir.Block:
+			s = &ir.If{Cond: negated(s.Cond), Then: other}
+		case *ir.If:
+			s = &ir.If{Cond: negated(s.Cond), Then: &ir.Block{Stmts: []ir.Stmt{other}}}
+		}
+	}
+	e.line("if (%s) {", e.value(s.Cond))
+	e.branches(s, body)
+}
+
+// negated is the opposite of a condition. A comparison of floats that fails for NaN has none but a negation.
+func negated(x ir.Expr) ir.Expr {
+	opposite := map[ir.Cmp]ir.Cmp{ir.Lt: ir.Ge, ir.Ge: ir.Lt, ir.Gt: ir.Le, ir.Le: ir.Gt, ir.Eq: ir.Ne, ir.Ne: ir.Eq}
+	c, ok := x.(*ir.Compare)
+	switch {
+	case ok && c.Op == ir.LogAnd:
+		return &ir.Compare{Op: ir.LogOr, X: negated(c.X), Y: negated(c.Y)}
+	case ok && c.Op == ir.LogOr:
+		return &ir.Compare{Op: ir.LogAnd, X: negated(c.X), Y: negated(c.Y)}
+	case ok && (c.Op == ir.Eq || c.Op == ir.Ne || c.X.Type().Elem.IsInt()):
+		return &ir.Compare{Op: opposite[c.Op], X: c.X, Y: c.Y}
+	default:
+		return &ir.Compare{Op: ir.Eq, X: x, Y: &ir.Int{T: dtype.Bool}}
+	}
+}
+
 // branches writes the bodies of s, whose condition stands already, each by body.
 func (e *emitter) branches(s *ir.If, body func(*ir.Block)) {
 	body(s.Then)
@@ -99,7 +135,7 @@ func (e *emitter) branches(s *ir.If, body func(*ir.Block)) {
 
 func (e *emitter) arrayStmt(s ir.Stmt) {
 	switch s := s.(type) {
-	case *ir.Alloc:
+	case *ir.Alloc: // on the stack: stmts takes the others together
 		e.alloc(s)
 	case *ir.Grow:
 		e.grow(s)

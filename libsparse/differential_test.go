@@ -21,6 +21,7 @@ type program struct {
 	extents map[index.Var]int
 	data    map[*index.Tensor]*index.Dense
 	stored  []*format.Data // by operand, in the format that the kernel wants
+	perms   [][]int64      // by operand: where its values are
 }
 
 // newProgram compiles a request and makes operands of the given density.
@@ -33,7 +34,7 @@ func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density flo
 	if len(s.Steps) > 1 {
 		return &program{state: s}
 	}
-	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands))}
+	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
 	for _, acc := range index.Accesses(s.Assignment.RHS) {
 		p.fill(acc, density, rng)
 	}
@@ -85,8 +86,23 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 			for _, e := range p.stored[i].Entries() {
 				d.Stored[d.At(e.Coord)] = true // a dense level below a sparse one stores whole blocks
 			}
+			p.shuffle(i, t, rng)
 		}
 	}
+}
+
+// shuffle puts the values of a permuted operand in an order of their own.
+func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
+	if !t.Permuted {
+		return
+	}
+	vals := p.stored[i].Vals
+	shuffled := make([]float64, len(vals))
+	for at, to := range rng.Perm(len(vals)) {
+		p.perms[i] = append(p.perms[i], int64(to))
+		shuffled[to] = vals[at]
+	}
+	p.stored[i].Vals = shuffled
 }
 
 // args fills the slots of the kernel for the given phase; counts come from the assemble function.
@@ -96,10 +112,11 @@ func (p *program) args(counts map[int]int) []ir.Arg {
 	args := make([]ir.Arg, len(k.Layout))
 	for i, slot := range k.Layout {
 		var src *format.Data
+		var perm []int64
 		if slot.Operand >= 0 && slot.Operand < len(operands) {
 			for j, o := range p.state.Operands {
 				if o == operands[slot.Operand] {
-					src = p.stored[j]
+					src, perm = p.stored[j], p.perms[j]
 				}
 			}
 		}
@@ -114,6 +131,8 @@ func (p *program) args(counts map[int]int) []ir.Arg {
 			args[i] = ir.ArrayArg(ir.NewBuffer(k.Module.Slots[i].Array.Elem, p.room(slot, counts)))
 		case slot.Kind == "vals":
 			args[i] = ir.ArrayArg(values(k.Module.Slots[i].Array.Elem, src.Vals))
+		case slot.Kind == "perm":
+			args[i] = ir.ArrayArg(ir.Ints(k.Module.Slots[i].Array.Elem, perm...))
 		case slot.Kind == "pos":
 			args[i] = ir.ArrayArg(ir.Ints(k.Module.Slots[i].Array.Elem, src.Pos[slot.Level]...))
 		default:

@@ -6,12 +6,17 @@
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((count > 0 ? (size_t)count : 1) * size);
+    return malloc((size_t)count * size + 1);
 }
 
 static void *allocate_zero(int64_t count, size_t size)
 {
-    return calloc(count > 0 ? (size_t)count : 1, size);
+    return calloc((size_t)count + 1, size);
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
 }
 
 static void prefix_sum_i32(int32_t *restrict a, int64_t n)
@@ -21,53 +26,38 @@ static void prefix_sum_i32(int32_t *restrict a, int64_t n)
     }
 }
 
-static void sink_i32(int32_t *a, int64_t i, int64_t n)
+static void *resize(void *array, int64_t count, size_t size)
 {
-    const int32_t x = a[i];
-    for (int64_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
-        child += child + 1 < n && a[child] < a[child + 1];
-        if (a[child] <= x) {
-            break;
-        }
-        a[i] = a[child];
-        i = child;
+    void *const resized = realloc(array, (size_t)count * size);
+    if (!resized) {
+        free(array);
     }
-    a[i] = x;
+    return resized;
 }
 
-__attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int depth)
+/* Sorts a[0:n] in ascending order. */
+__attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
 {
-    while (n > 32 && depth > 0) {
-        const int32_t x = a[0], y = a[n / 2], z = a[n - 1];
-        const int32_t pivot = x < y ? (y < z ? y : x < z ? z : x) : (x < z ? x : y < z ? z : y);
-        int64_t i = -1, j = n;
-        for (;;) {
-            while (a[++i] < pivot) {
-            }
-            while (a[--j] > pivot) {
-            }
-            if (i >= j) {
-                break;
-            }
-            const int32_t t = a[i];
-            a[i] = a[j];
-            a[j] = t;
+    if (n > 24) {
+        int64_t least = a[0], most = a[0], middle, below = 0;
+        int unordered = 0;
+        for (int64_t i = 1; i < n; i++) {
+            unordered |= a[i] < a[i - 1];
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
         }
-        depth--;
-        sort_range_i32(a, j + 1, depth);
-        a += j + 1;
-        n -= j + 1;
-    }
-    if (n > 32) {
-        for (int64_t i = n / 2 - 1; i >= 0; i--) {
-            sink_i32(a, i, n);
+        if (!unordered) {
+            return;
         }
-        for (int64_t i = n - 1; i > 0; i--) {
-            const int32_t t = a[0];
-            a[0] = a[i];
-            a[i] = t;
-            sink_i32(a, 0, i);
+        middle = least + (int64_t)((uint64_t)(most - least) / 2);
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
         }
+        sort_i32(a, below);
+        sort_i32(a + below, n - below);
         return;
     }
     for (int64_t i = 1; i < n; i++) {
@@ -77,18 +67,6 @@ __attribute__((noinline)) static void sort_range_i32(int32_t *a, int64_t n, int 
             a[j] = a[j - 1];
         }
         a[j] = x;
-    }
-}
-
-/* Sorts a[0:n] in ascending order. */
-static void sort_i32(int32_t *a, int64_t n)
-{
-    int64_t ordered = 1;
-    while (ordered < n && a[ordered - 1] <= a[ordered]) {
-        ordered++;
-    }
-    if (ordered < n) {
-        sort_range_i32(a, n, 64);
     }
 }
 
@@ -125,14 +103,12 @@ int32_t kernel_assemble(int64_t *slots)
                     if (!seen[k]) {
                         seen[k] = 1;
                         if (n + 1 > room) {
-                            const int64_t list_size = n + 1 > 2 * room ? n + 1 : 2 * room;
-                            int32_t *const list_grown = realloc(list, (size_t)list_size * sizeof *list);
-                            if (!list_grown) {
+                            room = max_i64(n + 1, 2 * room);
+                            list = resize(list, room, sizeof *list);
+                            if (!list) {
                                 failed = 1;
                                 goto next_i;
                             }
-                            list = list_grown;
-                            room = list_size;
                         }
                         list[n] = (int32_t)k;
                         n++;
@@ -143,7 +119,7 @@ int32_t kernel_assemble(int64_t *slots)
                 seen[list[q]] = 0;
             }
             C2_pos[i + 1] = (int32_t)n;
-            next_i:;
+        next_i:;
         }
         free(list);
         free(seen);

@@ -46,6 +46,7 @@ func Decide(a *index.Assignment) (*Decision, error) {
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
+		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
 		c.Tensor.Format = c.To
 	}
 	unshare(a, best.conversions)
@@ -53,6 +54,16 @@ func Decide(a *index.Assignment) (*Decision, error) {
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
+// where they are. Blocks of a dense level below a sparse one are padded, and have to be copied.
+func reordered(from, to format.Format) bool {
+	padded := func(f format.Format) bool {
+		g := f.Groups()
+		return len(g) == 0 || g[len(g)-1].Last < f.Order()-1
+	}
+	return !slices.Equal(from.ModeOrder, to.ModeOrder) && !padded(from) && !padded(to)
 }
 
 // unshare gives the tensors that share a pattern with a converted one arrays of their own.

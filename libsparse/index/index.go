@@ -22,6 +22,8 @@ type Tensor struct {
 	PatternOnly bool
 	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
 	SamePattern *Tensor
+	// Permuted says that the values are in another order than the pattern: that of position p is at perm[p].
+	Permuted bool
 	// Extents are representative extents of the modes, for the scheduler only; NNZ likewise.
 	Extents []int64
 	NNZ     int64

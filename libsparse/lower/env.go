@@ -112,7 +112,11 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 	case ok:
 		read = w.read(l, a, e)
 	default:
-		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+		at := l.position(a, a.Tensor.Order()-1, e).Lo
+		if a.Tensor.Permuted {
+			at = loadIndex(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
+		}
+		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: at}
 	}
 	if read.Type().Elem != t {
 		read = &ir.Cast{X: read, To: t}

@@ -15,7 +15,7 @@ const Result = -1
 
 // Slot says what the caller puts into one word of the argument block, or finds there.
 type Slot struct {
-	// Kind is threads, extent, pos, crd, vals, or count (written by the assemble function).
+	// Kind is threads, extent, pos, crd, perm, vals, or count (written by the assemble function).
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
 	Index string `json:"index,omitempty"`
@@ -85,6 +85,9 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 				s.array(t, name, level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
 			}
 		}
+	}
+	if t.Permuted && !t.PatternOnly {
+		s.array(t, t.Name+"_perm", t.Index, Slot{Kind: "perm", Operand: operand})
 	}
 	if !t.PatternOnly {
 		s.array(t, t.Name+"_vals", t.Elem, Slot{Kind: "vals", Operand: operand, Before: before})

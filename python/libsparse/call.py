@@ -12,8 +12,7 @@ from torch import Tensor
 from . import dtypes, kernel, problem, threads
 from .errors import InternalError
 from .format import Format
-from .gather import gathered
-from .pattern import Pattern
+from .pattern import Conversion, Pattern
 from .problem import Operand, Problem
 
 _CPU = torch.device("cpu")
@@ -34,6 +33,7 @@ class Call:
         "_fixed",
         "_local",
         "_orders",
+        "_perms",
         "_raw",
         "_result",
         "_shape",
@@ -59,6 +59,7 @@ class Call:
         self._local = threading.local()
         self._arrays: list[tuple[int, int, str, int]] = []
         self._values: list[tuple[int, int]] = []
+        self._perms: list[tuple[int, int]] = []
         self._threads: list[int] = []
         self._result: list[tuple[int, kernel.Slot]] = []
         for place, slot in enumerate(self.kernel.slots):
@@ -70,6 +71,8 @@ class Call:
                 self._result.append((place, slot))
             elif slot.kind == "vals":
                 self._values.append((place, slot.operand))
+            elif slot.kind == "perm":
+                self._perms.append((place, slot.operand))
             else:
                 self._arrays.append((place, slot.operand, slot.kind, slot.level))
 
@@ -93,6 +96,8 @@ class Call:
             array = (pattern.pos if kind == "pos" else pattern.crd)[level]
             assert array is not None
             block[place] = array.data_ptr()
+        for place, number in self._perms:
+            block[place] = self._conversion(number, operands[number]).source_pointer()
         held = [self._input(number, operands[number]) for _, number in self._values]  # alive until the kernel is done
         for (place, _), data in zip(self._values, held, strict=True):
             block[place] = data.data_ptr()
@@ -141,12 +146,17 @@ class Call:
             block = self._local.block = self._copy()
         return block
 
+    def _conversion(self, number: int, operand: Operand) -> Conversion:
+        assert operand.pattern is not None
+        return operand.pattern.converted(self._convert[number])
+
     def _input(self, number: int, operand: Operand) -> Tensor:
         pattern, data = operand
         assert data is not None
         if pattern is not None:
-            wanted = self._convert.get(number)
-            return data if wanted is None else gathered(pattern.converted(wanted), data)
+            if number not in self._convert or any(number == permuted for _, permuted in self._perms):
+                return data  # the kernel reads values where they are
+            return self._conversion(number, operand).values(data.detach())
         order = self._orders[number]
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()

@@ -28,6 +28,11 @@ class Conversion(NamedTuple):
     source: Tensor | None
     target: Tensor | None
 
+    def source_pointer(self) -> int:
+        """The address of `source`, which kernels that convert by mode order read values through."""
+        assert self.source is not None
+        return self.source.data_ptr()
+
     def values(self, values: Tensor) -> Tensor:
         """Carries values over; differentiable."""
         if self.source is not None:
@@ -163,10 +168,12 @@ class Pattern:
         source = packing.sort_order(levels, extents)
         if source is not None:
             levels = [c[source] for c in levels]
+        elif format.order != self.format.order:
+            source = torch.arange(levels[0].numel())  # kernels read values through it
         built = packing.build_levels(format, extents, levels)
         pattern = Pattern(format, self.shape, built.pos, built.crd)
         if built.slots is None:
-            return Conversion(pattern, source, None)
+            return Conversion(pattern, None if source is None else source.to(pattern.index_dtype), None)
         target = built.slots
         if source is not None:
             target = torch.empty_like(built.slots)

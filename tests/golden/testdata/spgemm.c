@@ -26,19 +26,29 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
-__attribute__((cold, noinline)) static void bisect_i32(int32_t *a, int64_t n, int64_t least, int64_t most)
+/* Sorts a[0:n] in ascending order. */
+__attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
 {
-    if (n > 24 && least < most) {
-        const int64_t middle = least + (int64_t)((uint64_t)(most - least) / 2);
-        int64_t m = 0;
+    if (n > 24) {
+        int64_t least = a[0], most = a[0], middle, below = 0;
+        int unordered = 0;
+        for (int64_t i = 1; i < n; i++) {
+            unordered |= a[i] < a[i - 1];
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        if (!unordered) {
+            return;
+        }
+        middle = least + (int64_t)((uint64_t)(most - least) / 2);
         for (int64_t i = 0; i < n; i++) {
             const int32_t x = a[i];
-            a[i] = a[m];
-            a[m] = x;
-            m += x <= middle;
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
         }
-        bisect_i32(a, m, least, middle);
-        bisect_i32(a + m, n - m, middle + 1, most);
+        sort_i32(a, below);
+        sort_i32(a + below, n - below);
         return;
     }
     for (int64_t i = 1; i < n; i++) {
@@ -48,23 +58,6 @@ __attribute__((cold, noinline)) static void bisect_i32(int32_t *a, int64_t n, in
             a[j] = a[j - 1];
         }
         a[j] = x;
-    }
-}
-
-/* Sorts a[0:n] in ascending order. */
-__attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
-{
-    int64_t ordered = 1;
-    while (ordered < n && a[ordered - 1] <= a[ordered]) {
-        ordered++;
-    }
-    if (ordered < n) {
-        int32_t least = a[0], most = a[0];
-        for (int64_t i = 1; i < n; i++) {
-            least = a[i] < least ? a[i] : least;
-            most = a[i] > most ? a[i] : most;
-        }
-        bisect_i32(a, n, least, most);
     }
 }
 

@@ -12,6 +12,7 @@
  */
 #include <stdint.h>
 
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -26,9 +27,10 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_k = slots[2];
     const int32_t *restrict A2_pos = (const int32_t *)slots[4];
     const int32_t *restrict A2_crd = (const int32_t *)slots[5];
-    const float *restrict A_vals = (const float *)slots[6];
-    const float *restrict G_vals = (const float *)slots[7];
-    float *restrict out_vals = (float *)slots[8];
+    const int32_t *restrict A_perm = (const int32_t *)slots[6];
+    const float *restrict A_vals = (const float *)slots[7];
+    const float *restrict G_vals = (const float *)slots[8];
+    float *restrict out_vals = (float *)slots[9];
     if (n_k != 16) {
         return 3;
     }
@@ -43,9 +45,9 @@ int32_t kernel_compute(int64_t *slots)
             }
             for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
                 const int64_t i = A2_crd[pA2];
-                #pragma GCC unroll 2
-                for (int64_t k = 0; k < 16; k += 8) {
-                    *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&G_vals[i * 16 + k];
+                #pragma GCC unroll 4
+                for (int64_t k = 0; k < 16; k += 4) {
+                    *(f32x4 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x4 *)&G_vals[i * 16 + k];
                 }
             }
             #pragma GCC unroll 2

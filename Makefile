@@ -1,0 +1,95 @@
+# The one front door. `make help` lists what there is; everything else is set up on the way.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+GO ?= go
+VENV ?= .venv
+DATA ?=
+ARGS ?=
+
+GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+NATIVE := python/libsparse/_libsparse.so
+HELPER := python/libsparse/_libsparse_go
+GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
+RUFF := $(VENV)/bin/ruff
+LINTED := python tests benchmarks setup.py
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo "  Variables: PYTHON=python3  DATA=folder with a Planetoid graph  ARGS='more options of demo, bench or pytest'"
+
+.PHONY: build
+build: $(NATIVE) $(STAMPS)/installed ## the compiler, the Python package and its environment
+
+.PHONY: demo
+demo: build ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
+	@$(PY) -m libsparse demo $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+.PHONY: test
+test: lint test-go test-py ## everything that has to pass
+
+.PHONY: test-go
+test-go: $(STAMPS)/tools ## the compiler's tests
+	CGO_ENABLED=0 $(GO) test $$(CGO_ENABLED=0 $(GO) list ./... | grep -v '/capi$$')
+	CGO_ENABLED=1 $(GO) test ./capi/...
+
+.PHONY: test-py
+test-py: build ## the package's tests
+	$(PY) -m pytest tests $(ARGS)
+
+.PHONY: lint
+lint: $(STAMPS)/dev ## formatting, vet, staticcheck, ruff, mypy
+	$(GO) vet ./...
+	$(GOLANGCI) run
+	$(RUFF) check --quiet $(LINTED)
+	$(RUFF) format --quiet --check $(LINTED)
+	$(PY) -m mypy
+
+.PHONY: format
+format: $(STAMPS)/dev ## rewrite the sources in the project's format
+	$(GOLANGCI) fmt
+	$(RUFF) check --quiet --fix $(LINTED)
+	$(RUFF) format --quiet $(LINTED)
+
+.PHONY: bench
+bench: build ## measure against torch.sparse and others (ARGS="latency models kernels --quick")
+	@$(PY) benchmarks/run.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+.PHONY: clean
+clean: ## remove what was built, not the kernel cache in the home folder
+	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER)
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+# --- what the targets stand on -------------------------------------------------------------------------------------
+
+# Checked whenever the environment is made anew; each missing tool is one sentence.
+$(STAMPS)/tools: go.mod .ci/check-tools
+	@PYTHON="$(PYTHON)" GO="$(GO)" .ci/check-tools
+	@mkdir -p $(@D) && touch $@
+
+# A torch that $(PYTHON) can import is reused: from its site-packages, or by a .pth file where $(PYTHON) is itself in an environment.
+$(STAMPS)/dev: $(STAMPS)/tools requirements-dev.txt
+	@echo "Setting up $(VENV) (once)"
+	@if torch=$$($(PYTHON) -c 'import pathlib, torch; assert tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 4); print(pathlib.Path(torch.__file__).parents[1])' 2>/dev/null); then \
+	  $(PYTHON) -m venv --system-site-packages $(VENV); \
+	  $(PY) -c 'import torch' 2>/dev/null || echo "$$torch" > "$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/reused-torch.pth"; \
+	else $(PYTHON) -m venv $(VENV); fi
+	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed -r requirements-dev.txt
+	@$(PY) -c 'import torch' 2>/dev/null || { echo "Installing torch (a minute or more)"; $(PY) -m pip install --quiet --disable-pip-version-check 'torch>=2.4'; }
+	@touch $@
+
+$(STAMPS)/installed: $(STAMPS)/dev pyproject.toml setup.py
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
+	@touch $@
+
+# setup.py holds the one recipe; it makes the helper executable as well.
+$(NATIVE): $(STAMPS)/dev setup.py pyproject.toml go.mod $(wildcard go.sum) $(GO_FILES)
+	@echo "Building the compiler"
+	@$(PY) setup.py --quiet build_ext --inplace
+	@touch $(NATIVE) $(HELPER)

@@ -1,0 +1,84 @@
+"""Matrices to measure on: real graphs where the data folder is found, else generated stand-ins that are labelled so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from libsparse.demo.graphs import Graph, find_data, generate, load, names, normalised_adjacency
+from torch import Tensor
+
+import libsparse as ls
+
+GRAPHS = (
+    "gnn/cora_adj",
+    "gnn/citeseer_adj",
+    "gnn/pubmed_adj",
+    "gnn/coauthor_cs_adj",
+    "gnn/amazon_photo_adj",
+    "gnn/tolokers_adj",
+    "graphs/email-Enron",
+    "graphs/musae-git",
+    "graphs/cit-HepPh",
+    "graphs/ego-Twitter-undirected",
+)
+_QUICK = ("gnn/cora_adj", "gnn/pubmed_adj", "graphs/email-Enron")
+
+
+class Matrix(NamedTuple):
+    """A float32 CSR matrix with int32 indices."""
+
+    name: str
+    crow: Tensor
+    col: Tensor
+    values: Tensor
+    shape: tuple[int, int]
+
+
+def graphs(data: str | None, quick: bool) -> list[Matrix]:
+    """The matrices of the kernel suite, with random values."""
+    folder = find_data(data)
+    wanted = _QUICK if quick else GRAPHS
+    if folder is not None and (folder.parent / "graphs").is_dir():
+        return [_read(folder.parent / f"{name}.mtx.gz", name) for name in wanted]
+    print("no data folder found: generated stand-ins")
+    sizes = [2_000, 20_000, 100_000] if not quick else [2_000, 20_000]
+    return [_stand_in(nodes, degree) for nodes in sizes for degree in (4, 20, 60)]
+
+
+def task(data: str | None) -> Graph:
+    """Cora, else the demo's generated graph."""
+    folder = find_data(data)
+    if folder is not None and "cora" in names(folder):
+        return load(folder, "cora")
+    print("Cora was not found: the demo's generated graph stands in")
+    return generate()
+
+
+def random_matrix(rows: int, columns: int, nnz: int, seed: int = 0) -> Matrix:
+    """A matrix with `nnz` entries at random places."""
+    random = torch.Generator().manual_seed(seed)
+    keys = torch.randperm(rows * columns, generator=random)[:nnz].sort().values
+    crow = torch.zeros(rows + 1, dtype=torch.int32)
+    crow[1:] = torch.bincount(keys // columns, minlength=rows).cumsum(0)
+    values = torch.rand(nnz, generator=random) - 0.5
+    return Matrix(f"random {rows}x{columns}, {nnz} entries", crow, (keys % columns).int(), values, (rows, columns))
+
+
+def _read(path: Path, name: str) -> Matrix:
+    stored = ls.read(path, dtype=torch.float32, format="csr")
+    crow, col = stored.crow_indices().int(), stored.col_indices().int()
+    return Matrix(name, crow, col, _random_values(col), tuple(stored.shape))
+
+
+def _stand_in(nodes: int, degree: int) -> Matrix:
+    random = torch.Generator().manual_seed(nodes + degree)
+    source = torch.randint(nodes, (nodes * degree // 2,), generator=random)
+    target = (nodes * torch.rand(source.numel(), generator=random).square()).long()
+    made = normalised_adjacency(torch.stack([source, target]), nodes)
+    return Matrix(f"stand-in {nodes} x {degree}", made.crow.int(), made.col.int(), _random_values(made.col), made.shape)
+
+
+def _random_values(like: Tensor) -> Tensor:
+    return torch.rand(like.numel(), generator=torch.Generator().manual_seed(1)) - 0.5

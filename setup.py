@@ -1,0 +1,55 @@
+"""Builds the compiler, which is Go, into the package: a shared library and an executable."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parent
+LIBRARY = Extension("libsparse._libsparse", sources=[])
+PROGRAM = Extension("libsparse._libsparse_go", sources=[])
+
+
+class BuildGo(build_ext):
+    """Runs `go build` in place of a C compiler; the results don't depend on the Python they are built with."""
+
+    def get_ext_filename(self, fullname: str) -> str:
+        """Drop the suffix that names a Python version; `fullname` comes with and without its package."""
+        return str(Path(*fullname.split("."))) + (".so" if LIBRARY.name.endswith(fullname) else "")
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build the shared library with cgo, the executable without."""
+        go = shutil.which("go")
+        if go is None:
+            wanted = re.search(r"^go (\S+)", (ROOT / "go.mod").read_text(), re.MULTILINE)[1]
+            raise SystemExit(f"libsparse: building needs Go {wanted} or newer on PATH; using a built wheel does not.")
+        library = ext.name == LIBRARY.name
+        # setuptools hands out an absolute path only for builds in place
+        target = Path(self.get_ext_fullpath(ext.name)).resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        flags = f"-s -w -X main.version={self.distribution.get_version()}"
+        mode, package = ("c-shared", "./capi") if library else ("exe", "./cmd/libsparse")
+        command = [go, "build", f"-buildmode={mode}", "-trimpath", "-buildvcs=false", "-ldflags", flags]
+        environment = {**os.environ, "CGO_ENABLED": "1" if library else "0"}
+        subprocess.run([*command, "-o", str(target), package], cwd=ROOT, env=environment, check=True)
+        target.with_suffix(".h").unlink(missing_ok=True)  # cgo's header; ours is capi/libsparse.h
+
+
+class AnyPython(bdist_wheel):
+    """One wheel for every Python 3: nothing in it links to libpython or to torch."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Keep the platform only."""
+        return "py3", "none", super().get_tag()[2]
+
+
+setup(ext_modules=[LIBRARY, PROGRAM], cmdclass={"build_ext": BuildGo, "bdist_wheel": AnyPython})

@@ -1,0 +1,105 @@
+"""The C interface through ctypes, for code that runs in a process of its own.
+
+Loading the library starts a Go runtime, which must not happen in the process that runs the tests.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p
+from pathlib import Path
+from typing import Any
+
+LIBRARY = Path(__file__).parents[2] / "python" / "libsparse" / "_libsparse.so"
+
+Outcome = tuple[int, dict[str, Any]]  # a status, and the error object where it is not 0
+
+
+class Library:
+    """The functions of libsparse.h. Each returns its status, its results and the decoded error."""
+
+    def __init__(self) -> None:
+        """Load the library and declare its functions."""
+        self.c = ctypes.CDLL(str(LIBRARY))
+        text, place = c_char_p, POINTER(c_void_p)
+        for name, arguments in {
+            "abi_version": [],
+            "version": [place, place],
+            "compile": [text, POINTER(c_size_t), place],
+            "kernel_info": [c_size_t, place, place],
+            "release": [c_size_t, place],
+            "explain": [text, text, place, place],
+            "debug_panic": [place],
+            "free": [c_void_p],
+        }.items():
+            function = getattr(self.c, "libsparse_" + name)
+            function.argtypes = arguments
+            function.restype = None if name == "free" else c_int32
+
+    def take(self, string: c_void_p) -> str:
+        """Copy a string that the library handed out, and free it."""
+        if not string.value:
+            return ""
+        text = ctypes.string_at(string.value).decode()
+        self.c.libsparse_free(string)
+        return text
+
+    def outcome(self, status: int, error: c_void_p) -> Outcome:
+        """Decode the error of a call; there is one exactly where the status is not 0."""
+        text = self.take(error)
+        assert (status == 0) == (text == ""), (status, text)
+        return status, json.loads(text or "{}")
+
+    def version(self) -> str:
+        """The version of the library."""
+        out, error = c_void_p(), c_void_p()
+        assert self.outcome(self.c.libsparse_version(byref(out), byref(error)), error) == (0, {})
+        return self.take(out)
+
+    def compile(self, request: object) -> tuple[int, dict[str, Any], int]:
+        """Compile a request: text as it is, None as NULL, anything else as JSON."""
+        handle, error = c_size_t(), c_void_p()
+        status = self.c.libsparse_compile(encode(request), byref(handle), byref(error))
+        return (*self.outcome(status, error), handle.value)
+
+    def info(self, handle: int) -> tuple[int, dict[str, Any], dict[str, Any]]:
+        """Describe a kernel."""
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_kernel_info(handle, byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "{}"))
+
+    def release(self, handle: int) -> Outcome:
+        """Release a kernel."""
+        error = c_void_p()
+        return self.outcome(self.c.libsparse_release(handle, byref(error)), error)
+
+    def explain(self, request: object, stage: str | None = "") -> tuple[int, dict[str, Any], str]:
+        """Print a stage."""
+        out, error = c_void_p(), c_void_p()
+        name = None if stage is None else stage.encode()
+        status = self.c.libsparse_explain(encode(request), name, byref(out), byref(error))
+        return (*self.outcome(status, error), self.take(out))
+
+    def panic(self) -> Outcome:
+        """Panic inside the library."""
+        error = c_void_p()
+        return self.outcome(self.c.libsparse_debug_panic(byref(error)), error)
+
+
+def encode(request: object) -> bytes | None:
+    """A request as the library takes it."""
+    if request is None:
+        return None
+    return request.encode() if isinstance(request, str) else json.dumps(request).encode()
+
+
+def spmv(cache: str, **changes: object) -> dict[str, Any]:
+    """A request for y = A x, with changes to the first operand or, by the name of a field, to target."""
+    matrix: dict[str, Any] = {"name": "A", "format": "ds", "dtype": "f32", "shape": [64, 64], "nnz": 256}
+    target: dict[str, Any] = {"cpu": "test", "path": os.environ.get("PATH", ""), "cache_dir": cache}
+    for field, value in changes.items():
+        (target if field in ("cc", "path", "cache_dir", "openmp") else matrix)[field] = value
+    vector = {"name": "x", "format": "d", "dtype": "f32", "shape": [64]}
+    return {"spec": "ij,j->i", "operands": [matrix, vector], "output": {}, "target": target}
