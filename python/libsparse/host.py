@@ -5,6 +5,7 @@ Everything is read when it is first needed, never at import.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import re
@@ -14,7 +15,9 @@ import torch
 
 from . import settings
 
-_OPENMP = re.compile(r"lib(gomp|iomp5|omp)[-.\w]*\.so[.\d]*$")
+_OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*")
+_MAPPED = re.compile(r" (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$", re.MULTILINE)
+_CPU_BYTES = 8192  # holds the description of one processor
 _CPU_FIELDS = (
     "vendor_id",
     "cpu family",
@@ -33,13 +36,12 @@ def cpu() -> str:
     """Text that identifies the model and the instruction sets of this CPU."""
     found: dict[str, str] = {}
     try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                if not line.strip():
-                    break  # the first processor speaks for all
-                name, _, value = line.partition(":")
-                if name.strip() in _CPU_FIELDS:
-                    found[name.strip()] = value.strip()
+        with Path("/proc/cpuinfo").open("rb") as file:
+            text = file.read(_CPU_BYTES).decode("utf-8", "replace")
+        for line in text.partition("\n\n")[0].splitlines():  # the first processor speaks for all
+            name, _, value = line.partition(":")
+            if name.strip() in _CPU_FIELDS:
+                found[name.strip()] = value.strip()
     except OSError:
         import platform
 
@@ -50,15 +52,26 @@ def cpu() -> str:
 @functools.cache
 def openmp() -> str:
     """The path of the OpenMP runtime this process has mapped (torch's own), "" where there is none."""
+    lib = Path(torch.__file__).parent / "lib"
+    beside = sorted(name for name in os.listdir(lib) if _OPENMP.fullmatch(name)) if lib.is_dir() else []
+    for name in beside:
+        if _is_mapped(lib / name):  # asking the loader is far quicker than reading the thousands of lines of the map
+            return str(lib / name)
     try:
-        for line in Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace").splitlines():
-            path = line.split(maxsplit=5)[-1]
-            if path.startswith("/") and _OPENMP.search(path):
-                return path
+        found = re.search(_MAPPED, Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace"))
     except OSError:
-        pass
-    beside = sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*"))
-    return str(beside[0]) if beside else ""
+        found = None
+    if found is not None:
+        return found.group(1)
+    return str(lib / beside[0]) if beside else ""
+
+
+def _is_mapped(library: Path) -> bool:
+    try:
+        ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return False
+    return True
 
 
 def compiler() -> str:
