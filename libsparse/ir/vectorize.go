@@ -33,7 +33,7 @@ func vectorizeLoop(s *For, vectorBytes int) Stmt {
 	if !ok || !okHi || lo.Value != 0 || s.Step != 1 || hi.Value < 2 {
 		return s
 	}
-	stores, size := storesOf(s.Body)
+	stores, size := storesOf(s.Body, s.Var)
 	if len(stores) == 0 || vectorBytes/size < 2 {
 		return s
 	}
@@ -72,8 +72,8 @@ func vectorPart(s *For, body []Stmt, lo, hi int64, lanes int) []Stmt {
 	}}
 }
 
-// storesOf are the statements of b if all are stores, and the size of the largest element in them.
-func storesOf(b *Block) ([]*Store, int) {
+// storesOf are the statements of b if all are stores, and the size of the largest element in them that varies with v.
+func storesOf(b *Block, v *Var) ([]*Store, int) {
 	var stores []*Store
 	size := 1
 	for _, s := range b.Stmts {
@@ -85,17 +85,29 @@ func storesOf(b *Block) ([]*Store, int) {
 			return nil, 1
 		}
 		stores = append(stores, store)
-		size = max(size, store.Array.Elem.Size())
-		EachExpr(store.Value, func(e Expr) {
-			switch e := e.(type) {
-			case *Load:
-				size = max(size, e.Array.Elem.Size())
-			case *Cast:
-				size = max(size, e.To.Size())
-			}
-		})
+		size = max(size, store.Array.Elem.Size(), widest(store.Value, v))
 	}
 	return stores, size
+}
+
+// widest is the size of the largest element in e that varies with v: what doesn't is computed once, and indices are never
+// vectors.
+func widest(e Expr, v *Var) int {
+	size := e.Type().Elem.Size()
+	switch e := e.(type) {
+	case *Binary:
+		size = max(size, widest(e.X, v), widest(e.Y, v))
+	case *Unary:
+		size = max(size, widest(e.X, v))
+	case *Cast:
+		size = max(size, widest(e.X, v))
+	case *Select:
+		size = max(size, widest(e.Then, v), widest(e.Else, v))
+	}
+	if !uses(e, v) {
+		return e.Type().Elem.Size()
+	}
+	return size
 }
 
 // vectorBody is the stores of one iteration over v, for lanes iterations at once. ok is false if it can't be.

@@ -12,7 +12,6 @@
  */
 #include <stdint.h>
 
-typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -45,9 +44,9 @@ int32_t kernel_compute(int64_t *slots)
             }
             for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
                 const int64_t i = A2_crd[pA2];
-                #pragma GCC unroll 4
-                for (int64_t k = 0; k < 16; k += 4) {
-                    *(f32x4 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x4 *)&G_vals[i * 16 + k];
+                #pragma GCC unroll 2
+                for (int64_t k = 0; k < 16; k += 8) {
+                    *(f32x8 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x8 *)&G_vals[i * 16 + k];
                 }
             }
             #pragma GCC unroll 2
