@@ -93,6 +93,10 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 	case *ir.Compare:
 		return e.compare(x)
 	case *ir.Unary:
+		if name, ok := x.Op.CFunction(x.Type().Elem); ok {
+			e.uses.header("math.h")
+			return fmt.Sprintf("%s(%s)", name, e.value(x.X)), precAtom
+		}
 		return e.negation(x)
 	case *ir.Cast:
 		return e.cast(x)

@@ -183,7 +183,7 @@ func inferFormats(s *State) error {
 		return forcePattern(s, *out.PatternOf)
 	case out.Format == "":
 		result.Format, result.SamePattern = inferred, pattern
-		return nil
+		return checkOperators(a.RHS, result.Elem)
 	}
 	f, err := format.Parse(out.Format)
 	if err != nil {
@@ -196,6 +196,26 @@ func inferFormats(s *State) error {
 	if pattern != nil && pattern.Format.Equal(f) {
 		result.SamePattern = pattern
 	}
+	return checkOperators(a.RHS, result.Elem)
+}
+
+// checkOperators refuses operators that values of type t don't have.
+func checkOperators(e index.Expr, t dtype.T) error {
+	c, ok := e.(*index.Call)
+	if !ok {
+		return nil
+	}
+	if _, function := c.Op.CFunction(t); (function || c.Op == dtype.Div) && !t.IsFloat() {
+		return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", c, t)
+	}
+	if t == dtype.Bool && (c.Op == dtype.Neg || c.Op == dtype.Sub) {
+		return diag.Errorf(diag.Dtype, "%s is not defined for bool; convert the operands first", c)
+	}
+	for _, arg := range c.Args {
+		if err := checkOperators(arg, t); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -204,7 +224,7 @@ func forcePattern(s *State, k int) error {
 	for _, acc := range index.Accesses(a.RHS) {
 		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
 			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
-			return nil
+			return checkOperators(a.RHS, a.LHS.Tensor.Elem)
 		}
 	}
 	return diag.Errorf(diag.Format, "the result %s can't have the pattern of operand %d: it has other indices", a.LHS, k)

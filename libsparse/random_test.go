@@ -95,7 +95,19 @@ func sumRequest(rng *rand.Rand, r *Request, vars []index.Var, extents map[index.
 			term += string(vars[v])
 		}
 		r.addOperand(rng, i, term, extents)
-		terms = append(terms, access(r.Operands[i].Name, perm))
+		text := access(r.Operands[i].Name, perm)
+		switch rng.IntN(10) {
+		case 0:
+			text = pick(rng, []string{"abs(", "sin(", "-(", "trunc("}) + text + ")"
+		case 1:
+			text += " * " + string(pick(rng, vars))
+		case 2:
+			text = pick(rng, []string{"2.5 * ", "(", "i * "}) + text
+			if strings.HasPrefix(text, "(") {
+				text += " / 4)"
+			}
+		}
+		terms = append(terms, text)
 	}
 	out := rng.Perm(len(vars))[:rng.IntN(len(vars)+1)]
 	r.Expr = access("out", out) + " = " + terms[0]

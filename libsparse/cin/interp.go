@@ -102,6 +102,9 @@ func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 		}
 		d := in.data[a.Tensor]
 		return d.Vals[p], d.Stored[p]
+	}, func(v index.Var) int {
+		c, _ := in.coord(v)
+		return c
 	})
 	if exists {
 		in.data[lhs.Tensor].Accumulate(at, op, v)

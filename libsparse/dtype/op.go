@@ -28,9 +28,11 @@ func (op Op) Arity() int {
 		return 2
 	case Neg:
 		return 1
-	default:
-		return 0
 	}
+	if _, ok := functions[op]; ok {
+		return 1
+	}
+	return 0
 }
 
 // Infix is the usual sign of op, or "" if it is written as a function.

@@ -1,8 +1,6 @@
 package index
 
 import (
-	"math"
-
 	"libsparse/libsparse/dtype"
 )
 
@@ -41,50 +39,13 @@ func (d *Dense) Set(coord []int, v float64) {
 // Accumulate stores v at offset at, reduced with what is there; the empty op overwrites.
 func (d *Dense) Accumulate(at int, op dtype.Op, v float64) {
 	if op != "" && d.Stored[at] {
-		v = Apply(op, d.Vals[at], v)
+		v = op.Apply(d.Vals[at], v)
 	}
 	d.Vals[at], d.Stored[at] = v, true
 }
 
-// Apply is the meaning of an operator on numbers.
-func Apply(op dtype.Op, x ...float64) float64 {
-	switch op {
-	case dtype.Add:
-		return x[0] + x[1]
-	case dtype.Sub:
-		return x[0] - x[1]
-	case dtype.Mul:
-		return x[0] * x[1]
-	case dtype.Div:
-		return x[0] / x[1]
-	case dtype.Min:
-		return math.Min(x[0], x[1])
-	case dtype.Max:
-		return math.Max(x[0], x[1])
-	case dtype.And:
-		return truth(x[0] != 0 && x[1] != 0)
-	case dtype.Or:
-		return truth(x[0] != 0 || x[1] != 0)
-	case dtype.First:
-		return x[0]
-	case dtype.Second:
-		return x[1]
-	case dtype.Neg:
-		return -x[0]
-	default:
-		panic("BUG: no meaning for operator " + string(op))
-	}
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// Eval is the value of e at a point, and whether it exists there. value looks an access up.
-func Eval(e Expr, value func(*Access) (float64, bool)) (float64, bool) {
+// Eval is the value of e at a point, and whether it exists there. value looks an access up, coord the value of a variable.
+func Eval(e Expr, value func(*Access) (float64, bool), coord func(Var) int) (float64, bool) {
 	switch e := e.(type) {
 	case *Access:
 		v, stored := value(e)
@@ -96,15 +57,17 @@ func Eval(e Expr, value func(*Access) (float64, bool)) (float64, bool) {
 		return e.Value, true
 	case *Missing:
 		return 0, false
+	case *Position:
+		return float64(coord(e.Var)), true
 	case *Call:
 		args, defined := make([]float64, len(e.Args)), make([]bool, len(e.Args))
 		for i, a := range e.Args {
-			args[i], defined[i] = Eval(a, value)
+			args[i], defined[i] = Eval(a, value, coord)
 		}
 		if !e.Region.Holds(defined...) {
 			return 0, false
 		}
-		return Apply(e.Op, args...), true
+		return e.Op.Apply(args...), true
 	default:
 		panic("BUG: unknown index expression")
 	}
@@ -143,7 +106,7 @@ func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Den
 			d := data[acc.Tensor]
 			p := d.At(coords(acc))
 			return d.Vals[p], d.Stored[p]
-		})
+		}, func(v Var) int { return at[v] })
 		if ok {
 			out.Accumulate(out.At(coords(a.LHS)), op, v)
 		}

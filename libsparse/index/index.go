@@ -51,6 +51,8 @@ type (
 	}
 	// Literal is a number.
 	Literal struct{ Value float64 }
+	// Position is the value of an index variable itself.
+	Position struct{ Var Var }
 	// Missing stands for an argument that is known to have no value; it counts as zero.
 	Missing struct{}
 	// Call applies an operator where Region says that it is defined.
@@ -64,7 +66,9 @@ type (
 func (*Access) expr()  {}
 func (*Literal) expr() {}
 func (*Missing) expr() {}
-func (*Call) expr()    {}
+
+func (*Position) expr() {}
+func (*Call) expr()     {}
 
 // Assignment is LHS = RHS, where variables that are only on the right are reduced by Reduce.
 type Assignment struct {

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -43,6 +45,8 @@ type parser struct {
 	at     int
 	tok    token
 	lookup func(string, int, bool) (*Tensor, error)
+	// positions are the names that are no tensors, and so have to be index variables.
+	positions []token
 }
 
 func (p *parser) next() {
@@ -91,6 +95,12 @@ func (p *parser) unexpected(want string) error {
 		At(p.tok.start, p.tok.end)
 }
 
+// called reports whether a parenthesis follows the current token.
+func (p *parser) called() bool {
+	rest := strings.TrimLeft(p.text[p.tok.end:], " \t\n")
+	return strings.HasPrefix(rest, "(")
+}
+
 func (p *parser) accept(text string) bool {
 	if p.tok.kind != sign || p.tok.text != text {
 		return false
@@ -121,7 +131,13 @@ func (p *parser) assignment() (*Assignment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Assignment{LHS: lhs, Reduce: dtype.Add, RHS: rhs}, nil
+	a := &Assignment{LHS: lhs, Reduce: dtype.Add, RHS: rhs}
+	for _, id := range p.positions {
+		if !slices.Contains(a.Vars(), Var(id.text)) {
+			return nil, diag.Errorf(diag.Syntax, "expression %q: %s is neither an operand nor an index", p.text, id.text).At(id.start, id.end)
+		}
+	}
+	return a, nil
 }
 
 func (p *parser) sum() (Expr, error) {
@@ -183,8 +199,13 @@ func (p *parser) factor() (Expr, error) {
 // nameOrCall reads an access, or a call of a function such as min(a(i), b(i)).
 func (p *parser) nameOrCall() (Expr, error) {
 	op := dtype.Op(p.tok.text)
-	if op.Arity() == 0 || op.Infix() != "" {
-		return p.access(false)
+	if op.Arity() == 0 || op.Infix() != "" || !p.called() {
+		id := p.tok
+		a, err := p.access(false)
+		if a == nil && err == nil {
+			return &Position{Var: Var(id.text)}, nil
+		}
+		return a, err
 	}
 	start := p.tok
 	p.next()
@@ -232,6 +253,10 @@ func (p *parser) access(result bool) (*Access, error) {
 		}
 	}
 	t, err := p.lookup(id.text, len(vars), result)
+	if err != nil && !result && p.text[id.end:min(id.end+1, len(p.text))] != "(" {
+		p.positions = append(p.positions, id)
+		return nil, nil
+	}
 	if err != nil {
 		e := diag.From(err)
 		return nil, e.At(id.start, id.end)

@@ -70,6 +70,8 @@ func String(e Expr) string {
 		return e.String()
 	case *Missing:
 		return "0"
+	case *Position:
+		return string(e.Var)
 	case *Call:
 		return e.String()
 	default:

@@ -14,7 +14,7 @@ func simplifyNode(e Expr) Expr {
 		return foldCompare(e)
 	case *Unary:
 		if x, ok := literal(e.X); ok {
-			return fromValue(negate(x))
+			return fromValue(unary(e.Op, x))
 		}
 	case *Cast:
 		return foldCast(e)

@@ -29,7 +29,7 @@ func (m *machine) eval(e Expr) value {
 	case *Compare:
 		return m.compare(e)
 	case *Unary:
-		return negate(m.eval(e.X))
+		return unary(e.Op, m.eval(e.X))
 	case *Cast:
 		return m.eval(e.X).convert(e.To)
 	case *Select:
@@ -52,6 +52,14 @@ func (m *machine) compare(e *Compare) value {
 	default:
 		return boolValue(compare(e.Op, x, m.eval(e.Y)))
 	}
+}
+
+// unary is op(x).
+func unary(op dtype.Op, x value) value {
+	if op == dtype.Neg {
+		return negate(x)
+	}
+	return floatValue(x.t, op.Apply(x.f))
 }
 
 func negate(x value) value {

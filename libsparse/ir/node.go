@@ -59,7 +59,7 @@ type (
 		Op   Cmp
 		X, Y Expr
 	}
-	// Unary applies dtype.Neg, or dtype.Not where it exists.
+	// Unary applies an operator with one argument: Neg, or a function of a float.
 	Unary struct {
 		Op dtype.Op
 		X  Expr

@@ -56,6 +56,9 @@ func exprForm(e Expr) (string, int) {
 		}
 		return fmt.Sprintf("%s %s %s", exprText(e.X, bind+1), e.Op, exprText(e.Y, bind+1)), bind
 	case *Unary:
+		if e.Op != dtype.Neg {
+			return fmt.Sprintf("%s(%s)", e.Op, ExprText(e.X)), bindAtom
+		}
 		return "-" + exprText(e.X, bindAtom), bindUnary
 	case *Cast:
 		return fmt.Sprintf("%s(%s)", e.To, ExprText(e.X)), bindAtom

@@ -181,7 +181,7 @@ func vectorExpr(e Expr, v *Var, lanes int) (Expr, bool) {
 		return &Binary{Op: e.Op, X: x, Y: y}, okX && okY && vectorOp(e.Op, e.Type().Elem)
 	case *Unary:
 		x, ok := vectorExpr(e.X, v, lanes)
-		return &Unary{Op: e.Op, X: x}, ok
+		return &Unary{Op: e.Op, X: x}, ok && e.Op == dtype.Neg
 	case *Cast:
 		x, ok := vectorExpr(e.X, v, lanes)
 		return &Cast{X: x, To: e.To}, ok && e.To != dtype.Bool && e.X.Type().Elem != dtype.Bool

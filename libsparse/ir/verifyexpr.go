@@ -31,7 +31,8 @@ func (v *verifier) expr(e Expr) Type {
 		v.compare(e)
 	case *Unary:
 		t := v.expr(e.X)
-		if e.Op != dtype.Neg || t.Elem == dtype.Bool {
+		_, function := e.Op.CFunction(t.Elem)
+		if e.Op == dtype.Neg && t.Elem == dtype.Bool || e.Op != dtype.Neg && !(function && t.Elem.IsFloat() && t.Lanes == 1) {
 			v.failf("%s does not apply to %s", e.Op, t)
 		}
 	case *Cast:

@@ -91,6 +91,8 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 		return number(x.Value, t)
 	case *index.Missing:
 		return zero(t)
+	case *index.Position:
+		return &ir.Cast{X: e.coord[x.Var], To: t}
 	case *index.Access:
 		return l.element(x, t, e)
 	case *index.Call:
@@ -126,12 +128,12 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 
 // apply is an operator on values of type t.
 func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
-	switch op {
-	case dtype.First:
+	switch {
+	case op == dtype.First:
 		return args[0]
-	case dtype.Second:
+	case op == dtype.Second:
 		return args[1]
-	case dtype.Neg:
+	case op.Arity() == 1:
 		return &ir.Unary{Op: op, X: args[0]}
 	default:
 		return binary(scalarOp(op, t), args[0], args[1])

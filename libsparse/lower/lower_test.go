@@ -52,24 +52,34 @@ func TestRefused(t *testing.T) {
 		want       string
 	}{
 		{
-			"operand against its order", "y(i) = A(i,j) * x(j)", formats{"A": "ds"}, []schedule.Command{reorder("j i")},
+			"operand against its order", "y(i) = A(i,j) * x(j)",
+			formats{"A": "ds"},
+			[]schedule.Command{reorder("j i")},
 			`the loops [j i] contradict the order in which A(i,j) in format "ds" is stored; convert it to another format`,
 		},
 		{
-			"second operand", "C(i,k) = A(i,j) * B(k,j)", formats{"A": "ds", "B": "ds"}, []schedule.Command{reorder("i j k")},
+			"second operand", "C(i,k) = A(i,j) * B(k,j)",
+			formats{"A": "ds", "B": "ds"},
+			[]schedule.Command{reorder("i j k")},
 			`the loops [i j k] contradict the order in which B(k,j) in format "ds" is stored`,
 		},
 		{
-			"COO against its order", "y(j) = A(i,j)", formats{"A": "uq"}, []schedule.Command{reorder("j i")},
+			"COO against its order", "y(j) = A(i,j)",
+			formats{"A": "uq"},
+			[]schedule.Command{reorder("j i")},
 			`A(i,j) in format "uq"`,
 		},
 		{
-			"append out of order", "C(i,j) = A(i,j)", formats{"A": "ds", "C": "ds:1,0"}, []schedule.Command{reorder("i j")},
+			"append out of order", "C(i,j) = A(i,j)",
+			formats{"A": "ds", "C": "ds:1,0"},
+			[]schedule.Command{reorder("i j")},
 			`the loops [i j] can't append to C(i,j) in format "ds:1,0"; a workspace is needed`,
 		},
 		{
-			"append what is summed", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds", "B": "ds", "C": "ds"},
-			[]schedule.Command{reorder("i j k")}, `the loops [i j k] can't append to C(i,k) in format "ds"`,
+			"append what is summed", "C(i,k) = A(i,j) * B(j,k)",
+			formats{"A": "ds", "B": "ds", "C": "ds"},
+			[]schedule.Command{reorder("i j k")},
+			`the loops [i j k] can't append to C(i,k) in format "ds"`,
 		},
 	} {
 		_, err := lower.Lower(program(t, c.text, c.in, c.commands...))
@@ -87,11 +97,13 @@ func TestAccepted(t *testing.T) {
 	}{
 		{"operand in its order", "y(i) = A(i,j) * x(j)", formats{"A": "ds:1,0"}, []schedule.Command{reorder("j i")}},
 		{
-			"row", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds", "B": "ds", "C": "ds"},
+			"row", "C(i,k) = A(i,j) * B(j,k)",
+			formats{"A": "ds", "B": "ds", "C": "ds"},
 			[]schedule.Command{reorder("i j k"), schedule.Precompute{At: 1, Name: "w", Storage: cin.Row}},
 		},
 		{
-			"list", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ds", "B": "ds", "C": "ss:1,0"},
+			"list", "C(i,k) = A(i,j) * B(j,k)",
+			formats{"A": "ds", "B": "ds", "C": "ss:1,0"},
 			[]schedule.Command{reorder("i j k"), schedule.Precompute{Name: "w", Storage: cin.List}},
 		},
 		{"insertion", "C(i,j) = A(i,j)", formats{"A": "ds", "C": "ds:1,0"}, []schedule.Command{schedule.Assemble{}}},

@@ -74,7 +74,8 @@ bound k = 16
       C(i,k) += A(i,j) * B(j,k)
 `},
 		{
-			spmm, []Command{Reorder{vars3("i", "j", "k")}, Precompute{At: 1, Name: "w", Storage: cin.Row}, Vectorize{"k"}},
+			spmm,
+			[]Command{Reorder{vars3("i", "j", "k")}, Precompute{At: 1, Name: "w", Storage: cin.Row}, Vectorize{"k"}},
 			"vectorize(k)", `forall i
   forall k on lanes
     C(i,k) = w(k)
