@@ -136,7 +136,7 @@ def _tensor(value: Any) -> Tensor | None:
 def _add_dense(a: SparseTensor, dense: Tensor) -> Tensor:
     if a._values is None:
         raise DtypeError("a tensor that is only a pattern can't be added to a dense one; give it values first")
-    shape = torch.broadcast_shapes(a.shape, dense.shape)  # type: ignore[no-untyped-call]
+    shape = torch.broadcast_shapes(a.shape, dense.shape)
     if shape != a.shape:
         raise UnsupportedError(
             f"operand 0 (shape {tuple(a.shape)}) would have to be repeated to {tuple(shape)}; not supported yet"

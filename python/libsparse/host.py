@@ -53,7 +53,7 @@ def cpu() -> str:
 def openmp() -> str:
     """The path of the OpenMP runtime this process has mapped (torch's own), "" where there is none."""
     lib = Path(torch.__file__).parent / "lib"
-    beside = sorted(name for name in os.listdir(lib) if _OPENMP.fullmatch(name)) if lib.is_dir() else []
+    beside = sorted(path.name for path in lib.glob("lib*omp*") if _OPENMP.fullmatch(path.name))
     for name in beside:
         if _is_mapped(lib / name):  # asking the loader is far quicker than reading the thousands of lines of the map
             return str(lib / name)

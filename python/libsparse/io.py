@@ -1,7 +1,7 @@
 """Files: MatrixMarket (.mtx), FROSTT text (.tns) and SciPy's .npz, each also gzipped.
 
-Text is parsed in chunks with nothing but the standard library, about a million entries a second; .npz is read by its
-published layout and never unpickled.
+Text is parsed in chunks, plain ones by tensor operations and unusual ones line by line; .npz is read by its published
+layout and never unpickled.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import gzip
 import io
-import itertools
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -20,7 +19,7 @@ from typing import IO, Any, NoReturn
 import torch
 from torch import Tensor
 
-from . import npz
+from . import npz, textual
 from .construct import from_coo
 from .errors import DtypeError, FormatError, IndexBoundsError, LibsparseError, ShapeError, UnsupportedError
 from .format import Format
@@ -28,7 +27,8 @@ from .sparsetensor import SparseTensor
 
 __all__ = ["read", "write"]
 
-_CHUNK = 1 << 22  # bytes of text parsed at a time: bounds the memory that Python's small objects take
+_CHUNK = 1 << 22  # bytes of text parsed at a time: bounds the memory that is taken beside the result
+_DTYPES = {int: torch.int64, float: torch.float64}
 _FIELDS = ("real", "double", "integer", "pattern", "complex")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 
@@ -153,7 +153,7 @@ class _Lines:
 
     def __init__(self, file: IO[bytes], comment: bytes, line: int = 0) -> None:
         self.file, self.comment, self.line = file, comment, line
-        self.held: list[bytes] = []
+        self.held = b""
 
     def next(self) -> list[bytes] | None:
         """The words of the next data line."""
@@ -166,11 +166,12 @@ class _Lines:
 
     def put_back(self, words: list[bytes]) -> None:
         """Have `columns` parse the line that `next` gave, too."""
-        self.held, self.line = [b" ".join(words)], self.line - 1
+        self.held, self.line = b" ".join(words) + b"\n", self.line - 1
 
-    def _chunk(self) -> list[bytes]:
-        held, self.held = self.held, []
-        return held or self.file.readlines(_CHUNK)
+    def _chunk(self) -> bytes:
+        held, self.held = self.held, b""
+        text = held + self.file.read(_CHUNK)
+        return text if not text or text.endswith(b"\n") else text + self.file.readline()
 
     def columns(self, types: Sequence[type], limits: Sequence[int | None]) -> list[Tensor]:
         """Parse what is left into one tensor a column.
@@ -179,37 +180,38 @@ class _Lines:
             types: int or float for each column.
             limits: Largest value of an index column (the smallest is 1), None for a column of values.
         """
-        arrays = [array("q" if kind is int else "d") for kind in types]
+        parts: list[list[Tensor]] = [[torch.empty(0, dtype=_DTYPES[kind])] for kind in types]
         with _no_collector():
-            while texts := self._chunk():
-                for whole, part in zip(arrays, self._parse(texts, types, limits), strict=True):
-                    whole.extend(part)
-                self.line += len(texts)
-        return [_tensor(a) for a in arrays]
+            while text := self._chunk():
+                found = None if self.comment in text else textual.columns(text, types)
+                if found is None:
+                    found = self._parse(text, types, limits)
+                if any(_outside(part, limit) for part, limit in zip(found, limits, strict=True)):
+                    self._complain(text, types, limits)
+                for column, part in zip(parts, found, strict=True):
+                    column.append(part)
+                self.line += text.count(b"\n")
+        return [torch.cat(column) for column in parts]
 
-    def _parse(self, texts: list[bytes], types: Sequence[type], limits: Sequence[int | None]) -> list[array[Any]]:
-        rows = [words for words in map(bytes.split, texts) if words and not words[0].startswith(self.comment)]
-        columns = zip(*rows, strict=True) if rows else itertools.repeat(())
+    def _parse(self, text: bytes, types: Sequence[type], limits: Sequence[int | None]) -> list[Tensor]:
+        rows = [words for words in map(bytes.split, _split(text)) if words and not words[0].startswith(self.comment)]
         try:
-            parts = [
-                array("q" if kind is int else "d", map(kind, column))
-                for kind, column in zip(types, columns, strict=bool(rows))
+            columns = list(zip(*rows, strict=True)) if rows else [()] * len(types)
+            return [
+                _tensor(array("q" if kind is int else "d", map(kind, column)))
+                for kind, column in zip(types, columns, strict=True)
             ]
         except (ValueError, OverflowError):
-            self._complain(texts, types, limits)
-        for part, limit in zip(parts, limits, strict=True):
-            if limit is not None and part and not (min(part) >= 1 and max(part) <= limit):
-                self._complain(texts, types, limits)
-        return parts
+            self._complain(text, types, limits)
 
-    def _complain(self, texts: list[bytes], types: Sequence[type], limits: Sequence[int | None]) -> NoReturn:
-        """Find the line that the fast path stumbled over."""
-        for offset, text in enumerate(texts, 1):
-            words = text.split()
+    def _complain(self, text: bytes, types: Sequence[type], limits: Sequence[int | None]) -> NoReturn:
+        """Find the line that can't be read."""
+        for offset, line in enumerate(_split(text), 1):
+            words = line.split()
             if not words or words[0].startswith(self.comment):
                 continue
             where = f"line {self.line + offset}"
-            shown = text.decode("utf-8", "replace").strip()[:60]
+            shown = line.decode("utf-8", "replace").strip()[:60]
             if len(words) != len(types):
                 raise FormatError(f"{where}: expected {len(types)} numbers, found {len(words)}: {shown!r}")
             for word, kind, limit in zip(words, types, limits, strict=True):
@@ -222,6 +224,14 @@ class _Lines:
                 if limit is not None and not 1 <= number <= limit:
                     raise IndexBoundsError(f"{where}: index {number} is outside 1..{limit}: {shown!r}")
         raise FormatError(f"malformed numbers after line {self.line}")  # pragma: no cover
+
+
+def _split(text: bytes) -> list[bytes]:
+    return text.split(b"\n")
+
+
+def _outside(column: Tensor, limit: int | None) -> bool:
+    return limit is not None and column.numel() > 0 and not 1 <= int(column.min()) <= int(column.max()) <= limit
 
 
 @contextmanager

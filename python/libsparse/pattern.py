@@ -154,31 +154,14 @@ class Pattern:
 
     def converted(self, format: Format) -> Conversion:
         """The pattern in another format, made once."""
+        from . import conversion  # kernels are above patterns
+
         known = self._conversions.get(format)
         if known is None:
-            known = Conversion(self, None, None) if format == self.format else self._convert(format)
+            known = Conversion(self, None, None) if format == self.format else conversion.convert(self, format)
             if known.pattern is not self:
                 self._conversions[format] = known
         return known
-
-    def _convert(self, format: Format) -> Conversion:
-        coords = list(self.coordinates())
-        levels = [coords[mode] for mode in format.order]
-        extents = [self.shape[mode] for mode in format.order]
-        source = packing.sort_order(levels, extents)
-        if source is not None:
-            levels = [c[source] for c in levels]
-        elif format.order != self.format.order:
-            source = torch.arange(levels[0].numel())  # kernels read values through it
-        built = packing.build_levels(format, extents, levels)
-        pattern = Pattern(format, self.shape, built.pos, built.crd)
-        if built.slots is None:
-            return Conversion(pattern, None if source is None else source.to(pattern.index_dtype), None)
-        target = built.slots
-        if source is not None:
-            target = torch.empty_like(built.slots)
-            target[source] = built.slots
-        return Conversion(pattern, None, target)
 
     def diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
         """The entries whose coordinates agree in every group of modes, as a tensor with one mode a group.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,6 +17,10 @@ from .pattern import Pattern
 from .problem import Operand, Problem
 
 _CALLS_KEPT = 256
+
+
+class _Maker(Protocol):
+    def __call__(self, asked: Problem, operands: Sequence[Operand], *, wide: bool) -> Call | Chain: ...
 
 
 class Chain:
@@ -66,12 +70,21 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
 
 def run(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
     """Computes a problem, preparing the call or reusing the one that the first pattern keeps."""
+    return _run(prepare, asked, operands)
+
+
+def once(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Computes a problem of which nothing is worth keeping but the kernel."""
+    return _run(_make, asked, operands)
+
+
+def _run(make: _Maker, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
     try:
-        return prepare(asked, operands)(operands)
+        return make(asked, operands, wide=False)(operands)
     except IndexOverflowError:
         pass
     try:
-        return prepare(asked, operands, wide=True)(operands)
+        return make(asked, operands, wide=True)(operands)
     except IndexOverflowError:
         raise LibsparseError(f"{asked.text}: the result has more entries than 64 bits can number") from None
 

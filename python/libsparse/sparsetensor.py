@@ -214,9 +214,9 @@ class SparseTensor(LevelViews, Operators):
     def share_memory_(self) -> SparseTensor:
         """Moves every array to shared memory."""
         for array in self._pattern.tensors():
-            array.share_memory_()  # type: ignore[no-untyped-call]
+            array.share_memory_()
         if self._values is not None:
-            self._values.share_memory_()  # type: ignore[no-untyped-call]
+            self._values.share_memory_()
         return self
 
     # Operators -------------------------------------------------------------------------------------------------
