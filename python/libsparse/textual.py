@@ -43,7 +43,7 @@ def columns(text: bytes, types: Sequence[type]) -> list[Tensor] | None:
     Returns:
         An int64 or float64 tensor a column; None where some line is not plainly that.
     """
-    kinds = bytearray(b" %b\n" % text).translate(_KINDS)
+    kinds = bytearray(b"%b%b\n" % (b" " * _DIGITS, text)).translate(_KINDS)
     if _STRANGE in kinds:
         return None
     kind = torch.frombuffer(kinds, dtype=torch.uint8)
@@ -59,7 +59,7 @@ def columns(text: bytes, types: Sequence[type]) -> list[Tensor] | None:
     words = text.decode("ascii").split() if float in types else []
     found: list[Tensor] = []
     for n, type_ in enumerate(types):
-        column = _integers(kind, starts[:, n], ends[:, n]) if type_ is int else _floats(words[n :: len(types)])
+        column = _integers(kind, starts[:, n].contiguous(), ends[:, n]) if type_ is int else _floats(words[n :: len(types)])
         if column is None:
             return None
         found.append(column)
@@ -67,21 +67,23 @@ def columns(text: bytes, types: Sequence[type]) -> list[Tensor] | None:
 
 
 def _integers(kind: Tensor, starts: Tensor, ends: Tensor) -> Tensor | None:
-    negative = kind[starts] == _MINUS
-    starts = starts + negative
+    """The numbers between `starts` and `ends`, the last digits of all first."""
     number = torch.zeros(starts.numel(), dtype=torch.int64)
-    widths = ends - starts
     if number.numel() == 0:
         return number
+    negative = kind.index_select(0, starts) == _MINUS
+    widths = ends - starts - negative.to(torch.int64)
     if not 1 <= int(widths.min()) <= int(widths.max()) <= _DIGITS:
         return None
+    at, rest, largest = ends.clone(), widths.to(torch.uint8), 0
     for place in range(int(widths.max())):
-        inside = widths > place
-        digit = kind[(starts + place).clamp_(max=kind.numel() - 1)]
-        if bool((inside & (digit > 9)).any()):
-            return None
-        number = torch.where(inside, number * 10 + digit, number)
-    return torch.where(negative, -number, number)
+        at -= 1
+        digit = kind.index_select(0, at).mul_(rest > place)
+        largest = max(largest, int(digit.max()))
+        number.add_(digit, alpha=10**place)
+    if largest > 9:
+        return None
+    return torch.where(negative, -number, number) if bool(negative.any()) else number
 
 
 def _floats(words: list[str]) -> Tensor | None:

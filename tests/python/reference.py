@@ -205,6 +205,8 @@ class Reference:
             coords, extents = self._structure(at, size)
             built = build_levels(self.format, extents, coords)
             picked = result[tuple(coords)]
+            if built.slots is not None:  # blocks of a dense level are padded
+                picked = torch.zeros(built.size, dtype=picked.dtype).index_put((built.slots,), picked)
             for s in self.slots:
                 if s.operand == -1 and s.kind in ("pos", "crd") and s.before == "compute":
                     made = (built.pos if s.kind == "pos" else built.crd)[s.level]
