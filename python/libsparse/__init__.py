@@ -9,7 +9,7 @@ Importing the package starts no compiler and loads no native code; the first new
 
 from __future__ import annotations
 
-from . import cache
+from . import host, cache
 from .construct import (
     diag,
     eye,
@@ -93,3 +93,7 @@ __all__ = [
     "tensor",
     "write",
 ]
+
+# What every request names is found out now, so that the first call need not wait for it.
+host.cpu()
+host.openmp()

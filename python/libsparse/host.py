@@ -36,7 +36,7 @@ def cpu() -> str:
     """Text that identifies the model and the instruction sets of this CPU."""
     found: dict[str, str] = {}
     try:
-        with Path("/proc/cpuinfo").open("rb") as file:
+        with open("/proc/cpuinfo", "rb", buffering=0) as file:  # noqa: PTH123  # a first call has no time for pathlib
             text = file.read(_CPU_BYTES).decode("utf-8", "replace")
         for line in text.partition("\n\n")[0].splitlines():  # the first processor speaks for all
             name, _, value = line.partition(":")
@@ -52,23 +52,27 @@ def cpu() -> str:
 @functools.cache
 def openmp() -> str:
     """The path of the OpenMP runtime this process has mapped (torch's own), "" where there is none."""
-    lib = Path(torch.__file__).parent / "lib"
-    beside = sorted(path.name for path in lib.glob("lib*omp*") if _OPENMP.fullmatch(path.name))
+    lib = os.path.dirname(torch.__file__) + "/lib"  # noqa: PTH120  # as above
+    try:
+        with os.scandir(lib) as entries:
+            beside = sorted(entry.name for entry in entries if _OPENMP.fullmatch(entry.name))
+    except OSError:
+        beside = []
     for name in beside:
-        if _is_mapped(lib / name):  # asking the loader is far quicker than reading the thousands of lines of the map
-            return str(lib / name)
+        if _is_mapped(f"{lib}/{name}"):  # quicker than reading the map of thousands of lines
+            return f"{lib}/{name}"
     try:
         found = re.search(_MAPPED, Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace"))
     except OSError:
         found = None
     if found is not None:
         return found.group(1)
-    return str(lib / beside[0]) if beside else ""
+    return f"{lib}/{beside[0]}" if beside else ""
 
 
-def _is_mapped(library: Path) -> bool:
+def _is_mapped(library: str) -> bool:
     try:
-        ctypes.CDLL(str(library), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+        ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
         return False
     return True

@@ -27,7 +27,7 @@ from .sparsetensor import SparseTensor
 
 __all__ = ["read", "write"]
 
-_CHUNK = 128000  # bytes of text parsed at a time: few enough that torch works on them in one thread, in the cache
+_CHUNK = 1 << 20  # bytes of text parsed at a time
 _DTYPES = {int: torch.int64, float: torch.float64}
 _FIELDS = ("real", "double", "integer", "pattern", "complex")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
