@@ -12,18 +12,16 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// denseShare is the share of stored elements from which a dense result is the cheaper one.
-const denseShare = 0.25
-
 // unknownDensity is assumed of operands that are empty, or whose entries nobody counted.
 const unknownDensity = 0.01
 
 // Output returns the format of the result of a, and the operand whose pattern it has, or nil.
 //
 // A product has the pattern of an operand with the result's variables if everything else in it is dense. A copy keeps
-// its operand's storage. Otherwise the result is dense if it has one mode, if a dense operand fills a matrix, or if too
-// much of it is expected to be stored; else its first mode is dense, as in CSR, unless most of its coordinates would be
-// empty, the modes of dense operands are dense, and the others are compressed.
+// its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
+// mode is dense, as in CSR, unless most of its coordinates would be empty, the modes of dense operands are dense, and the
+// others are compressed. That products of sparse tensors are sparse doesn't depend on how full they are: a program must
+// not get another type of tensor for other data.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	if t := Pattern(a); t != nil {
 		return t.Format, t
@@ -44,9 +42,6 @@ func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 		volume *= float64(max(a.Extent(v), 1))
 	}
 	share := Density(a)
-	if share > denseShare {
-		return format.AllDense(n), nil
-	}
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
