@@ -9,7 +9,7 @@ Importing the package starts no compiler and loads no native code; the first new
 
 from __future__ import annotations
 
-from . import host, cache
+from . import cache, host
 from .construct import (
     diag,
     eye,

@@ -122,13 +122,20 @@ class Call:
         format = self.kernel.format
         plain = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         one_block = len(self._threads) == 1 and len(self._result) == 1 and set(places) == {0, 1}
-        if not plain or not one_block or self._convert or self._orders[1] != tuple(range(len(self._orders[1] or ()))):
+        carried = {number for _, number in self._perms}  # converted, with the values read where they are
+        in_order = self._orders[1] == tuple(range(len(self._orders[1] or ())))
+        if not plain or not one_block or not in_order or set(self._convert) != carried:
             return None
         return places[0], places[1], self._result[0][0], self._threads[0]
 
     def block_for(self, pattern: Pattern) -> tuple[ctypes.Array[ctypes.c_int64], list[tuple[int, Tensor]]]:
         """A block of this call filled as far as it doesn't change, and the arrays of `pattern` that go into it."""
-        arrays = []
+        arrays: list[tuple[int, Tensor]] = []
+        if self._perms:
+            conversion = pattern.converted(self._convert[0])
+            assert conversion.source is not None
+            pattern = conversion.pattern
+            arrays.append((self._perms[0][0], conversion.source))
         for place, _, kind, level in self._arrays:
             array = (pattern.pos if kind == "pos" else pattern.crd)[level]
             assert array is not None

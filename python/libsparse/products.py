@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
 import string
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from . import call, contraction, einsums, running, sparsetensor, spec
+from . import einsums, shortcut, sparsetensor, spec
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
-from .pattern import Pattern
-from .problem import Operand
-
-_SPMM_KEPT = 64  # prepared calls a pattern keeps, one for each shape of the dense operand
 
 
 def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
@@ -52,7 +46,7 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     if reduce in ("max", "min", "amax", "amin"):
         return _zero_where_empty(equation, a, b, result)
     if reduce == "sum" and format is None:
-        _remember(equation, a, b)
+        _remember(a, b)
     return result
 
 
@@ -105,71 +99,11 @@ def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
     return result.masked_fill(number == 0, 0)
 
 
-def _shortcut(
-    prepared: call.Call, pattern: Pattern, places: tuple[int, int, int, int], dense: Tensor
-) -> tuple[torch.dtype, Callable[[Tensor, Tensor, int], Tensor]]:
-    """A product of a sparse and a dense matrix, prepared as far as it can be for one shape and dtype.
-
-    What is left for a call: allocate, fill in five addresses and the thread count, go. A closure, since every
-    attribute that is looked up counts here.
-
-    Returns:
-        The dtype, and a function of values, contiguous dense operand and number of threads.
-    """
-    fixed, arrays = prepared.block_for(pattern)
-    at_values, at_dense, at_out, at_threads = places
-    compute = prepared.kernel.compute
-    local = threading.local()
-    empty_like = torch.empty_like
-    # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
-    template = torch.empty((pattern.shape[0], *dense.shape[1:]), dtype=dense.dtype, device="cpu")
-
-    def multiply(values: Tensor, dense: Tensor, number: int) -> Tensor:
-        out = empty_like(template)
-        try:
-            block, address = local.mine
-        except AttributeError:
-            block = type(fixed).from_buffer_copy(fixed)
-            address = ctypes.addressof(block)
-            local.mine = block, address
-        for place, array in arrays:
-            block[place] = array.data_ptr()
-        block[at_values] = values.data_ptr()
-        block[at_dense] = dense.data_ptr()
-        block[at_out] = out.data_ptr()
-        block[at_threads] = number
-        status = compute(address)
-        if status:
-            call.check(status)
-        return out
-
-    return dense.dtype, multiply
-
-
-def _remember(equation: str, a: Any, b: Any) -> None:
-    """Keeps a prepared call for `a @ b` with `a`'s pattern, for the operator's short cut."""
-    if (
-        not isinstance(a, sparsetensor.SparseTensor)
-        or a.ndim != 2
-        or b.ndim > 2
-        or isinstance(b, sparsetensor.SparseTensor)
-    ):
+def _remember(a: Any, b: Any) -> None:
+    """Prepares the operator's short cut for the next product of `a`'s pattern with an operand like `b`."""
+    if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return
-    values, dense = a._values, b
-    if values is None or values.dtype != dense.dtype or not dense.is_contiguous() or dense.layout is not torch.strided:
-        return
-    fast = a.pattern.fast
-    known = fast.get(dense.shape)
-    if known is not None and known[0] == dense.dtype:
-        return
-    parsed = spec.parse(equation, (a.ndim, b.ndim))
-    asked = contraction.product(parsed.inputs, parsed.output)
-    prepared = running.prepare(asked, [Operand(a.pattern, values.detach()), Operand(None, dense.detach())])
-    if not isinstance(prepared, call.Call):
-        return
-    places = prepared.simple()
-    if places is None:
-        return
-    if len(fast) >= _SPMM_KEPT:
-        fast.clear()
-    fast[dense.shape] = _shortcut(prepared, a.pattern, places, dense)
+    values = a._values
+    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_contiguous() and b.is_cpu
+    if plain and values is not None and values.dtype == b.dtype:
+        shortcut.find(a.pattern, b, values)

@@ -227,15 +227,11 @@ class SparseTensor(LevelViews, Operators):
         if type(other) in _PLAIN and values is not None:
             known = self._fast.get(other.shape)
             if known is not None:
-                dtype, multiply = known
-                if (
-                    other.dtype is dtype
-                    and values.dtype is dtype
-                    and other.is_contiguous()
-                    and other.is_cpu
-                    and not (_grad_enabled() and (other.requires_grad or values.requires_grad))
-                ):
-                    return multiply(values, other, threads.count())
+                dtype = known[0]
+                if other.dtype is dtype and values.dtype is dtype and other.is_contiguous() and other.is_cpu:
+                    if _grad_enabled() and (other.requires_grad or values.requires_grad):
+                        return known.differentiable(values, other, self._pattern)
+                    return known[1](values, other, threads.count())
         return products.matmul(self, other)
 
     # Protocols -------------------------------------------------------------------------------------------------

@@ -7,28 +7,25 @@ asks has another way, which is slower.
 from __future__ import annotations
 
 import warnings
+from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 
 __all__ = ["columns"]
 
-# What a byte is, in an order in which the largest of a number's bytes says what number it is.
-_SPACE, _NEWLINE, _DIGIT, _MINUS, _OTHER, _STRANGE = range(6)
-_INTEGER_DIGITS = 18  # that int64 holds whatever they are
-_FLOAT_DIGITS = 15  # that float64 holds whatever they are
+_SPACE, _NEWLINE, _PART, _STRANGE = range(4)  # what a byte is
+_DIGITS = 18  # of an integer that int64 holds whatever they are
 
 
 def _table() -> bytes:
     kinds = bytearray([_STRANGE]) * 256
-    for byte in range(33, 127):
-        kinds[byte] = _OTHER
+    kinds[33:127] = bytes([_PART]) * 94
     for byte in b" \t\r":
         kinds[byte] = _SPACE
-    for byte in b"0123456789":
-        kinds[byte] = _DIGIT
-    kinds[ord("\n")], kinds[ord("-")] = _NEWLINE, _MINUS
+    kinds[ord("\n")] = _NEWLINE
     return bytes(kinds)
 
 
@@ -40,7 +37,7 @@ def columns(text: bytes, types: Sequence[type]) -> list[Tensor] | None:
 
     Args:
         text: Whole lines.
-        types: int or float for each column.
+        types: int or float for each column, the integers first.
 
     Returns:
         An int64 or float64 tensor a column; None where some line is not plainly that.
@@ -49,33 +46,56 @@ def columns(text: bytes, types: Sequence[type]) -> list[Tensor] | None:
         import numpy as np
     except ImportError:
         return None
-    kinds = b"\n%b\n" % text.translate(_KINDS)
+    kinds = (b"\n%b\n" % text).translate(_KINDS)
     if _STRANGE in kinds:
         return None
-    kind = np.frombuffer(kinds, dtype=np.uint8)
-    part = kind >= _DIGIT
-    edges = np.flatnonzero(part[1:] != part[:-1]) + 1
-    starts, width = edges[::2], len(types)
-    if starts.size % width:
+    kind = np.frombuffer(kinds, np.uint8)
+    part = kind == _PART
+    edges = np.flatnonzero(part[1:] != part[:-1])
+    if edges.size % (2 * len(types)):
         return None
-    line = np.cumsum(kind == _NEWLINE, dtype=np.int32)[starts].reshape(-1, width)
+    starts, ends = edges[::2].reshape(-1, len(types)), edges[1::2].reshape(-1, len(types))
+    line = np.cumsum(kind[1:] == _NEWLINE, dtype=np.int32)[starts]
     if (line != line[:, :1]).any() or (line[1:, 0] == line[:-1, 0]).any():
         return None
-    lengths = (edges[1::2] - starts).reshape(-1, width)
-    whole = [n for n, type_ in enumerate(types) if type_ is int]
-    longest = _INTEGER_DIGITS if len(whole) == width else _FLOAT_DIGITS
-    if starts.size and whole:
-        largest = np.maximum.reduceat(kind, edges)[::2].reshape(-1, width)
-        if largest[:, whole].max() > _MINUS or lengths[:, whole].max() > longest:
+    whole = list(types).count(int)
+    found: list[Tensor] = []
+    if whole:
+        if starts.size and (ends - starts)[:, :whole].max() > _DIGITS:
             return None
-    dtype = np.int64 if len(whole) == width else np.float64
+        numbers = _integers(np, text if whole == len(types) else _only(np, text, starts[:, :whole], ends[:, :whole]))
+        if numbers is None or numbers.size != starts.shape[0] * whole:
+            return None
+        found += [torch.from_numpy(column.copy()) for column in numbers.reshape(-1, whole).T]
+    if whole < len(types):
+        values = _floats(np, text if not whole else _only(np, text, starts[:, whole:], ends[:, whole:]))
+        if values is None:
+            return None
+        found += [torch.from_numpy(column.copy()) for column in values.reshape(-1, len(types) - whole).T]
+    return found
+
+
+def _only(np: Any, text: bytes, starts: Any, ends: Any) -> bytes:
+    """The words between `starts` and `ends`, and spaces for all others."""
+    mark = np.zeros(len(text) + 1, np.int8)
+    mark[starts] = 1
+    mark[ends] = -1
+    inside = np.cumsum(mark, dtype=np.int8)[:-1]
+    kept: bytes = np.where(inside, np.frombuffer(text, np.uint8), np.uint8(32)).tobytes()
+    return kept
+
+
+def _integers(np: Any, text: bytes) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # some versions only warn of what is no number
-            numbers = np.fromstring(text, sep=" ", dtype=dtype)
+            return np.fromstring(text, sep=" ", dtype=np.int64)
     except (ValueError, DeprecationWarning):
         return None
-    if numbers.size != starts.size:
+
+
+def _floats(np: Any, text: bytes) -> Any:
+    try:
+        return np.array(array("d", map(float, text.decode("ascii").split())))
+    except ValueError:
         return None
-    table = torch.from_numpy(numbers).view(-1, width)
-    return [table[:, n].to(torch.int64 if type_ is int else torch.float64) for n, type_ in enumerate(types)]

@@ -45,7 +45,11 @@ def test_nnz_classes():
 
 @pytest.mark.parametrize("format", ["csc", "dcsr", "coo", "sd"])
 def test_a_kernel_may_ask_for_another_format(monkeypatch, format):
-    monkeypatch.setattr(kernel, "find", reference.finder(lambda request: {0: Format(format).resolve(2)} if len(request.operands) == 2 else {}))
+    monkeypatch.setattr(
+        kernel,
+        "find",
+        reference.finder(lambda request: {0: Format(format).resolve(2)} if len(request.operands) == 2 else {}),
+    )
     a = ls.random((5, 6), 0.4, dtype=torch.float64).requires_grad_()
     x = torch.randn(6, 3, dtype=torch.float64)
     out = ls.einsum("ij,jk->ik", a, x, format="dense")

@@ -1,0 +1,141 @@
+"""The short cut of `A @ x`: a product of a sparse and a dense operand, prepared as far as it can be for one shape.
+
+Everything here could be left out; the operator would only be slower.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import autograd, call, contraction, running, threads
+from .pattern import Pattern
+from .problem import Operand, Problem
+
+_KEPT = 64  # prepared calls a pattern keeps, one for each shape of the dense operand
+_Multiply = Callable[[Tensor, Tensor, int], Tensor]
+
+
+class Shortcut(NamedTuple):
+    """One prepared product.
+
+    Attributes:
+        dtype: The dtype of values and dense operand.
+        multiply: The product, given values, a contiguous dense operand and the number of threads.
+        asked: The product as a problem.
+        turned: Whether the sparse operand is transposed.
+    """
+
+    dtype: torch.dtype
+    multiply: _Multiply
+    asked: Problem
+    turned: bool
+
+    def differentiable(self, values: Tensor, dense: Tensor, pattern: Pattern) -> Tensor:
+        """The product, followed by autograd; a pattern keeps its short cuts, so they can't keep it."""
+        out: Tensor = _Product.apply(values, dense, self, pattern)
+        return out
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, dense: Tensor, made: Shortcut, pattern: Pattern) -> Tensor:
+        ctx.save_for_backward(values, dense)
+        ctx.set_materialize_grads(False)
+        ctx.made, ctx.pattern = made, pattern
+        return made.multiply(values, dense, threads.count())
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:
+        if grad is None:
+            return None, None, None, None
+        values, dense = ctx.saved_tensors
+        made: Shortcut = ctx.made
+        wants_values, wants_dense, *_ = ctx.needs_input_grad
+        operands = [Operand(ctx.pattern, values), Operand(None, dense)]
+        result = Operand(None, grad)
+        return (
+            autograd.gradient(made.asked, operands, result, 0) if wants_values else None,
+            _dense_gradient(made, operands, result) if wants_dense else None,
+            None,
+            None,
+        )
+
+
+def _dense_gradient(made: Shortcut, operands: list[Operand], grad: Operand) -> Tensor:
+    (pattern, values), data = operands[0], grad.data
+    assert pattern is not None
+    assert values is not None
+    assert data is not None
+    if not torch.is_grad_enabled() and data.is_contiguous() and data.dtype is made.dtype and data.is_cpu:
+        back = find(pattern, data, values, turned=not made.turned)
+        if back is not None:
+            return back.multiply(values, data, threads.count())
+    return autograd.gradient(made.asked, operands, grad, 1)
+
+
+def find(pattern: Pattern, dense: Tensor, values: Tensor, *, turned: bool = False) -> Shortcut | None:
+    """The prepared product of a matrix with a contiguous operand of the same dtype, None if there can't be one.
+
+    Args:
+        pattern: The pattern of the matrix.
+        dense: The dense operand.
+        values: The values of the matrix.
+        turned: Whether the matrix is transposed.
+    """
+    name = (turned, dense.shape) if turned else dense.shape
+    known: Shortcut | None = pattern.fast.get(name)
+    if known is not None and known.dtype == dense.dtype:
+        return known
+    left, right = (("j", "i") if turned else ("i", "j")), ("j", "k")[: dense.ndim]
+    asked = contraction.product((left, right), ("i", "k")[: dense.ndim])
+    prepared = running.prepare(asked, [Operand(pattern, values.detach()), Operand(None, dense.detach())])
+    places = prepared.simple() if isinstance(prepared, call.Call) else None
+    if places is None:
+        return None
+    if len(pattern.fast) >= _KEPT:
+        pattern.fast.clear()
+    rows = pattern.shape[1] if turned else pattern.shape[0]
+    # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
+    template = torch.empty((rows, *dense.shape[1:]), dtype=dense.dtype, device="cpu")
+    made = Shortcut(dense.dtype, _multiply(prepared, pattern, places, template), asked, turned)
+    pattern.fast[name] = made
+    return made
+
+
+def _multiply(prepared: Any, pattern: Pattern, places: tuple[int, int, int, int], template: Tensor) -> _Multiply:
+    """What is left of a call: allocate, fill in the addresses and the thread count, go.
+
+    A closure, since every attribute that is looked up counts here.
+    """
+    fixed, arrays = prepared.block_for(pattern)
+    at_values, at_dense, at_out, at_threads = places
+    compute = prepared.kernel.compute
+    local = threading.local()
+    empty_like = torch.empty_like
+
+    def multiply(values: Tensor, dense: Tensor, number: int) -> Tensor:
+        out = empty_like(template)
+        try:
+            block, address = local.mine
+        except AttributeError:
+            block = type(fixed).from_buffer_copy(fixed)
+            address = ctypes.addressof(block)
+            local.mine = block, address
+        for place, array in arrays:
+            block[place] = array.data_ptr()
+        block[at_values] = values.data_ptr()
+        block[at_dense] = dense.data_ptr()
+        block[at_out] = out.data_ptr()
+        block[at_threads] = number
+        status = compute(address)
+        if status:
+            call.check(status)
+        return out
+
+    return multiply

@@ -1,0 +1,165 @@
+"""Expressions that are computed in several steps, by way of temporaries: values and gradients against dense torch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+SIZES = {"i": 13, "j": 11, "k": 7, "l": 9, "m": 5}
+FORMATS = ["csr", "csc", "dcsr", "coo"]
+
+
+def sparse(indices: str, format: str, density: float = 0.3) -> tuple[ls.SparseTensor, torch.Tensor]:
+    """A random tensor twice: sparse, and dense with the same elements, both followed by autograd."""
+    shape = [SIZES[n] for n in indices]
+    plain = torch.randn(shape, dtype=torch.float64) * (torch.rand(shape) < density)
+    return ls.tensor(plain, format=format), plain
+
+
+def check(text: str, operands: list, twins: list[torch.Tensor], compute, expected) -> None:
+    """Compare a result and the gradients of all operands with those of the dense twins."""
+    leaves = []
+    given = []
+    for operand, twin in zip(operands, twins, strict=True):
+        twin.requires_grad_()
+        if isinstance(operand, ls.SparseTensor):
+            operand = operand.with_values(operand.values().detach().requires_grad_())
+            leaves.append((operand.values(), operand))
+        else:
+            operand = operand.detach().clone().requires_grad_()
+            leaves.append((operand, None))
+        given.append(operand)
+    # without gradients an expression is compiled as one request, with them as one a term
+    plain = compute(text, [o.detach() for o in given])
+    torch.testing.assert_close(
+        plain.to_dense() if isinstance(plain, ls.SparseTensor) else plain, expected(*twins).detach()
+    )
+    result = compute(text, given)
+    wanted = expected(*twins)
+    result = result.to_dense() if isinstance(result, ls.SparseTensor) else result
+    torch.testing.assert_close(result, wanted)
+    weight = torch.randn_like(wanted)
+    found = torch.autograd.grad(result, [leaf for leaf, _ in leaves], weight)
+    truth = torch.autograd.grad(wanted, twins, weight)
+    for (_, holder), mine, dense in zip(leaves, found, truth, strict=True):
+        at = dense if holder is None else dense[tuple(holder.indices().long())]
+        torch.testing.assert_close(mine, at)
+
+
+def einsum(text: str, operands: list):
+    return ls.einsum(text, *operands)
+
+
+CHAINS = ["ij,jk,kl->il", "ij,jk,k->i", "ij,jk,kl,lm->im", "i,ij,j->", "ij,jk,kl->", "ij,j,jk->ik", "ij,ik,kl->jl"]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("text", CHAINS)
+def test_chains_with_one_sparse_matrix(text, format):
+    operands, twins = [], []
+    for n, indices in enumerate(text.split("->")[0].split(",")):
+        if len(indices) == 2 and n < 2:
+            A, plain = sparse(indices, format)
+        else:
+            A = plain = torch.randn([SIZES[v] for v in indices], dtype=torch.float64)
+        operands.append(A)
+        twins.append(plain.clone())
+    check(text, operands, twins, einsum, lambda *t: torch.einsum(text, *t))
+
+
+@pytest.mark.parametrize("formats", [("csr", "csr", "csr"), ("csr", "csc", "coo"), ("coo", "dcsr", "csr")])
+@pytest.mark.parametrize("text", ["ij,jk,kl->il", "ij,jk,kl->"])
+def test_chains_of_sparse_matrices(text, formats):
+    pairs = [sparse(indices, f) for indices, f in zip(text.split("->")[0].split(","), formats, strict=True)]
+    check(text, [A for A, _ in pairs], [plain for _, plain in pairs], einsum, lambda *t: torch.einsum(text, *t))
+
+
+@pytest.mark.parametrize("text", ["ij,jk,k->i", "ij,jk,kl->il"])
+def test_a_long_chain_takes_temporaries(text):
+    """Sizes at which one loop nest would cost far more than two."""
+    n = 200
+    A, B = ls.random((n, n), density=0.05), ls.random((n, n), density=0.05)
+    last = torch.randn((n,) if text.endswith("->i") else (n, 3))
+    assert "t1(" in ls.explain(text, A, B, last, stage="steps")
+    expected = torch.einsum(text, A.to_dense(), B.to_dense(), last)
+    result = ls.einsum(text, A, B, last)
+    result = result.to_dense() if isinstance(result, ls.SparseTensor) else result
+    torch.testing.assert_close(result, expected, rtol=1e-4, atol=1e-4)
+
+
+# assignment, what each name is ("?" = any sparse format), dense torch
+SUMS = [
+    ("y(i) = A(i,j) * x(j) + b(i)", lambda A, x, b: A @ x + b),
+    ("y(i) = b(i) + A(i,j) * x(j)", lambda b, A, x: A @ x + b),
+    ("y(i) = A(i,j) * x(j) - b(i)", lambda A, x, b: A @ x - b),
+    ("y(i) = 2 * A(i,j) * x(j) + 3 * b(i)", lambda A, x, b: 2 * (A @ x) + 3 * b),
+    ("y(i) = A(i,j) * x(j) + B(i,k) * z(k)", lambda A, x, B, z: A @ x + B @ z),
+    ("C(i,k) = A(i,j) * B(j,k) + D(i,k)", lambda A, B, D: A @ B + D),
+    ("s = A(i,j) * x(j) + b(i)", lambda A, x, b: (A @ x).sum() + b.sum()),
+]
+
+
+def evaluate(text: str, operands: list):
+    right = text.partition("=")[2]
+    names = sorted({c for c in right if f"{c}(" in right}, key=lambda c: right.index(f"{c}("))
+    return ls.evaluate(text, **dict(zip(names, operands, strict=True)))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(("text", "expected"), SUMS)
+def test_sums_of_products(text, expected, format):
+    right = text.partition("=")[2]
+    operands, twins = [], []
+    for n, c in enumerate(right):
+        if right[n + 1 : n + 2] != "(" or not c.isalpha():
+            continue
+        indices = right[n + 2 : right.index(")", n)].replace(",", "")
+        if c in "ABD":
+            A, plain = sparse(indices, format)
+        else:
+            A = plain = torch.randn([SIZES[v] for v in indices], dtype=torch.float64)
+        operands.append(A)
+        twins.append(plain.clone())
+    check(text, operands, twins, evaluate, expected)
+
+
+def test_a_term_without_all_indices_of_the_result():
+    A, plain = sparse("ij", "csr")
+    X, b = torch.randn(SIZES["j"], SIZES["k"], dtype=torch.float64), torch.randn(SIZES["k"], dtype=torch.float64)
+    text = "C(i,k) = A(i,j) * X(j,k) + b(k)"
+    torch.testing.assert_close(ls.evaluate(text, A=A, X=X, b=b), plain @ X + b)
+    with pytest.raises(ls.UnsupportedError, match="no gradient yet"):
+        ls.evaluate(text, A=A, X=X, b=b.requires_grad_())
+
+
+def test_a_layer_trains():
+    """Several steps of gradient descent through an expression with a temporary."""
+    A, plain = sparse("ij", "csr")
+    x = torch.randn(SIZES["j"], dtype=torch.float64, requires_grad=True)
+    b = torch.zeros(SIZES["i"], dtype=torch.float64, requires_grad=True)
+    target = plain.detach() @ torch.randn(SIZES["j"], dtype=torch.float64) + 1
+    losses = []
+    for _ in range(50):
+        y = ls.evaluate("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x, b=b)
+        loss = (y - target).square().mean()
+        losses.append(loss.item())
+        for leaf, gradient in zip((x, b), torch.autograd.grad(loss, (x, b)), strict=True):
+            leaf.data -= 0.3 * gradient
+    assert losses[-1] < losses[0] / 2
+
+
+def test_second_order_gradients():
+    A, _ = sparse("ij", "csr")
+    values = A.values().detach().requires_grad_()
+    x = torch.randn(SIZES["j"], dtype=torch.float64, requires_grad=True)
+    b = torch.randn(SIZES["i"], dtype=torch.float64, requires_grad=True)
+
+    def function(values, x, b):
+        return ls.evaluate("y(i) = A(i,j) * x(j) + b(i)", A=A.with_values(values), x=x, b=b)
+
+    assert torch.autograd.gradcheck(function, (values, x, b))
+    assert torch.autograd.gradgradcheck(function, (values, x, b))
