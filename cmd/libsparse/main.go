@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
@@ -17,10 +18,18 @@ import (
 
 var version = "dev"
 
-const usage = `usage: libsparse COMMAND < request.json
-  compile          compile the request, print the kernel's description
+const usage = `usage: libsparse COMMAND [STAGE] [EXPRESSION OPTIONS...]
+  compile          compile, print the kernel's description
   explain [STAGE]  print one stage of the compilation, or all of them
-  version          print the version`
+  version          print the version
+
+Without an expression the request is read as JSON from standard input. With one, options describe its tensors:
+  -f=A:ds          the format of A: d dense, s compressed, b bitmap, u compressed not unique, q and c singletons
+  -f=A:ds:1,0      the same with the modes in the order 1, 0
+  -t=A:f64         the type of A's values (f32)
+  -d=i:1000        the extent of index i, as far as the schedule depends on it (4096)
+
+  libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds`
 
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
@@ -42,13 +51,21 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	}
 	switch args[0] {
 	case "compile":
-		return compile(in, out)
-	case "explain":
-		stage := ""
-		if len(args) > 1 {
-			stage = args[1]
+		r, err := request(in, args[1:])
+		if err != nil {
+			return err
 		}
-		return explain(in, out, stage)
+		return compile(r, out)
+	case "explain":
+		stage, rest := "", args[1:]
+		if len(rest) > 0 && !strings.Contains(rest[0], "=") {
+			stage, rest = rest[0], rest[1:]
+		}
+		r, err := request(in, rest)
+		if err != nil {
+			return err
+		}
+		return explain(r, out, stage)
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
@@ -58,7 +75,11 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	}
 }
 
-func request(in io.Reader) (*libsparse.Request, error) {
+// request is described by args, or by JSON on the standard input.
+func request(in io.Reader, args []string) (*libsparse.Request, error) {
+	if len(args) > 0 {
+		return requestFromArgs(args[0], args[1:])
+	}
 	text, err := io.ReadAll(in)
 	if err != nil {
 		return nil, err
@@ -66,11 +87,7 @@ func request(in io.Reader) (*libsparse.Request, error) {
 	return libsparse.ParseRequest(text)
 }
 
-func compile(in io.Reader, out io.Writer) error {
-	r, err := request(in)
-	if err != nil {
-		return err
-	}
+func compile(r *libsparse.Request, out io.Writer) error {
 	c := &libsparse.Compiler{Version: version}
 	k, err := c.Compile(context.Background(), r)
 	if err != nil {
@@ -80,11 +97,7 @@ func compile(in io.Reader, out io.Writer) error {
 	return err
 }
 
-func explain(in io.Reader, out io.Writer, stage string) error {
-	r, err := request(in)
-	if err != nil {
-		return err
-	}
+func explain(r *libsparse.Request, out io.Writer, stage string) error {
 	text, err := libsparse.Explain(r, stage)
 	if _, werr := io.WriteString(out, text); err == nil {
 		err = werr

@@ -104,3 +104,23 @@ func TestErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestExpressionOnTheCommandLine(t *testing.T) {
+	var out bytes.Buffer
+	if err := run([]string{"explain", "scheduled", "C(i,k) = A(i,j) * B(j,k)", "-f=A:ds", "-d=k:16", "-t=A:f64"}, nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"forall i on threads", "w(k) += A(i,j) * B(j,k)", "bound k = 16"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &out)
+		}
+	}
+	for flag, want := range map[string]string{
+		"-x=A:ds": "is no option", "-f=A": "is no option", "-d=i:many": "is no extent", "-f=A:dx": `"x" is no level`, "-t=A:f8": "dtype",
+	} {
+		err := run([]string{"explain", "y(i) = A(i,j) * x(j)", flag}, nil, &out)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", flag, err, want)
+		}
+	}
+}
