@@ -142,7 +142,7 @@ func (d *Decision) discover(a *index.Assignment) {
 	case inserts(a, q):
 		d.add(schedule.Assemble{})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
-	case q == len(stored)-1 && sparse == len(stored):
+	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Row})
 		d.note("workspace w: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
 			stored[q], a.Reduced())
@@ -150,6 +150,15 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.add(schedule.Precompute{At: min(q, sparse-1), Name: "w", Storage: cin.List})
 		d.note("workspace w: a list over %v, sorted before it is read, since the entries come in another order", stored[min(q, sparse-1):])
 	}
+}
+
+// tooLong reports whether a dense row over v would be far longer than everything that is stored.
+func tooLong(a *index.Assignment, v index.Var) bool {
+	stored := int64(1 << 20)
+	for _, acc := range index.Accesses(a.RHS) {
+		stored += sparseTop * acc.Tensor.NNZ
+	}
+	return a.Extent(v) > stored
 }
 
 // inserts reports whether a result whose entries come out of order can be filled by insertion; the first q loops are its

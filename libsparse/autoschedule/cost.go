@@ -11,12 +11,13 @@ import (
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
 // accesses that are not contiguous, insertions into workspaces and their sort, conversions, and threads left idle.
 const (
-	costLoop      = 0.5  // starting an inner loop
+	costLoop      = 0.5  // starting an inner loop, or passing a coordinate that has no partner
 	costStrided   = 1.0  // a step of the innermost loop that is not contiguous in some tensor
 	costInsert    = 4.0  // an insertion into a row
 	costList      = 40.0 // an insertion into a list and its share of the sort
 	costConvert   = 20.0 // an entry of a converted operand, paid once a pattern
 	reuse         = 8.0  // how often a pattern is expected to be used again
+	sparseTop     = 16.0 // coordinates of a first level for each entry from which it stays compressed
 	costOneThread = 2.0  // factor where the outermost loop can't be divided
 )
 
@@ -33,6 +34,7 @@ type model struct {
 	stored   []int
 	sparse   int
 	inserted bool
+	longRow  bool // its last mode is too long for a dense row
 	free     []bool // by variable: it is one of the result's
 	at       []int  // by variable: its place in the order that is being priced
 }
@@ -42,13 +44,16 @@ type operand struct {
 	access *index.Access
 	vars   []int  // by level
 	full   []bool // by level
-	share  []float64
-	fixed  bool // it can't be converted
-	coo    bool // it is better converted than walked
+	fixed  bool   // it can't be converted
+	coo    bool   // it is better converted than walked
 	nnz    float64
-	// Of the order that is being priced:
-	arranged  []int // the variables by level, after a conversion
+	// Of the order that is being priced: the variables by level, which levels are full, and the share of the coordinates
+	// below one parent that each stores.
+	arranged  []int
+	filled    []bool
+	share     []float64
 	converted bool
+	lifted    bool // the first level is made dense
 }
 
 // node is an expression prepared for pricing.
@@ -75,6 +80,7 @@ func newModel(a *index.Assignment) *model {
 		m.sparse = groups[len(groups)-1].Last + 1
 		m.stored = m.result.vars
 		m.inserted = len(a.Reduced()) == 0 && t.Format.Rowwise()
+		m.longRow = tooLong(a, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
 }
@@ -101,23 +107,12 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 
 func (m *model) operand(a *index.Access) operand {
 	f := a.Tensor.Format
-	o := operand{access: a, nnz: float64(max(a.Tensor.NNZ, 1)), share: make([]float64, len(m.vars))}
-	volume, sparse := 1.0, 0
+	o := operand{access: a, nnz: float64(max(a.Tensor.NNZ, 1))}
 	for l, level := range f.Levels {
-		v := slices.Index(m.vars, a.Vars[f.ModeOrder[l]])
-		o.vars = append(o.vars, v)
+		o.vars = append(o.vars, slices.Index(m.vars, a.Vars[f.ModeOrder[l]]))
 		o.full = append(o.full, level.Props().Full)
-		volume *= m.extents[v]
-		if !level.Props().Full {
-			sparse++
-		}
 	}
-	// Stored entries are spread over the sparse levels evenly in the logarithm, and never thinner than one a parent.
-	density := math.Pow(min(1, o.nnz/volume), 1/float64(max(sparse, 1)))
-	for _, v := range o.vars {
-		o.share[v] = min(1, max(density, 1/m.extents[v]))
-	}
-	o.arranged = slices.Clone(o.vars)
+	o.arranged, o.filled, o.share = slices.Clone(o.vars), slices.Clone(o.full), make([]float64, len(o.vars))
 	// COO is walked on one thread only; CSR holds the same in less.
 	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
 	return o
@@ -131,22 +126,20 @@ func (m *model) price(order []int) float64 {
 	cost := 0.0
 	for i := range m.operands {
 		o := &m.operands[i]
-		if !o.arrange(m.at) {
+		if !o.arrange(m.at, m.extents) {
 			return math.Inf(1)
 		}
 		if o.converted {
 			cost += costConvert * o.nnz / reuse
 		}
 	}
-	m.result.arrange(m.at)
-	copy(m.result.arranged, m.result.vars)
 	if len(order) == 0 {
 		return cost
 	}
 	iterations, total := 1.0, 0.0
 	for _, v := range order {
+		total += iterations * m.extents[v] * m.visited(v) * costLoop
 		iterations *= m.extents[v] * m.occupancy(&m.rhs, v)
-		total += iterations * costLoop
 	}
 	total += iterations * (1 - costLoop + costStrided*m.strided(order[len(order)-1]) + m.scatter(order))
 	if !m.free[order[0]] {
@@ -155,25 +148,49 @@ func (m *model) price(order []int) float64 {
 	return cost + total
 }
 
-// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. It reports
-// whether that is possible.
-func (o *operand) arrange(at []int) bool {
+// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. A compressed
+// first level that is searched in an inner loop is made dense, unless far too few of its coordinates are stored. It
+// reports whether all that is possible.
+func (o *operand) arrange(at []int, extents []float64) bool {
 	deepest, ok := -1, true
 	for l, v := range o.vars {
 		ok = ok && (o.full[l] || at[v] > deepest)
 		deepest = max(deepest, at[v])
 	}
 	copy(o.arranged, o.vars)
+	copy(o.filled, o.full)
 	o.converted = !o.fixed && (!ok || o.coo)
-	if !o.converted {
-		return ok
-	}
-	for i := 1; i < len(o.arranged); i++ {
-		for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
-			o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
+	if o.converted {
+		for i := 1; i < len(o.arranged); i++ {
+			for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
+				o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
+			}
 		}
 	}
-	return true
+	o.lifted = false
+	if len(o.vars) > 1 && !o.fixed && !o.full[0] {
+		top := o.arranged[0]
+		o.lifted = (o.coo || at[top] > 0) && extents[top] <= sparseTop*o.nnz
+		o.filled[0] = o.lifted
+		o.converted = o.converted || o.lifted
+	}
+	o.spread(extents)
+	return ok || o.converted
+}
+
+// spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
+// v * (1 - exp(-n/v)).
+func (o *operand) spread(extents []float64) {
+	volume, above := 1.0, 1.0
+	for l, v := range o.arranged {
+		volume *= extents[v]
+		held := above * extents[v]
+		if !o.filled[l] {
+			held = min(held, -volume*math.Expm1(-o.nnz/volume))
+		}
+		o.share[l] = held / (above * extents[v])
+		above = held
+	}
 }
 
 // occupancy is the share of the coordinates of v at which an expression exists: a product of independent shares for
@@ -185,8 +202,8 @@ func (m *model) occupancy(n *node, v int) float64 {
 	case n.operand >= 0:
 		o := &m.operands[n.operand]
 		for l, w := range o.arranged {
-			if w == v && !o.full[l] {
-				return o.share[v]
+			if w == v {
+				return o.share[l]
 			}
 		}
 		return 1
@@ -206,6 +223,27 @@ func (m *model) occupancy(n *node, v int) float64 {
 	return 1 - none
 }
 
+// visited is the share of the coordinates of v that the loop passes: all if no level stores them, else what the levels
+// that are walked together store.
+func (m *model) visited(v int) float64 {
+	sum := 0.0
+	for i := range m.operands {
+		o := &m.operands[i]
+		if o.access.Tensor.SamePattern != nil {
+			continue // walked once
+		}
+		for l, w := range o.arranged {
+			if w == v && !o.filled[l] {
+				sum += o.share[l]
+			}
+		}
+	}
+	if sum == 0 {
+		return 1
+	}
+	return min(sum, 1+sum/2)
+}
+
 // strided is how many tensors are not walked contiguously by the innermost loop: those that store its variable further
 // out, and dense ones where the loop skips coordinates.
 func (m *model) strided(v int) float64 {
@@ -213,13 +251,13 @@ func (m *model) strided(v int) float64 {
 	for i := range m.operands {
 		o := &m.operands[i]
 		for l, w := range o.arranged {
-			skips = skips || w == v && !o.full[l]
+			skips = skips || w == v && !o.filled[l]
 		}
 	}
 	count := 0.0
 	contiguous := func(o *operand) {
 		for l, w := range o.arranged {
-			if w == v && (l != len(o.arranged)-1 || skips && o.full[l]) {
+			if w == v && (l != len(o.arranged)-1 || skips && o.filled[l]) {
 				count++
 			}
 		}
@@ -243,7 +281,7 @@ func (m *model) scatter(order []int) float64 {
 	switch {
 	case q >= m.sparse:
 		return 0
-	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored):
+	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
 		return costInsert
 	default:
 		return costList
@@ -262,8 +300,8 @@ func (m *model) conversions() []Conversion {
 	return out
 }
 
-// format is the format that o is converted to: the same kinds of level with the modes in the order of the loops; what was
-// COO becomes CSR, or its analogue.
+// format is the format that o is converted to: the same kinds of level with the modes in the order of the loops, and a
+// dense first one where that was decided.
 func (o *operand) format(vars []index.Var) format.Format {
 	f := o.access.Tensor.Format
 	g := format.Format{Levels: slices.Clone(f.Levels)}
@@ -273,7 +311,7 @@ func (o *operand) format(vars []index.Var) format.Format {
 			g.Levels[l] = format.Compressed{Unique: true}
 		}
 	}
-	if o.coo && float64(o.access.Tensor.Extents[g.ModeOrder[0]]) <= 4*o.nnz {
+	if o.lifted {
 		g.Levels[0] = format.Dense{}
 	}
 	return g
