@@ -34,7 +34,7 @@ type model struct {
 	stored   []int
 	sparse   int
 	inserted bool
-	longRow  bool // its last mode is too long for a dense row
+	longRow  bool   // its last mode is too long for a dense row
 	free     []bool // by variable: it is one of the result's
 	at       []int  // by variable: its place in the order that is being priced
 }
@@ -89,7 +89,8 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	switch e := e.(type) {
 	case *index.Access:
 		o := m.operand(e)
-		o.fixed = copied || m.assignment.LHS.Tensor.Owner() == e.Tensor.Owner()
+		lhs := m.assignment.LHS
+		o.fixed = copied || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:
