@@ -54,6 +54,11 @@ func (c *Compiler) Build(ctx context.Context, source, object, openmp string) err
 		args = append(args, openmp)
 	}
 	args = append(args, "-Wl,--as-needed", "-lm")
-	_, err := run(ctx, filepath.Dir(object), c.search, c.Path, args...)
-	return err
+	if _, err := run(ctx, filepath.Dir(object), c.search, c.Path, args...); err != nil {
+		return err
+	}
+	if _, err := os.Stat(object); err != nil {
+		return diag.Errorf(diag.Toolchain, "%s made no object: it is no C compiler; set LIBSPARSE_CC to the path of gcc or clang", c.Path)
+	}
+	return nil
 }
