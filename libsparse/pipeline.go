@@ -202,7 +202,7 @@ func inferFormats(s *State) error {
 
 // checkOperators refuses operators that values of type t don't have.
 func checkOperators(e index.Expr, t dtype.T) error {
-	if l, ok := e.(*index.Literal); ok && !t.IsFloat() && l.Value != math.Trunc(l.Value) {
+	if l, ok := e.(*index.Literal); ok && !t.IsFloat() && (l.Value != math.Trunc(l.Value) || math.Abs(l.Value) >= 1<<63) {
 		return diag.Errorf(diag.Dtype, "the number %s does not fit values of type %s; convert the operands with .to(torch.float32)", l, t)
 	}
 	c, ok := e.(*index.Call)
