@@ -11,7 +11,8 @@ import (
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
 // accesses that are not contiguous, insertions into workspaces and their sort, conversions, and threads left idle.
 const (
-	costLoop      = 0.5  // starting an inner loop, or passing a coordinate that has no partner
+	costLoop      = 0.5  // starting an inner loop
+	costMerge     = 2.0  // passing a coordinate in a merge, whose branches nothing predicts
 	costStrided   = 1.0  // a step of the innermost loop that is not contiguous in some tensor
 	costInsert    = 4.0  // an insertion into a row
 	costList      = 40.0 // an insertion into a list and its share of the sort
@@ -139,7 +140,12 @@ func (m *model) price(order []int) float64 {
 	}
 	iterations, total := 1.0, 0.0
 	for _, v := range order {
-		total += iterations * m.extents[v] * m.visited(v) * costLoop
+		share, merged := m.visited(v)
+		step := costLoop
+		if merged {
+			step = costMerge
+		}
+		total += iterations * m.extents[v] * share * step
 		iterations *= m.extents[v] * m.occupancy(&m.rhs, v)
 	}
 	total += iterations * (1 - costLoop + costStrided*m.strided(order[len(order)-1]) + m.scatter(order))
@@ -225,9 +231,9 @@ func (m *model) occupancy(n *node, v int) float64 {
 }
 
 // visited is the share of the coordinates of v that the loop passes: all if no level stores them, else what the levels
-// that are walked together store.
-func (m *model) visited(v int) float64 {
-	sum := 0.0
+// that are walked together store. merged says that there are several.
+func (m *model) visited(v int) (share float64, merged bool) {
+	sum, walked := 0.0, 0
 	for i := range m.operands {
 		o := &m.operands[i]
 		if o.access.Tensor.SamePattern != nil {
@@ -236,13 +242,14 @@ func (m *model) visited(v int) float64 {
 		for l, w := range o.arranged {
 			if w == v && !o.filled[l] {
 				sum += o.share[l]
+				walked++
 			}
 		}
 	}
-	if sum == 0 {
-		return 1
+	if walked == 0 {
+		return 1, false
 	}
-	return min(sum, 1+sum/2)
+	return min(sum, 1+sum/2), walked > 1
 }
 
 // strided is how many tensors are not walked contiguously by the innermost loop: those that store its variable further

@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.autograd import forward_ad
 
 from . import contraction, running
 from .errors import UnsupportedError
@@ -20,8 +22,23 @@ from .problem import Operand, Problem
 
 
 def needed(operands: Sequence[Operand]) -> bool:
-    """Whether autograd has to follow a computation on these operands."""
-    return torch.is_grad_enabled() and any(o.data is not None and o.data.requires_grad for o in operands)
+    """Whether autograd has to follow a computation on these operands.
+
+    Raises:
+        UnsupportedError: Something else has to: forward-mode derivatives, or a transform of torch.func.
+    """
+    tensors = [o.data for o in operands if o.data is not None]
+    for tensor in tensors:
+        if is_functorch_wrapped_tensor(tensor):
+            raise UnsupportedError(
+                "the transforms of torch.func are not supported on sparse products yet; use torch.autograd.grad "
+                "for derivatives, and an index of einsum more instead of vmap"
+            )
+        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+            raise UnsupportedError(
+                "forward-mode derivatives of sparse products are not supported yet; use torch.autograd.grad"
+            )
+    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
 def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:

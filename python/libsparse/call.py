@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from . import dtypes, kernel, problem, threads
+from . import dtypes, kernel, memory, problem, threads
 from .errors import InternalError
 from .format import Format
 from .pattern import Conversion, Pattern
@@ -31,17 +32,16 @@ class Call:
         "_convert",
         "_dtype",
         "_fixed",
+        "_known",
         "_local",
         "_orders",
         "_perms",
-        "_raw",
         "_result",
         "_shape",
         "_strides",
         "_threads",
         "_values",
         "kernel",
-        "symbolic",
     )
 
     def __init__(self, made: kernel.Kernel, asked: Problem, operands: Sequence[Operand]) -> None:
@@ -51,8 +51,10 @@ class Call:
         self._shape = tuple(extents[index] for index in asked.output)
         self._strides = _strides(self.kernel.format, self._shape)
         self._dtype = dtypes.DTYPES[self.kernel.dtype]
-        self.symbolic: Pattern | None = None
-        self._raw: list[Tensor | None] = []
+        if self.kernel.format is not None and self.kernel.format.is_dense:
+            what = f"{asked.text}: a dense result of shape {self._shape}"
+            memory.check(math.prod(self._shape), self._dtype.itemsize, what, "ask for a sparse one with format=")
+        self._known: tuple[Pattern, list[Tensor | None]] | None = None
         self._convert = {n: f for n, f in made.convert.items() if operands[n].pattern is not None}
         self._orders = [_read_order(self.kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = (ctypes.c_int64 * len(self.kernel.slots))()
@@ -86,9 +88,12 @@ class Call:
             IndexOverflowError: The call has to be made with wide indices.
         """
         patterns = [o.pattern for o in operands]
+        conversions: dict[int, Conversion] = {}  # asked for once: what the kernel reads is alive until it is done
         for number, wanted in self._convert.items():
             source = patterns[number]
-            patterns[number] = None if source is None else source.converted(wanted).pattern
+            if source is not None:
+                conversions[number] = source.converted(wanted)
+                patterns[number] = conversions[number].pattern
         block = self._block()
         for place, number, kind, level in self._arrays:
             pattern = patterns[number]
@@ -97,8 +102,10 @@ class Call:
             assert array is not None
             block[place] = array.data_ptr()
         for place, number in self._perms:
-            block[place] = self._conversion(number, operands[number]).source_pointer()
-        held = [self._input(number, operands[number]) for _, number in self._values]  # alive until the kernel is done
+            block[place] = conversions[number].source_pointer()
+        held = [
+            self._input(number, operands[number], conversions.get(number)) for _, number in self._values
+        ]  # as above
         for (place, _), data in zip(self._values, held, strict=True):
             block[place] = data.data_ptr()
         for place in self._threads:
@@ -113,20 +120,21 @@ class Call:
             return self._compute(block, out), None
         return self._sparse(block, operands)
 
-    def simple(self) -> tuple[int, int, int, int] | None:
+    def simple(self) -> tuple[tuple[int, int, int, int], tuple[int, ...]] | None:
         """The places of the sparse values, the dense operand, the result and the thread count, if that is all there is.
 
-        Only of a call with one sparse and one dense operand that are read as they are and a contiguous dense result.
+        Only of a call with one sparse operand that is read as it is, one dense one, and a contiguous dense result; the
+        order in which the dense operand is read comes second.
         """
         places = dict((number, place) for place, number in self._values)
         format = self.kernel.format
         plain = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         one_block = len(self._threads) == 1 and len(self._result) == 1 and set(places) == {0, 1}
         carried = {number for _, number in self._perms}  # converted, with the values read where they are
-        in_order = self._orders[1] == tuple(range(len(self._orders[1] or ())))
-        if not plain or not one_block or not in_order or set(self._convert) != carried:
+        order = self._orders[1]
+        if not plain or not one_block or order is None or set(self._convert) - {1} != carried:
             return None
-        return places[0], places[1], self._result[0][0], self._threads[0]
+        return (places[0], places[1], self._result[0][0], self._threads[0]), order
 
     def block_for(self, pattern: Pattern) -> tuple[ctypes.Array[ctypes.c_int64], list[tuple[int, Tensor]]]:
         """A block of this call filled as far as it doesn't change, and the arrays of `pattern` that go into it."""
@@ -153,17 +161,14 @@ class Call:
             block = self._local.block = self._copy()
         return block
 
-    def _conversion(self, number: int, operand: Operand) -> Conversion:
-        assert operand.pattern is not None
-        return operand.pattern.converted(self._convert[number])
-
-    def _input(self, number: int, operand: Operand) -> Tensor:
+    def _input(self, number: int, operand: Operand, conversion: Conversion | None) -> Tensor:
         pattern, data = operand
         assert data is not None
         if pattern is not None:
-            if number not in self._convert or any(number == permuted for _, permuted in self._perms):
+            data = problem.stored(pattern, data)
+            if conversion is None or any(number == permuted for _, permuted in self._perms):
                 return data  # the kernel reads values where they are
-            return self._conversion(number, operand).values(data.detach())
+            return conversion.values(data.detach())
         order = self._orders[number]
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
@@ -180,18 +185,24 @@ class Call:
     def _sparse(
         self, block: ctypes.Array[ctypes.c_int64], operands: Sequence[Operand]
     ) -> tuple[Tensor, Pattern | None]:
-        if self.symbolic is not None:
+        known = self._known
+        if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
             # others may be reading those of the pattern.
+            symbolic, raw = known
             scratch = [
                 a if slot.kind == "pos" else torch.empty_like(a) if a is not None else None
-                for a, (_, slot) in zip(self._raw, self._result, strict=True)
+                for a, (_, slot) in zip(raw, self._result, strict=True)
             ]
             for array, (place, _) in zip(scratch, self._result, strict=True):
                 if array is not None:
                     block[place] = array.data_ptr()
-            values = torch.empty(self.symbolic.nnz, dtype=self._dtype, device=_CPU)
-            return self._compute(block, values), self.symbolic
+            values = torch.empty(symbolic.nnz, dtype=self._dtype, device=_CPU)
+            return self._compute(block, values), symbolic
+        return self._discover(block, operands)
+
+    @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
+    def _discover(self, block: ctypes.Array[ctypes.c_int64], operands: Sequence[Operand]) -> tuple[Tensor, Pattern]:
         format = self.kernel.format
         assert format is not None
         builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
@@ -209,11 +220,11 @@ class Call:
         for place, slot in self._result:
             if slot.kind in ("pos", "crd"):
                 block[place] = builder.array(slot).data_ptr()
-        values = torch.empty(builder.count(len(format.levels) - 1), dtype=self._dtype, device=_CPU)
+        values = builder.room(builder.count(len(format.levels) - 1), self._dtype, "the values")
         self._compute(block, values)
         made = Pattern(format, self._shape, *builder.levels())
-        self._raw = [builder.made.get((slot.kind, slot.level)) for _, slot in self._result]
-        self.symbolic = made
+        raw = [builder.made.get((slot.kind, slot.level)) for _, slot in self._result]
+        self._known = made, raw  # at once: other threads run the same call
         return values, made
 
 
@@ -242,8 +253,14 @@ class _Builder:
         name = slot.kind, slot.level
         if name not in self.made:
             length = self.count(slot.level - 1) + 1 if slot.kind == "pos" else self.count(slot.level)
-            self.made[name] = torch.empty(length, dtype=self.dtype, device=_CPU)
+            self.made[name] = self.room(length, self.dtype, f"{slot.kind} of level {slot.level}")
         return self.made[name]
+
+    def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:
+        """A new array."""
+        advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
+        memory.check(length, dtype.itemsize, f"{what} of a result of format {self.format}", advice)
+        return torch.empty(length, dtype=dtype, device=_CPU)
 
     def levels(self) -> tuple[list[Tensor | None], list[Tensor | None]]:
         """Positions and coordinates of every level."""

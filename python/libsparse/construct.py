@@ -136,6 +136,9 @@ def from_levels(
     wish = Format(format).resolve(len(size))
     if wish.is_dense:
         raise FormatError(f"format {wish} is a strided tensor; use torch")
+    for name, given in (("pos", pos), ("crd", crd)):
+        if not isinstance(given, Sequence):
+            raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
     arrays = [
         [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
         for name, given in (("pos", pos), ("crd", crd))
@@ -168,7 +171,7 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
     """
     cols = validate.index_array("indices", indices, 2).to(torch.int64)
     rows = torch.arange(cols.shape[0]).repeat_interleave(cols.shape[1])
-    flat = values if values is None else values.reshape(-1)
+    flat = None if values is None else validate.tensor("values", values).reshape(-1)
     return from_coo(torch.stack([rows, cols.reshape(-1)]), flat, (cols.shape[0], n))
 
 
@@ -289,7 +292,7 @@ def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
 def _values(name: str, given: Any, count: int) -> Tensor | None:
     if given is None:
         return None
-    values = given if isinstance(given, Tensor) else torch.as_tensor(given)
+    values = validate.tensor(name, given)
     if values.ndim == 0:
         values = values.expand(count)
     if values.shape != (count,):

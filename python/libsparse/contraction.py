@@ -78,10 +78,16 @@ def contract(
     return running.run(asked, operands)
 
 
-def unify(operands: Sequence[Operand]) -> Sequence[Operand]:
-    """Brings all values to the dtype that they promote to."""
-    found = {o.data.dtype for o in operands if o.data is not None}
-    if len(found) < 2:
+def unify(operands: Sequence[Operand], numbers: Sequence[int | float] = ()) -> Sequence[Operand]:
+    """Brings all values to the dtype that they, and plain numbers beside them, promote to.
+
+    Where there are numbers and nothing else has values, the first operand gets them: ones.
+    """
+    dtype = dtypes.weakly(dtypes.promote(o.data.dtype for o in operands if o.data is not None), numbers)
+    if dtype is None:
         return operands
-    dtype = dtypes.promote(o.data.dtype for o in operands if o.data is not None)
+    if numbers and operands and all(o.data is None for o in operands):
+        pattern = operands[0].pattern
+        assert pattern is not None
+        return [Operand(pattern, torch.ones(pattern.nnz, dtype=dtype, device="cpu")), *operands[1:]]
     return [o if o.data is None or o.data.dtype == dtype else Operand(o.pattern, o.data.to(dtype)) for o in operands]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import shlex
 import shutil
 import subprocess
 import sys
@@ -152,16 +151,16 @@ def _helper() -> Finding:
 
 
 def _c_compiler() -> Finding:
+    from . import host
+
     name = "C compiler"
-    asked = [os.environ[v] for v in ("LIBSPARSE_CC", "CC") if os.environ.get(v)]
-    tried = []
-    for text in [*asked[:1], *(() if asked else ("cc", "gcc", "clang"))]:
-        command = shlex.split(text)
-        path = shutil.which(command[0])
+    asked, tried = host.compiler(), []
+    for text in [asked] if asked else ["cc", "gcc", "clang"]:
+        path = shutil.which(text)
         if path is None:
             tried.append(f"{text}: not found")
             continue
-        problem = _compile_probe([path, *command[1:]])
+        problem = _compile_probe([path])
         if not problem:
             version = subprocess.run(
                 [path, "--version"], capture_output=True, text=True, timeout=60, check=False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import torch
 
-from .errors import UnsupportedError
+from .errors import DtypeError, UnsupportedError
 
 CODES: dict[torch.dtype, str] = {
     torch.bool: "bool",
@@ -41,5 +41,35 @@ def promote(dtypes: Iterable[torch.dtype]) -> torch.dtype | None:
     """The type that all of `dtypes` promote to, None for no dtypes."""
     result: torch.dtype | None = None
     for dtype in dtypes:
-        result = dtype if result is None else torch.promote_types(result, dtype)
+        result = dtype if result is None else _promote(result, dtype)
     return result
+
+
+def _promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
+    try:
+        return torch.promote_types(a, b)
+    except RuntimeError:
+        raise UnsupportedError(f"{a} and {b} promote to no common dtype; convert with .to(...)") from None
+
+
+def weakly(dtype: torch.dtype | None, numbers: Sequence[int | float]) -> torch.dtype | None:
+    """What `dtype` (None: nothing) and Python numbers promote to; as in torch, numbers only widen the category."""
+    for number in numbers:
+        scalar(number, None, "the number")
+        dtype = torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number)
+        scalar(number, dtype, "the number")
+    return dtype
+
+
+def scalar(number: int | float, dtype: torch.dtype | None, name: str) -> torch.Tensor:
+    """A Python number as a tensor.
+
+    Raises:
+        DtypeError: `dtype` can't hold it.
+    """
+    try:
+        return torch.tensor(number, dtype=dtype, device="cpu")
+    except (RuntimeError, OverflowError, ValueError):
+        raise DtypeError(
+            f"{name} {number} does not fit {dtype or 'any dtype'}; convert the operands to a wider dtype"
+        ) from None

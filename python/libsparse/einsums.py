@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import construct, contraction, sparsetensor, spec, wrapping
+from . import construct, contraction, dtypes, sparsetensor, spec, wrapping
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .pattern import Pattern
@@ -50,26 +50,28 @@ def einsum(
     reduce = _ALIASES.get(reduce, reduce)
     if reduce not in REDUCTIONS or combine not in COMBINATIONS:
         raise FormatError(f"einsum: reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
-    plain = [to_operand(operand, number) for number, operand in enumerate(operands)]
+    plain = to_operands(operands)
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
     inputs, plain = simplify(parsed.inputs, plain)
     try:
-        return _compute(inputs, parsed.output, plain, wish, reduce, combine)
+        return compute(inputs, parsed.output, plain, wish, reduce, combine)
     except ShapeError:
         names = tuple(map(str, range(len(inputs))))
         Problem(equation, False, names, tuple(inputs), parsed.output).extents(plain)  # says it in the user's letters
         raise
 
 
-def _compute(
+def compute(
     inputs: Sequence[tuple[str, ...]],
     output: tuple[str, ...],
     operands: Sequence[Operand],
     wish: Format | None,
-    reduce: str,
-    combine: str,
+    reduce: str = "sum",
+    combine: str = "mul",
 ) -> Any:
+    """An einsum of simple operands, as the user gets it."""
+    wish = unfilled(inputs, output, wish, reduce)
     if reduce == "mean":
         return finish(*_mean(inputs, output, operands, wish, combine))
     if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
@@ -78,12 +80,46 @@ def _compute(
     return finish(*contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine))
 
 
+def unfilled(
+    inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], wish: Format | None, reduce: str
+) -> Format | None:
+    """The format to ask for: dense where elements without any term hold an identity other than 0.
+
+    Raises:
+        UnsupportedError: A sparse one was wished for.
+    """
+    if reduce not in ("prod", "min", "max", "all") or {index for term in inputs for index in term} == set(output):
+        return wish
+    if wish is not None and not wish.is_dense:
+        raise UnsupportedError(
+            f"reduce={reduce!r} with a result of format {wish} has a fill value other than 0, which is not supported "
+            "yet; use format='dense'"
+        )
+    return wish or contraction.dense_wish(len(output))
+
+
+def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) -> list[Operand]:
+    """Takes apart what a user hands over; Python numbers are weakly typed, as in torch."""
+    names = range(len(given)) if names is None else names
+    numbers = [value for value in given if isinstance(value, (bool, int, float))]
+    if not numbers:
+        return list(map(to_operand, given, names))
+    tensors = {
+        name: to_operand(value, name)
+        for name, value in zip(names, given, strict=True)
+        if not isinstance(value, (bool, int, float))
+    }
+    dtype = dtypes.weakly(dtypes.promote(o.data.dtype for o in tensors.values() if o.data is not None), numbers)
+    return [
+        tensors[name] if name in tensors else Operand(None, dtypes.scalar(value, dtype, f"operand {name},"))
+        for name, value in zip(names, given, strict=True)
+    ]
+
+
 def to_operand(value: Any, number: int | str) -> Operand:
-    """Takes apart what a user hands over."""
+    """Takes apart a tensor that a user hands over."""
     if isinstance(value, sparsetensor.SparseTensor):
         return Operand(value.pattern, value._values)
-    if isinstance(value, (bool, int, float)):
-        return Operand(None, torch.tensor(value))
     if not isinstance(value, Tensor):
         raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")
     if value.layout is not torch.strided:

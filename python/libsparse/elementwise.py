@@ -74,7 +74,7 @@ def subtract(a: Any, b: Any) -> Any:
 
 def is_scalar(value: Any) -> bool:
     """Whether `value` is a number or a strided tensor without dimensions."""
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         return True
     return isinstance(value, Tensor) and value.ndim == 0 and value.layout is torch.strided
 

@@ -45,10 +45,11 @@ def explain(
     if named or "=" in text:
         asked, plain = expressions.problem_of(text, named, format, reduce, combine)
     else:
-        plain = [einsums.to_operand(operand, number) for number, operand in enumerate(operands)]
+        plain = einsums.to_operands(operands)
         parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
         wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
         inputs, plain = einsums.simplify(parsed.inputs, plain)
+        wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
         asked = contraction.product(tuple(inputs), parsed.output, wish, reduce, combine)
     plain = list(contraction.unify(plain))
     question = request.complete(problem.describe(asked, plain), golib.build_id())
@@ -62,7 +63,7 @@ def notes(text: str, *operands: Any) -> tuple[str, ...]:
         text: An einsum specification.
         operands: Its operands.
     """
-    plain = [einsums.to_operand(operand, number) for number, operand in enumerate(operands)]
+    plain = einsums.to_operands(operands)
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     inputs, plain = einsums.simplify(parsed.inputs, plain)
     asked = contraction.product(tuple(inputs), parsed.output)

@@ -67,6 +67,16 @@ class Format:
         """Whether every level is dense: a strided tensor."""
         return self.text == "dense" or (bool(self.levels) and set(self.levels) == {"d"})
 
+    @property
+    def pads(self) -> bool:
+        """Whether values are stored for coordinates that nobody gave: a dense level is the last, below a sparse one."""
+        return self.levels.endswith("d") and not self.is_dense
+
+    @property
+    def compressed(self) -> Format:
+        """The format of the same order that stores no more than the entries."""
+        return Format("s" * len(self.order) + ":" + ",".join(map(str, self.order)))
+
     def resolve(self, ndim: int) -> Format:
         """This format for tensors of rank `ndim`.
 

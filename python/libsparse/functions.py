@@ -17,7 +17,7 @@ from .errors import DtypeError, ShapeError, UnsupportedError
 
 Handler = Callable[..., Any]
 
-# Functions f with f(0) = 0: they act on the stored values alone.
+# Functions f with f(0) = 0, for some of them with the right arguments only: they act on the stored values alone.
 _ZERO_PRESERVING = [
     "abs",
     "absolute",
@@ -68,7 +68,6 @@ _ZERO_PRESERVING = [
     "deg2rad",
     "rad2deg",
     "nan_to_num",
-    "dropout",
 ]
 # Questions about a tensor that the wrapper answers as any tensor does.
 _PASSED = [
@@ -135,12 +134,21 @@ def _found(name: str, *places: Any) -> Iterable[Any]:
     return [getattr(place, name) for place in places if hasattr(place, name)]
 
 
-def _unary(function: Any) -> Handler:
+def _unary(function: Any, *, random: bool = False) -> Handler:
     def handler(source: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(source, sparsetensor.SparseTensor):
             raise UnsupportedError("a SparseTensor is supported as the first argument of this function only")
         if kwargs.pop("inplace", False):
             raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
+        if "out" in kwargs:
+            raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
+        if (args or kwargs) and not random:  # a random function keeps zeros; trying it would draw a number
+            zero = function(torch.zeros(1, dtype=source.dtype, device="cpu"), *args, **kwargs)
+            if bool(zero != 0):
+                raise UnsupportedError(
+                    f"{function.__name__} with these arguments makes {zero.item()} of 0: a fill value other than 0 is "
+                    "not supported yet; use A.map(fn) for the stored values or A.to_dense()"
+                )
         return source.map(lambda values: function(values, *args, **kwargs))
 
     return handler
@@ -151,13 +159,39 @@ def _matmul(a: Any, b: Any, **kwargs: Any) -> Any:
     return a @ b if isinstance(a, sparsetensor.SparseTensor) and not kwargs else products.matmul(a, b, **kwargs)
 
 
+def _ranked(name: str, left: int, right: int) -> Handler:
+    """A product that torch takes for tensors of certain ranks only."""
+
+    def handler(a: Any, b: Any) -> Any:
+        if isinstance(a, Tensor) and isinstance(b, Tensor) and (a.ndim, b.ndim) != (left, right):
+            raise ShapeError(
+                f"{name} takes tensors of {left} and {right} dimensions, got shapes {tuple(a.shape)} and "
+                f"{tuple(b.shape)}; torch.matmul takes any"
+            )
+        return _matmul(a, b)
+
+    return handler
+
+
 def _sparse_mm(a: Any, b: Any, reduce: str = "sum") -> Any:
     return _matmul(a, b) if reduce == "sum" else products.matmul(a, b, reduce)
 
 
 def _addmm(base: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     product = products.matmul(a, b)
-    return (product if alpha == 1 else product * alpha) + (base if beta == 1 else base * beta)
+    try:
+        fits = torch.broadcast_shapes(base.shape, product.shape) == product.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"operand 0 has shape {tuple(base.shape)}, the product {tuple(product.shape)}; the first has to broadcast "
+            "to the second"
+        )
+    product = product if alpha == 1 else product * alpha
+    if beta == 0:  # whatever is in the base, NaN too, is ignored
+        return product
+    return product + (base if beta == 1 else base * beta)
 
 
 def _linear(x: Any, weight: Any, bias: Any = None) -> Any:
@@ -226,11 +260,14 @@ def _fill_table() -> None:
     for name in _ZERO_PRESERVING:
         for function in _found(name, torch, Tensor, F):
             _register(_unary(function), function)
+    _register(_unary(F.dropout, random=True), F.dropout, *_found("dropout", torch))
     for name in _PASSED:
         _passed.update(_found(name, torch, Tensor))
     both = torch, Tensor
-    for name in ("mm", "matmul", "mv", "spmm", "bmm", "__matmul__"):
+    for name in ("matmul", "spmm", "__matmul__"):
         _register(_matmul, *_found(name, *both))
+    for name, ranks in (("mm", (2, 2)), ("mv", (2, 1)), ("bmm", (3, 3))):
+        _register(_ranked(name, *ranks), *_found(name, *both))
     _register(lambda a, b: products.matmul(b, a), *_found("__rmatmul__", Tensor))
     _register(_sparse_mm, torch.sparse.mm)
     for name in ("addmm", "addmv", "baddbmm"):

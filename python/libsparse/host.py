@@ -17,6 +17,7 @@ from . import settings
 
 _OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*")
 _MAPPED = re.compile(r" (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$", re.MULTILINE)
+_LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 _CPU_BYTES = 8192  # holds the description of one processor
 _CPU_FIELDS = (
     "vendor_id",
@@ -79,8 +80,15 @@ def _is_mapped(library: str) -> bool:
 
 
 def compiler() -> str:
-    """The C compiler that was asked for, "" to take the first on PATH."""
-    return os.environ.get("LIBSPARSE_CC") or os.environ.get("CC") or ""
+    """The C compiler that was asked for, "" to take the first on PATH.
+
+    `CC` is often a command line ("ccache gcc -O2"); the compiler in it is what is wanted.
+    """
+    given = os.environ.get("LIBSPARSE_CC") or os.environ.get("CC") or ""
+    words = given.split()
+    if len(words) < 2 or Path(given).exists():
+        return given.strip()
+    return next((word for word in words if word[0] != "-" and Path(word).name not in _LAUNCHERS), "")
 
 
 def cache_dir() -> Path:

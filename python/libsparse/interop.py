@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from . import construct, wrapping
+from . import construct, memory, wrapping
 from .errors import DtypeError, ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -23,9 +24,14 @@ def to_dense(source: SparseTensor, dtype: torch.dtype | None = None) -> Tensor:
     pattern, values = source.pattern, source.values()
     if dtype is not None:
         values = values.to(dtype)
-    places = pattern.linear()  # says so where the shape is beyond what torch can number
+    memory.check(
+        math.prod(pattern.shape),
+        values.element_size(),
+        f"a dense tensor of shape {tuple(pattern.shape)}",
+        "keep it sparse",
+    )
     flat = values.new_zeros(pattern.shape.numel())
-    return flat.index_put((places,), values).reshape(pattern.shape)
+    return flat.index_put((pattern.linear(),), values).reshape(pattern.shape)
 
 
 def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor:
@@ -40,6 +46,8 @@ def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor
         return source.to_dense()
     if layout not in _LAYOUTS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
+    if math.prod(source.shape) >= 2**63:
+        raise UnsupportedError(f"torch has no tensors of shape {tuple(source.shape)}, whose elements it can't number")
     brought = source.to_format(_LAYOUTS[layout])
     shape = tuple(brought.shape)
     if layout is torch.sparse_coo:

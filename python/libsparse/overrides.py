@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from . import functions, sparsetensor, wrapping
-from .errors import UnsupportedError
+from .errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
 
 _PLACES: tuple[tuple[Any, str], ...] = (
     *((torch, name) for name in ("mm", "matmul", "mv", "spmm", "addmm", "addmv", "einsum")),
@@ -82,14 +82,34 @@ def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
 _PLAIN = frozenset({Tensor, torch.nn.Parameter})
 
 
+# What libsparse refuses is torch's: it computes it after all, or says in its own words what is wrong.
+_LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
+
+
 def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Computes with libsparse; what libsparse can't do yet is left to torch."""
+    """Computes with libsparse; what libsparse doesn't take is left to torch."""
+    if "out" in kwargs:
+        return _run_into(original, args, kwargs)
     layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in _SPARSE)
     try:
         result = functions.call(original, tuple(_wrapped(arg) for arg in args), kwargs)
-    except UnsupportedError:
+        return wrapping.dress(result, layout) if isinstance(result, sparsetensor.SparseTensor) else result
+    except _LEFT:
         return original(*args, **kwargs)
-    return wrapping.dress(result, layout) if isinstance(result, sparsetensor.SparseTensor) else result
+
+
+def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `_run`, with `out=`: the result is copied there if torch would write it; else torch says why not."""
+    out = kwargs["out"]
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    tensors = [value for value in (*args, *rest.values(), out) if isinstance(value, Tensor)]
+    followed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if type(out) not in _PLAIN or out.layout is not torch.strided or followed:
+        return original(*args, **kwargs)
+    result = _run(original, args, rest)
+    if result.layout is not torch.strided or result.shape != out.shape or result.dtype != out.dtype:
+        return original(*args, **kwargs)
+    return out.copy_(result)
 
 
 def _wrapped(arg: Any) -> Any:

@@ -13,10 +13,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from . import memory
 from .dtypes import INT32_MAX
 from .format import Format
 
 _KEY_LIMIT = 2**63 - 1
+_WIDEST = 8  # bytes of a position, or of a value
 
 
 class Levels(NamedTuple):
@@ -84,6 +86,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
+    advice = f"use format {str(format.compressed)!r} or 'coo'"
     parent = torch.zeros(nnz, dtype=torch.int64)
     count = 1
     identity = False  # whether parent is 0, 1, 2, ...
@@ -93,6 +96,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
         if letter == "d":
             parent = parent * extent + level_crd
             count *= extent
+            memory.check(count, _WIDEST, f"the {extent} places of level {len(pos)} of format {format}", advice)
             identity = False
             pos.append(None)
             crd.append(None)

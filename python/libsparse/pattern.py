@@ -118,20 +118,19 @@ class Pattern:
         """The rank."""
         return len(self.shape)
 
+    # What is derived is kept, so it is made as ordinary tensors even inside of torch.inference_mode().
+
     def coordinates(self) -> Tensor:
         """The coordinates of every stored value: (ndim, nnz), int64, rows are modes, columns in storage order."""
         if self._coordinates is None:
-            levels = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
-            by_mode: list[Tensor] = [levels[0]] * len(levels)
-            for level, mode in enumerate(self.format.order):
-                by_mode[mode] = levels[level]
-            self._coordinates = torch.stack(by_mode)
+            self._coordinates = self._expanded()
         return self._coordinates
 
     def linear(self) -> Tensor:
         """The offset of every stored value in a contiguous dense tensor of this shape."""
         if self._linear is None:
-            keys = packing.linear_keys(list(self.coordinates()), self.shape)
+            with torch.inference_mode(False):
+                keys = packing.linear_keys(list(self.coordinates()), self.shape)
             if keys is None:
                 raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
             self._linear = keys
@@ -158,9 +157,11 @@ class Pattern:
 
         known = self._conversions.get(format)
         if known is None:
-            known = Conversion(self, None, None) if format == self.format else conversion.convert(self, format)
+            with torch.inference_mode(False):
+                known = Conversion(self, None, None) if format == self.format else conversion.convert(self, format)
             if known.pattern is not self:
-                self._conversions[format] = known
+                # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
+                known = self._conversions.setdefault(format, known)
         return known
 
     def diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
@@ -174,28 +175,40 @@ class Pattern:
         """
         known = self._diagonals.get(groups)
         if known is None:
-            coords = list(self.coordinates())
-            leaders = [groups.index(g) for g in range(max(groups) + 1)]
-            keep = torch.ones(self.nnz, dtype=torch.bool)
-            for mode, group in enumerate(groups):
-                keep &= coords[mode] == coords[leaders[group]]
-            places = keep.nonzero().squeeze(1)
-            picked = [coords[mode][places] for mode in leaders]
-            shape = [self.shape[mode] for mode in leaders]
-            order = packing.sort_order(picked, shape)
-            if order is not None:
-                places, picked = places[order], [c[order] for c in picked]
-            format = Format("csf").resolve(len(leaders))
-            built = packing.build_levels(format, shape, picked)
-            known = Pattern(format, shape, built.pos, built.crd), places
-            self._diagonals[groups] = known
+            known = self._diagonals[groups] = self._diagonal(groups)
         return known
+
+    @torch.inference_mode(False)
+    def _diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+        coords = list(self.coordinates())
+        leaders = [groups.index(g) for g in range(max(groups) + 1)]
+        keep = torch.ones(self.nnz, dtype=torch.bool)
+        for mode, group in enumerate(groups):
+            keep &= coords[mode] == coords[leaders[group]]
+        places = keep.nonzero().squeeze(1)
+        picked = [coords[mode][places] for mode in leaders]
+        shape = [self.shape[mode] for mode in leaders]
+        order = packing.sort_order(picked, shape)
+        if order is not None:
+            places, picked = places[order], [c[order] for c in picked]
+        format = Format("csf").resolve(len(leaders))
+        built = packing.build_levels(format, shape, picked)
+        return Pattern(format, shape, built.pos, built.crd), places
+
+    @torch.inference_mode(False)
+    def _expanded(self) -> Tensor:
+        levels = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+        by_mode: list[Tensor] = [levels[0]] * len(levels)
+        for level, mode in enumerate(self.format.order):
+            by_mode[mode] = levels[level]
+        return torch.stack(by_mode)
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their places, and whether they are there."""
         known = self._located.get(other)
         if known is None:
-            known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
+            with torch.inference_mode(False):
+                known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
         return known
 

@@ -134,6 +134,17 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
 
 
+def stored(pattern: Pattern, values: Tensor) -> Tensor:
+    """Values as kernels read them.
+
+    Raises:
+        ShapeError: There are not as many as the pattern has entries: somebody resized them.
+    """
+    if values.numel() != pattern.nnz:
+        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.nnz} entries")
+    return values.resolve_neg().contiguous()
+
+
 def dense_order(tensor: Tensor) -> tuple[int, ...]:
     """The order in which a kernel can read a dense tensor: that of its strides, or the identity after a copy."""
     identity = tuple(range(tensor.ndim))

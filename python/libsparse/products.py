@@ -104,6 +104,6 @@ def _remember(a: Any, b: Any) -> None:
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return
     values = a._values
-    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_contiguous() and b.is_cpu
+    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg()
     if plain and values is not None and values.dtype == b.dtype:
         shortcut.find(a.pattern, b, values)

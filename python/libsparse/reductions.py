@@ -44,7 +44,7 @@ def mean(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
     for d in dimensions(a, dim):
         count *= a.shape[d]
     total = sum(a, dim, keepdim, dtype=dtype)
-    return total / count if count else total * float("nan")
+    return total / float(count) if count else total * float("nan")
 
 
 def dimensions(a: SparseTensor, dim: Any) -> frozenset[int]:

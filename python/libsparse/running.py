@@ -9,8 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from . import kernel, problem
-from .assignment import accesses
+from . import assignment, kernel, problem
 from .call import Call, IndexOverflowError
 from .errors import LibsparseError
 from .pattern import Pattern
@@ -51,7 +50,7 @@ class Chain:
 
 
 def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
-    taken = accesses(step.expr.partition("=")[2])
+    taken = assignment.accesses(assignment.parse(step.expr)[1])
     of = None
     if last and asked.pattern_of is not None and asked.names[asked.pattern_of] in step.operands:
         of = step.operands.index(asked.names[asked.pattern_of])

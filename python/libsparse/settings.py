@@ -23,7 +23,7 @@ class options:
     """Changes settings at once; as a context manager, until the block is left.
 
     Args:
-        num_threads: Threads a kernel may use; None follows `torch.get_num_threads()`.
+        num_threads: Threads a kernel may use; None follows `torch.get_num_threads()`. It is 1 in forked processes.
         cache_dir: Folder of the kernel cache; None goes back to the default.
         tune: "off"; "background" is not available yet.
 
@@ -49,7 +49,7 @@ class options:
             and (isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1)
         ):
             raise LibsparseError(f"options(num_threads={num_threads!r}): expected a positive int or None")
-        self._before = threads.chosen(), threads.count, _cache_dir
+        self._before = threads.chosen(), _cache_dir
         if num_threads is not _KEEP:
             threads.choose(num_threads)
         if cache_dir is not _KEEP:
@@ -64,5 +64,5 @@ class options:
     ) -> None:
         """Puts back what held before."""
         global _cache_dir
-        number, counter, _cache_dir = self._before
-        threads.restore(number, counter)
+        number, _cache_dir = self._before
+        threads.choose(number)

@@ -15,9 +15,9 @@ from torch import Tensor
 
 from . import autograd, call, contraction, running, threads
 from .pattern import Pattern
-from .problem import Operand, Problem
+from .problem import Operand, Problem, stored
 
-_KEPT = 64  # prepared calls a pattern keeps, one for each shape of the dense operand
+_KEPT = 64  # prepared calls a pattern keeps, one for each shape (and strides, if unusual) of the dense operand
 _Multiply = Callable[[Tensor, Tensor, int], Tensor]
 
 
@@ -26,7 +26,7 @@ class Shortcut(NamedTuple):
 
     Attributes:
         dtype: The dtype of values and dense operand.
-        multiply: The product, given values, a contiguous dense operand and the number of threads.
+        multiply: The product, given contiguous values, a dense operand and the number of threads.
         asked: The product as a problem.
         turned: Whether the sparse operand is transposed.
     """
@@ -55,6 +55,7 @@ class _Product(torch.autograd.Function):
         if grad is None:
             return None, None, None, None
         values, dense = ctx.saved_tensors
+        values = stored(ctx.pattern, values)
         made: Shortcut = ctx.made
         wants_values, wants_dense, *_ = ctx.needs_input_grad
         operands = [Operand(ctx.pattern, values), Operand(None, dense)]
@@ -80,7 +81,7 @@ def _dense_gradient(made: Shortcut, operands: list[Operand], grad: Operand) -> T
 
 
 def find(pattern: Pattern, dense: Tensor, values: Tensor, *, turned: bool = False) -> Shortcut | None:
-    """The prepared product of a matrix with a contiguous operand of the same dtype, None if there can't be one.
+    """The prepared product of a matrix with an operand of the same dtype, None if there can't be one.
 
     Args:
         pattern: The pattern of the matrix.
@@ -88,30 +89,47 @@ def find(pattern: Pattern, dense: Tensor, values: Tensor, *, turned: bool = Fals
         values: The values of the matrix.
         turned: Whether the matrix is transposed.
     """
-    name = (turned, dense.shape) if turned else dense.shape
+    kind: Any = dense.shape if dense.is_contiguous() else (dense.shape, dense.stride())
+    name = (turned, kind) if turned else kind
     known: Shortcut | None = pattern.fast.get(name)
     if known is not None and known.dtype == dense.dtype:
         return known
     left, right = (("j", "i") if turned else ("i", "j")), ("j", "k")[: dense.ndim]
     asked = contraction.product((left, right), ("i", "k")[: dense.ndim])
     prepared = running.prepare(asked, [Operand(pattern, values.detach()), Operand(None, dense.detach())])
-    places = prepared.simple() if isinstance(prepared, call.Call) else None
-    if places is None:
+    simple = prepared.simple() if isinstance(prepared, call.Call) else None
+    if simple is None:
         return None
+    places, order = simple
     if len(pattern.fast) >= _KEPT:
         pattern.fast.clear()
     rows = pattern.shape[1] if turned else pattern.shape[0]
     # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
     template = torch.empty((rows, *dense.shape[1:]), dtype=dense.dtype, device="cpu")
-    made = Shortcut(dense.dtype, _multiply(prepared, pattern, places, template), asked, turned)
+    as_it_is = dense.is_contiguous() and order == tuple(range(dense.ndim))
+    multiply = _multiply(prepared, pattern, places, template, None if as_it_is else order)
+    made = Shortcut(dense.dtype, multiply, asked, turned)
     pattern.fast[name] = made
     return made
 
 
-def _multiply(prepared: Any, pattern: Pattern, places: tuple[int, int, int, int], template: Tensor) -> _Multiply:
+def _multiply(
+    prepared: Any,
+    pattern: Pattern,
+    places: tuple[int, int, int, int],
+    template: Tensor,
+    order: tuple[int, ...] | None,
+) -> _Multiply:
     """What is left of a call: allocate, fill in the addresses and the thread count, go.
 
     A closure, since every attribute that is looked up counts here.
+
+    Args:
+        prepared: The call.
+        pattern: The pattern of the matrix.
+        places: As `Call.simple` gives them.
+        template: A tensor like the result.
+        order: The order to read the dense operand in, None where that is how it lies in memory.
     """
     fixed, arrays = prepared.block_for(pattern)
     at_values, at_dense, at_out, at_threads = places
@@ -121,6 +139,8 @@ def _multiply(prepared: Any, pattern: Pattern, places: tuple[int, int, int, int]
 
     def multiply(values: Tensor, dense: Tensor, number: int) -> Tensor:
         out = empty_like(template)
+        if order is not None:
+            dense = dense.permute(order).contiguous()
         try:
             block, address = local.mine
         except AttributeError:

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from . import functions, interop, products, threads
-from .errors import DtypeError, ShapeError, UnsupportedError
+from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .operators import Operators
 from .pattern import Pattern
@@ -35,24 +36,30 @@ class SparseTensor(LevelViews, Operators):
 
     Raises:
         ShapeError: `values` is not 1-D with one element an entry.
+        FormatError: There are no values, and the format pads: padding would count as entries.
         UnsupportedError: `values` is not a strided tensor on the CPU.
     """
 
     _pattern: Pattern
-    _values: Tensor | None
+    _held: Tensor | None
     _fast: dict[Any, Any]
 
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None) -> SparseTensor:
         """Wrap `pattern` and `values`."""
         if values is None:
+            if pattern.format.pads:
+                raise FormatError(
+                    f"a tensor that is only a pattern can't have format {pattern.format}: its dense level stores more "
+                    f"than the entries; use {str(pattern.format.compressed)!r} or 'coo', or give it values"
+                )
             dtype, grad = torch.bool, False
         else:
             _check_values(pattern, values)
             dtype, grad = values.dtype, values.requires_grad
         self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
         self._pattern = pattern
-        self._values = values if values is None or values.is_contiguous() else values.contiguous()
+        self._held = None if values is None else values.resolve_neg().contiguous()
         self._fast = pattern.fast
         return self
 
@@ -77,6 +84,13 @@ class SparseTensor(LevelViews, Operators):
         return self._pattern.nnz
 
     @property
+    def _values(self) -> Tensor | None:  # type: ignore[override]  # torch has a method of this name
+        """The values; users hold the same tensor, and may have resized it."""
+        if self._held is not None and self._held.numel() != self._pattern.nnz:
+            _check_values(self._pattern, self._held)
+        return self._held
+
+    @property
     def fill_value(self) -> int:
         """The value of entries that are not stored."""
         return 0
@@ -94,7 +108,7 @@ class SparseTensor(LevelViews, Operators):
     @property
     def dtype(self) -> torch.dtype:  # type: ignore[override]
         """The dtype of the values; bool where there are none."""
-        return torch.bool if self._values is None else self._values.dtype
+        return torch.bool if self._held is None else self._held.dtype
 
     @property
     def device(self) -> torch.device:  # type: ignore[override]
@@ -104,7 +118,7 @@ class SparseTensor(LevelViews, Operators):
     @property
     def requires_grad(self) -> bool:
         """Whether autograd follows the values."""
-        return self._values is not None and self._values.requires_grad
+        return self._held is not None and self._held.requires_grad
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -113,32 +127,31 @@ class SparseTensor(LevelViews, Operators):
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
         """Whether the values are a leaf of autograd's graph."""
-        return self._values is None or self._values.is_leaf
+        return self._held is None or self._held.is_leaf
 
     @property
     def grad_fn(self) -> Any:  # type: ignore[override]
         """The node of autograd's graph that made the values."""
-        return None if self._values is None else self._values.grad_fn
+        return None if self._held is None else self._held.grad_fn
 
     @property
     def grad(self) -> SparseTensor | None:
         """The gradient of the values, as a tensor of the same pattern."""
-        grad = None if self._values is None else self._values.grad
+        grad = None if self._held is None else self._held.grad
         return None if grad is None else SparseTensor(self._pattern, grad)
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        if self._values is None:
+        if self._held is None:
             raise DtypeError("a tensor that is only a pattern has no gradient")
-        self._values.grad = value.values() if isinstance(value, SparseTensor) else value
+        self._held.grad = value.values() if isinstance(value, SparseTensor) else value
 
     # Parts -----------------------------------------------------------------------------------------------------
 
     def values(self) -> Tensor:
         """The values, 1-D, in storage order: the tensor that autograd follows (ones where there are none)."""
-        if self._values is None:
-            return torch.ones(1, dtype=torch.bool).expand(self._pattern.nnz)
-        return self._values
+        values = self._values
+        return torch.ones(1, dtype=torch.bool).expand(self._pattern.nnz) if values is None else values
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
         """A tensor of the same pattern with other values, or with none.
@@ -179,11 +192,11 @@ class SparseTensor(LevelViews, Operators):
         Raises:
             DtypeError: The tensor is only a pattern.
         """
-        if self._values is None:
+        if self._held is None:
             if requires_grad:
                 raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
             return self
-        self._values.requires_grad_(requires_grad)
+        self._held.requires_grad_(requires_grad)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
@@ -215,23 +228,34 @@ class SparseTensor(LevelViews, Operators):
         """Moves every array to shared memory."""
         for array in self._pattern.tensors():
             array.share_memory_()
-        if self._values is not None:
-            self._values.share_memory_()
+        if self._held is not None:
+            self._held.share_memory_()
         return self
 
     # Operators -------------------------------------------------------------------------------------------------
 
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
-        values = self._values
+        values = self._held
         if type(other) in _PLAIN and values is not None:
-            known = self._fast.get(other.shape)
+            known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
             if known is not None:
                 dtype = known[0]
-                if other.dtype is dtype and values.dtype is dtype and other.is_contiguous() and other.is_cpu:
-                    if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                        return known.differentiable(values, other, self._pattern)
-                    return known[1](values, other, threads.count())
+                if (
+                    other.dtype is dtype
+                    and values.dtype is dtype
+                    and other.is_cpu
+                    and not other.is_neg()
+                    and values.is_contiguous()
+                    and values.numel() == self._pattern.nnz
+                    and forward_ad._current_level < 0
+                ):
+                    try:
+                        if _grad_enabled() and (other.requires_grad or values.requires_grad):
+                            return known.differentiable(values, other, self._pattern)
+                        return known[1](values, other, threads.count())
+                    except RuntimeError:
+                        pass  # tensors inside of torch.func's transforms have no memory; the long way says so
         return products.matmul(self, other)
 
     # Protocols -------------------------------------------------------------------------------------------------
@@ -246,9 +270,9 @@ class SparseTensor(LevelViews, Operators):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
         """A copy of the values on the same (immutable) pattern."""
-        if self._values is not None and not self._values.is_leaf:
+        if self._held is not None and not self._held.is_leaf:
             raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
-        values = None if self._values is None else self._values.detach().clone()
+        values = None if self._held is None else self._held.detach().clone()
         copy = SparseTensor(self._pattern, values)
         memo[id(self)] = copy
         return copy.requires_grad_() if self.requires_grad else copy

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import torch
 
-# Called for every kernel call. A forked child can't open a team if its parent had one (it would hang), so there it
-# is 1 until somebody asks for more in the child itself.
+# Called for every kernel call.
 count: Callable[[], int] = torch.get_num_threads
 _chosen: int | None = None
+_forked = False
 
 
 def chosen() -> int | None:
@@ -19,16 +19,11 @@ def chosen() -> int | None:
 
 
 def choose(number: int | None) -> None:
-    """Sets the number of threads, None to follow `torch.get_num_threads()`."""
+    """Sets the number of threads, None to follow `torch.get_num_threads()`; a forked process stays at 1."""
     global count, _chosen
     _chosen = number
-    count = torch.get_num_threads if number is None else (lambda: number)
-
-
-def restore(number: int | None, counter: Callable[[], int]) -> None:
-    """Puts back an earlier `chosen()` and `count`."""
-    global count, _chosen
-    count, _chosen = counter, number
+    wanted = torch.get_num_threads if number is None else (lambda: number)
+    count = _one if _forked else wanted
 
 
 def _one() -> int:
@@ -36,8 +31,11 @@ def _one() -> int:
 
 
 def _after_fork() -> None:
-    global count
-    count = _one
+    # A child can't open a team of threads where its parent has had one (libsparse's, torch's or anybody's): it would
+    # wait for threads that it does not have. Nothing tells whether there was one.
+    global _forked
+    _forked = True
+    choose(_chosen)
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import packing
 from .errors import DtypeError, FormatError, IndexBoundsError, ShapeError, UnsupportedError
 from .format import Format
 
@@ -26,9 +25,21 @@ def shape(given: Any) -> torch.Size:
         result = torch.Size([operator.index(n) for n in given])
     except TypeError:
         raise ShapeError(f"shape {given!r}: expected a sequence of ints") from None
-    if any(n < 0 for n in result):
-        raise ShapeError(f"shape {tuple(result)}: extents are not negative")
+    if any(not 0 <= n < 2**63 for n in result):
+        raise ShapeError(f"shape {tuple(result)}: extents are not negative, and fit 64 bits")
     return result
+
+
+def tensor(name: str, given: Any) -> Tensor:
+    """An array that was handed over, as a tensor.
+
+    Raises:
+        DtypeError: It is none.
+    """
+    try:
+        return given if isinstance(given, Tensor) else torch.as_tensor(given)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DtypeError(f"{name} is a {type(given).__name__} that torch makes no tensor of: {error}") from None
 
 
 def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
@@ -39,7 +50,7 @@ def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
         ShapeError: It has another rank.
         UnsupportedError: It is not on the CPU.
     """
-    array = given if isinstance(given, Tensor) else torch.as_tensor(given)
+    array = tensor(name, given)
     if array.numel() == 0 and not isinstance(given, Tensor):
         array = array.to(torch.int64)
     if array.dtype not in _INTEGERS:
@@ -58,8 +69,11 @@ def bounds(name: str, array: Tensor, extent: int) -> None:
     Raises:
         IndexBoundsError: One is not.
     """
-    wrong = (array < 0) | (array >= extent)
-    if bool(wrong.any()):
+    if array.numel() == 0:
+        return
+    least, greatest = torch.aminmax(array)
+    if int(least) < 0 or int(greatest) >= extent:
+        wrong = (array < 0) | (array >= extent)
         place = int(wrong.nonzero()[0])
         raise IndexBoundsError(f"{name}[{place}] is {int(array[place])}; expected 0 <= index < {extent}")
 
@@ -132,44 +146,35 @@ def levels(
             bounds(f"crd[{level}]", level_crd, extent)
         count = level_crd.numel()
     if check:
-        sorted_entries(format, extents, pos, crd)
+        order(format, pos, crd)
 
 
-def sorted_entries(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
-) -> None:
-    """Coordinates ascend within each parent, without duplicates.
+def order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> None:
+    """Coordinates ascend within each parent: strictly in an 's'; in a 'u' with its singletons, all of them together.
 
     Raises:
         FormatError: They do not.
     """
-    coords = _above_dense(format, extents, pos, crd)
-    if not coords:
-        return
-    # The first level in which two neighbours differ decides.
-    decided = torch.zeros(max(0, coords[0].numel() - 1), dtype=torch.bool)
-    wrong = torch.zeros_like(decided)
-    for c in coords:
-        wrong |= ~decided & (c[1:] < c[:-1])
-        decided |= c[1:] != c[:-1]
-    wrong |= ~decided
-    if bool(wrong.any()):
-        place = int(wrong.nonzero()[0])
-        here = tuple(int(c[place + 1]) for c in coords)
-        before = tuple(int(c[place]) for c in coords)
-        what = "is there twice" if here == before else f"comes after {before}"
-        raise FormatError(
-            f"entry {place + 1}: coordinate {here} (in storage order) {what}; entries of format {format} are sorted "
-            "and distinct: use ls.from_coo, which sorts and reduces duplicates"
-        )
-
-
-def _above_dense(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
-) -> list[Tensor]:
-    """The coordinates down to the last level that is not dense."""
-    last = max((n for n, letter in enumerate(format.levels) if letter != "d"), default=-1)
-    if last < 0:
-        return []
-    upper = Format(format.levels[: last + 1])
-    return packing.expand_levels(upper, extents[: last + 1], pos[: last + 1], crd[: last + 1])
+    tied = torch.empty(0, dtype=torch.bool)  # whether a coordinate and the one before it agree as far as was looked
+    for level, (letter, level_pos, level_crd) in enumerate(zip(format.levels, pos, crd, strict=True)):
+        if level_crd is None:
+            continue
+        if level_pos is not None:  # a parent's first coordinate may be anything
+            tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool)
+            tied[level_pos.to(torch.int64)] = False
+            tied = tied[1:-1]
+        before, here = level_crd[:-1], level_crd[1:]
+        same = tied & (here == before)
+        wrong = tied & (here < before)
+        if letter in "sq":
+            wrong |= same
+        if bool(wrong.any()):
+            place = int(wrong.nonzero()[0]) + 1
+            coordinate, other = int(level_crd[place]), int(level_crd[place - 1])
+            what = "is there twice" if coordinate == other else f"comes after {other}"
+            raise FormatError(
+                f"crd[{level}] (level {level}, {letter!r}), entry {place}: coordinate {coordinate} {what} below one "
+                f"parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, which sorts and "
+                "reduces duplicates"
+            )
+        tied = same

@@ -64,11 +64,21 @@ def wrap(source: Tensor) -> SparseTensor:
 
 
 def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
+    if any(a.is_inference() for a in arrays):
+        return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
     key = (name, tuple(shape), *((a.data_ptr(), a.shape, a.dtype) for a in arrays))
     versions = tuple(a._version for a in arrays)
     found = _known.get(key)
     if found is not None and found.versions == versions:
         return found
+    for old in list(_known)[: len(_known) + 1 - _KEPT]:
+        _known.pop(old, None)
+    made = _known[key] = _read(name, shape, arrays, versions)
+    return made
+
+
+@torch.inference_mode(False)
+def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
     private = [validate.index_array("indices", a, a.ndim) for a in arrays]
     slots = None
     if name == "coo":
@@ -77,10 +87,7 @@ def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
     else:
         pattern = construct.from_levels(name, shape, [None, private[0]], [None, private[1]], None).pattern
-    while len(_known) >= _KEPT:
-        del _known[next(iter(_known))]
-    made = _known[key] = _Known(pattern, slots, tuple(a.detach() for a in arrays), versions)
-    return made
+    return _Known(pattern, slots, tuple(a.detach() for a in arrays), versions)
 
 
 def _raw_values(source: Tensor) -> Tensor:
@@ -88,7 +95,7 @@ def _raw_values(source: Tensor) -> Tensor:
 
 
 class _Values(torch.autograd.Function):
-    """The values of a sparse tensor; the gradient goes back in the tensor's own layout."""
+    """The values of a sparse tensor; its gradient has its layout, or COO for CSC, which torch can't accumulate."""
 
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
@@ -97,7 +104,8 @@ class _Values(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        return with_values(ctx.source, grad)
+        made = with_values(ctx.source, grad)
+        return made.to_sparse_coo() if made.layout is torch.sparse_csc else made
 
 
 class _Dress(torch.autograd.Function):

@@ -291,3 +291,33 @@ def test_entries_beyond_one_chunk(tmp_path, monkeypatch):
     save(path, path.read_text().replace("77 24 77", "77 24 x"))
     with pytest.raises(ls.FormatError, match="line 79"):
         ls.read(path)
+
+
+LINES = st.lists(
+    st.tuples(
+        st.sampled_from(["1", "7", "-1", "1.5", "x", "999999999999999999999", "+2", "3-4", "%"]), st.integers(1, 9)
+    ),
+    max_size=6,
+)
+
+
+@given(
+    LINES, st.sampled_from(["real", "integer", "pattern"]), st.sampled_from(["\n", "\r\n", "\n\n", " \n", "\x0c\n", ""])
+)
+def test_the_fast_way_and_the_careful_one_agree(tmp_path_factory, lines, field, end):
+    body = "".join(f"{i} {word}{'' if field == 'pattern' else f' {word}'}{end}" for word, i in lines)
+    path = save(
+        tmp_path_factory.mktemp("agree") / "a.mtx", f"{HEADER} coordinate {field} general\n9 9 {len(lines)}\n{body}"
+    )
+
+    def outcome():
+        try:
+            A = ls.read(path)
+        except ls.LibsparseError as error:
+            return type(error), str(error)
+        return A.dtype, A.indices().tolist(), A.values().tolist()
+
+    fast = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("libsparse.textual.columns", lambda *_: None)
+        assert outcome() == fast

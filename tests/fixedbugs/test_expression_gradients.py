@@ -1,0 +1,68 @@
+"""With gradients an expression means what it means without."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import libsparse as ls
+
+
+def both(text: str, **operands: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The value without and with gradients asked for."""
+    leaves = {name: value.clone().requires_grad_() for name, value in operands.items()}
+    return ls.evaluate(text, **operands), ls.evaluate(text, **leaves)
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        ("x(i) * -y(i)", lambda x, y: -x * y),
+        ("x(i) - -y(i)", lambda x, y: x + y),
+        ("2 * -x(i) + y(i)", lambda x, y: -2 * x + y),
+        ("-(x(i) - 2 * y(i)) * 3", lambda x, y: -3 * (x - 2 * y)),
+        ("x(i) / 4 - y(i) / (1 + 1)", lambda x, y: x / 4 - y / 2),
+        ("x(i) * (y(i) + 1)", lambda x, y: x * (y + 1)),
+        ("x(i) + sum(j)", None),
+    ],
+)
+def test_signs_and_parentheses(right, expected):
+    x, y = torch.randn(5, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
+    if expected is None:
+        with pytest.raises(ls.FormatError, match="'sum' is not given"):
+            both(f"z(i) = {right}", x=x)
+        return
+    plain, followed = both(f"z(i) = {right}", x=x, y=y)
+    torch.testing.assert_close(plain, expected(x, y))
+    torch.testing.assert_close(followed.detach(), expected(x, y))
+    a, b = x.clone().requires_grad_(), y.clone().requires_grad_()
+    expected(a, b).sum().backward()
+    c, d = x.clone().requires_grad_(), y.clone().requires_grad_()
+    ls.evaluate(f"z(i) = {right}", x=c, y=d).sum().backward()
+    torch.testing.assert_close((c.grad, d.grad), (a.grad, b.grad))
+
+
+def test_what_is_no_expression_is_refused():
+    x = torch.ones(3, requires_grad=True)
+    with pytest.raises(ls.FormatError, match="column 15"):
+        ls.evaluate("z(i) = x(i) * * x(i)", x=x)
+    with pytest.raises(ls.FormatError, match="the end"):
+        ls.evaluate("z(i) = x(i) +", x=x)
+    with pytest.raises(ls.UnsupportedError, match="exp"):
+        ls.evaluate("z(i) = exp(x(i))", x=x)
+
+
+@pytest.mark.parametrize("right", ["(" * 5000 + "x(i)" + ")" * 5000, "-" * 5000 + "x(i)"])
+def test_nesting_is_limited(right):
+    with pytest.raises(ls.FormatError, match="nested too deeply"):
+        ls.evaluate(f"z(i) = {right}", x=torch.ones(3))
+
+
+def test_dense_terms_are_repeated_along_missing_indices(dense):
+    A, x, b = ls.tensor(dense), torch.randn(3), torch.randn(3, requires_grad=True)
+    out = ls.evaluate("C(i,k) = A(i,j) * x(j) * b(k) + b(k) + 2", A=A, x=x, b=b)
+    want = torch.outer(dense @ x, b) + b + 2
+    torch.testing.assert_close(out, want)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), b), torch.autograd.grad(want.sum(), b))
+    with pytest.raises(ls.UnsupportedError, match="sparse term"):
+        ls.evaluate("C(i,k) = A(i,j) + b(k) * d(k)", A=A, b=b, d=ls.tensor(torch.ones(3)))
