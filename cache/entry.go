@@ -124,9 +124,11 @@ func writeSynced(path string, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// PutRequest stores the answer to the compile request called name, replacing an older one as a whole.
+// PutRequest stores the answer to the compile request called name, replacing an older one as a whole. The file's first
+// line is the checksum of the rest.
 func (s *Store) PutRequest(name string, content []byte) error {
 	path := filepath.Join(s.root, "requests", filepath.Base(name)+".json")
+	content = append([]byte(describe(content).SHA256+"\n"), content...)
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
@@ -146,8 +148,12 @@ func (s *Store) PutRequest(name string, content []byte) error {
 	return nil
 }
 
-// Request returns what PutRequest stored under name.
+// Request returns what PutRequest stored under name, unless it was changed since.
 func (s *Store) Request(name string) (content []byte, ok bool) {
-	content, err := os.ReadFile(filepath.Join(s.root, "requests", filepath.Base(name)+".json"))
-	return content, err == nil
+	text, err := os.ReadFile(filepath.Join(s.root, "requests", filepath.Base(name)+".json"))
+	sum, content, _ := bytes.Cut(text, []byte("\n"))
+	if err != nil || string(sum) != describe(content).SHA256 {
+		return nil, false
+	}
+	return content, true
 }

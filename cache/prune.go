@@ -159,12 +159,9 @@ func (s *Store) dropDangling() {
 		var answer struct {
 			Object string `json:"object"`
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
+		text, ok := s.Request(strings.TrimSuffix(filepath.Base(path), ".json"))
 		object := ""
-		if json.Unmarshal(text, &answer) == nil && answer.Object != "" {
+		if ok && json.Unmarshal(text, &answer) == nil && answer.Object != "" {
 			object = answer.Object
 			if !filepath.IsAbs(object) {
 				object = filepath.Join(s.root, object)

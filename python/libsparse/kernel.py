@@ -110,14 +110,22 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
     question = request.complete(wanted, golib.build_id())
     root = store()
     try:
-        text = (root / "requests" / f"{question['request_key']}.json").read_text(encoding="utf-8")
-        return load(json.loads(text), root)
+        return load(_answer(root / "requests" / f"{question['request_key']}.json"), root)
     except (_Unusable, OSError, ValueError):
         pass  # the compiler verifies and rebuilds what can't be used
     try:
         return load(golib.compile_request(question), root)
     except _Unusable as error:
         raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
+
+
+def _answer(path: Path) -> dict[str, Any]:
+    """What the compiler once answered; the first line of the file is the checksum of the rest."""
+    checksum, _, text = path.read_bytes().partition(b"\n")
+    if hashlib.sha256(text).hexdigest().encode() != checksum:
+        raise _Unusable(f"{path} does not have its checksum")
+    info: dict[str, Any] = json.loads(text)
+    return info
 
 
 def load(info: dict[str, Any], root: Path) -> Kernel:
