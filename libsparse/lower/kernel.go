@@ -2,7 +2,7 @@
 // pattern of the result has to be found first.
 //
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. One file a concern: forall and merge emit
-// loops, where and workspace the temporaries, result the appending, split the tiles, slots the argument block.
+// loops, where, tile, row and list the temporaries, result and insert the appending, split the tiles, slots the argument block.
 package lower
 
 import (

@@ -7,6 +7,7 @@ import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,8 +44,13 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(command=_demo)
 
     explain = commands.add_parser("explain", help="show how an einsum is compiled, stage by stage")
-    explain.add_argument("spec", help="an einsum such as 'ij,jk->ik'")
-    explain.add_argument("operands", nargs="+", metavar="format:shape", help="such as csr:4096x4096 or dense:4096x64")
+    explain.add_argument("spec", help="an einsum such as 'ij,jk->ik', or an assignment such as 'y(i) = A(i,j) * x(j)'")
+    explain.add_argument(
+        "operands",
+        nargs="+",
+        metavar="format:shape",
+        help="such as csr:4096x4096 or dense:4096x64; of an assignment A=csr:4096x4096",
+    )
     explain.add_argument("--density", type=float, default=0.01, help="of the sparse operands (default: %(default)s)")
     explain.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
     explain.add_argument("--stage", help="only this stage")
@@ -83,7 +89,9 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
     if not isinstance(dtype, torch.dtype):
         raise DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
     operands: list[torch.Tensor] = []
-    for text in options.operands:
+    named: dict[str, Any] = {}
+    for operand in options.operands:
+        key, equals, text = operand.rpartition("=")
         # the last colon: a format may hold one, as in ds:1,0:100x100
         name, colon, extents = text.rpartition(":")
         try:
@@ -92,11 +100,16 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
             shape = ()
         if not colon or not shape:
             raise FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
-        if name == "dense":
-            operands.append(torch.ones(shape, dtype=dtype))
+        made = (
+            torch.ones(shape, dtype=dtype)
+            if name == "dense"
+            else ls.random(shape, options.density, format=name).to(dtype)
+        )
+        if equals:
+            named[key] = made
         else:
-            operands.append(ls.random(shape, options.density, format=name).to(dtype))
-    print(ls.explain(options.spec, *operands, stage=options.stage))
+            operands.append(made)
+    print(ls.explain(options.spec, *operands, stage=options.stage, **named))
     return 0
 
 

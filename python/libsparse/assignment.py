@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, TypeAlias
 
 from .errors import FormatError, UnsupportedError
@@ -100,6 +100,58 @@ def accesses(expr: Expr) -> dict[str, tuple[str, ...]]:
         if isinstance(node, Access) and found.setdefault(node.name, node.indices) != node.indices:
             raise UnsupportedError(f"{node.name!r} is accessed in two ways; pass it under two names")
     return found
+
+
+def distinct(expr: Expr, operands: Collection[str]) -> tuple[Expr, dict[str, str]]:
+    """An expression in which every operand is read once: where one is read again, it gets another name.
+
+    Args:
+        expr: The expression.
+        operands: The names of operands.
+
+    Returns:
+        The expression, and the operand that each of its names stands for, in order of appearance.
+
+    Raises:
+        UnsupportedError: It is too long.
+    """
+    names = [node.name for node in walk(expr) if isinstance(node, Access) and node.name in operands]
+    origin = {name: name for name in names}
+    if len(origin) == len(names):
+        return expr, origin
+    taken = {node.name for node in walk(expr) if isinstance(node, Access)} | set(operands)
+    origin = {}
+
+    def rename(node: Expr) -> Expr:
+        if isinstance(node, Call):
+            return Call(node.op, tuple([rename(arg) for arg in node.args]))
+        if isinstance(node, Number) or node.name not in operands:
+            return node
+        name, number = node.name, 1
+        while name in origin or (number > 1 and name in taken):
+            number += 1
+            name = f"{node.name}_{number}"
+        origin[name] = node.name
+        return Access(name, node.indices)
+
+    try:
+        return rename(expr), origin
+    except RecursionError:
+        raise UnsupportedError(
+            "an expression of so many terms reads each operand once; pass it under two names"
+        ) from None
+
+
+def text(expr: Expr) -> str:
+    """An expression in TACO's notation."""
+    if isinstance(expr, Number):
+        return repr(expr.value)
+    if isinstance(expr, Access):
+        return f"{expr.name}({','.join(expr.indices)})" if expr.indices else expr.name
+    args = [text(arg) for arg in expr.args]
+    if expr.op == "neg":
+        return f"-{args[0]}"
+    return f"({args[0]} {expr.op} {args[1]})" if expr.op in "+-*/" else f"{expr.op}({', '.join(args)})"
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -17,7 +17,6 @@ from .pattern import Conversion, Pattern
 from .problem import Operand, Problem
 
 _CPU = torch.device("cpu")
-_CALLS_KEPT = 256
 
 
 class IndexOverflowError(Exception):

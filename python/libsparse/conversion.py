@@ -9,12 +9,11 @@ import torch
 
 from . import running
 from .dtypes import INT32_MAX
-from .pattern import Conversion
+from .pattern import Conversion, Pattern
 from .problem import Operand, Problem
 
 if TYPE_CHECKING:
     from .format import Format
-    from .pattern import Pattern
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
@@ -29,7 +28,9 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
     dtype = torch.int32 if pattern.nnz < INT32_MAX else torch.int64
     numbers = torch.arange(1, pattern.nnz + 1, dtype=dtype, device="cpu")
     places, made = running.once(asked, [Operand(pattern, numbers)])
-    assert made is not None
+    if made is None:  # every level is dense
+        nothing = [None] * pattern.ndim
+        places, made = places.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
     if made.nnz == pattern.nnz and format.order == pattern.format.order:
         return Conversion(made, None, None)
     if made.nnz == pattern.nnz:

@@ -148,6 +148,13 @@ def simplify(
             largest[index] = max(extent, largest.get(index, extent)) if extent != 1 else largest.get(index, 1)
     made = [_diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
     for number, (indices, (pattern, data)) in enumerate(made):
+        if pattern is not None and any(
+            n == 1 != largest[index] for index, n in zip(indices, pattern.shape, strict=True)
+        ):
+            raise UnsupportedError(
+                f"operand {number} ({''.join(indices)!r}, {made[number][1]}) would have to be repeated along an index "
+                "of extent 1, which is not supported yet for sparse operands; leave the dimension out"
+            )
         if pattern is None and data is not None:
             drop = [d for d, index in enumerate(indices) if data.shape[d] == 1 and largest[index] != 1]
             if drop:

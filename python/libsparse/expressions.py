@@ -53,17 +53,19 @@ def problem_of(
     if ";" in text or left.rstrip().endswith(("+", "-", "*", "/")):
         raise UnsupportedError(f"evaluate {text!r}: one plain assignment 'lhs = expr' is supported for now")
     target, right = assignment.parse(text)
-    found = assignment.accesses(right)
-    indices = {index for access in found.values() for index in access}
-    for name, access in list(found.items()):
-        if name not in operands:
-            if access or name not in indices:
-                raise FormatError(f"evaluate {text!r}: {name!r} is not given; pass it as {name}=...")
-            del found[name]  # an index variable as a value
-    unused = sorted(set(operands) - set(found))
+    seen = [node for node in assignment.walk(right) if isinstance(node, assignment.Access)]
+    indices = {index for access in seen for index in access.indices}
+    for access in seen:  # without indices it may be an index variable as a value
+        if access.name not in operands and (access.indices or access.name not in indices):
+            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
+    unused = sorted(set(operands) - {access.name for access in seen})
     if unused:
         raise FormatError(f"evaluate {text!r}: {unused[0]!r} is given and not used")
-    plain = einsums.to_operands([operands[name] for name in found], tuple(found))
+    right, origin = assignment.distinct(right, operands)
+    if any(name != of for name, of in origin.items()):
+        text = f"{assignment.text(target)} = {assignment.text(right)}"
+    found = {name: access for name, access in assignment.accesses(right).items() if name in origin}
+    plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
     wish = einsums.unfilled(tuple(found.values()), target.indices, wish, reduce)
     asked = Problem(text, True, tuple(found), tuple(found.values()), target.indices, wish, reduce, combine)

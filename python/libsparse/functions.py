@@ -107,9 +107,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
     name = getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or repr(func)
-    raise UnsupportedError(
-        f"{name} is not supported on an ls.SparseTensor yet; use A.map(fn) for the stored values or A.to_dense()"
-    )
+    raise UnsupportedError(f"{name} is not supported on an ls.SparseTensor yet; work on A.values() or A.to_dense()")
 
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

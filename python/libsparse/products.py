@@ -42,7 +42,10 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
             f"matmul: operand 0 has shape {tuple(a.shape)}, operand 1 {tuple(b.shape)}: the inner extents "
             f"{a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]} differ; transpose one of them?"
         )
-    result = einsums.einsum(equation, a, b, format=format, reduce=reduce)
+    wish = format
+    if "." in equation and not (_is_sparse(a) and _is_sparse(b)):
+        wish = format or "dense"  # as all of torch's products with a dense operand are
+    result = einsums.einsum(equation, a, b, format=wish, reduce=reduce)
     if reduce in ("max", "min", "amax", "amin"):
         return _zero_where_empty(equation, a, b, result)
     if reduce == "sum" and format is None:
@@ -97,6 +100,10 @@ def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
     inputs, operands = einsums.simplify(parsed.inputs, operands)
     number = einsums.count_terms(inputs, parsed.output, operands, torch.float32)
     return result.masked_fill(number == 0, 0)
+
+
+def _is_sparse(operand: Tensor) -> bool:
+    return operand.layout is not torch.strided or isinstance(operand, sparsetensor.SparseTensor)
 
 
 def _remember(a: Any, b: Any) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from . import autograd, construct, packing, sparsetensor, validate
 from .errors import UnsupportedError
@@ -24,14 +25,19 @@ class _Known(NamedTuple):
     Attributes:
         pattern: The pattern.
         slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
-        arrays: Aliases of the index arrays, so that their memory can't be another tensor's meanwhile.
+        storages: The storages of the index arrays, weakly: what nobody else holds is forgotten, but until it is no
+            other storage can have the same address.
         versions: Their version counters when they were read.
     """
 
     pattern: Pattern
     slots: Tensor | None
-    arrays: tuple[Tensor, ...]
+    storages: tuple[StorageWeakRef, ...]
     versions: tuple[int, ...]
+
+    def expired(self) -> bool:
+        """Whether an array is gone."""
+        return any(storage.expired() for storage in self.storages)
 
 
 _known: dict[tuple[object, ...], _Known] = {}
@@ -66,11 +72,13 @@ def wrap(source: Tensor) -> SparseTensor:
 def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     if any(a.is_inference() for a in arrays):
         return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
-    key = (name, tuple(shape), *((a.data_ptr(), a.shape, a.dtype) for a in arrays))
+    key = (name, tuple(shape), *((_address(a), a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays))
     versions = tuple(a._version for a in arrays)
     found = _known.get(key)
-    if found is not None and found.versions == versions:
+    if found is not None and found.versions == versions and not found.expired():
         return found
+    for gone in [k for k, known in list(_known.items()) if known.expired()]:
+        _known.pop(gone, None)
     for old in list(_known)[: len(_known) + 1 - _KEPT]:
         _known.pop(old, None)
     made = _known[key] = _read(name, shape, arrays, versions)
@@ -87,7 +95,12 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
     else:
         pattern = construct.from_levels(name, shape, [None, private[0]], [None, private[1]], None).pattern
-    return _Known(pattern, slots, tuple(a.detach() for a in arrays), versions)
+    return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+
+
+def _address(array: Tensor) -> int:
+    address: int = array.untyped_storage()._cdata
+    return address
 
 
 def _raw_values(source: Tensor) -> Tensor:
@@ -95,17 +108,21 @@ def _raw_values(source: Tensor) -> Tensor:
 
 
 class _Values(torch.autograd.Function):
-    """The values of a sparse tensor; its gradient has its layout, or COO for CSC, which torch can't accumulate."""
+    """The values of a sparse tensor.
+
+    The gradient of a leaf has its layout, but where torch can't accumulate or transpose that it is COO.
+    """
 
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
         ctx.source = source.detach()
+        ctx.keeps = source.is_leaf and source.layout is not torch.sparse_csc
         return _raw_values(ctx.source).clone()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         made = with_values(ctx.source, grad)
-        return made.to_sparse_coo() if made.layout is torch.sparse_csc else made
+        return made if ctx.keeps or made.layout is torch.sparse_coo else made.to_sparse_coo()
 
 
 class _Dress(torch.autograd.Function):

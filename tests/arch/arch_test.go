@@ -32,28 +32,23 @@ var allowed = map[string][]string{
 	"libsparse/format": {"diag", "dtype", "ir"}, // a level format gives the loop code of its iterators
 	"libsparse/index":  {"diag", "dtype", "format"},
 
-	"libsparse/pattern":      {"diag", "dtype", "format"},
 	"libsparse/cin":          {"diag", "dtype", "format", "index"},
 	"libsparse/schedule":     {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/infer":        {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/lattice":      {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/lower":        {"diag", "dtype", "format", "index", "cin", "lattice", "ir"},
-	"libsparse/tile":         {"diag", "dtype", "format", "index", "cin", "schedule"},
-	"libsparse/asymptotic":   {"diag", "dtype", "format", "index", "cin", "schedule"},
-	"libsparse/autoschedule": {"diag", "dtype", "format", "index", "cin", "schedule", "lattice", "infer", "pattern", "tile", "asymptotic"},
-	"libsparse/tune":         {"diag"},
-	"libsparse/waco":         {"diag", "dtype", "format", "pattern", "schedule"},
+	"libsparse/autoschedule": {"diag", "dtype", "format", "index", "cin", "schedule", "lattice", "infer"},
 
 	"cache":   {"diag"},
 	"codegen": {"diag", "dtype", "ir"},
 	// runs emitted C for tests; nothing but tests imports it
 	"codegen/crun": {"diag", "dtype", "ir", "/codegen"},
 	"libsparse": {
-		"diag", "dtype", "format", "index", "pattern", "cin", "schedule", "infer", "lattice", "ir", "lower", "tile",
-		"asymptotic", "autoschedule", "tune", "waco", "/codegen", "/cache",
+		"diag", "dtype", "format", "index", "cin", "schedule", "infer", "lattice", "ir", "lower",
+		"autoschedule", "/codegen", "/cache",
 	},
 	"capi":          {"/libsparse", "diag", "/cache"},
-	"cmd/libsparse": {"/libsparse", "diag", "/cache", "dtype", "format"},
+	"cmd/libsparse": {"/libsparse", "diag", "format", "index", "autoschedule"},
 }
 
 // maxLines is the cap; a file that reaches it has a second concern to move out.

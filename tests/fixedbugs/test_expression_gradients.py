@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from libsparse.expressions import problem_of
 
 import libsparse as ls
 
@@ -66,3 +67,35 @@ def test_dense_terms_are_repeated_along_missing_indices(dense):
     torch.testing.assert_close(torch.autograd.grad(out.sum(), b), torch.autograd.grad(want.sum(), b))
     with pytest.raises(ls.UnsupportedError, match="sparse term"):
         ls.evaluate("C(i,k) = A(i,j) + b(k) * d(k)", A=A, b=b, d=ls.tensor(torch.ones(3)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("o = -al + A(i,j) * al", lambda A, al: -al + (A * al).sum()),
+        ("C(i,k) = A(i,j) * A(j,k) - A(i,k) * al", lambda A, al: A @ A - A * al),
+        ("C(i,j) = (A(i,j) + A(j,i)) * (al - -1) + 0.5 * A(i,j)", lambda A, al: (A + A.T) * (al + 1) + 0.5 * A),
+    ],
+)
+def test_operands_may_be_read_several_times(dense, text, expected):
+    al = torch.tensor(0.7)
+    want_leaf = dense.clone().requires_grad_()
+    want = expected(want_leaf, al)
+    values = ls.tensor(dense).values().clone().requires_grad_()
+    A = ls.tensor(dense).with_values(values)
+    for operand in (A.detach(), A):
+        out = ls.evaluate(text, A=operand, al=al)
+        out = out.to_dense() if isinstance(out, ls.SparseTensor) else out
+        torch.testing.assert_close(out, want)
+    want.sum().backward()
+    out.sum().backward()
+    torch.testing.assert_close(values.grad, want_leaf.grad[tuple(A.indices())])
+
+
+def test_long_sums():
+    names = [f"a{n}" for n in range(700)]
+    text = "z(i) = " + " + ".join(f"{name}(i)" for name in names)
+    asked, _ = problem_of(text, {name: torch.ones(2) for name in names}, None, "sum", "mul")
+    assert asked.names == tuple(names)
+    with pytest.raises(ls.LibsparseError):
+        ls.evaluate("z(i) = " + " + ".join(["a(i)"] * 2000), a=torch.ones(2))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
 import torch
 
 import libsparse as ls
+from libsparse import wrapping
 
 
 def test_out(dense):
@@ -63,6 +67,21 @@ def test_leaves_of_every_layout_train(dense, layout):
     torch.testing.assert_close(C.grad.to_dense(), 2 * (dense != 0) * x.sum(1))
 
 
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_gradients_through_transposes_and_conversions(dense, layout):
+    x = torch.rand(3, 2)
+    for make in (lambda t: t.t(), lambda t: t.t().t(), lambda t: t):
+        C = dense.to_sparse(layout=layout).requires_grad_()
+        D = dense.clone().requires_grad_()
+        with ls.override():
+            (make(C) @ x).sum().backward()
+            (make(D.to_sparse(layout=layout)) @ x).sum().backward()
+        twin = dense.clone().requires_grad_()
+        (make(twin) @ x).sum().backward()
+        torch.testing.assert_close(C.grad.to_dense(), twin.grad * (dense != 0))
+        torch.testing.assert_close(D.grad, twin.grad * (dense != 0))
+
+
 def test_layouts_do_not_depend_on_density():
     for density in (0.02, 0.1, 0.9):
         matrix = (torch.rand(50, 50) * (torch.rand(50, 50) < density)).to_sparse_csr()
@@ -71,3 +90,19 @@ def test_layouts_do_not_depend_on_density():
             made = torch.mm(matrix, matrix)
         assert made.layout is want.layout
         torch.testing.assert_close(made.to_dense(), want.to_dense())
+
+
+def test_patterns_live_as_long_as_the_tensors_they_were_read_from(dense):
+    x = torch.rand(3, 2)
+    C = dense.to_sparse_csr()
+    with ls.override():
+        first = weakref.ref(ls.from_torch(C).pattern)
+        assert ls.from_torch(C).pattern is first()
+        for n in range(1, 40):
+            torch.testing.assert_close(torch.mm((n * dense.roll(n, 0)).to_sparse_csr(), x), n * dense.roll(n, 0) @ x)
+        assert ls.from_torch(C).pattern is first()
+        del C
+        torch.mm(dense.to_sparse_coo(), x)
+    gc.collect()
+    assert first() is None
+    assert len(wrapping._known) < 10

@@ -132,8 +132,11 @@ def test_a_term_without_all_indices_of_the_result():
     X, b = torch.randn(SIZES["j"], SIZES["k"], dtype=torch.float64), torch.randn(SIZES["k"], dtype=torch.float64)
     text = "C(i,k) = A(i,j) * X(j,k) + b(k)"
     torch.testing.assert_close(ls.evaluate(text, A=A, X=X, b=b), plain @ X + b)
-    with pytest.raises(ls.UnsupportedError, match="no gradient yet"):
-        ls.evaluate(text, A=A, X=X, b=b.requires_grad_())
+    out = ls.evaluate(text, A=A, X=X, b=b.requires_grad_())
+    torch.testing.assert_close(out, plain @ X + b)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), b)[0], torch.full_like(b, SIZES["i"]))
+    with pytest.raises(ls.UnsupportedError, match="sparse term"):
+        ls.evaluate(text, A=A, X=X, b=ls.tensor(b.detach()).requires_grad_())
 
 
 def test_a_layer_trains():

@@ -129,7 +129,7 @@ def test_from_coo_in_shapes_too_large_to_number():
     assert a.values().tolist() == [4.0, 2.0, 4.0]
     b = a.to_format("sss:2,1,0")
     assert a.pattern.locate(b.pattern)[1].all()
-    with pytest.raises(ls.InternalError):
+    with pytest.raises(ls.FormatError, match="GiB"):
         a.to_dense()
 
 

@@ -68,10 +68,11 @@ def _stroke(number: int) -> str:
 
 def _legend(names: Sequence[str]) -> list[str]:
     parts, at = [], float(_LEFT)
+    step = min(6.6, (_WIDTH - _LEFT - 48.0 * len(names)) / max(1, sum(map(len, names))))
     for number, name in enumerate(names):
         parts.append(f'<line {_stroke(number)} x1="{at}" x2="{at + 26}" y1="16" y2="16"/>')
         parts.append(f'<text class="name" x="{at + 32}" y="20">{escape(name)}</text>')
-        at += 48 + 6.6 * len(name)
+        at += 48 + step * len(name)
     return parts
 
 
