@@ -133,3 +133,20 @@ func BenchmarkDecide(b *testing.B) {
 		})
 	}
 }
+
+// TestNothingIsMadeDense keeps the only sparse level of an operand, however it is accessed.
+func TestNothingIsMadeDense(t *testing.T) {
+	for _, f := range []string{"sd", "sd:1,0", "uq", "ss"} {
+		for _, spec := range []string{"ij,jk->ik", "ij,ik->jk", "ij,kj->ik"} {
+			d, err := Decide(request(t, spec, []string{"ds", f}, "", 4097))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range d.Conversions {
+				if c.To.Dense() {
+					t.Errorf("%s with %q: operand %s is converted to %q", spec, f, c.Tensor.Name, c.To)
+				}
+			}
+		}
+	}
+}

@@ -175,7 +175,8 @@ func (o *operand) arrange(at []int, extents []float64) bool {
 		}
 	}
 	o.lifted = false
-	if len(o.vars) > 1 && !o.fixed && !o.full[0] {
+	// With no other sparse level that would make the whole tensor dense.
+	if slices.Contains(o.full[min(1, len(o.full)):], false) && !o.fixed && !o.full[0] {
 		top := o.arranged[0]
 		o.lifted = (o.coo || at[top] > 0) && extents[top] <= sparseTop*o.nnz
 		o.filled[0] = o.lifted
