@@ -52,7 +52,7 @@ def explain(
         wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
         asked = contraction.product(tuple(inputs), parsed.output, wish, reduce, combine)
     plain = list(contraction.unify(plain))
-    question = request.complete(problem.describe(asked, plain), golib.build_id())
+    question = request.complete(problem.describe(asked, plain), "")
     return Explanation(golib.explain_request(question, stage or ""))
 
 

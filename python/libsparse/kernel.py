@@ -107,14 +107,14 @@ def store() -> Path:
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
-    question = request.complete(wanted, golib.build_id())
+    name = request.key(wanted, golib.build_id())
     root = store()
     try:
-        return load(_answer(root / "requests" / f"{question['request_key']}.json"), root)
+        return load(_answer(root / "requests" / f"{name}.json"), root)
     except (_Unusable, OSError, ValueError):
         pass  # the compiler verifies and rebuilds what can't be used
     try:
-        return load(golib.compile_request(question), root)
+        return load(golib.compile_request(request.complete(wanted, name)), root)
     except _Unusable as error:
         raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -72,18 +71,20 @@ class Request(NamedTuple):
         }
 
 
-def complete(request: Request, build: str) -> dict[str, Any]:
-    """The request with its target and key.
+def key(request: Request, build: str) -> str:
+    """The name that the answer to a request has in the cache.
 
     Args:
         request: The question.
         build: Identifies the compiler, so that a rebuilt one is asked anew.
     """
-    body = request.describe()
-    target = host.target()
-    canonical = {**body, "target": {"cpu": target["cpu"], "openmp": target["openmp"]}}
-    text = json.dumps(canonical, sort_keys=True, separators=(",", ":")) + build
-    return {**body, "target": target, "request_key": hashlib.sha256(text.encode()).hexdigest()}
+    text = f"{tuple(request)!r} {host.cpu()} {host.openmp()} {build}"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def complete(request: Request, name: str) -> dict[str, Any]:
+    """The request as the compiler takes it, its answer to be kept under `name`."""
+    return {**request.describe(), "target": host.target(), "request_key": name}
 
 
 def sparse_info(
