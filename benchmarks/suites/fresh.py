@@ -27,7 +27,7 @@ NEW = (
 
 
 def first_call(cache: str) -> dict[str, float]:
-    """Import, first and second call."""
+    """Import, first call, and a later one: the second call still prepares the short cut of `A @ x`."""
     start = time.perf_counter()
     import libsparse as ls
 
@@ -42,11 +42,11 @@ def first_call(cache: str) -> dict[str, float]:
     torch.sparse.mm(torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values, matrix.shape), b)
     A = ls.from_csr(matrix.crow, matrix.col, matrix.values, matrix.shape)
     times = []
-    for _ in range(2):
+    for _ in range(6):
         start = time.perf_counter()
         A @ b
         times.append(time.perf_counter() - start)
-    return {"import": imported, "first": times[0], "second": times[1]}
+    return {"import": imported, "first": times[0], "later": min(times[2:])}
 
 
 def new_expressions(cache: str) -> dict[str, list[float]]:
