@@ -95,5 +95,4 @@ __all__ = [
 ]
 
 # What every request names is found out now, so that the first call need not wait for it.
-host.cpu()
-host.openmp()
+host.digest()

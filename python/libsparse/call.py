@@ -117,7 +117,7 @@ class Call:
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
             return self._compute(block, out), None
-        return self._sparse(block, operands)
+        return self._sparse(block)
 
     def simple(self) -> tuple[tuple[int, int, int, int], tuple[int, ...]] | None:
         """The places of the sparse values, the dense operand, the result and the thread count, if that is all there is.
@@ -181,9 +181,7 @@ class Call:
 
     # Sparse results --------------------------------------------------------------------------------------------
 
-    def _sparse(
-        self, block: ctypes.Array[ctypes.c_int64], operands: Sequence[Operand]
-    ) -> tuple[Tensor, Pattern | None]:
+    def _sparse(self, block: ctypes.Array[ctypes.c_int64]) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
@@ -198,10 +196,10 @@ class Call:
                     block[place] = array.data_ptr()
             values = torch.empty(symbolic.nnz, dtype=self._dtype, device=_CPU)
             return self._compute(block, values), symbolic
-        return self._discover(block, operands)
+        return self._discover(block)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
-    def _discover(self, block: ctypes.Array[ctypes.c_int64], operands: Sequence[Operand]) -> tuple[Tensor, Pattern]:
+    def _discover(self, block: ctypes.Array[ctypes.c_int64]) -> tuple[Tensor, Pattern]:
         format = self.kernel.format
         assert format is not None
         builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
@@ -211,11 +209,6 @@ class Call:
                     block[place] = builder.array(slot).data_ptr()
             check(self.kernel.assemble(ctypes.addressof(block)))
             builder.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
-        else:
-            source = operands[self.kernel.nnz_of].pattern if self.kernel.nnz_of >= 0 else None
-            if source is None:
-                raise InternalError("the compiler describes a sparse result without saying how large it is")
-            builder.counts.update({level: source.nnz for level in range(len(format.levels))})
         for place, slot in self._result:
             if slot.kind in ("pos", "crd"):
                 block[place] = builder.array(slot).data_ptr()

@@ -194,7 +194,7 @@ def _compile_probe(command: list[str]) -> str:
 def _cache() -> Finding:
     from . import host
 
-    folder = host.cache_dir()
+    folder = Path(host.cache_dir())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -20,6 +20,7 @@ from .version import ABI_VERSION
 
 _FOLDER = Path(__file__).parent
 LIBRARY = _FOLDER / "_libsparse.so"
+_LIBRARY_TEXT = str(LIBRARY)
 EXECUTABLE = _FOLDER / "_libsparse_go"
 _SUBPROCESS_SECONDS = 150
 
@@ -31,7 +32,7 @@ _entered_by = 0  # the process that loads or has loaded Go; set before loading s
 def build_id() -> str:
     """Text that changes when the compiler is rebuilt, "" where there is none."""
     try:
-        stat = LIBRARY.stat()
+        stat = os.stat(_LIBRARY_TEXT)  # noqa: PTH116  # a first call has no time for pathlib
     except OSError:
         return ""
     return f"{stat.st_size}-{stat.st_mtime_ns}"

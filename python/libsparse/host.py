@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -79,6 +80,16 @@ def _is_mapped(library: str) -> bool:
     return True
 
 
+def digest() -> hashlib._Hash:
+    """A SHA-256 that has seen what identifies this machine and process."""
+    return _digest().copy()
+
+
+@functools.cache
+def _digest() -> hashlib._Hash:
+    return hashlib.sha256(f"{cpu()} {openmp()} ".encode())
+
+
 def compiler() -> str:
     """The C compiler that was asked for, "" to take the first on PATH.
 
@@ -91,13 +102,11 @@ def compiler() -> str:
     return next((word for word in words if word[0] != "-" and Path(word).name not in _LAUNCHERS), "")
 
 
-def cache_dir() -> Path:
-    """The folder of the kernel cache."""
+def cache_dir() -> str:
+    """The absolute path of the folder of the kernel cache."""
     chosen = settings.cache_dir() or os.environ.get("LIBSPARSE_CACHE_DIR")
-    if chosen:
-        return Path(chosen).expanduser().absolute()
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return (Path(base) / "libsparse").expanduser().absolute()
+    folder = chosen or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/libsparse"
+    return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
 
 
 def target() -> dict[str, str]:
@@ -107,5 +116,5 @@ def target() -> dict[str, str]:
         "cc": compiler(),
         "path": os.environ.get("PATH", ""),
         "openmp": openmp(),
-        "cache_dir": str(cache_dir()),
+        "cache_dir": cache_dir(),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -54,7 +55,6 @@ class Kernel(NamedTuple):
         dtype: The compiler's name of the result's dtype.
         index: The compiler's name of the dtype of the result's positions and coordinates.
         pattern_of: The operand whose pattern the result has, -1 for none.
-        nnz_of: The operand that has as many entries as the result, -1 where `assemble` counts them.
         convert: Format that an operand has to be brought to before a call.
         notes: What was chosen and why.
         source: Path of the C source.
@@ -68,7 +68,6 @@ class Kernel(NamedTuple):
     dtype: str
     index: str  # type: ignore[assignment]
     pattern_of: int
-    nnz_of: int
     convert: dict[int, Format]
     notes: tuple[str, ...]
     source: str
@@ -103,14 +102,18 @@ def known() -> list[tuple[request.Request, Kernel]]:
 
 def store() -> Path:
     """The folder that kernels of this version are kept in."""
-    return host.cache_dir() / f"v{VERSION}"
+    return Path(_root())
+
+
+def _root() -> str:
+    return f"{host.cache_dir()}/v{VERSION}"
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
     name = request.key(wanted, golib.build_id())
-    root = store()
+    root = _root()
     try:
-        return load(_answer(root / "requests" / f"{name}.json"), root)
+        return load(_answer(f"{root}/requests/{name}.json"), root)
     except (_Unusable, OSError, ValueError):
         pass  # the compiler verifies and rebuilds what can't be used
     try:
@@ -119,16 +122,26 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
         raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
 
 
-def _answer(path: Path) -> dict[str, Any]:
+def _answer(path: str) -> dict[str, Any]:
     """What the compiler once answered; the first line of the file is the checksum of the rest."""
-    checksum, _, text = path.read_bytes().partition(b"\n")
+    checksum, _, text = _content(path).partition(b"\n")
     if hashlib.sha256(text).hexdigest().encode() != checksum:
         raise _Unusable(f"{path} does not have its checksum")
-    info: dict[str, Any] = json.loads(text)
+    info: dict[str, Any] = json.loads(text.decode())
     return info
 
 
-def load(info: dict[str, Any], root: Path) -> Kernel:
+def _content(path: str) -> bytes:
+    # A first call has no time for file objects.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(descriptor).st_size
+        return os.read(descriptor, size)  # less than that fails its checksum
+    finally:
+        os.close(descriptor)
+
+
+def load(info: dict[str, Any], root: str) -> Kernel:
     """Loads a kernel from its description.
 
     Args:
@@ -146,27 +159,31 @@ def load(info: dict[str, Any], root: Path) -> Kernel:
             steps = tuple(
                 Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"])) for s in info["steps"]
             )
-            return Kernel(_nothing, None, (), None, "", "i32", -1, -1, {}, notes, "", steps)
-        path = root / info["object"]
-        if hashlib.sha256(path.read_bytes()).hexdigest() != info["sha256"]:
+            return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)
+        path = f"{root}/{info['object']}"
+        if hashlib.sha256(_content(path)).hexdigest() != info["sha256"]:
             raise _Unusable(f"{path} does not have its checksum")
-        library = ctypes.CDLL(str(path))
+        library = ctypes.CDLL(path)
         output = info["output"]
         return Kernel(
             compute=_function(library, info["compute"]),
             assemble=_function(library, info["assemble"]) if info.get("assemble") else None,
-            slots=tuple(Slot(**{k: slot[k] for k in slot if k in Slot._fields}) for slot in info["slots"]),
+            slots=tuple(map(_slot, info["slots"])),
             format=Format(output["format"]) if output["format"] else None,
             dtype=output["dtype"],
             index=output.get("index") or "i32",
             pattern_of=output.get("pattern_of", -1),
-            nnz_of=output.get("nnz_of", -1),
             convert={c["operand"]: Format(c["format"]) for c in info.get("convert") or ()},
             notes=notes,
-            source=str(root / info.get("source", "")),
+            source=f"{root}/{info.get('source', '')}",
         )
     except (KeyError, TypeError, AttributeError, OSError) as error:
         raise _Unusable(str(error)) from error
+
+
+def _slot(given: dict[str, Any]) -> Slot:
+    get = given.get
+    return Slot(given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""))
 
 
 def _nothing(address: int) -> int:

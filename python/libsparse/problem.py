@@ -157,7 +157,8 @@ def dense_order(tensor: Tensor) -> tuple[int, ...]:
 
 def dense_text(order: Sequence[int]) -> str:
     """The format of a dense tensor that is stored in `order`."""
-    return Format("d" * len(order) + ":" + ",".join(map(str, order))).text if order else ""
+    letters = "d" * len(order)
+    return letters if order == tuple(range(len(order))) else f"{letters}:{','.join(map(str, order))}"
 
 
 def key(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:

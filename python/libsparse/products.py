@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import einsums, shortcut, sparsetensor, spec
+from . import autograd, einsums, shortcut, sparsetensor, spec, threads
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
+from .problem import Operand, stored
 
 
 def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
@@ -33,23 +34,25 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
             raise ShapeError(f"matmul: operand {number} has no dimensions; use * to scale a tensor")
     if reduce not in ("sum", "mean", "max", "min", "amax", "amin"):
         raise FormatError(f"matmul: reduce={reduce!r}; expected sum, mean, max or min")
-    left = "j" if a.ndim == 1 else "...ij" if a.ndim > 2 or b.ndim > 2 else "ij"
-    right = "j" if b.ndim == 1 else "...jk" if a.ndim > 2 or b.ndim > 2 else "jk"
-    out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
-    equation = f"{left},{right}->{out}"
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ShapeError(
             f"matmul: operand 0 has shape {tuple(a.shape)}, operand 1 {tuple(b.shape)}: the inner extents "
             f"{a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]} differ; transpose one of them?"
         )
+    if reduce == "sum" and format is None:
+        product = _prepared(a, b)
+        if product is not None:
+            return product
+    left = "j" if a.ndim == 1 else "...ij" if a.ndim > 2 or b.ndim > 2 else "ij"
+    right = "j" if b.ndim == 1 else "...jk" if a.ndim > 2 or b.ndim > 2 else "jk"
+    out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
+    equation = f"{left},{right}->{out}"
     wish = format
     if "." in equation and not (_is_sparse(a) and _is_sparse(b)):
         wish = format or "dense"  # as all of torch's products with a dense operand are
     result = einsums.einsum(equation, a, b, format=wish, reduce=reduce)
     if reduce in ("max", "min", "amax", "amin"):
         return _zero_where_empty(equation, a, b, result)
-    if reduce == "sum" and format is None:
-        _remember(a, b)
     return result
 
 
@@ -106,14 +109,18 @@ def _is_sparse(operand: Tensor) -> bool:
     return operand.layout is not torch.strided or isinstance(operand, sparsetensor.SparseTensor)
 
 
-def _remember(a: Any, b: Any) -> None:
-    """Prepares the operator's short cut for the next product of `a`'s pattern with an operand like `b`."""
+def _prepared(a: Any, b: Any) -> Tensor | None:
+    """The product of a sparse matrix and a dense operand by the operator's short cut, None where it doesn't apply."""
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
-        return
+        return None
     values = a._values
     plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg()
-    if plain and values is not None and values.dtype == b.dtype:
-        once = "seen", b.shape, b.stride(), b.dtype
-        if once in a.pattern.fast:
-            shortcut.find(a.pattern, b, values)
-        a.pattern.fast[once] = None  # a first call is in a hurry; what is called twice is worth preparing
+    if not plain or values is None or values.dtype != b.dtype:
+        return None
+    followed = autograd.needed((Operand(a.pattern, values), Operand(None, b)))
+    made = shortcut.find(a.pattern, b, values)
+    if made is None:
+        return None
+    if followed:
+        return made.differentiable(stored(a.pattern, values), b, a.pattern)
+    return made.multiply(stored(a.pattern, values), b, threads.count())

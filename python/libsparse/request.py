@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -78,8 +77,11 @@ def key(request: Request, build: str) -> str:
         request: The question.
         build: Identifies the compiler, so that a rebuilt one is asked anew.
     """
-    text = f"{tuple(request)!r} {host.cpu()} {host.openmp()} {build}"
-    return hashlib.sha256(text.encode()).hexdigest()
+    name = host.digest()
+    name.update(f"{build} {request.text} {request.is_expr} {request.reduce} {request.combine}".encode())
+    for part in (*request.operands, request.output):
+        name.update(tuple.__repr__(part).encode())  # a NamedTuple's own takes longer
+    return name.hexdigest()
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

@@ -119,7 +119,6 @@ class Reference:
             dtype=self.code,
             index=self.request.output.index,
             pattern_of=self.pattern_of,
-            nnz_of=-1,
             convert=self.convert,
             notes=("reference",),
             source="",
