@@ -184,6 +184,9 @@ func inferFormats(s *State) error {
 		return forcePattern(s, *out.PatternOf)
 	case out.Format == "":
 		result.Format, result.SamePattern = inferred, pattern
+		if pattern == nil {
+			result.Format = inferred.Writable()
+		}
 		return checkOperators(a.RHS, result.Elem)
 	}
 	f, err := format.Parse(out.Format)
@@ -196,6 +199,8 @@ func inferFormats(s *State) error {
 	result.Format = f
 	if pattern != nil && pattern.Format.Equal(f) {
 		result.SamePattern = pattern
+	} else {
+		result.Format = f.Writable() // the caller brings the result to what it asked for
 	}
 	return checkOperators(a.RHS, result.Elem)
 }

@@ -17,15 +17,18 @@ import (
 func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
 func randomFormat(rng *rand.Rand, order int) string {
-	letters := make([]byte, order)
-	for i := range letters {
-		letters[i] = "ddsssb"[rng.IntN(6)]
+	text, level := "", ""
+	for range order {
+		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h"})
+		if strings.HasSuffix(text, "d") && rng.IntN(4) == 0 {
+			level = pick(rng, []string{"o", "k(2,2)", "k(3,1)", "k(1,4)"})
+		}
+		text += level
 	}
 	if order >= 2 && rng.IntN(6) == 0 {
-		letters = []byte("u" + strings.Repeat("c", order-2) + "q")
+		text = "u" + strings.Repeat("c", order-2) + "q"
 	}
 	perm := rng.Perm(order)
-	text := string(letters)
 	if order > 1 && rng.IntN(2) == 0 {
 		for i, m := range perm {
 			text += string(":,"[min(i, 1)]) + strconv.Itoa(m)
@@ -138,7 +141,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 		o.Dtype = r.Operands[0].Dtype
 	}
 	o.NNZ = volume / 3
-	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "sub")
+	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokh")
 	r.Operands = append(r.Operands, o)
 }
 

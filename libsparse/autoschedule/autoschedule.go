@@ -132,6 +132,10 @@ func (d *Decision) discover(a *index.Assignment) {
 	groups := a.LHS.Tensor.Format.Groups()
 	sparse := groups[len(groups)-1].Last + 1 // levels that are appended to; what follows are dense blocks
 	q := prefix(d.Order, stored)
+	shuffled := slices.IndexFunc(stored, func(v index.Var) bool { return unordered(a.RHS, v) })
+	if shuffled >= 0 {
+		q = min(q, shuffled)
+	}
 	reduced := len(a.Reduced()) > 0
 	switch {
 	case q >= sparse && sparse < len(stored):
@@ -139,7 +143,7 @@ func (d *Decision) discover(a *index.Assignment) {
 	case q == len(stored):
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Tile})
 		d.note("workspace w: a scalar, since %v is summed inside each element", a.Reduced())
-	case inserts(a, q):
+	case inserts(a, q) && shuffled < 0:
 		d.add(schedule.Assemble{})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
@@ -150,6 +154,13 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.add(schedule.Precompute{At: min(q, sparse-1), Name: "w", Storage: cin.List})
 		d.note("workspace w: a list over %v, sorted before it is read, since the entries come in another order", stored[min(q, sparse-1):])
 	}
+}
+
+// unordered reports whether the loop over v meets coordinates in no order.
+func unordered(e index.Expr, v index.Var) bool {
+	return slices.ContainsFunc(lattice.Build(e, v).Iterators(), func(it lattice.Iterator) bool {
+		return !it.Access.Tensor.Format.Levels[it.Level].Props().Ordered
+	})
 }
 
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.

@@ -6,6 +6,7 @@ import (
 
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
@@ -47,6 +48,7 @@ type operand struct {
 	full   []bool // by level
 	fixed  bool   // it can't be converted
 	coo    bool   // it is better converted than walked
+	hashed bool   // a level of it is met in no order where an order is needed
 	nnz    float64
 	// Of the order that is being priced: the variables by level, which levels are full, and the share of the coordinates
 	// below one parent that each stores.
@@ -76,6 +78,9 @@ func newModel(a *index.Assignment) *model {
 	copied := len(index.Accesses(a.RHS)) == 1 && len(a.Reduced()) == 0
 	m.rhs = m.prepare(a.RHS, copied)
 	m.result = m.operand(a.LHS)
+	for i := range m.operands {
+		m.operands[i].hashed = needsOrder(a, m.operands[i].access)
+	}
 	if t := a.LHS.Tensor; discovered(t) {
 		groups := t.Format.Groups()
 		m.sparse = groups[len(groups)-1].Last + 1
@@ -118,6 +123,26 @@ func (m *model) operand(a *index.Access) operand {
 	// COO is walked on one thread only; CSR holds the same in less.
 	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
 	return o
+}
+
+// needsOrder reports whether a level of an access that is met in no order is merged with another, or appended to the
+// result.
+func needsOrder(a *index.Assignment, acc *index.Access) bool {
+	f := acc.Tensor.Format
+	for l, level := range f.Levels {
+		v := acc.Vars[f.ModeOrder[l]]
+		if level.Props().Ordered {
+			continue
+		}
+		// Others that are sparse now, or will be in v once they are converted.
+		merged := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
+			return b != acc && !b.Tensor.Format.Dense() && slices.Contains(b.Vars, v)
+		})
+		if merged || lattice.Build(a.RHS, v).Full() || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // price is the cost of an order; infinite if some format contradicts it.
@@ -166,7 +191,7 @@ func (o *operand) arrange(at []int, extents []float64) bool {
 	}
 	copy(o.arranged, o.vars)
 	copy(o.filled, o.full)
-	o.converted = !o.fixed && (!ok || o.coo)
+	o.converted = !o.fixed && (!ok || o.coo || o.hashed)
 	if o.converted {
 		for i := 1; i < len(o.arranged); i++ {
 			for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {

@@ -6,13 +6,14 @@ import (
 )
 
 // Bitmap has a position for every coordinate, as Dense has, and a byte that says whether it is stored.
-type Bitmap struct{}
+type Bitmap struct{ direct }
 
 // Props implements Level.
-func (Bitmap) Props() Props { return Props{Ordered: true, Unique: true, Locate: true, HasCrd: true} }
+func (Bitmap) Props() Props {
+	return Props{Ordered: true, Unique: true, Locate: true, Padded: true, HasCrd: true}
+}
 
-// Letter implements Level.
-func (Bitmap) Letter() byte { return 'b' }
+func (Bitmap) String() string { return "b" }
 
 // CrdType implements Level: the mask is one byte a position.
 func (Bitmap) CrdType(dtype.T) dtype.T { return dtype.U8 }
@@ -22,11 +23,11 @@ func (Bitmap) Children(s Storage, parent Range) Range { return Dense{}.Children(
 
 // Coord implements Level.
 func (Bitmap) Coord(s Storage, parent Range, pos ir.Expr) ir.Expr {
-	return &ir.Binary{Op: dtype.Sub, X: pos, Y: mul(parent.Lo, s.Extent)}
+	return sub(pos, mul(parent.Lo, s.Extent))
 }
 
 // Valid implements Level.
-func (Bitmap) Valid(s Storage, pos ir.Expr) ir.Expr {
+func (Bitmap) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr {
 	return &ir.Compare{Op: ir.Ne, X: &ir.Load{Array: s.Crd, Index: pos}, Y: &ir.Int{T: dtype.U8}}
 }
 
@@ -35,3 +36,28 @@ func (Bitmap) At(s Storage, parent, coord ir.Expr) ir.Expr { return Dense{}.At(s
 
 // Size implements Level.
 func (Bitmap) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, s.Extent) }
+
+// Pack implements Level.
+func (Bitmap) Pack(below [][]int, g Geometry) (pos, crd []int64) {
+	crd = make([]int64, g.Parents*g.Extent)
+	for p, coords := range below {
+		for _, c := range coords {
+			crd[p*g.Extent+c] = 1
+		}
+	}
+	return nil, crd
+}
+
+// Unpack implements Level.
+func (Bitmap) Unpack(_, crd []int64, g Geometry) (below [][]Child, size int) {
+	below, size = Dense{}.Unpack(nil, nil, g)
+	for p, children := range below {
+		below[p] = nil
+		for _, c := range children {
+			if crd[c.Pos] != 0 {
+				below[p] = append(below[p], c)
+			}
+		}
+	}
+	return below, size
+}

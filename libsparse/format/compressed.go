@@ -1,25 +1,25 @@
 package format
 
-import (
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/ir"
-)
+import "libsparse/libsparse/ir"
 
 // Compressed stores the coordinates of parent p at positions pos[p] to pos[p+1] of crd, in ascending order. Without
 // Unique a coordinate may be repeated: the first level of COO.
-type Compressed struct{ Unique bool }
+type Compressed struct {
+	Unique bool
+	direct
+	searched
+}
 
 // Props implements Level.
 func (l Compressed) Props() Props {
 	return Props{Ordered: true, Unique: l.Unique, HasPos: true, HasCrd: true}
 }
 
-// Letter implements Level.
-func (l Compressed) Letter() byte {
+func (l Compressed) String() string {
 	if l.Unique {
-		return 's'
+		return "s"
 	}
-	return 'u'
+	return "u"
 }
 
 // Children implements Level.
@@ -30,16 +30,28 @@ func (Compressed) Children(s Storage, parent Range) Range {
 // Coord implements Level.
 func (Compressed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
 
-// At panics: finding a coordinate takes a search.
-func (Compressed) At(Storage, ir.Expr, ir.Expr) ir.Expr {
-	panic("BUG: a compressed level can't be located in")
-}
-
 // Size implements Level.
 func (Compressed) Size(Storage, ir.Expr) ir.Expr { return nil }
 
-// CrdType implements Level.
-func (Compressed) CrdType(index dtype.T) dtype.T { return index }
+// Pack implements Level.
+func (Compressed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
+	pos, crd = []int64{0}, []int64{}
+	for _, coords := range below {
+		for _, c := range coords {
+			crd = append(crd, int64(c))
+		}
+		pos = append(pos, int64(len(crd)))
+	}
+	return pos, crd
+}
 
-// Valid implements Level.
-func (Compressed) Valid(Storage, ir.Expr) ir.Expr { return nil }
+// Unpack implements Level.
+func (Compressed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
+	below = make([][]Child, g.Parents)
+	for p := range below {
+		for q := pos[p]; q < pos[p+1]; q++ {
+			below[p] = append(below[p], Child{int(crd[q]), int(q)})
+		}
+	}
+	return below, int(pos[g.Parents])
+}

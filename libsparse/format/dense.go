@@ -6,13 +6,12 @@ import (
 )
 
 // Dense stores every coordinate: position = parent * extent + coordinate. It has no arrays.
-type Dense struct{}
+type Dense struct{ direct }
 
 // Props implements Level.
 func (Dense) Props() Props { return Props{Full: true, Ordered: true, Unique: true, Locate: true} }
 
-// Letter implements Level.
-func (Dense) Letter() byte { return 'd' }
+func (Dense) String() string { return "d" }
 
 // Children implements Level.
 func (Dense) Children(s Storage, parent Range) Range {
@@ -34,5 +33,16 @@ func (Dense) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, s.Ex
 // CrdType implements Level.
 func (Dense) CrdType(index dtype.T) dtype.T { return index }
 
-// Valid implements Level.
-func (Dense) Valid(Storage, ir.Expr) ir.Expr { return nil }
+// Pack implements Level: there is nothing to lay out.
+func (Dense) Pack([][]int, Geometry) (pos, crd []int64) { return nil, nil }
+
+// Unpack implements Level.
+func (Dense) Unpack(_, _ []int64, g Geometry) (below [][]Child, size int) {
+	below = make([][]Child, g.Parents)
+	for p := range below {
+		for c := range g.Extent {
+			below[p] = append(below[p], Child{c, p*g.Extent + c})
+		}
+	}
+	return below, g.Parents * g.Extent
+}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,17 +15,18 @@ type Format struct {
 	ModeOrder []int
 }
 
-// Parse reads a format: one letter a level, and optionally ":" and the mode order. "ds" is CSR, "ds:1,0" CSC, "uq" COO.
+// Parse reads a format: a letter for each level, with its numbers in parentheses if it has any, and optionally ":" and
+// the mode order. "ds" is CSR, "ds:1,0" CSC, "uq" COO, "dk(4,4)" BSR, "dp" ELL, "dl(32)" SELL, "do" DIA.
 func Parse(text string) (Format, error) {
 	letters, order, explicit := strings.Cut(text, ":")
-	f := Format{Levels: make([]Level, len(letters)), ModeOrder: make([]int, len(letters))}
-	for i := range letters {
-		l, ok := levelOf(letters[i])
-		if !ok {
-			return Format{}, diag.Errorf(diag.Format, "format %q: %q is no level; levels are d (dense), s (compressed), "+
-				"u (compressed, not unique), q (singleton), c (singleton, not unique)", text, letters[i:i+1])
+	var f Format
+	for rest := letters; rest != ""; {
+		level, length, err := parseLevel(rest)
+		if err != nil {
+			return Format{}, diag.Errorf(diag.Format, "format %q: %v", text, err)
 		}
-		f.Levels[i], f.ModeOrder[i] = l, i
+		f.Levels, f.ModeOrder = append(f.Levels, level), append(f.ModeOrder, len(f.ModeOrder))
+		rest = rest[length:]
 	}
 	if explicit {
 		if err := f.parseOrder(text, order); err != nil {
@@ -33,6 +35,45 @@ func Parse(text string) (Format, error) {
 	}
 	return f, f.check(text)
 }
+
+// parseLevel reads the level that text begins with, and says how long it is.
+func parseLevel(text string) (level Level, length int, err error) {
+	name, length := text[:1], 1
+	var numbers []int64
+	if inner, ok := strings.CutPrefix(text[1:], "("); ok {
+		inner, _, closed := strings.Cut(inner, ")")
+		for part := range strings.SplitSeq(inner, ",") {
+			n, err := strconv.ParseInt(strings.TrimSpace(part), 10, 32)
+			if err != nil || n < 1 || n > maxBlock || !closed {
+				return nil, 0, fmt.Errorf("%q takes numbers from 1 to %d in parentheses, such as %s(4,4)", text, maxBlock, name)
+			}
+			numbers = append(numbers, n)
+		}
+		length += len(inner) + 2
+	}
+	for _, l := range levels() {
+		switch l := l.(type) {
+		case Blocked:
+			if name == "k" && len(numbers) == 2 {
+				return Blocked{Height: numbers[0], Width: numbers[1]}, length, nil
+			}
+		case Sliced:
+			if name == "l" && len(numbers) == 1 {
+				return Sliced{Height: numbers[0]}, length, nil
+			}
+		default:
+			if name == l.String() && len(numbers) == 0 {
+				return l, length, nil
+			}
+		}
+	}
+	return nil, 0, fmt.Errorf("%q is no level; levels are d (dense), s (compressed), u (compressed, not unique), q (singleton), "+
+		"c (singleton, not unique), b (bitmap), h (hashed), p (padded, as in ELL), l(32) (in slices, as in SELL), "+
+		"o (offset, as in DIA), k(4,4) (blocked, as in BSR)", text[:length])
+}
+
+// maxBlock bounds the extents of blocks and slices, so that sizes stay far from overflow.
+const maxBlock = 1 << 16
 
 func (f *Format) parseOrder(text, order string) error {
 	parts := strings.Split(order, ",")
@@ -52,7 +93,9 @@ func (f *Format) parseOrder(text, order string) error {
 func (f Format) check(text string) error {
 	for i, l := range f.Levels {
 		switch {
-		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Locate):
+		case l.Props().OfRow && (i == 0 || !f.Levels[i-1].Props().Full):
+			return diag.Errorf(diag.Format, "format %q: level %d (%s) needs a dense level before it", text, i, l)
+		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Locate || f.Levels[i-1].Props().Padded):
 			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a compressed or singleton level "+
 				"before it", text, i)
 		case i > 0 && !f.Levels[i-1].Props().Unique && !l.Props().Branchless:
@@ -106,7 +149,7 @@ func (f Format) LevelOf(mode int) int { return slices.Index(f.ModeOrder, mode) }
 func (f Format) String() string {
 	var b strings.Builder
 	for _, l := range f.Levels {
-		b.WriteByte(l.Letter())
+		b.WriteString(l.String())
 	}
 	if !f.Natural() {
 		for i, m := range f.ModeOrder {
@@ -138,6 +181,17 @@ func (f Format) Groups() []Group {
 		}
 	}
 	return out
+}
+
+// Writable is f with compressed levels for those that can't be written coordinate by coordinate.
+func (f Format) Writable() Format {
+	g := Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
+	for i, l := range f.Levels {
+		if l.Props().Fixed {
+			g.Levels[i] = Compressed{Unique: true}
+		}
+	}
+	return g
 }
 
 // Rowwise reports whether the format is levels with computed positions followed by one group: each parent position then

@@ -12,6 +12,7 @@ import (
 func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"ds": "ds", "ds:0,1": "ds", "ds:1,0": "ds:1,0", "uq": "uq", "ucq": "ucq", "": "", "sss:2,0,1": "sss:2,0,1", "d": "d",
+		"dk(4, 2)": "dk(4,2)", "dl(32):1,0": "dl(32):1,0", "ddo": "ddo", "sp": "sp", "hh": "hh",
 	} {
 		f, err := Parse(text)
 		if err != nil || f.String() != want {
@@ -33,6 +34,14 @@ func TestParseErrors(t *testing.T) {
 		"u":        "the last level has to be unique",
 		"uc":       "the last level has to be unique",
 		"ds:0,1,2": "permutation",
+		"k(2,2)":   "needs a dense level",
+		"so":       "needs a dense level",
+		"dk":       `"k" is no level`,
+		"dk(2)":    "is no level",
+		"dk(0,2)":  "numbers from 1",
+		"dl(x)":    "numbers from 1",
+		"dl(4":     "numbers from 1",
+		"dpq":      "needs a compressed or singleton level",
 	} {
 		_, err := Parse(text)
 		if err == nil || diag.From(err).Kind != diag.Format || !strings.Contains(err.Error(), want) {
@@ -53,6 +62,11 @@ func TestPack(t *testing.T) {
 		{"ss", [][]int64{{0, 2}, {0, 1, 3}}, [][]int64{{0, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
 		{"uq", [][]int64{{0, 3}, nil}, [][]int64{{0, 2, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
 		{"sd", [][]int64{{0, 2}, nil}, [][]int64{{0, 2}, nil}, []float64{0, 2, 0, 3, 0, 4}},
+		{"dp", [][]int64{nil, {2}}, [][]int64{nil, {1, -1, 0, -1, -1, 2}}, []float64{2, 0, 3, 0, 0, 4}},
+		{"dl(2)", [][]int64{nil, {0, 2, 6}}, [][]int64{nil, {1, -1, 0, -1, 2, -1}}, []float64{2, 0, 3, 0, 4, 0}},
+		{"do", [][]int64{nil, {3}}, [][]int64{nil, {-2, 0, 1}}, []float64{0, 0, 3, 0, 0, 4, 2, 0, 0}},
+		{"dk(2,2)", [][]int64{nil, {0, 1, 3}}, [][]int64{nil, {0, 0, 1}}, []float64{0, 2, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}},
+		{"dh", [][]int64{nil, {0, 2, 2, 6}}, [][]int64{nil, {-1, 1, 0, 2, -1, -1}}, []float64{0, 2, 3, 4, 0, 0}},
 		{"dd", [][]int64{nil, nil}, [][]int64{nil, nil}, []float64{0, 2, 0, 0, 0, 0, 3, 0, 4}},
 	} {
 		d := Pack(MustParse(c.format), []int{3, 3}, entries)

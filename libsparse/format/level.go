@@ -22,6 +22,12 @@ type Props struct {
 	Branchless bool
 	// Locate says that the position of a coordinate is computed without a search.
 	Locate bool
+	// Padded levels have positions that hold nothing.
+	Padded bool
+	// OfRow levels are laid out by the coordinate of the level above, which has to be dense.
+	OfRow bool
+	// Fixed levels can't be written coordinate by coordinate: how they are laid out depends on all of what is stored.
+	Fixed bool
 	// HasPos and HasCrd name the arrays that the level is made of.
 	HasPos, HasCrd bool
 }
@@ -32,43 +38,76 @@ type Storage struct {
 	Extent ir.Expr
 	// Pos and Crd are nil where the level has no such array.
 	Pos, Crd *ir.Array
+	// Parents is the number of positions of the level above; only padded levels are given it.
+	Parents ir.Expr
+	// Row is the coordinate of the level above, Rows its extent, and Above the position over that; only levels with OfRow
+	// are given them.
+	Row, Rows, Above ir.Expr
 }
 
 // Range is a half-open range of positions.
 type Range struct{ Lo, Hi ir.Expr }
 
-// Level is one kind of level. Positions count the stored coordinates of a level over all parents.
+// Level is one kind of level. Positions count the places of a level over all parents. A walk counts steps, which are
+// positions in most kinds.
 type Level interface {
 	Props() Props
-	// Letter is the level's letter in a format string.
-	Letter() byte
-	// Children is the range of positions below the parent positions in parent. A parent range longer than one occurs
-	// only where the parent level is not unique: the same coordinate stored at neighbouring positions.
+	// String is how a format names the level: a letter, with numbers in parentheses where the kind has any.
+	String() string
+	// Children is the range of steps below the parent positions in parent. A parent range longer than one occurs only
+	// where the parent level is not unique: the same coordinate stored at neighbouring positions.
 	Children(s Storage, parent Range) Range
 	// CrdType is the type of the elements of the crd array, given the tensor's index type.
 	CrdType(index dtype.T) dtype.T
-	// Coord is the coordinate at a position below parent. Full levels have no such array; they are walked by coordinate.
-	Coord(s Storage, parent Range, pos ir.Expr) ir.Expr
-	// Valid says whether something is stored at a position; nil where every position is in use.
-	Valid(s Storage, pos ir.Expr) ir.Expr
+	// Coord is the coordinate at a step below parent. Full levels have no such array; they are walked by coordinate.
+	Coord(s Storage, parent Range, step ir.Expr) ir.Expr
+	// Place is the position of a step below parent.
+	Place(s Storage, parent Range, step ir.Expr) ir.Expr
+	// Valid says whether something is stored at a step; nil where every step is in use.
+	Valid(s Storage, parent Range, step ir.Expr) ir.Expr
 	// At is the position of a coordinate below one parent position; only levels with Locate have it.
 	At(s Storage, parent, coord ir.Expr) ir.Expr
-	// Size is the number of positions, given that of the parent level, where that follows from the extents; else nil.
+	// Size is the number of positions, given that of the parent level, where that is known before the coordinates are;
+	// else nil.
 	Size(s Storage, parents ir.Expr) ir.Expr
+
+	// Pack lays out the coordinates below each parent position, which are in ascending order.
+	Pack(below [][]int, g Geometry) (pos, crd []int64)
+	// Unpack lists what is stored below each parent position in the order of a walk, and the number of positions.
+	Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 }
 
-// levels lists every kind of level.
+// Geometry is the shape around a level of a packed tensor: its extent, the extent of the level above (1 for the first),
+// and the number of positions of that.
+type Geometry struct{ Extent, Rows, Parents int }
+
+// Child is what one step of a walk finds.
+type Child struct{ Coord, Pos int }
+
+// direct is part of the levels whose steps are positions, all in use.
+type direct struct{}
+
+// Place implements Level.
+func (direct) Place(_ Storage, _ Range, step ir.Expr) ir.Expr { return step }
+
+// Valid implements Level.
+func (direct) Valid(Storage, Range, ir.Expr) ir.Expr { return nil }
+
+// searched is part of the levels in which finding a coordinate takes a search.
+type searched struct{}
+
+// At panics.
+func (searched) At(Storage, ir.Expr, ir.Expr) ir.Expr { panic("BUG: the level can't be located in") }
+
+// CrdType implements Level.
+func (searched) CrdType(index dtype.T) dtype.T { return index }
+
+// levels lists every kind of level. The numbers of those that have any are replaced by what a format says.
 func levels() []Level {
-	return []Level{Dense{}, Compressed{Unique: true}, Compressed{}, Singleton{Unique: true}, Singleton{}, Bitmap{}}
-}
-
-func levelOf(letter byte) (Level, bool) {
-	for _, l := range levels() {
-		if l.Letter() == letter {
-			return l, true
-		}
+	return []Level{
+		Dense{}, Compressed{Unique: true}, Compressed{}, Singleton{Unique: true}, Singleton{}, Bitmap{}, Hashed{},
+		Padded{}, Sliced{}, Offset{}, Blocked{},
 	}
-	return nil, false
 }
 
 // load reads an index array into a register.
@@ -80,5 +119,13 @@ func load(a *ir.Array, at ir.Expr) ir.Expr {
 	return e
 }
 
-func add(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: dtype.Add, X: x, Y: y} }
-func mul(x, y ir.Expr) ir.Expr { return &ir.Binary{Op: dtype.Mul, X: x, Y: y} }
+func integer(n int64) ir.Expr        { return &ir.Int{Value: n, T: dtype.I64} }
+func add(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Add, X: x, Y: y} }
+func sub(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Sub, X: x, Y: y} }
+func mul(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Mul, X: x, Y: y} }
+func div(x ir.Expr, n int64) ir.Expr { return &ir.Binary{Op: dtype.Div, X: x, Y: integer(n)} }
+func mod(x ir.Expr, n int64) ir.Expr { return sub(x, mul(div(x, n), integer(n))) }
+func inRange(x, n ir.Expr) ir.Expr {
+	return &ir.Binary{Op: dtype.And, X: notNegative(x), Y: &ir.Compare{Op: ir.Lt, X: x, Y: n}}
+}
+func notNegative(x ir.Expr) *ir.Compare { return &ir.Compare{Op: ir.Ge, X: x, Y: integer(0)} }

@@ -33,89 +33,78 @@ func Pack(f Format, shape []int, entries []Entry) *Data {
 		}
 		return 0
 	})
+	held := [][]Entry{sorted} // by position
 	for l, level := range f.Levels {
-		if level.Props().HasPos {
-			d.Pos[l] = []int64{0}
+		mode, g := f.ModeOrder[l], d.geometry(l, len(held))
+		d.Pos[l], d.Crd[l] = level.Pack(coordinates(held, mode, level.Props().Unique), g)
+		below, size := level.Unpack(d.Pos[l], d.Crd[l], g)
+		next := make([][]Entry, size)
+		for p, children := range below {
+			rest := held[p]
+			for _, c := range children {
+				n := 0
+				for n < len(rest) && rest[n].Coord[mode] == c.Coord && (n == 0 || level.Props().Unique) {
+					n++
+				}
+				if !level.Props().Ordered {
+					next[c.Pos] = slices.DeleteFunc(slices.Clone(rest), func(e Entry) bool { return e.Coord[mode] != c.Coord })
+					continue
+				}
+				next[c.Pos], rest = rest[:n], rest[n:]
+			}
 		}
-		if level.Props().HasCrd {
-			d.Crd[l] = []int64{}
+		held = next
+	}
+	d.Vals = make([]float64, len(held))
+	for p, entries := range held {
+		for _, e := range entries {
+			d.Vals[p] += e.Value
 		}
 	}
-	d.pack(0, sorted)
 	return d
 }
 
-// pack appends the subtree of one position of level l-1 that holds entries.
-func (d *Data) pack(l int, entries []Entry) {
-	if l == len(d.Format.Levels) {
-		v := 0.0
-		for _, e := range entries {
-			v += e.Value
-		}
-		d.Vals = append(d.Vals, v)
-		return
-	}
-	level, mode := d.Format.Levels[l], d.Format.ModeOrder[l]
-	if level.Props().Locate {
-		rest := entries
-		for c := range d.Shape[mode] {
-			n := 0
-			for n < len(rest) && rest[n].Coord[mode] == c {
-				n++
+// coordinates lists the coordinates of a mode below each position, repeated ones once where the level is unique.
+func coordinates(held [][]Entry, mode int, unique bool) [][]int {
+	out := make([][]int, len(held))
+	for p, entries := range held {
+		for i, e := range entries {
+			if i == 0 || !unique || e.Coord[mode] != entries[i-1].Coord[mode] {
+				out[p] = append(out[p], e.Coord[mode])
 			}
-			if level.Props().HasCrd {
-				d.Crd[l] = append(d.Crd[l], int64(min(n, 1)))
-			}
-			d.pack(l+1, rest[:n])
-			rest = rest[n:]
 		}
-		return
 	}
-	for len(entries) > 0 {
-		c, n := entries[0].Coord[mode], 1
-		for level.Props().Unique && n < len(entries) && entries[n].Coord[mode] == c {
-			n++
-		}
-		d.Crd[l] = append(d.Crd[l], int64(c))
-		d.pack(l+1, entries[:n])
-		entries = entries[n:]
-	}
-	if level.Props().HasPos {
-		d.Pos[l] = append(d.Pos[l], int64(len(d.Crd[l])))
-	}
+	return out
 }
 
-// Entries lists what is stored, zeros of dense levels included, in storage order.
+func (d *Data) geometry(l, parents int) Geometry {
+	g := Geometry{Extent: d.Shape[d.Format.ModeOrder[l]], Rows: 1, Parents: parents}
+	if l > 0 {
+		g.Rows = d.Shape[d.Format.ModeOrder[l-1]]
+	}
+	return g
+}
+
+// Entries lists what is stored, zeros of dense levels included, in the order of a walk.
 func (d *Data) Entries() []Entry {
 	var out []Entry
 	coord := make([]int, len(d.Shape))
-	var walk func(l, lo, hi int)
-	walk = func(l, lo, hi int) {
-		if l == len(d.Format.Levels) {
-			for p := lo; p < hi; p++ {
-				out = append(out, Entry{Coord: slices.Clone(coord), Value: d.Vals[p]})
-			}
+	below := make([][][]Child, d.Format.Order())
+	size := 1
+	for l, level := range d.Format.Levels {
+		below[l], size = level.Unpack(d.Pos[l], d.Crd[l], d.geometry(l, size))
+	}
+	var walk func(l, p int)
+	walk = func(l, p int) {
+		if l == len(below) {
+			out = append(out, Entry{Coord: slices.Clone(coord), Value: d.Vals[p]})
 			return
 		}
-		level, mode := d.Format.Levels[l], d.Format.ModeOrder[l]
-		switch {
-		case level.Props().Locate:
-			for c := range d.Shape[mode] {
-				p := lo*d.Shape[mode] + c
-				if !level.Props().HasCrd || d.Crd[l][p] != 0 {
-					coord[mode] = c
-					walk(l+1, p, p+1)
-				}
-			}
-			return
-		case level.Props().HasPos:
-			lo, hi = int(d.Pos[l][lo]), int(d.Pos[l][hi])
-		}
-		for p := lo; p < hi; p++ {
-			coord[mode] = int(d.Crd[l][p])
-			walk(l+1, p, p+1)
+		for _, c := range below[l][p] {
+			coord[d.Format.ModeOrder[l]] = c.Coord
+			walk(l+1, c.Pos)
 		}
 	}
-	walk(0, 0, 1)
+	walk(0, 0)
 	return out
 }

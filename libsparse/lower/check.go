@@ -6,6 +6,7 @@ import (
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
 // check refuses programs whose loops some format contradicts: a level that is not located in has to be walked below
@@ -14,9 +15,28 @@ func check(p *cin.Program) error {
 	return checkStmt(p, p.Body, nil)
 }
 
+// checkOrdered refuses loops that need coordinates in order of a level that has none.
+func checkOrdered(p *cin.Program, f *cin.Forall) error {
+	if p.SplitOf(f.Var) != nil {
+		return nil
+	}
+	lat := lattice.Build(cin.Value(f.Body), f.Var)
+	for _, it := range lat.Iterators() {
+		t := it.Access.Tensor
+		if !t.Format.Levels[it.Level].Props().Ordered && (lat.Full() || len(lat.Iterators()) > 1) {
+			return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
+				"convert it to another format", f.Var, it.Access, t.Format)
+		}
+	}
+	return nil
+}
+
 func checkStmt(p *cin.Program, s cin.Stmt, bound []index.Var) error {
 	switch s := s.(type) {
 	case *cin.Forall:
+		if err := checkOrdered(p, s); err != nil {
+			return err
+		}
 		return checkStmt(p, s.Body, append(slices.Clone(bound), p.Root(s.Var)))
 	case *cin.Where:
 		if err := checkStmt(p, s.Producer, bound); err != nil {

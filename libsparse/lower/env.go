@@ -58,7 +58,16 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	if w, ok := l.spaces[a.Tensor]; ok {
 		return w.storageOf(l, v, level, e)
 	}
-	return l.slots.storage(a.Tensor, level, l.extent(l.program.Root(v)))
+	s := l.slots.storage(a.Tensor, level, l.extent(l.program.Root(v)))
+	props := a.Tensor.Format.Levels[level].Props()
+	if props.Fixed {
+		s.Parents = l.positions(a.Tensor, level-1)
+	}
+	if props.OfRow {
+		row := a.Vars[a.Tensor.Format.ModeOrder[level-1]]
+		s.Row, s.Rows, s.Above = e.coord[row], l.extent(l.program.Root(row)), l.position(a, level-2, e).Lo
+	}
+	return s
 }
 
 // position is where an access stands at a level: known from the loop that walks it, or located.
@@ -74,7 +83,7 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	}
 	kind := a.Tensor.Format.Levels[level]
 	if !kind.Props().Locate {
-		panic("BUG: no loop walks level " + string(kind.Letter()) + " of " + a.String())
+		panic("BUG: no loop walks level " + kind.String() + " of " + a.String())
 	}
 	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
 	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, e.coord[v])

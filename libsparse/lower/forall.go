@@ -64,9 +64,20 @@ func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
 	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), parent, at)
 }
 
-// valid says whether an iterator's level stores something at a position; nil where it always does.
-func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	return it.Access.Tensor.Format.Levels[it.Level].Valid(l.storage(it.Access, it.Level, e), at)
+// valid says whether an iterator's level stores something at a step; nil where it always does.
+func (l *lowerer) valid(it lattice.Iterator, step ir.Expr, e env) ir.Expr {
+	parent := l.position(it.Access, it.Level-1, e)
+	return it.Access.Tensor.Format.Levels[it.Level].Valid(l.storage(it.Access, it.Level, e), parent, step)
+}
+
+// place is the positions that the steps from first to last stand for: several only where they are positions themselves.
+func (l *lowerer) place(it lattice.Iterator, first, last ir.Expr, e env) format.Range {
+	parent := l.position(it.Access, it.Level-1, e)
+	lo := it.Access.Tensor.Format.Levels[it.Level].Place(l.storage(it.Access, it.Level, e), parent, first)
+	if lo == first {
+		return format.Range{Lo: first, Hi: last}
+	}
+	return format.Range{Lo: lo, Hi: next(lo)}
 }
 
 func unique(it lattice.Iterator) bool {
@@ -90,7 +101,7 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 	inner := e.clone()
 	inner.partial = e.partial || !l.coversResult(it)
 	inner.coord[f.Var] = v
-	inner.pos[it.Key] = format.Range{Lo: p, Hi: next(p)}
+	inner.pos[it.Key] = l.place(it, p, next(p), e)
 	body := l.visit(f, f.Body, inner)
 	if len(body) == 0 {
 		return nil
@@ -108,7 +119,8 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
-	return lhs.Tensor.SamePattern != nil && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
+	padded := it.Access.Tensor.Format.Levels[it.Level].Props().Padded
+	return !padded && lhs.Tensor.SamePattern != nil && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
 }
 
 // visit is the body of the loop f at one coordinate, with what appending to the result needs around it.

@@ -137,6 +137,9 @@ func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 	n := ir.Expr(integer(1))
 	for i := range level + 1 {
 		store := l.slots.storage(t, i, l.extentOfMode(t, i))
+		if i > 0 {
+			store.Rows = l.extentOfMode(t, i-1)
+		}
 		switch {
 		case t.Format.Levels[i].Size(store, n) != nil:
 			n = t.Format.Levels[i].Size(store, n)

@@ -5,7 +5,6 @@ import (
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -145,7 +144,7 @@ func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *
 		inner := e.clone()
 		var conds []ir.Expr
 		for _, c := range at(cs, p) {
-			inner.pos[c.it.Key] = format.Range{Lo: c.pos, Hi: c.run}
+			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
 			if len(cs) > 1 {
 				conds = append(conds, compare(ir.Eq, c.coord, v))
 			}
@@ -223,7 +222,7 @@ func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e en
 		inner.partial = e.partial || droppedSomewhere(f, lat)
 		var conds []ir.Expr
 		for _, c := range at(cs, p) {
-			inner.pos[c.it.Key] = format.Range{Lo: c.pos, Hi: c.run}
+			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
 			conds = append(conds, compare(ir.Gt, c.run, c.pos))
 		}
 		stmts := l.visit(f, body, inner)
