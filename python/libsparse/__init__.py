@@ -13,6 +13,7 @@ from . import cache, host
 from .construct import (
     diag,
     eye,
+    from_bsr,
     from_coo,
     from_csc,
     from_csr,
@@ -69,6 +70,7 @@ __all__ = [
     "evaluate",
     "explain",
     "eye",
+    "from_bsr",
     "from_coo",
     "from_csc",
     "from_csr",

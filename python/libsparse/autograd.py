@@ -137,8 +137,8 @@ def resample(values: Tensor, source: Pattern | None, target: Pattern) -> Tensor:
     assert source is not None
     if source is target:
         return values
-    places, found = target.locate(source)
+    numbers, found = target.locate(source)
     if values.numel() == 0:
-        return values.new_zeros(target.nnz)
-    picked = values.index_select(0, places)
-    return torch.where(found, picked, picked.new_zeros(()))
+        return values.new_zeros(target.size)
+    picked = source.entries(values).index_select(0, numbers)
+    return target.spread(torch.where(found, picked, picked.new_zeros(())))

@@ -113,7 +113,7 @@ class Call:
         if of >= 0:
             shared = patterns[of]
             assert shared is not None
-            return self._compute(block, torch.empty(shared.nnz, dtype=self._dtype, device=_CPU)), shared
+            return self._compute(block, torch.empty(shared.size, dtype=self._dtype, device=_CPU)), shared
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
             return self._compute(block, out), None
@@ -194,7 +194,7 @@ class Call:
             for array, (place, _) in zip(scratch, self._result, strict=True):
                 if array is not None:
                     block[place] = array.data_ptr()
-            values = torch.empty(symbolic.nnz, dtype=self._dtype, device=_CPU)
+            values = torch.empty(symbolic.size, dtype=self._dtype, device=_CPU)
             return self._compute(block, values), symbolic
         return self._discover(block)
 
@@ -234,7 +234,7 @@ class _Builder:
         """How many coordinates a level has."""
         if level < 0:
             return 1
-        if self.format.levels[level] == "d":
+        if self.format.levels[level] in "db":
             return self.count(level - 1) * self.extents[level]
         if self.format.levels[level] in "cq" and level not in self.counts:
             return self.count(level - 1)
@@ -245,7 +245,8 @@ class _Builder:
         name = slot.kind, slot.level
         if name not in self.made:
             length = self.count(slot.level - 1) + 1 if slot.kind == "pos" else self.count(slot.level)
-            self.made[name] = self.room(length, self.dtype, f"{slot.kind} of level {slot.level}")
+            dtype = torch.uint8 if self.format.levels[slot.level] == "b" else self.dtype
+            self.made[name] = self.room(length, dtype, f"{slot.kind} of level {slot.level}")
         return self.made[name]
 
     def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import packing, sparsetensor, validate
+from . import levelchecks, packing, sparsetensor, validate
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format, default_format
 from .pattern import Pattern
@@ -109,6 +109,23 @@ def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool
     return from_levels("csc", shape, [None, ccol], [None, row], values, check=check)
 
 
+def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
+    """A matrix of dense blocks from the arrays of torch's BSR; blocks may stand out of the shape.
+
+    Args:
+        crow: (rows of blocks + 1,), where each row of blocks starts.
+        col: (blocks,), ascending in each row, counted in blocks.
+        values: (blocks, height, width).
+        shape: (rows, columns).
+        check: Whether to verify contents, not only lengths.
+    """
+    blocks = validate.tensor("values", values)
+    if blocks.ndim != 3 or 0 in blocks.shape[1:]:
+        raise ShapeError(f"values has shape {tuple(blocks.shape)}; expected (blocks, height, width)")
+    format = f"bsr({blocks.shape[1]},{blocks.shape[2]})"
+    return from_levels(format, shape, [None, crow], [None, col], blocks.reshape(-1), check=check)
+
+
 def from_levels(
     format: str | Format,
     shape: Sequence[int],
@@ -132,6 +149,14 @@ def from_levels(
         IndexBoundsError: A coordinate is out of range.
         ShapeError: A length is wrong.
     """
+    pattern = pattern_from_levels(format, shape, pos, crd, check)
+    return sparsetensor.SparseTensor(pattern, _values("values", values, pattern.size))
+
+
+def pattern_from_levels(
+    format: str | Format, shape: Sequence[int], pos: Sequence[Any], crd: Sequence[Any], check: bool = True
+) -> Pattern:
+    """The pattern part of `from_levels`."""
     size = validate.shape(shape)
     wish = Format(format).resolve(len(size))
     if wish.is_dense:
@@ -143,9 +168,10 @@ def from_levels(
         [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
         for name, given in (("pos", pos), ("crd", crd))
     ]
-    validate.levels(wish, [size[mode] for mode in wish.order], arrays[0], arrays[1], check)
-    pattern = Pattern(wish, size, arrays[0], arrays[1])
-    return sparsetensor.SparseTensor(pattern, _values("values", values, pattern.nnz))
+    levelchecks.check(wish, [size[mode] for mode in wish.order], arrays[0], arrays[1], check)
+    bitmaps = [level == "b" for level in wish.levels]
+    arrays[1] = [a.to(torch.uint8) if a is not None and b else a for a, b in zip(arrays[1], bitmaps, strict=True)]
+    return Pattern(wish, size, arrays[0], arrays[1])
 
 
 def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | None = None) -> SparseTensor:

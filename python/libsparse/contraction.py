@@ -89,5 +89,5 @@ def unify(operands: Sequence[Operand], numbers: Sequence[int | float] = ()) -> S
     if numbers and operands and all(o.data is None for o in operands):
         pattern = operands[0].pattern
         assert pattern is not None
-        return [Operand(pattern, torch.ones(pattern.nnz, dtype=dtype, device="cpu")), *operands[1:]]
+        return [Operand(pattern, torch.ones(pattern.size, dtype=dtype, device="cpu")), *operands[1:]]
     return [o if o.data is None or o.data.dtype == dtype else Operand(o.pattern, o.data.to(dtype)) for o in operands]

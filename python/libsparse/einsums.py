@@ -218,7 +218,7 @@ def count_terms(
 ) -> Tensor:
     """How many terms every element of a result has; broadcasts against the result."""
     sparse = [
-        (i, Operand(o.pattern, torch.ones(o.pattern.nnz, dtype=dtype)))
+        (i, Operand(o.pattern, torch.ones(o.pattern.size, dtype=dtype)))
         for i, o in zip(inputs, operands, strict=True)
         if o.pattern is not None
     ]

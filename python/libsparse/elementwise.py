@@ -83,7 +83,7 @@ def numbers(a: SparseTensor, scalar: Any) -> Tensor:
     """The values of `a`; ones of the scalar's type where it has none."""
     if a._values is not None:
         return a._values
-    return torch.ones(a.nnz, dtype=torch.result_type(a.values(), scalar))
+    return torch.ones(a.pattern.size, dtype=torch.result_type(a.values(), scalar))
 
 
 def broadcast_letters(a: SparseTensor, dense: Tensor) -> list[bool]:
@@ -143,4 +143,4 @@ def _add_dense(a: SparseTensor, dense: Tensor) -> Tensor:
         )
     dtype = torch.promote_types(a.dtype, dense.dtype)
     flat = dense.to(dtype).expand(shape).reshape(-1)
-    return flat.index_add(0, a.pattern.linear(), a._values.to(dtype)).reshape(shape)
+    return flat.index_add(0, a.pattern.linear(), a.pattern.entries(a._values).to(dtype)).reshape(shape)

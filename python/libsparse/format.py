@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .errors import FormatError, UnsupportedError
+from . import levels
+from .errors import FormatError
 
-_NAMES: Final = {"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0"}
+_NAMES: Final = {"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0", "ell": "dp", "dia": "do"}
+_SIZED: Final = re.compile(r"(bsr|bsc|sell)\s*\(([^()]*)\)")
+_SIZED_LETTERS: Final = {"bsr": "dk({})", "bsc": "dk({}):1,0", "sell": "dl({})"}
 _RANKED: Final = ("coo", "csf", "dense")  # names whose letters depend on the rank
-_LATER: Final = ("bsr", "bsc", "ell", "sell", "dia")
-_LETTERS: Final = "dsucq"
-_LATER_LETTERS: Final = "bh"
+_LETTERS: Final = "dsucqbhplok"
+_LARGEST: Final = 1 << 16  # of a block or slice
 _SHOWN: Final = {text: name for name, text in _NAMES.items()}
 
 
@@ -22,17 +24,23 @@ class Format:
     `A.format == "csr"`. `coo`, `csf` and `dense` have no letters until the rank is known (`resolve`).
 
     Args:
-        text: A name (`coo csr csc dcsr dcsc csf dense`) or letters (`d` dense, `s` compressed, `u` compressed not
-            unique, `c` singleton not unique, `q` singleton), with an optional mode order (`ds:1,0`).
+        text: A name (`coo csr csc dcsr dcsc csf dense bsr(4,4) bsc(4,4) ell sell(32) dia`) or letters (`d` dense, `s`
+            compressed, `u` compressed not unique, `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
+            `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR),
+            with an optional mode order (`ds:1,0`).
+
+    Attributes:
+        levels: The levels in storage order, such as `("d", "k(4,4)")`; () while the rank is open.
+        order: The mode that each level stores.
+        text: Letters and mode order, without names.
 
     Raises:
         FormatError: `text` is no format.
-        UnsupportedError: A format that libsparse knows of and can't use yet.
     """
 
     __slots__ = ("levels", "order", "text")
 
-    levels: str
+    levels: tuple[str, ...]
     order: tuple[int, ...]
     text: str
 
@@ -45,16 +53,17 @@ class Format:
             raise FormatError(f"a format is a string or an ls.Format, got {type(text).__name__}")
         name = text.strip().lower()
         if name in _RANKED:
-            self.levels, self.order, self.text = "", (), name
+            self.levels, self.order, self.text = (), (), name
             return
-        letters, colon, suffix = _NAMES.get(name, name).partition(":")
-        self.levels = _check_letters(letters, text)
-        self.order = _parse_order(suffix, text) if colon else tuple(range(len(letters)))
-        if sorted(self.order) != list(range(len(letters))):
+        letters, colon, suffix = _letters(name).partition(":")
+        self.levels = _check_levels(levels.split(letters), text)
+        letters = "".join(self.levels)
+        self.order = _parse_order(suffix, text) if colon else tuple(range(len(self.levels)))
+        if sorted(self.order) != list(range(len(self.levels))):
             raise FormatError(
-                f"format {text!r}: the mode order {self.order} is not a permutation of its {len(letters)} modes"
+                f"format {text!r}: the mode order {self.order} is not a permutation of its {len(self.levels)} modes"
             )
-        identity = self.order == tuple(range(len(letters)))
+        identity = self.order == tuple(range(len(self.levels)))
         self.text = letters if identity else f"{letters}:{','.join(map(str, self.order))}"
 
     @property
@@ -69,8 +78,19 @@ class Format:
 
     @property
     def pads(self) -> bool:
-        """Whether values are stored for coordinates that nobody gave: a dense level is the last, below a sparse one."""
-        return self.levels.endswith("d") and not self.is_dense
+        """Whether entries are stored that nobody gave: whole blocks, diagonals, or a dense level below a sparse one."""
+        return not self.is_dense and any(level[0] in "d" + levels.FULL_BLOCKS for level in self.levels[-1:])
+
+    @property
+    def padded(self) -> bool:
+        """Whether some values belong to no entry."""
+        return any(level[0] in levels.PADDED for level in self.levels)
+
+    @property
+    def writable(self) -> Format:
+        """This format with compressed levels for those that kernels only read: what results are computed in."""
+        letters = "".join("s" if level[0] in levels.FIXED else level for level in self.levels)
+        return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
     @property
     def compressed(self) -> Format:
@@ -102,7 +122,7 @@ class Format:
         """The format of the same storage seen with its modes permuted as `torch.permute(dims)` does."""
         new_mode = {old: new for new, old in enumerate(dims)}
         order = ",".join(str(new_mode[mode]) for mode in self.order)
-        return Format(f"{self.levels}:{order}")
+        return Format(f"{''.join(self.levels)}:{order}")
 
     def __eq__(self, other: object) -> bool:
         """Equality by meaning; a string is parsed, and a rank that it leaves open is taken from this format."""
@@ -111,7 +131,7 @@ class Format:
                 other = Format(other)
                 if self.levels and not other.levels:
                     other = other.resolve(len(self.levels))
-            except (FormatError, UnsupportedError):
+            except FormatError:
                 return False
         return isinstance(other, Format) and self.text == other.text
 
@@ -127,6 +147,12 @@ class Format:
             for name in ("coo", "csf"):
                 if Format(name).resolve(len(self.levels)).levels == self.levels and self.text != "ss":
                     return name
+        if len(self.levels) == 2 and self.levels[0] == "d" and self.levels[1][0] in "kl":
+            name = {"k": "bsr", "l": "sell"}[self.levels[1][0]]
+            if self.order == (0, 1) or name == "bsr":
+                numbers = [str(n) for n in levels.kind(self.levels[1]).numbers]
+                columns = self.order == (1, 0)
+                return ("bsc" if columns else name) + f"({','.join(reversed(numbers) if columns else numbers)})"
         return self.text
 
     def __repr__(self) -> str:
@@ -138,23 +164,37 @@ class Format:
         return Format, (self.text,)
 
 
-def _check_letters(letters: str, text: str) -> str:
-    base = re.split(r"[(\d]", letters, maxsplit=1)[0]
-    if base in _LATER or (
-        letters and set(letters) <= set(_LETTERS + _LATER_LETTERS) and set(letters) & set(_LATER_LETTERS)
-    ):
-        raise UnsupportedError(f"format {text!r} is not supported yet; use coo, csr, csc, dcsr or csf")
-    if not letters or not set(letters) <= set(_LETTERS):
+def _letters(name: str) -> str:
+    """The letters of a name; the text itself where it is none."""
+    sized = _SIZED.fullmatch(name)
+    if sized is not None:
+        kind, numbers = sized.groups()
+        if kind == "bsc":  # its levels go by columns, and so do the numbers of the level
+            numbers = ",".join(reversed(numbers.split(",")))
+        return _SIZED_LETTERS[kind].format(numbers)
+    if name in ("bsr", "bsc"):
+        raise FormatError(f"format {name!r} needs the shape of its blocks, such as '{name}(4,4)'")
+    return "dl(32)" if name == "sell" else _NAMES.get(name, name)
+
+
+def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
+    if not found or any(level[0] not in _LETTERS for level in found):
         raise FormatError(
-            f"{text!r} is no format; use a name (coo, csr, csc, dcsr, dcsc, csf, dense) or letters of {_LETTERS!r}"
-            " such as 'ds' or 'ds:1,0'"
+            f"{text!r} is no format; use a name (coo, csr, csc, dcsr, dcsc, csf, bsr(4,4), bsc(4,4), ell, sell(32), "
+            f"dia, dense) or letters of {_LETTERS!r} such as 'ds' or 'ds:1,0'"
         )
-    for above, below in zip(" " + letters, letters + " ", strict=True):
+    for above, level in zip(("", *found), found, strict=False):
+        letter, numbers = levels.kind(level)
+        if len(numbers) != levels.ARGUMENTS.get(letter, 0) or not all(0 < n <= _LARGEST for n in numbers):
+            raise FormatError(f"format {text!r}: {level!r} is no level; write k(4,4), l(32), others without numbers")
+        if letter in levels.FULL_BLOCKS and above != "d":
+            raise FormatError(f"format {text!r}: level {level!r} needs a dense level, 'd', right before it")
+    for above, below in zip((" ", *found), (*found, " "), strict=True):
         if (above in "uc") != (below in "cq"):
             raise FormatError(
                 f"format {text!r}: a non-unique level ('u', 'c') and a singleton below it ('c', 'q') come together"
             )
-    return letters
+    return found
 
 
 def _parse_order(suffix: str, text: str) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import construct, memory, wrapping
+from . import construct, levels, memory, wrapping
 from .errors import DtypeError, ShapeError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def to_dense(source: SparseTensor, dtype: torch.dtype | None = None) -> Tensor:
         "keep it sparse",
     )
     flat = values.new_zeros(pattern.shape.numel())
-    return flat.index_put((pattern.linear(),), values).reshape(pattern.shape)
+    return flat.index_put((pattern.linear(),), pattern.entries(values)).reshape(pattern.shape)
 
 
 def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor:
@@ -42,8 +42,11 @@ def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor
     """
     if layout is None:
         layout = next((known for known, name in _LAYOUTS.items() if source.format == name), torch.sparse_coo)
+        layout = torch.sparse_bsr if _block(source) is not None else layout
     if layout is torch.strided:
         return source.to_dense()
+    if layout is torch.sparse_bsr and _block(source) is not None:
+        return torch.sparse_bsr_tensor(*_blocks(source), tuple(source.shape), check_invariants=False)
     if layout not in _LAYOUTS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
     if math.prod(source.shape) >= 2**63:
@@ -69,7 +72,12 @@ def to_scipy(source: SparseTensor) -> Any:
     """
     import scipy.sparse as sp
 
-    values = source.values().detach().numpy()
+    if _block(source) is not None:
+        crow, col, blocks = _blocks(source.detach())
+        return sp.bsr_array((blocks.numpy(), col.numpy(), crow.numpy()), shape=tuple(source.shape))
+    if source.format == "dia":
+        return _diagonals(source)
+    values = source.pattern.entries(source.values().detach()).numpy()
     if source.format == "csr" or source.format == "csc":
         make = sp.csr_array if source.format == "csr" else sp.csc_array
         pos, crd = source.pos(1), source.crd(1)
@@ -79,6 +87,40 @@ def to_scipy(source: SparseTensor) -> Any:
     if source.ndim != 2:
         raise ShapeError(f"to_scipy takes matrices, got shape {tuple(source.shape)}")
     return sp.coo_array((values, tuple(source.indices().numpy())), shape=tuple(source.shape))
+
+
+def _block(source: SparseTensor) -> tuple[int, int] | None:
+    """The height and width of the blocks that tile a BSR matrix, None for other tensors."""
+    letter, numbers = levels.kind(source.format.levels[-1])
+    if letter != "k" or source.ndim != 2 or source.format.order != (0, 1):
+        return None
+    height, width = numbers
+    return None if source.shape[0] % height or source.shape[1] % width else (height, width)
+
+
+def _blocks(source: SparseTensor) -> tuple[Tensor, Tensor, Tensor]:
+    """The arrays of torch's BSR."""
+    pos, crd, block = source.pos(1), source.crd(1), _block(source)
+    assert pos is not None
+    assert crd is not None
+    assert block is not None
+    return pos, crd, source.values().reshape(-1, *block)
+
+
+def _diagonals(source: SparseTensor) -> Any:
+    """SciPy's DIA, which keeps an element in the column where it stands; ours keeps it in its row."""
+    import scipy.sparse as sp
+
+    offsets = source.crd(1)
+    assert offsets is not None
+    rows, columns = source.shape
+    place = torch.arange(columns) - offsets.to(torch.int64)[:, None]
+    values = source.values().detach().reshape(-1, rows)
+    if not rows:
+        return sp.dia_array((rows, columns), dtype=values.numpy().dtype)
+    inside = (place >= 0) & (place < rows)
+    shifted = torch.where(inside, values.gather(1, place.clamp(0, rows - 1)), values.new_zeros(()))
+    return sp.dia_array((shifted.numpy(), offsets.numpy()), shape=(rows, columns))
 
 
 def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTensor:
@@ -133,7 +175,7 @@ def describe(source: SparseTensor) -> str:
     head += f", format={source.format}"
     if source.requires_grad:
         head += f", grad_fn=<{type(source.grad_fn).__name__}>" if source.grad_fn else ", requires_grad=True"
-    values = source.values()[:_SHOWN].tolist()
+    values = pattern.entries(source.values())[:_SHOWN].tolist()
     places = pattern.coordinates()[:, :_SHOWN].t().tolist() if values else []
     lines = [
         f"  {tuple(place)}" + ("" if source._values is None else f": {value:.6g}")

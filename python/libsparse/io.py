@@ -99,12 +99,13 @@ def write(path: str | Path, A: SparseTensor) -> None:
     if kind != ".tns" and A.ndim != 2:
         raise ShapeError(f"{path}: a {kind} file holds a matrix, this tensor has shape {tuple(A.shape)}; use .tns")
     indices = A.indices().to(torch.int64)
-    values: Tensor | None = A.values().detach()
+    entries = A.pattern.entries(A.values().detach())
+    values: Tensor | None = entries
     if A.dtype == torch.bool:
-        values = None if bool(A.values().all()) else A.values().to(torch.int64)
+        values = None if bool(entries.all()) else entries.to(torch.int64)
     with _open(path, "wb") as file:
         if kind == ".npz":
-            file.write(npz.dump(indices, A.values().detach(), tuple(A.shape)))
+            file.write(npz.dump(indices, entries, tuple(A.shape)))
             return
         if kind == ".mtx":
             field = "pattern" if values is None else "real" if values.is_floating_point() else "integer"

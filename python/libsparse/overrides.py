@@ -21,7 +21,8 @@ _PLACES: tuple[tuple[Any, str], ...] = (
     *((Tensor, name) for name in ("mm", "matmul", "mv", "addmm", "addmv", "__matmul__", "__rmatmul__")),
     (F, "linear"),
 )
-_SPARSE = frozenset({torch.sparse_coo, torch.sparse_csr, torch.sparse_csc})
+_BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
+_SPARSE = frozenset({torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, *_BLOCKED})
 _MISSING = object()
 
 _lock = threading.Lock()
@@ -30,7 +31,7 @@ _saved: list[tuple[Any, str, Any]] = []
 
 
 def enable() -> None:
-    """Makes torch's products use libsparse when given COO, CSR or CSC tensors; layouts stay as torch has them."""
+    """Makes torch's products use libsparse when given its sparse tensors; layouts stay as torch has them."""
     _change(1)
 
 
@@ -91,6 +92,7 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
     layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in _SPARSE)
+    layout = torch.sparse_csr if layout in _BLOCKED else layout  # torch's own products give no blocks
     try:
         result = functions.call(original, tuple(_wrapped(arg) for arg in args), kwargs)
         return wrapping.dress(result, layout) if isinstance(result, sparsetensor.SparseTensor) else result

@@ -13,12 +13,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from . import memory
+from . import levels
 from .dtypes import INT32_MAX
 from .format import Format
 
 _KEY_LIMIT = 2**63 - 1
-_WIDEST = 8  # bytes of a position, or of a value
 
 
 class Levels(NamedTuple):
@@ -83,64 +82,54 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
         format: A resolved format.
         extents: Extent of each level, in storage order.
         coords: One int64 array a level, in storage order.
+
+    Raises:
+        FormatError: The format has more places than memory could hold.
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
-    advice = f"use format {str(format.compressed)!r} or 'coo'"
-    parent = torch.zeros(nnz, dtype=torch.int64)
-    count = 1
-    identity = False  # whether parent is 0, 1, 2, ...
+    parent, row = torch.zeros(nnz, dtype=torch.int64), torch.zeros(nnz, dtype=torch.int64)
+    count, rows = 1, 1
+    identity = scattered = False  # whether parent is 0, 1, 2, ..., and whether it may go back
     pos: list[Tensor | None] = []
     crd: list[Tensor | None] = []
-    for letter, extent, level_crd in zip(format.levels, extents, coords, strict=True):
-        if letter == "d":
-            parent = parent * extent + level_crd
-            count *= extent
-            memory.check(count, _WIDEST, f"the {extent} places of level {len(pos)} of format {format}", advice)
-            identity = False
-            pos.append(None)
-            crd.append(None)
-            continue
-        if letter == "s" and not identity:
-            fresh = first_of_run([parent, level_crd])
-            pos.append(_positions(parent[fresh], count, dtype))
-            crd.append(level_crd[fresh].to(dtype))
-            parent = torch.cumsum(fresh, 0) - 1
+    for level, extent, level_crd in zip(format.levels, extents, coords, strict=True):
+        letter = level[0]
+        if identity or letter in "ducq":
+            built = levels.build(level, level_crd, levels.Around(extent, rows, count, row, parent, scattered))
+            parent = built.place
         else:
-            pos.append(_positions(parent, count, dtype) if letter in "su" else None)
-            crd.append(level_crd.to(dtype))
-            parent = torch.arange(nnz)
-        count = crd[-1].numel() if crd[-1] is not None else count
-        identity = count == nnz
+            fresh = first_of_run([parent, level_crd])
+            around = levels.Around(extent, rows, count, row[fresh], parent[fresh], scattered)
+            built = levels.build(level, level_crd[fresh], around)
+            parent = built.place[torch.cumsum(fresh, 0) - 1]
+        pos.append(None if built.pos is None else built.pos.to(dtype))
+        crd.append(built.crd if built.crd is None or letter == "b" else built.crd.to(dtype))
+        count, rows, row = built.size, extent, level_crd
+        scattered = scattered or letter in levels.PADDED
+        identity = count == nnz and not scattered
     return Levels(pos, crd, None if identity else parent, count)
-
-
-def _positions(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
-    pos = torch.zeros(count + 1, dtype=dtype)
-    if parents.numel():
-        pos[1:] = torch.cumsum(torch.bincount(parents, minlength=count), 0)
-    return pos
 
 
 def expand_levels(
     format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
-) -> list[Tensor]:
-    """The coordinates of every stored value, one int64 array a level, in storage order."""
+) -> tuple[list[Tensor], Tensor | None]:
+    """What is stored, in the order of a walk.
+
+    Returns:
+        The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among
+        the values: None where that is their own number.
+    """
     coords: list[Tensor] = []
-    count = 1
-    for letter, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
-        if letter == "d":
-            coords = [c.repeat_interleave(extent) for c in coords]
-            coords.append(torch.arange(extent).repeat(count))
-            count *= extent
-            continue
-        assert level_crd is not None
-        if level_pos is not None:
-            lengths = torch.diff(level_pos).to(torch.int64)
-            coords = [torch.repeat_interleave(c, lengths) for c in coords]
-        coords.append(level_crd.to(torch.int64))
-        count = level_crd.numel()
-    return coords
+    parent = torch.zeros(1, dtype=torch.int64)
+    count, rows = 1, 1
+    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
+        row = coords[-1] if coords else parent
+        found = levels.read(level, level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
+        coords = [c if level[0] in "cq" else c[found.parent] for c in coords]
+        coords.append(found.coord)
+        parent, count, rows = found.place, found.size, extent
+    return coords, parent if format.padded else None
 
 
 def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:

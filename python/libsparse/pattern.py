@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from . import packing, validate
+from . import levelchecks, levels, packing, validate
 from .errors import InternalError
 from .format import Format
 
@@ -20,8 +20,8 @@ class Conversion(NamedTuple):
 
     Attributes:
         pattern: The same coordinates in the other format.
-        source: For each value of `pattern`, its place among the values it came from; None where that is the same.
-        target: Where padding was added, the place of each old value among the new ones (`source` is None then).
+        source: The places of the values that are taken, among those it came from; None where that is all of them.
+        target: Where padding was added, the place of each value that is taken among the new ones.
     """
 
     pattern: Pattern
@@ -36,9 +36,9 @@ class Conversion(NamedTuple):
     def values(self, values: Tensor) -> Tensor:
         """Carries values over; differentiable."""
         if self.source is not None:
-            return values.index_select(0, self.source)
+            values = values.index_select(0, self.source)
         if self.target is not None:
-            return values.new_zeros(self.pattern.nnz).index_copy(0, self.target, values)
+            return values.new_zeros(self.pattern.size).index_copy(0, self.target, values)
         return values
 
 
@@ -54,7 +54,7 @@ class Pattern:
         seen_shape: The shape that torch itself is told.
         pos: Positions of each level, in storage order; None where the level has none.
         crd: Coordinates of each level; None where the level has none.
-        nnz: How many values are stored.
+        size: How many values there are, with those that belong to no entry.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
     """
 
@@ -65,16 +65,17 @@ class Pattern:
         "_diagonals",
         "_linear",
         "_located",
+        "_places",
         "_transposes",
         "calls",
         "crd",
         "fast",
         "format",
         "index_dtype",
-        "nnz",
         "pos",
         "seen_shape",
         "shape",
+        "size",
     )
 
     def __init__(
@@ -85,9 +86,9 @@ class Pattern:
         self.shape = torch.Size(shape)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
         self.seen_shape = self.shape if math.prod(self.shape) < 2**63 else torch.Size((0,) * len(self.shape))
-        self.nnz = _count(format, self.extents, crd)
-        arrays = [a for a in (*pos, *crd) if a is not None]
-        dtype = packing.index_dtype(self.shape, self.nnz)
+        self.size = _count(format, self.extents, pos, crd)
+        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]  # bitmaps are bytes
+        dtype = packing.index_dtype(self.shape, self.size)
         if dtype == torch.int32 and any(a.dtype != dtype for a in arrays):
             # A trailing dense level can multiply the values; positions themselves always fit where the values do.
             pos, crd = _cast(pos, dtype), _cast(crd, dtype)
@@ -102,6 +103,7 @@ class Pattern:
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
         self._coordinates: Tensor | None = None
+        self._places: Tensor | None = None
         self._linear: Tensor | None = None
         self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
@@ -118,16 +120,37 @@ class Pattern:
         """The rank."""
         return len(self.shape)
 
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored, without padding."""
+        return self.coordinates().shape[1] if self.format.padded else self.size
+
     # What is derived is kept, so it is made as ordinary tensors even inside of torch.inference_mode().
 
     def coordinates(self) -> Tensor:
-        """The coordinates of every stored value: (ndim, nnz), int64, rows are modes, columns in storage order."""
+        """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
         if self._coordinates is None:
-            self._coordinates = self._expanded()
+            self._coordinates, self._places = self._expanded()
         return self._coordinates
 
+    def entries(self, values: Tensor) -> Tensor:
+        """The values of the entries, in the order of `coordinates()`; differentiable."""
+        if not self.format.padded:
+            return values
+        self.coordinates()
+        assert self._places is not None
+        return values.index_select(0, self._places)
+
+    def spread(self, entries: Tensor) -> Tensor:
+        """Values with these entries, and padding of zeros: the inverse of `entries`; differentiable."""
+        if not self.format.padded:
+            return entries
+        self.coordinates()
+        assert self._places is not None
+        return entries.new_zeros(self.size).index_copy(0, self._places, entries)
+
     def linear(self) -> Tensor:
-        """The offset of every stored value in a contiguous dense tensor of this shape."""
+        """The offset of every entry in a contiguous dense tensor of this shape."""
         if self._linear is None:
             with torch.inference_mode(False):
                 keys = packing.linear_keys(list(self.coordinates()), self.shape)
@@ -193,18 +216,18 @@ class Pattern:
             places, picked = places[order], [c[order] for c in picked]
         format = Format("csf").resolve(len(leaders))
         built = packing.build_levels(format, shape, picked)
-        return Pattern(format, shape, built.pos, built.crd), places
+        return Pattern(format, shape, built.pos, built.crd), places if self._places is None else self._places[places]
 
     @torch.inference_mode(False)
-    def _expanded(self) -> Tensor:
-        levels = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
-        by_mode: list[Tensor] = [levels[0]] * len(levels)
+    def _expanded(self) -> tuple[Tensor, Tensor | None]:
+        coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+        by_mode: list[Tensor] = [coords[0]] * len(coords)
         for level, mode in enumerate(self.format.order):
-            by_mode[mode] = levels[level]
-        return torch.stack(by_mode)
+            by_mode[mode] = coords[level]
+        return torch.stack(by_mode), places
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
-        """Where this pattern's entries are among those of `other`: their places, and whether they are there."""
+        """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
         known = self._located.get(other)
         if known is None:
             with torch.inference_mode(False):
@@ -235,23 +258,20 @@ class Pattern:
 
 def restore_pattern(format: str, shape: tuple[int, ...], pos: list[Tensor | None], crd: list[Tensor | None]) -> Pattern:
     """Unpickles a Pattern; the file may be anybody's, so the arrays are checked as a user's are."""
-    levels = Format(format).resolve(len(shape))
-    validate.levels(levels, [validate.shape(shape)[mode] for mode in levels.order], pos, crd, check=True)
-    return Pattern(levels, shape, pos, crd)
+    resolved = Format(format).resolve(len(shape))
+    levelchecks.check(resolved, [validate.shape(shape)[mode] for mode in resolved.order], pos, crd, contents=True)
+    return Pattern(resolved, shape, pos, crd)
 
 
 torch.serialization.add_safe_globals([restore_pattern])
 
 
-def _count(format: Format, extents: Sequence[int], crd: Sequence[Tensor | None]) -> int:
-    tail: list[int] = []
-    for letter, extent, level_crd in zip(reversed(format.levels), reversed(extents), reversed(crd), strict=True):
-        if letter != "d":
-            assert level_crd is not None
-            return level_crd.numel() * math.prod(tail)
-        tail.append(extent)
-    return math.prod(tail)
+def _count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> int:
+    count = 1
+    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
+        count = levels.size(level, level_pos, level_crd, extent, count)
+    return count
 
 
 def _cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
-    return [None if a is None else a.to(dtype).contiguous() for a in arrays]
+    return [a if a is None or a.dtype == torch.uint8 else a.to(dtype).contiguous() for a in arrays]

@@ -123,7 +123,7 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 data is None,
                 dtypes.code(pattern.index_dtype),
                 pattern.shape,
-                pattern.nnz,
+                pattern.size,
                 -1 if same == number else same,
             )
         )
@@ -140,8 +140,8 @@ def stored(pattern: Pattern, values: Tensor) -> Tensor:
     Raises:
         ShapeError: There are not as many as the pattern has entries: somebody resized them.
     """
-    if values.numel() != pattern.nnz:
-        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.nnz} entries")
+    if values.numel() != pattern.size:
+        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.size}")
     return values.resolve_neg().contiguous()
 
 

@@ -21,7 +21,7 @@ def sum(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch
     dims = dimensions(a, dim)
     source = a if a.dtype.is_floating_point and dtype is None else a.to(dtype or torch.int64)
     if len(dims) == a.ndim:
-        total = source.values().sum()
+        total = source.pattern.entries(source.values()).sum()
         return total.reshape((1,) * a.ndim) if keepdim else total
     letters = tuple(string.ascii_letters[: a.ndim])
     kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)

@@ -43,7 +43,7 @@ class Chain:
                 # Patterns alone would make a temporary of bools; here they count as ones of the others' dtype.
                 first = taken[0].pattern
                 assert first is not None
-                taken[0] = Operand(first, torch.ones(first.nnz, dtype=dtype, device="cpu"))
+                taken[0] = Operand(first, torch.ones(first.size, dtype=dtype, device="cpu"))
             data, pattern = run(part, taken)
             named[result] = Operand(pattern, data)
         return data, pattern
@@ -79,13 +79,22 @@ def once(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern |
 
 def _run(make: _Maker, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
     try:
-        return make(asked, operands, wide=False)(operands)
+        return _wished(asked, make(asked, operands, wide=False)(operands))
     except IndexOverflowError:
         pass
     try:
-        return make(asked, operands, wide=True)(operands)
+        return _wished(asked, make(asked, operands, wide=True)(operands))
     except IndexOverflowError:
         raise LibsparseError(f"{asked.text}: the result has more entries than 64 bits can number") from None
+
+
+def _wished(asked: Problem, result: tuple[Tensor, Pattern | None]) -> tuple[Tensor, Pattern | None]:
+    """A result in the format that was asked for, where kernels can't write that."""
+    data, pattern = result
+    if pattern is None or asked.wish is None or asked.wish.writable == asked.wish or pattern.format == asked.wish:
+        return result
+    conversion = pattern.converted(asked.wish)
+    return conversion.values(data), conversion.pattern
 
 
 def prepare(asked: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Call | Chain:

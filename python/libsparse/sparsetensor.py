@@ -80,13 +80,13 @@ class SparseTensor(LevelViews, Operators):
 
     @property
     def nnz(self) -> int:
-        """How many entries are stored."""
+        """How many entries are stored, without padding."""
         return self._pattern.nnz
 
     @property
     def _values(self) -> Tensor | None:  # type: ignore[override]  # torch has a method of this name
         """The values; users hold the same tensor, and may have resized it."""
-        if self._held is not None and self._held.numel() != self._pattern.nnz:
+        if self._held is not None and self._held.numel() != self._pattern.size:
             _check_values(self._pattern, self._held)
         return self._held
 
@@ -149,9 +149,9 @@ class SparseTensor(LevelViews, Operators):
     # Parts -----------------------------------------------------------------------------------------------------
 
     def values(self) -> Tensor:
-        """The values, 1-D, in storage order: the tensor that autograd follows (ones where there are none)."""
+        """The values, 1-D, in storage order, with padding: what autograd follows (ones where there are none)."""
         values = self._values
-        return torch.ones(1, dtype=torch.bool).expand(self._pattern.nnz) if values is None else values
+        return torch.ones(1, dtype=torch.bool).expand(self._pattern.size) if values is None else values
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
         """A tensor of the same pattern with other values, or with none.
@@ -247,7 +247,7 @@ class SparseTensor(LevelViews, Operators):
                     and other.is_cpu
                     and not other.is_neg()
                     and values.is_contiguous()
-                    and values.numel() == self._pattern.nnz
+                    and values.numel() == self._pattern.size
                     and forward_ad._current_level < 0
                 ):
                     try:
@@ -302,10 +302,10 @@ def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool)
 def _check_values(pattern: Pattern, values: Tensor) -> None:
     if isinstance(values, SparseTensor) or not isinstance(values, Tensor) or values.layout is not torch.strided:
         raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
-    if values.ndim != 1 or values.shape[0] != pattern.nnz:
+    if values.ndim != 1 or values.shape[0] != pattern.size:
         raise ShapeError(
-            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.nnz} entries; "
-            f"expected shape ({pattern.nnz},)"
+            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} values; "
+            f"expected shape ({pattern.size},)"
         )
     if not values.is_cpu:
         raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from .errors import DtypeError, FormatError, IndexBoundsError, ShapeError, UnsupportedError
-from .format import Format
 
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
@@ -103,78 +101,3 @@ def positions(name: str, pos: Tensor, parents: int, children: int | None) -> Non
         raise FormatError(f"{name}[{place}] is {int(pos[place])}, less than {int(pos[place - 1])} before it")
     if children is not None and int(pos[-1]) != children:
         raise FormatError(f"{name}[{parents}] is {int(pos[-1])}; expected {children}, the number of coordinates")
-
-
-def levels(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], check: bool
-) -> None:
-    """The arrays of every level are those of `format`; with `check` their contents are right, too.
-
-    Raises:
-        ShapeError: A length is wrong.
-        FormatError: Positions or order are wrong, or an array is missing.
-        IndexBoundsError: A coordinate is out of range.
-    """
-    if not len(pos) == len(crd) == len(format.levels):
-        raise ShapeError(
-            f"format {format} has {len(format.levels)} levels; got {len(pos)} pos and {len(crd)} crd arrays "
-            "(None where a level has none)"
-        )
-    count = 1
-    for level, (letter, extent) in enumerate(zip(format.levels, extents, strict=True)):
-        level_pos, level_crd = pos[level], crd[level]
-        if (level_pos is None) == (letter in "su") or (level_crd is None) == (letter != "d"):
-            raise FormatError(
-                f"level {level} ({letter!r}) of format {format}: 's' and 'u' have pos and crd, 'c' and 'q' only crd, "
-                "'d' neither"
-            )
-        if level_crd is None:
-            count *= extent
-            continue
-        if level_pos is not None:
-            # Kernels trust lengths even with check=False, so the ends are always looked at.
-            if check:
-                positions(f"pos[{level}]", level_pos, count, level_crd.numel())
-            elif level_pos.numel() != count + 1 or int(level_pos[-1]) != level_crd.numel():
-                raise ShapeError(
-                    f"pos[{level}] has {level_pos.numel()} elements and ends in {level_pos[-1:].tolist()}; "
-                    f"expected {count + 1} and {level_crd.numel()}"
-                )
-        elif level_crd.numel() != count:
-            raise ShapeError(f"crd[{level}] has {level_crd.numel()} elements; expected {count}")
-        if check:
-            bounds(f"crd[{level}]", level_crd, extent)
-        count = level_crd.numel()
-    if check:
-        order(format, pos, crd)
-
-
-def order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> None:
-    """Coordinates ascend within each parent: strictly in an 's'; in a 'u' with its singletons, all of them together.
-
-    Raises:
-        FormatError: They do not.
-    """
-    tied = torch.empty(0, dtype=torch.bool)  # whether a coordinate and the one before it agree as far as was looked
-    for level, (letter, level_pos, level_crd) in enumerate(zip(format.levels, pos, crd, strict=True)):
-        if level_crd is None:
-            continue
-        if level_pos is not None:  # a parent's first coordinate may be anything
-            tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool)
-            tied[level_pos.to(torch.int64)] = False
-            tied = tied[1:-1]
-        before, here = level_crd[:-1], level_crd[1:]
-        same = tied & (here == before)
-        wrong = tied & (here < before)
-        if letter in "sq":
-            wrong |= same
-        if bool(wrong.any()):
-            place = int(wrong.nonzero()[0]) + 1
-            coordinate, other = int(level_crd[place]), int(level_crd[place - 1])
-            what = "is there twice" if coordinate == other else f"comes after {other}"
-            raise FormatError(
-                f"crd[{level}] (level {level}, {letter!r}), entry {place}: coordinate {coordinate} {what} below one "
-                f"parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, which sorts and "
-                "reduces duplicates"
-            )
-        tied = same

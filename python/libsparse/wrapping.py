@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .sparsetensor import SparseTensor
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
+_BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
 _KEPT = 256
 
 
@@ -44,28 +45,28 @@ _known: dict[tuple[object, ...], _Known] = {}
 
 
 def wrap(source: Tensor) -> SparseTensor:
-    """A SparseTensor of the elements of a COO, CSR or CSC tensor; autograd follows `source`.
+    """A SparseTensor of the elements of a COO, CSR, CSC, BSR or BSC tensor; autograd follows `source`.
 
     Raises:
         UnsupportedError: Another layout, a batch of matrices, or dense dimensions.
     """
     if not source.is_cpu:
         raise UnsupportedError(f"a tensor is on {source.device}; libsparse computes on the CPU, use .cpu()")
-    name = _FORMATS.get(source.layout)
+    name = _FORMATS.get(source.layout) or _blocks(source)
     if name is None or source.dense_dim() or (name != "coo" and source.ndim != 2):
         raise UnsupportedError(
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
     if name == "coo":
         arrays: tuple[Tensor, ...] = (source._indices(),)
-    elif name == "csr":
+    elif source.layout in (torch.sparse_csr, torch.sparse_bsr):
         arrays = source.crow_indices(), source.col_indices()
     else:
         arrays = source.ccol_indices(), source.row_indices()
     known = _look_up(name, source.shape, arrays)
     values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
-        values = values.new_zeros(known.pattern.nnz).index_add(0, known.slots, values)
+        values = values.new_zeros(known.pattern.size).index_add(0, known.slots, values)
     return sparsetensor.SparseTensor(known.pattern, values)
 
 
@@ -94,7 +95,7 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
         if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
     else:
-        pattern = construct.from_levels(name, shape, [None, private[0]], [None, private[1]], None).pattern
+        pattern = construct.pattern_from_levels(name, shape, [None, private[0]], [None, private[1]])
     return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
 
 
@@ -103,8 +104,21 @@ def _address(array: Tensor) -> int:
     return address
 
 
+def _blocks(source: Tensor) -> str | None:
+    """The format of a BSR or BSC tensor."""
+    if source.layout not in _BLOCKED or source.ndim != 2:
+        return None
+    height, width = source.values().shape[1:3]
+    return f"{_BLOCKED[source.layout]}({height},{width})"
+
+
 def _raw_values(source: Tensor) -> Tensor:
-    return source._values() if source.layout is torch.sparse_coo else source.values()
+    if source.layout is torch.sparse_coo:
+        return source._values()
+    values = source.values()
+    if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
+        values = values.transpose(1, 2)
+    return values.reshape(-1)
 
 
 class _Values(torch.autograd.Function):
@@ -121,6 +135,8 @@ class _Values(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
+        if ctx.source.layout in _BLOCKED:
+            return sparsetensor.SparseTensor(wrap(ctx.source).pattern, grad).to_torch(torch.sparse_coo)
         made = with_values(ctx.source, grad)
         return made if ctx.keeps or made.layout is torch.sparse_coo else made.to_sparse_coo()
 

@@ -1,0 +1,148 @@
+"""Every kind of level: built, read, converted, computed with, and checked."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+import torch
+
+import libsparse as ls
+
+MATRICES = [
+    "csr",
+    "csc",
+    "coo",
+    "ell",
+    "sell(4)",
+    "dia",
+    "bsr(2,3)",
+    "bsc(2,3)",
+    "dh",
+    "hh",
+    "bb",
+    "sb",
+    "sd",
+    "ph",
+    "hd",
+]
+TENSORS = ["csf", "ddk(2,2)", "dsp", "ddo", "dhl(2)", "hhh:2,0,1", "bsb", "dpd", "ddk(2,3):1,0,2"]
+
+
+def scattered(*shape, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    values = torch.rand(shape, generator=generator)
+    return values * (torch.rand(shape, generator=generator) < 0.3)
+
+
+@pytest.mark.parametrize("format", MATRICES + TENSORS)
+def test_a_format_holds_what_was_given(format):
+    shape = (7, 9) if format in MATRICES else (3, 5, 4)
+    dense = scattered(*shape)
+    A = ls.tensor(dense, format)
+    assert A.format == format
+    assert torch.equal(A.to_dense(), dense)
+    assert A.values().numel() == A.pattern.size >= A.nnz == A.indices().shape[1]
+    torch.testing.assert_close(A.sum(), dense.sum())
+    torch.testing.assert_close(A.sum(0), dense.sum(0))
+    again = pickle.loads(pickle.dumps(A))
+    assert again.format == format
+    assert torch.equal(again.to_dense(), dense)
+
+
+@pytest.mark.parametrize("source", ["csr", "ell", "bsr(2,3)", "hh", "dia", "bb"])
+@pytest.mark.parametrize("target", MATRICES)
+def test_any_format_converts_to_any_other(source, target):
+    dense = scattered(7, 9)
+    A = ls.tensor(dense, source)
+    assert A.to_format(target).format == target
+    assert torch.equal(A.to_format(target).to_dense(), dense)
+
+
+@pytest.mark.parametrize("format", MATRICES)
+def test_products_sums_and_gradients(format):
+    dense, x = scattered(8, 8).double(), torch.rand(8, 3, dtype=torch.float64)
+    A = ls.tensor(dense, format)
+    other = ls.tensor(dense.flip(0), "csr")
+    torch.testing.assert_close(A @ x, dense @ x)
+    torch.testing.assert_close(A.T @ x, dense.T @ x)
+    torch.testing.assert_close((A @ other).to_dense(), dense @ dense.flip(0))
+    torch.testing.assert_close((A + other).to_dense(), dense + dense.flip(0))
+    torch.testing.assert_close((other * A).to_dense(), dense * dense.flip(0))
+    values = A.values().clone().requires_grad_()
+    (A.with_values(values) @ x).square().sum().backward()
+    reference = dense.clone().requires_grad_()
+    (reference @ x).square().sum().backward()
+    expected = torch.zeros_like(dense).index_put(tuple(A.indices()), reference.grad[tuple(A.indices())])
+    torch.testing.assert_close(A.with_values(values.grad).to_dense(), expected)
+
+
+@pytest.mark.parametrize("format", ["ell", "sell(4)", "bsr(2,2)", "dia", "dh", "bb", "db"])
+def test_a_result_in_any_format(format):
+    dense = scattered(6, 8)
+    A = ls.tensor(dense, "csr")
+    out = ls.einsum("ij,kj->ik", A, A, format=format)
+    assert out.format == format
+    torch.testing.assert_close(out.to_dense(), dense @ dense.T)
+
+
+def test_padding_is_no_entry():
+    dense = scattered(6, 8)
+    A = ls.tensor(dense, "ell").map(torch.exp)
+    stored = dense != 0
+    assert A.nnz == int(stored.sum())
+    torch.testing.assert_close(A.to_dense(), torch.where(stored, dense.exp(), 0))
+    torch.testing.assert_close(A.sum(), dense[stored].exp().sum())
+    torch.testing.assert_close(A.to_format("csr").to_dense(), A.to_dense())
+
+
+def test_blocks_as_torch_has_them():
+    dense = torch.zeros(4, 6)
+    dense[:2, 3:] = torch.arange(6.0).reshape(2, 3) + 1
+    T = dense.to_sparse_bsr((2, 3))
+    A = ls.from_bsr(T.crow_indices(), T.col_indices(), T.values(), T.shape)
+    assert A.format == "bsr(2,3)"
+    assert torch.equal(A.to_dense(), dense)
+    back = A.to_torch()
+    assert back.layout is torch.sparse_bsr
+    assert torch.equal(back.values(), T.values())
+    assert torch.equal(ls.from_torch(T).to_dense(), dense)
+    assert torch.equal(ls.from_torch(dense.to_sparse_bsc((2, 3))).to_dense(), dense)
+    with ls.override():
+        torch.testing.assert_close(T @ torch.ones(6, 2), dense @ torch.ones(6, 2))
+    with pytest.raises(ls.ShapeError, match="blocks"):
+        ls.from_bsr([0, 1], [0], torch.ones(1, 2), (2, 2))
+
+
+def test_scipy_has_blocks_and_diagonals():
+    pytest.importorskip("scipy")
+    dense = scattered(6, 8)
+    for format, name in (("bsr(2,2)", "bsr"), ("dia", "dia"), ("ell", "coo")):
+        made = ls.tensor(dense, format).to_scipy()
+        assert made.format == name
+        torch.testing.assert_close(torch.from_numpy(made.toarray()), dense)
+        assert torch.equal(ls.from_scipy(made).to_dense(), dense)
+
+
+@pytest.mark.parametrize(
+    ("format", "pos", "crd", "error", "match"),
+    [
+        ("ell", [2, 1], [0, 1], ls.ShapeError, "one number"),
+        ("ell", [1], [0, 2], ls.IndexBoundsError, "expected -1 <= index < 2"),
+        ("ell", [2], [1, 0, 1, 1], ls.FormatError, "ascending"),
+        ("sell(2)", [0, 3], [0, 1, 1], ls.FormatError, "multiple of 2"),
+        ("dia", [2], [1, 0], ls.FormatError, "ascend"),
+        ("bsr(2,2)", [0, 1], [1], ls.IndexBoundsError, "counted in blocks"),
+        ("bsr(2,2)", [0, 1, 1], [0], ls.ShapeError, "expected 2"),
+        ("dh", [0, 2, 2], [1, 1], ls.FormatError, "distinct"),
+    ],
+)
+def test_arrays_that_make_no_sense(format, pos, crd, error, match):
+    with pytest.raises(error, match=match):
+        ls.from_levels(format, (2, 2), [None, pos], [None, crd], torch.ones(len(crd)))
+
+
+@pytest.mark.parametrize("text", ["bsr", "k(2,2)", "sk(2,2)", "dk", "dk(0,1)", "dl", "sell(x)", "dk(4,4", "d(3)"])
+def test_formats_that_mean_nothing(text):
+    with pytest.raises(ls.FormatError):
+        ls.Format(text)
