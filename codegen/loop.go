@@ -145,13 +145,13 @@ func clauseSign(op dtype.Op, t ir.Type) string {
 		return ""
 	case t.Elem == dtype.Bool:
 		return boolSign(op)
-	case op == dtype.Add || op == dtype.Mul:
+	case op == dtype.Add || op == dtype.Mul && !t.Elem.IsComplex():
 		return op.Infix()
 	case (op == dtype.Min || op == dtype.Max) && !t.Elem.IsFloat():
 		return string(op)
-	case op == dtype.And:
+	case op == dtype.And && !t.Elem.IsComplex():
 		return "&&"
-	case op == dtype.Or:
+	case op == dtype.Or && !t.Elem.IsComplex():
 		return "||"
 	default:
 		return ""
