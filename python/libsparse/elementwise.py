@@ -69,6 +69,10 @@ def subtract(a: Any, b: Any) -> Any:
     """The difference of two tensors."""
     if is_scalar(a) or is_scalar(b):
         return add(a, b)
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and b.dtype == torch.bool:
+        if a.dtype == torch.bool:
+            raise DtypeError("subtract: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
+        b = b.to(a.dtype)
     return add(a, -b)
 
 

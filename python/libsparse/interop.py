@@ -69,6 +69,8 @@ def to_scipy(source: SparseTensor) -> Any:
     """
     import scipy.sparse as sp
 
+    if source.dtype == torch.bfloat16:
+        raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
     values = source.values().detach().numpy()
     if source.format == "csr" or source.format == "csc":
         make = sp.csr_array if source.format == "csr" else sp.csc_array

@@ -98,7 +98,7 @@ def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
     operands = [einsums.to_operand(a, 0), einsums.to_operand(b, 1)]
     parsed = spec.parse(equation, (a.ndim, b.ndim))
     inputs, operands = einsums.simplify(parsed.inputs, operands)
-    number = einsums.count_terms(inputs, parsed.output, operands, torch.float32)
+    number = einsums.count_terms(inputs, parsed.output, operands)
     return result.masked_fill(number == 0, 0)
 
 
@@ -111,7 +111,7 @@ def _remember(a: Any, b: Any) -> None:
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return
     values = a._values
-    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg()
+    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg() and not b.is_conj()
     if plain and values is not None and values.dtype == b.dtype:
         once = "seen", b.shape, b.stride(), b.dtype
         if once in a.pattern.fast:

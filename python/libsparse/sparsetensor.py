@@ -59,7 +59,7 @@ class SparseTensor(LevelViews, Operators):
             dtype, grad = values.dtype, values.requires_grad
         self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
         self._pattern = pattern
-        self._held = None if values is None else values.resolve_neg().contiguous()
+        self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
         self._fast = pattern.fast
         return self
 
@@ -246,6 +246,7 @@ class SparseTensor(LevelViews, Operators):
                     and values.dtype is dtype
                     and other.is_cpu
                     and not other.is_neg()
+                    and not other.is_conj()
                     and values.is_contiguous()
                     and values.numel() == self._pattern.nnz
                     and forward_ad._current_level < 0

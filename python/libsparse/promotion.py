@@ -1,0 +1,75 @@
+"""Promotion of whole expressions, as torch promotes: tensors before tensors without dimensions before plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import torch
+
+from . import assignment, dtypes
+from .dtypes import Number
+from .problem import Operand
+
+
+class _Kinds(NamedTuple):
+    """What meets in an expression: dtypes of tensors with and without dimensions, and numbers of each category."""
+
+    tensors: torch.dtype | None = None
+    scalars: torch.dtype | None = None
+    numbers: tuple[Number, ...] = ()
+
+    def dtype(self) -> torch.dtype | None:
+        """What they promote to; None where there is nothing but patterns."""
+        if self.tensors is None or self.scalars is None:
+            found = self.tensors or self.scalars
+        else:
+            sample = torch.empty(1, dtype=self.tensors, device="cpu")
+            found = torch.result_type(sample, torch.empty((), dtype=self.scalars, device="cpu"))
+        return dtypes.weakly(found, self.numbers)
+
+    def real(self) -> _Kinds:
+        """The same with the parts of complex ones."""
+        numbers = tuple(abs(n) if isinstance(n, complex) else n for n in self.numbers)
+        return _Kinds(*(d and d.to_real() for d in self[:2]), numbers)
+
+
+def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch.dtype | None:
+    """What operands and plain numbers promote to; None for patterns alone."""
+    operands, numbers = list(operands), tuple(numbers)
+    found = {o.data.dtype for o in operands if o.data is not None}
+    if len(found) == 1 and not numbers:
+        return found.pop()
+    return _merge([*(_of(operand) for operand in operands), _Kinds(numbers=numbers)]).dtype()
+
+
+def of_expression(expr: assignment.Expr, given: Mapping[str, Operand]) -> torch.dtype | None:
+    """The dtype of an expression on operands by name; None for patterns alone."""
+    return _kinds(expr, given).dtype()
+
+
+def _of(operand: Operand) -> _Kinds:
+    if operand.data is None:
+        return _Kinds()
+    dtype = operand.data.dtype
+    return _Kinds(dtype) if operand.shape else _Kinds(scalars=dtype)
+
+
+def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
+    made = list(kinds)
+    return _Kinds(
+        dtypes.promote(k.tensors for k in made if k.tensors is not None),
+        dtypes.promote(k.scalars for k in made if k.scalars is not None),
+        tuple(n for k in made for n in k.numbers),
+    )
+
+
+def _kinds(expr: assignment.Expr, given: Mapping[str, Operand]) -> _Kinds:
+    if isinstance(expr, assignment.Number):
+        return _Kinds(numbers=(expr.value,))
+    if isinstance(expr, assignment.Access):
+        return _of(given[expr.name]) if expr.name in given else _Kinds()  # else an index variable as a value
+    kinds = _merge([_kinds(arg, given) for arg in expr.args])
+    if assignment.is_floating(expr.op):
+        kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
+    return kinds.real() if expr.op in assignment.PARTS else kinds
