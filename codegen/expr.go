@@ -193,7 +193,7 @@ func (e *emitter) castHalf(x ir.Expr, to ir.Type) (string, int) {
 	float := ir.Type{Elem: dtype.F32, Lanes: from.Lanes}
 	switch {
 	case from.Elem.IsHalf() && to == float:
-		return fmt.Sprintf("%s(%s)", e.uses.widen(from), e.value(x)), precAtom
+		return fmt.Sprintf("%s(%s)", e.uses.widen(from, e.simd), e.value(x)), precAtom
 	case from.Elem.IsHalf():
 		return e.form(&ir.Cast{X: &ir.Cast{X: x, To: dtype.F32}, To: to.Elem})
 	case from == float:

@@ -16,18 +16,24 @@ import (
 const (
 	widening  = "f32_of"
 	narrowing = "f32_to"
+	// plainWidening is without instructions that a C compiler can't make vector code of.
+	plainWidening = "f32_of_each"
 )
 
 // conversion is the C definition of a conversion helper.
 func (h helper) conversion() string {
 	float, whole := ir.Type{Elem: dtype.F32, Lanes: h.t.Lanes}, ir.Type{Elem: dtype.I32, Lanes: h.t.Lanes}
-	key := h.kind + " " + string(h.t.Elem)
+	kind := h.kind
+	if kind == plainWidening {
+		kind = widening
+	}
+	key := kind + " " + string(h.t.Elem)
 	source := scalarConversions[key]
 	if h.t.Lanes > 1 {
 		source = vectorConversions[key]
 	}
 	begin, end := "", ""
-	if native, ok := nativeConversions[fmt.Sprintf("%s %d", key, h.t.Lanes)]; ok {
+	if native, ok := nativeConversions[fmt.Sprintf("%s %d", key, h.t.Lanes)]; ok && h.kind != plainWidening {
 		begin, end = native, "#endif\n"
 	}
 	return strings.NewReplacer("BEGIN\n", begin, "END\n", end).Replace(
@@ -36,6 +42,14 @@ func (h helper) conversion() string {
 
 // nativeConversions are instructions that do it at once, for the kinds, types and lanes that have some.
 var nativeConversions = map[string]string{
+	"f32_of bf16 8": `#if defined __AVX2__ && !defined __clang__
+    return (f32x8)(__builtin_ia32_pmovzxwd256((short __attribute__((vector_size(16))))x) << 16);
+#else
+`,
+	"f32_of f16 1": `#ifdef __F16C__
+    return __builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16)))){(short)x})[0];
+#else
+`,
 	"f32_of f16 8": `#ifdef __F16C__
     return (f32x8)__builtin_ia32_vcvtph2ps256((short __attribute__((vector_size(16))))x);
 #else
@@ -72,6 +86,7 @@ static inline HALF NAME(float x)
 `,
 	"f32_of f16": `static inline float NAME(HALF x)
 {
+BEGIN
     const uint32_t magnitude = (uint32_t)(x & 0x7fff) << 13;
     union { uint32_t bits; float value; } normal, tiny;
     normal.bits = magnitude + (magnitude < 0x0f800000 ? 0x38000000 : 0x70000000);
@@ -79,6 +94,7 @@ static inline HALF NAME(float x)
     tiny.value -= 0x1p-14f;
     normal.bits = (magnitude < 0x00800000 ? tiny.bits : normal.bits) | (uint32_t)(x & 0x8000) << 16;
     return normal.value;
+END
 }
 `,
 	"f32_to f16": `/* Rounds to nearest, ties to even. */
@@ -100,7 +116,9 @@ static inline HALF NAME(float x)
 var vectorConversions = map[string]string{
 	"f32_of bf16": `static inline FLOAT NAME(HALF x)
 {
+BEGIN
     return (FLOAT)(__builtin_convertvector(x, WHOLE) << 16);
+END
 }
 `,
 	"f32_to bf16": `/* Rounds to nearest, ties to even. */

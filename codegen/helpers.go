@@ -9,7 +9,7 @@ import (
 // text is the C definition of h.
 func (h helper) text() string {
 	source, ok := helperText[h.kind]
-	if h.kind == widening || h.kind == narrowing {
+	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
 	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" {

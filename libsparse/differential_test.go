@@ -24,7 +24,7 @@ type program struct {
 	data    map[*index.Tensor]*index.Dense
 	stored  []*format.Data // by operand, in the format that the kernel wants; values are places in packed
 	packed  [][]dtype.Value
-	perms   [][]int64      // by operand: where its values are
+	perms   [][]int64 // by operand: where its values are
 }
 
 // newProgram compiles a request and makes operands of the given density.

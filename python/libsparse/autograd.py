@@ -1,7 +1,8 @@
 """Gradients of products: each one is again a product, computed by the same compiler and differentiable again.
 
-For C[out] = prod_m X_m[idx_m], the gradient of X_m is the product of the gradient of C and the other operands,
-reduced to idx_m (complex ones conjugated, as torch has it); where X_m is sparse its pattern joins the product, so that it is computed only where X_m is stored.
+For C[out] = prod_m X_m[idx_m], the gradient of X_m is the product of the gradient of C and the other operands (the
+conjugates of complex ones, as torch has it), reduced to idx_m; where X_m is sparse its pattern joins the product, so
+that it is computed only where X_m is stored.
 Nothing dense of a sparse operand's shape is ever made.
 """
 

@@ -71,12 +71,13 @@ def contract(
     Raises:
         ShapeError: Extents do not agree.
     """
-    target = promotion.common(operands) if dtype is None else dtype
+    kinds = {o.data.dtype for o in operands if o.data is not None}
+    target = dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
     follow = autograd.needed(operands)
-    if follow or not all(_holds(target, o) for o in operands):
-        operands = unify(operands, target)
-    mixed = dtype is not None or any(o.data is not None and o.data.dtype != target for o in operands)
-    asked = product(tuple(inputs), output, wish, reduce, combine, pattern_of, target if mixed else None)
+    if target is not None and kinds - {target} and (follow or not all(dtypes.holds(target, kind) for kind in kinds)):
+        operands, kinds = unify(operands, target), {target}
+    said = kinds == {target} or target is None  # whether the operands say what the result is
+    asked = product(tuple(inputs), output, wish, reduce, combine, pattern_of, None if said else target)
     if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
         asked.extents(operands)
         same = unify(operands, target)
@@ -87,11 +88,7 @@ def contract(
 
 
 def unify(operands: Sequence[Operand], dtype: torch.dtype | None) -> Sequence[Operand]:
-    """Brings all values to one dtype; autograd follows. Kernels take mixed dtypes, but gradients have their operand's."""
+    """Brings all values to one dtype; autograd follows. Kernels take mixed dtypes, gradients don't."""
     if dtype is None:
         return operands
     return [o if o.data is None or o.data.dtype == dtype else Operand(o.pattern, o.data.to(dtype)) for o in operands]
-
-
-def _holds(dtype: torch.dtype | None, operand: Operand) -> bool:
-    return dtype is None or operand.data is None or dtypes.holds(dtype, operand.data.dtype)

@@ -56,6 +56,11 @@ def accumulator(dtype: torch.dtype) -> torch.dtype:
     return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
 
 
+def whole(dtype: torch.dtype) -> torch.dtype:
+    """`dtype`, but complex64 for complex halves: torch promotes to those and hardly computes with them."""
+    return torch.complex64 if dtype.is_complex and dtype not in CODES else dtype
+
+
 def holds(dtype: torch.dtype, other: torch.dtype) -> bool:
     """Whether values of `other` can become values of `dtype`: of the same category or a wider one, as in torch."""
     return torch.can_cast(other, dtype)
@@ -72,7 +77,7 @@ def weakly(dtype: torch.dtype | None, numbers: Sequence[Number]) -> torch.dtype 
     """What `dtype` (None: nothing) and Python numbers promote to; as in torch, numbers only widen the category."""
     for number in numbers:
         scalar(number, None, "the number")
-        dtype = torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number)
+        dtype = whole(torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number))
         scalar(number, dtype, "the number")
     return dtype
 

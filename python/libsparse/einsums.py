@@ -216,11 +216,7 @@ def _mean(
 
 def count_terms(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand]) -> Tensor:
     """How many terms every element of a result has; broadcasts against the result."""
-    sparse = [
-        (i, Operand(o.pattern, None))
-        for i, o in zip(inputs, operands, strict=True)
-        if o.pattern is not None
-    ]
+    sparse = [(i, Operand(o.pattern, None)) for i, o in zip(inputs, operands, strict=True) if o.pattern is not None]
     extents = {i: e for term, o in zip(inputs, operands, strict=True) for i, e in zip(term, o.shape, strict=True)}
     covered = {index for term, _ in sparse for index in term}
     factor = 1

@@ -321,7 +321,9 @@ def _fill_table() -> None:
     _register(lambda a: all(t.is_shared() for t in (*a.pattern.tensors(), a.values())), Tensor.is_shared)
     _register(_unary(torch.real), Tensor.real.__get__)  # type: ignore[attr-defined]
     _register(_unary(torch.imag), Tensor.imag.__get__)  # type: ignore[attr-defined]
-    _register(lambda a: a.mT.map(torch.conj), *_found("adjoint", *both), Tensor.mH.__get__, Tensor.H.__get__)
+    _register(lambda a: a.mT.map(torch.conj), *_found("adjoint", *both))
+    for turned in (Tensor.mH, Tensor.H):
+        _register(lambda a: a.mT.map(torch.conj), turned.__get__)  # type: ignore[attr-defined]
     for name, dtype in _CONVERSIONS.items():
         _register(lambda a, dtype=dtype, **_: a.to(dtype), *_found(name, Tensor))
     _register(lambda a, other: a.to(other.dtype), Tensor.type_as)

@@ -111,7 +111,9 @@ def _remember(a: Any, b: Any) -> None:
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return
     values = a._values
-    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg() and not b.is_conj()
+    plain = (
+        a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg() and not b.is_conj()
+    )
     if plain and values is not None and values.dtype == b.dtype:
         once = "seen", b.shape, b.stride(), b.dtype
         if once in a.pattern.fast:

@@ -25,13 +25,14 @@ class _Kinds(NamedTuple):
             found = self.tensors or self.scalars
         else:
             sample = torch.empty(1, dtype=self.tensors, device="cpu")
-            found = torch.result_type(sample, torch.empty((), dtype=self.scalars, device="cpu"))
+            found = dtypes.whole(torch.result_type(sample, torch.empty((), dtype=self.scalars, device="cpu")))
         return dtypes.weakly(found, self.numbers)
 
     def real(self) -> _Kinds:
         """The same with the parts of complex ones."""
         numbers = tuple(abs(n) if isinstance(n, complex) else n for n in self.numbers)
-        return _Kinds(*(d and d.to_real() for d in self[:2]), numbers)
+        tensors, scalars = self.tensors, self.scalars
+        return _Kinds(tensors and tensors.to_real(), scalars and scalars.to_real(), numbers)
 
 
 def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch.dtype | None:
@@ -60,16 +61,25 @@ def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
     return _Kinds(
         dtypes.promote(k.tensors for k in made if k.tensors is not None),
         dtypes.promote(k.scalars for k in made if k.scalars is not None),
-        tuple(n for k in made for n in k.numbers),
+        tuple({(type(n), n): n for k in made for n in k.numbers}.values()),
     )
 
 
 def _kinds(expr: assignment.Expr, given: Mapping[str, Operand]) -> _Kinds:
-    if isinstance(expr, assignment.Number):
-        return _Kinds(numbers=(expr.value,))
-    if isinstance(expr, assignment.Access):
-        return _of(given[expr.name]) if expr.name in given else _Kinds()  # else an index variable as a value
-    kinds = _merge([_kinds(arg, given) for arg in expr.args])
-    if assignment.is_floating(expr.op):
-        kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
-    return kinds.real() if expr.op in assignment.PARTS else kinds
+    """From the leaves up, without recursion: sums may have thousands of terms."""
+    waiting: list[_Kinds] = []
+    for node in reversed(list(assignment.walk(expr))):
+        if not isinstance(node, assignment.Call):
+            waiting.append(_leaf(node, given))
+            continue
+        kinds = _merge([waiting.pop() for _ in node.args])
+        if assignment.is_floating(node.op):
+            kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
+        waiting.append(kinds.real() if node.op in assignment.PARTS else kinds)
+    return waiting.pop()
+
+
+def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, Operand]) -> _Kinds:
+    if isinstance(node, assignment.Number):
+        return _Kinds(numbers=(node.value,))
+    return _of(given[node.name]) if node.name in given else _Kinds()  # else an index variable as a value

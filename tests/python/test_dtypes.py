@@ -57,8 +57,9 @@ def same(got, want):
         assert torch.equal(got, want)
 
 
-@pytest.mark.parametrize("format", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "format"), [*((d, "csr") for d in DTYPES), (torch.bfloat16, "csc"), (torch.int8, "coo")]
+)
 class TestProducts:
     def test_spmm(self, dtype, format):
         a, x = masked((9, 7), dtype, 1), numbers((7, 16), dtype, 2)
@@ -140,7 +141,14 @@ class TestExpressions:
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
 @pytest.mark.parametrize(
     ("spec", "wish"),
-    [("ij,jk->ik", None), ("ij,ik->jk", None), ("ij,j->i", None), ("ij,i->j", None), ("ij->", None), ("ij,jk->ki", "dense")],
+    [
+        ("ij,jk->ik", None),
+        ("ij,ik->jk", None),
+        ("ij,j->i", None),
+        ("ij,i->j", None),
+        ("ij->", None),
+        ("ij,jk->ki", "dense"),
+    ],
 )
 def test_long_sums_of_halves_do_not_stall(dtype, spec, wish):
     """Sums of ones in bfloat16 end at 256, in float16 at 2048."""
@@ -161,7 +169,9 @@ def test_halves_sum_in_floats_for_sparse_results(dtype):
     for wish in ("csr", "coo", "dcsr", "csc"):
         same(ls.einsum("ij,jk->ik", ls.tensor(a), ls.tensor(b), format=wish), einsum("ij,jk->ik", a, b))
     cube = torch.ones(3, n, 4, dtype=dtype)
-    same(ls.einsum("ijk,jl->ikl", ls.tensor(cube), torch.ones(n, 5, dtype=dtype)), torch.full((3, 4, 5), n, dtype=dtype))
+    same(
+        ls.einsum("ijk,jl->ikl", ls.tensor(cube), torch.ones(n, 5, dtype=dtype)), torch.full((3, 4, 5), n, dtype=dtype)
+    )
 
 
 @pytest.mark.parametrize("dtype", HALVES, ids=str)
@@ -173,7 +183,9 @@ def test_halves_round_as_torch(dtype):
     torch.testing.assert_close(t.to_format("s").values(), every, rtol=0, atol=0, equal_nan=True)
     wide = ls.einsum("i,i->i", t, torch.ones(every.numel()), format="s").values()  # to float32
     torch.testing.assert_close(wide, every.float(), rtol=0, atol=0, equal_nan=True)
-    x = torch.cat([wide * (1 + 2.0**-12), wide * 1.0009765, torch.tensor([65519.0, 65520.0, 1e38, 3.3953e38, 1e-8, 1e-45])])
+    x = torch.cat(
+        [wide * (1 + 2.0**-12), wide * 1.0009765, torch.tensor([65519.0, 65520.0, 1e38, 3.3953e38, 1e-8, 1e-45])]
+    )
     one = torch.ones(x.numel(), dtype=dtype)
     narrow = ls.evaluate(
         "y(i) = A(i) * 0.5 + B(i) * 0.5",
@@ -195,7 +207,9 @@ def test_integers_stay_exact():
     t = ls.tensor(a)
     assert (t @ torch.tensor([3, 1])).tolist() == [big, 3]
     assert ls.evaluate("y(i) = A(i,j) * x(j)", A=t, x=torch.tensor([3, 1])).tolist() == [big, 3]
-    assert ls.evaluate(f"C(i,j) = A(i,j) * {big}", A=ls.tensor(torch.tensor([[1, 0]]))).to_dense().tolist() == [[big, 0]]
+    assert ls.evaluate(f"C(i,j) = A(i,j) * {big}", A=ls.tensor(torch.tensor([[1, 0]]))).to_dense().tolist() == [
+        [big, 0]
+    ]
     assert t.sum().item() == big + 1
     assert t.sum(1).tolist() == [big, 1]
 
@@ -211,15 +225,25 @@ def test_narrow_integers_sum_to_int64(dtype):
 
 
 @pytest.mark.parametrize("first", DTYPES, ids=str)
-@pytest.mark.parametrize("second", DTYPES, ids=str)
-def test_promotion(first, second):
+def test_promotion(first):
+    for second in DTYPES[DTYPES.index(first) :]:
+        a, x = torch.tensor([[1, 0, 0, 1], [0, 1, 1, 0]]).to(first), torch.tensor([1, 2, 3, 4]).to(second)
+        wanted = torch.promote_types(first, second)
+        got = ls.evaluate("y(i) = A(i,j) * x(j)", A=ls.tensor(a), x=x)
+        want = einsum("ij,j->i", a.to(wanted), x.to(wanted))
+        same(got, want)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(torch.uint8, torch.int8), *zip(HALVES, [torch.bfloat16, torch.int64], strict=True)]
+)
+def test_promotion_of_operators(first, second):
     wanted = torch.promote_types(first, second)
-    ones = lambda dtype, *shape: torch.ones(shape, dtype=dtype)  # noqa: E731
-    a = torch.eye(3, dtype=first)
-    assert ls.einsum("ij,j->i", ls.tensor(a), ones(second, 3)).dtype == wanted
-    assert (ls.tensor(a) + ls.tensor(torch.eye(3, dtype=second))).dtype == wanted
-    assert (ls.tensor(a) * ones(second, 3, 3)).dtype == wanted
-    same(ls.evaluate("y(i) = A(i,j) * x(j)", A=ls.tensor(a), x=ones(second, 3)), ones(wanted, 3))
+    a, b = torch.eye(3, dtype=first), torch.ones(3, 3, dtype=second).tril()
+    same(ls.tensor(a) + ls.tensor(b), a + b)
+    same(ls.tensor(a) * ls.tensor(b), a * b)
+    same(ls.tensor(a) * b, a * b)
+    same(ls.tensor(a) @ ls.tensor(b), a.to(wanted) @ b.to(wanted))
 
 
 @pytest.mark.parametrize("dtype", [torch.int32, torch.bfloat16, torch.float32, torch.float64, torch.complex64], ids=str)
@@ -227,10 +251,10 @@ def test_promotion(first, second):
 def test_numbers_promote_weakly(dtype, number):
     wanted = torch.result_type(torch.ones(2, dtype=dtype), number)
     t = ls.tensor(torch.eye(3, dtype=dtype))
-    assert (t * number).dtype == wanted if wanted != torch.complex32 else True
-    if wanted in DTYPES:
-        assert ls.evaluate("B(i,j) = s * A(i,j)", s=number, A=t).dtype == wanted
-        assert ls.einsum(",ij->ij", number, t).dtype == wanted
+    wanted = wanted if wanted in DTYPES else torch.complex64  # torch hardly computes with complex halves
+    assert (t * number).dtype == wanted
+    assert ls.evaluate("B(i,j) = s * A(i,j)", s=number, A=t).dtype == wanted
+    assert ls.einsum(",ij->ij", number, t).dtype == wanted
 
 
 class TestComplex:
@@ -329,7 +353,9 @@ class TestComplex:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_min_and_max_pass_nan_on(dtype):
-    a = torch.tensor([[1.0, float("nan"), 3.0], [float("inf"), 2.0, -float("inf")], [float("nan"), float("inf"), 0.5]]).to(dtype)
+    a = torch.tensor(
+        [[1.0, float("nan"), 3.0], [float("inf"), 2.0, -float("inf")], [float("nan"), float("inf"), 0.5]]
+    ).to(dtype)
     t = ls.tensor(a)
     for reduce in ("amax", "amin"):
         same(ls.einsum("ij->i", t, reduce=reduce), getattr(a, reduce)(1))
@@ -356,7 +382,7 @@ def test_training_in_halves(dtype):
         if step == 0:
             (dense @ x.float() - want.float()).square().mean().backward()
             expected = dense.grad[tuple(a.indices())]
-            torch.testing.assert_close(weight.grad.float(), expected, rtol=0.05, atol=1e-4)
+            torch.testing.assert_close(weight.grad.float(), expected, rtol=0.05, atol=2e-3)
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < losses[0]
