@@ -99,7 +99,7 @@ func sumRequest(rng *rand.Rand, r *Request, vars []index.Var, extents map[index.
 		text := access(r.Operands[i].Name, perm)
 		switch rng.IntN(10) {
 		case 0:
-			text = pick(rng, []string{"abs(", "sin(", "-(", "trunc("}) + text + ")"
+			text = pick(rng, []string{"abs(", "sin(", "-(", "trunc(", "conj(", "real(", "tanh(", "expm1("}) + text + ")"
 		case 1:
 			text += " * " + string(pick(rng, vars))
 		case 2:

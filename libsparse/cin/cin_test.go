@@ -145,8 +145,8 @@ func TestEvaluate(t *testing.T) {
 			got, want := p.Evaluate(extents, data), p.Source.Evaluate(extents, data)
 			for i := range want.Vals {
 				if got.Vals[i] != want.Vals[i] || got.Stored[i] != want.Stored[i] {
-					t.Errorf("%s, n = %d: element %d is %g (%t), want %g (%t)\n%s", name, n, i,
-						got.Vals[i].Real(), got.Stored[i], want.Vals[i].Real(), want.Stored[i], p)
+					t.Errorf("%s, n = %d: element %d is %v (%t), want %v (%t)\n%s", name, n, i,
+						got.Vals[i], got.Stored[i], want.Vals[i], want.Stored[i], p)
 					break
 				}
 			}

@@ -1,10 +1,6 @@
 package dtype
 
-import (
-	"fmt"
-	"math"
-	"strconv"
-)
+import "math"
 
 // Value is a scalar of any type, as the interpreters have it: integers and booleans are in Int, all others in Num, whose
 // imaginary part is zero but for complex types.
@@ -57,21 +53,6 @@ func Convert(x Value, from, to T) Value {
 
 // Truth reports whether x is not zero.
 func (x Value) Truth() bool { return x.Int != 0 || x.Num != 0 }
-
-// Real is x as a float64, for messages and tests.
-func (x Value) Real() float64 { return float64(x.Int) + real(x.Num) }
-
-// Text is x, a value of type t, for messages.
-func (x Value) Text(t T) string {
-	switch {
-	case t.IsComplex():
-		return fmt.Sprint(x.Num)
-	case t.IsFloat():
-		return strconv.FormatFloat(real(x.Num), 'g', -1, 64)
-	default:
-		return strconv.FormatInt(x.Int, 10)
-	}
-}
 
 // wrap is n reduced to the range of t; non-zero is 1 as a Bool.
 func wrap(t T, n int64) int64 {

@@ -29,6 +29,9 @@ def einsum(
 ) -> Any:
     """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
 
+    Operands are promoted to one dtype, which the result has: integers wrap, booleans combine by or and and, halves are
+    summed in float32 and rounded once.
+
     Args:
         equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood.
         operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).

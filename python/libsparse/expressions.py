@@ -26,6 +26,9 @@ def evaluate(
 ) -> Any:
     """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`.
 
+    Operands and numbers are promoted as torch promotes them, numbers weakly; `/` and functions such as `exp` make floats
+    of integers, `abs`, `real` and `imag` real values of complex ones.
+
     Args:
         text: The assignment; indices that are only on the right are summed, per additive term.
         format: The format of the result; None lets the compiler choose.
