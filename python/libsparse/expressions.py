@@ -26,8 +26,8 @@ def evaluate(
 ) -> Any:
     """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`.
 
-    Operands and numbers are promoted as torch promotes them, numbers weakly; `/` and functions such as `exp` make floats
-    of integers, `abs`, `real` and `imag` real values of complex ones.
+    Operands and numbers are promoted as torch promotes them; `/` and functions such as `exp` make floats of integers,
+    `abs`, `real` and `imag` real values of complex ones.
 
     Args:
         text: The assignment; indices that are only on the right are summed, per additive term.
@@ -71,7 +71,7 @@ def problem_of(
     plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
     wish = einsums.unfilled(tuple(found.values()), target.indices, wish, reduce)
-    dtype = promotion.of_expression(right, dict(zip(found, plain, strict=True)))
+    dtype = promotion.of_assignment(text, dict(zip(found, plain, strict=True)))
     names, inputs = tuple(found), tuple(found.values())
     asked = Problem(text, True, names, inputs, target.indices, wish, reduce, combine, dtype=dtype)
     extents = asked.extents(plain)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -44,9 +45,14 @@ def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch
     return _merge([*(_of(operand) for operand in operands), _Kinds(numbers=numbers)]).dtype()
 
 
-def of_expression(expr: assignment.Expr, given: Mapping[str, Operand]) -> torch.dtype | None:
-    """The dtype of an expression on operands by name; None for patterns alone."""
-    return _kinds(expr, given).dtype()
+def of_assignment(text: str, given: Mapping[str, Operand]) -> torch.dtype | None:
+    """The dtype of the right side of an assignment on operands by name; None for patterns alone."""
+    return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_assignment(text: str, given: tuple[tuple[str, _Kinds], ...]) -> torch.dtype | None:
+    return _kinds(assignment.parse(text)[1], dict(given)).dtype()
 
 
 def _of(operand: Operand) -> _Kinds:
@@ -65,7 +71,7 @@ def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
     )
 
 
-def _kinds(expr: assignment.Expr, given: Mapping[str, Operand]) -> _Kinds:
+def _kinds(expr: assignment.Expr, given: Mapping[str, _Kinds]) -> _Kinds:
     """From the leaves up, without recursion: sums may have thousands of terms."""
     waiting: list[_Kinds] = []
     for node in reversed(list(assignment.walk(expr))):
@@ -79,7 +85,7 @@ def _kinds(expr: assignment.Expr, given: Mapping[str, Operand]) -> _Kinds:
     return waiting.pop()
 
 
-def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, Operand]) -> _Kinds:
+def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, _Kinds]) -> _Kinds:
     if isinstance(node, assignment.Number):
         return _Kinds(numbers=(node.value,))
-    return _of(given[node.name]) if node.name in given else _Kinds()  # else an index variable as a value
+    return given.get(node.name, _Kinds())  # where it is not given it is an index variable as a value
