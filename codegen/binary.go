@@ -14,9 +14,9 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		return e.boolean(x)
 	}
 	prec := precAdd
-	switch x.Op {
-	case dtype.Add, dtype.Sub:
-	case dtype.Mul, dtype.Div:
+	switch {
+	case x.Op == dtype.Add || x.Op == dtype.Sub:
+	case (x.Op == dtype.Mul || x.Op == dtype.Div) && !t.Elem.IsComplex():
 		prec = precMul
 	default:
 		fn := e.uses.helper(string(x.Op), t)
@@ -109,7 +109,9 @@ func (e *emitter) update(target string, op dtype.Op, x ir.Expr, t ir.Type) strin
 		return fmt.Sprintf("%s %s= %s;", target, boolSign(op), e.value(x))
 	case op == dtype.Add && t.Lanes == 1 && isOne(x):
 		return target + "++;"
-	case op.Infix() != "" && t.Elem.IsFloat():
+	case t.Elem.IsComplex() && op != dtype.Add && op != dtype.Sub:
+		return fmt.Sprintf("%s = %s(%s, %s);", target, e.uses.helper(string(op), t), target, e.valueAs(x, t))
+	case op.Infix() != "" && (t.Elem.IsFloat() || t.Elem.IsComplex()):
 		return fmt.Sprintf("%s %s= %s;", target, op.Infix(), e.value(x))
 	case op.Infix() != "":
 		return fmt.Sprintf("%s %s= %s;", target, op.Infix(), e.valueAs(x, t))

@@ -61,6 +61,7 @@ type emitter struct {
 	frame  *frame   // what a failed allocation leaves
 	live   []string // heap arrays of the frame that are allocated
 	region *region  // the enclosing parallel region
+	simd   bool     // inside a loop with a directive for vector code
 }
 
 func (e *emitter) line(format string, args ...any) {

@@ -93,11 +93,7 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 	case *ir.Compare:
 		return e.compare(x)
 	case *ir.Unary:
-		if name, ok := x.Op.CFunction(x.Type().Elem); ok {
-			e.uses.header("math.h")
-			return fmt.Sprintf("%s(%s)", name, e.value(x.X)), precAtom
-		}
-		return e.negation(x)
+		return e.unary(x)
 	case *ir.Cast:
 		return e.cast(x)
 	case *ir.Select:
@@ -140,6 +136,26 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 	}
 }
 
+// unary is the C text of a function or a negation.
+func (e *emitter) unary(x *ir.Unary) (string, int) {
+	t := x.X.Type()
+	name, ok := x.Op.CFunction(t.Elem)
+	switch {
+	case x.Op == dtype.Neg:
+		return e.negation(x)
+	case x.Op == dtype.Real:
+		return "__real__ " + e.expr(x.X, precUnary), precUnary
+	case x.Op == dtype.Imag:
+		return "__imag__ " + e.expr(x.X, precUnary), precUnary
+	case !ok:
+		e.uses.header("math.h")
+		name = e.uses.helper(string(x.Op), t)
+	case t.Elem.IsFloat():
+		e.uses.header("math.h")
+	}
+	return fmt.Sprintf("%s(%s)", name, e.value(x.X)), precAtom
+}
+
 func (e *emitter) negation(x *ir.Unary) (string, int) {
 	text := e.expr(x.X, precUnary)
 	if strings.HasPrefix(text, "-") {
@@ -158,12 +174,32 @@ func (e *emitter) cast(x *ir.Cast) (string, int) {
 	switch {
 	case from == to:
 		return e.form(x.X)
+	case from.Elem.IsHalf() || to.Elem.IsHalf():
+		return e.castHalf(x.X, to)
 	case to.Lanes > 1:
 		return fmt.Sprintf("__builtin_convertvector(%s, %s)", e.value(x.X), e.uses.vector(to)), precAtom
 	case x.To == dtype.Bool:
 		return e.expr(x.X, precAdd) + " != 0", precEqual
+	case from.Elem.IsComplex() && !x.To.IsComplex():
+		return fmt.Sprintf("(%s)__real__ %s", x.To.C(), e.expr(x.X, precUnary)), precUnary
 	default:
 		return fmt.Sprintf("(%s)%s", x.To.C(), e.expr(x.X, precUnary)), precUnary
+	}
+}
+
+// castHalf converts from or to a half, by way of float.
+func (e *emitter) castHalf(x ir.Expr, to ir.Type) (string, int) {
+	from := x.Type()
+	float := ir.Type{Elem: dtype.F32, Lanes: from.Lanes}
+	switch {
+	case from.Elem.IsHalf() && to == float:
+		return fmt.Sprintf("%s(%s)", e.uses.widen(from, e.simd), e.value(x)), precAtom
+	case from.Elem.IsHalf():
+		return e.form(&ir.Cast{X: &ir.Cast{X: x, To: dtype.F32}, To: to.Elem})
+	case from == float:
+		return fmt.Sprintf("%s(%s)", e.uses.narrow(to), e.value(x)), precAtom
+	default:
+		return e.form(&ir.Cast{X: &ir.Cast{X: x, To: dtype.F32}, To: to.Elem})
 	}
 }
 
@@ -203,7 +239,10 @@ func intLiteral(x *ir.Int) (string, int) {
 }
 
 func floatLiteral(x *ir.Float) (string, int) {
-	suffix := map[dtype.T]string{dtype.F32: "f"}[x.T]
+	if x.T.IsHalf() {
+		return fmt.Sprintf("0x%04x", dtype.HalfBits(x.T, float32(x.Value))), precAtom
+	}
+	suffix := map[dtype.T]string{dtype.F32: "f"}[x.T.Real()]
 	sign, prec := "", precAtom
 	if math.Signbit(x.Value) {
 		sign, prec = "-", precUnary
@@ -214,7 +253,7 @@ func floatLiteral(x *ir.Float) (string, int) {
 	case math.IsNaN(x.Value):
 		return "__builtin_nan" + suffix + `("")`, precAtom
 	}
-	text := strconv.FormatFloat(math.Abs(x.Value), 'g', -1, 8*x.T.Size())
+	text := strconv.FormatFloat(math.Abs(x.Value), 'g', -1, 8*x.T.Real().Size())
 	if !strings.ContainsAny(text, ".e") {
 		text += ".0"
 	}

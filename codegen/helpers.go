@@ -9,6 +9,12 @@ import (
 // text is the C definition of h.
 func (h helper) text() string {
 	source, ok := helperText[h.kind]
+	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
+		return h.conversion()
+	}
+	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" {
+		source, ok = complexText[h.kind]
+	}
 	if !ok {
 		panic("BUG: no helper function " + h.kind)
 	}
@@ -38,7 +44,11 @@ func (h helper) text() string {
 	if h.t.Lanes > 1 {
 		vector = vectorName(h.t)
 	}
-	return strings.NewReplacer("NAME", h.name(), "VECTOR", vector, "ELEMENT", element,
+	part, suffix := "double", ""
+	if h.t.Elem.Real() == dtype.F32 {
+		part, suffix = "float", "f"
+	}
+	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
 		"SIGN", sign, "ORNAN", orNaN, "MASK", mask, "KEY", key).Replace(source)
 }
 
@@ -52,6 +62,11 @@ var helperText = map[string]string{
 	// A NaN on either side wins, as in torch.
 	"min": floatChoice,
 	"max": floatChoice,
+	"abs": `static inline ELEMENT NAME(ELEMENT x)
+{
+    return x < 0 ? -x : x;
+}
+`,
 	"and": `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 {
     return x != 0 && y != 0;

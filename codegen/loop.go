@@ -30,9 +30,12 @@ func (e *emitter) loop(s *ir.For) {
 	if pragma != "" {
 		e.pragma("%s", pragma)
 	}
+	outer := e.simd
+	e.simd = s.Kind == ir.Simd && pragma != ""
 	e.head(s, hi)
 	e.body(s.Body)
 	e.line("}")
+	e.simd = outer
 }
 
 // bound is the text of the upper bound of s, which C evaluates again and again. A bound that may change gets a name;
@@ -141,7 +144,7 @@ func (e *emitter) plain(b *ir.Block) bool {
 // min and max of floats lose NaN, and its operators know no vectors.
 func clauseSign(op dtype.Op, t ir.Type) string {
 	switch {
-	case op == "" || t.Lanes > 1:
+	case op == "" || t.Lanes > 1 || t.Elem.IsComplex(): // gcc keeps lanes of complex values in memory
 		return ""
 	case t.Elem == dtype.Bool:
 		return boolSign(op)

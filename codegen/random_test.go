@@ -29,7 +29,10 @@ func (g *generator) pick(list ...dtype.Op) dtype.Op { return list[g.IntN(len(lis
 
 // op is an operator that is defined for all values of t.
 func (g *generator) op(t dtype.T) dtype.Op {
-	ops := []dtype.Op{dtype.Add, dtype.Mul, dtype.Min, dtype.Max, dtype.And, dtype.Or}
+	ops := []dtype.Op{dtype.Add, dtype.Mul, dtype.And, dtype.Or}
+	if !t.IsComplex() {
+		ops = append(ops, dtype.Min, dtype.Max)
+	}
 	if t != dtype.Bool {
 		ops = append(ops, dtype.Sub)
 	}
@@ -41,7 +44,7 @@ func (g *generator) op(t dtype.T) dtype.Op {
 
 func (g *generator) literal(t dtype.T) ir.Expr {
 	switch {
-	case t.IsFloat():
+	case t.IsFloat() || t.IsComplex():
 		return &ir.Float{Value: float64(g.IntN(9)-4) / 2, T: t}
 	case t == dtype.Bool:
 		return &ir.Int{Value: int64(g.IntN(2)), T: t}
@@ -74,7 +77,11 @@ func (g *generator) expr(t dtype.T, v *ir.Var, depth int) ir.Expr {
 		return g.leaf(t, v)
 	}
 	next := func(t dtype.T) ir.Expr { return g.expr(t, v, depth-1) }
-	switch g.IntN(8) {
+	choice := g.IntN(8)
+	if t.IsHalf() && choice != 2 { // halves are only converted and chosen
+		choice = 1
+	}
+	switch choice {
 	case 0:
 		if t != dtype.Bool {
 			return &ir.Unary{Op: dtype.Neg, X: next(t)}
@@ -82,8 +89,11 @@ func (g *generator) expr(t dtype.T, v *ir.Var, depth int) ir.Expr {
 		return &ir.Compare{Op: []ir.Cmp{ir.Lt, ir.Le, ir.Gt, ir.Ge, ir.Eq, ir.Ne}[g.IntN(6)], X: next(dtype.F32), Y: next(dtype.F32)}
 	case 1:
 		from := dtype.All()[g.IntN(len(dtype.All()))]
-		if from.IsFloat() && !t.IsFloat() && t != dtype.Bool {
+		switch {
+		case (from.IsFloat() || from.IsComplex()) && (t.IsInt() || t == dtype.Bool && from.IsHalf()):
 			return next(t)
+		case from.IsComplex() && !t.IsComplex():
+			return &ir.Cast{X: &ir.Unary{Op: []dtype.Op{dtype.Real, dtype.Imag}[g.IntN(2)], X: next(from)}, To: t}
 		}
 		return &ir.Cast{X: next(from), To: t}
 	case 2:
@@ -107,9 +117,13 @@ func (g *generator) module(loops int) (*ir.Module, []ir.Arg) {
 		g.inputs[t] = in("in_"+string(t), t)
 		b := ir.NewBuffer(t, room+16)
 		for i := range b.Len() {
-			if t.IsFloat() {
-				b.Float[i] = float64(g.IntN(33)-16) / 4
-			} else {
+			part := func() float64 { return float64(g.IntN(33)-16) / 4 }
+			switch {
+			case t.IsFloat():
+				b.Float[i] = part()
+			case t.IsComplex():
+				b.Complex[i] = complex(part(), part())
+			default:
 				b.Int[i] = g.literal(t).(*ir.Int).Value
 			}
 		}
@@ -123,7 +137,7 @@ func (g *generator) module(loops int) (*ir.Module, []ir.Arg) {
 		for k := range loops {
 			v := iv(fmt.Sprintf("v_%s_%d", t, k))
 			store := &ir.Store{Array: result, Index: add(v, num(int64(k*room))), Value: g.expr(t, v, g.IntN(4))}
-			if g.IntN(3) == 0 {
+			if g.IntN(3) == 0 && !t.IsHalf() {
 				store.Reduce = g.op(t)
 			}
 			body = append(body, loop(v, num(0), num(int64(1+g.IntN(room-10))), ir.Simd, store))

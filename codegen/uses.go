@@ -57,6 +57,27 @@ func (u *uses) sortBy(perm, key dtype.T) string {
 	return h.name()
 }
 
+// widen notes the use of the conversion of half values of type t to float, and returns its name. simd says that it is in a
+// loop which the C compiler makes vector code of.
+func (u *uses) widen(t ir.Type, simd bool) string {
+	if simd && t.Elem == dtype.F16 {
+		return u.conversion(plainWidening, t)
+	}
+	return u.conversion(widening, t)
+}
+
+// narrow is the opposite of widen.
+func (u *uses) narrow(t ir.Type) string { return u.conversion(narrowing, t) }
+
+func (u *uses) conversion(kind string, t ir.Type) string {
+	if t.Lanes > 1 {
+		for _, elem := range []dtype.T{dtype.F32, dtype.I32} {
+			u.vector(ir.Type{Elem: elem, Lanes: t.Lanes})
+		}
+	}
+	return u.helper(kind, t)
+}
+
 func (u *uses) add(h helper) {
 	u.helpers[h] = true
 	if h.t.Lanes > 1 {

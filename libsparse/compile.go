@@ -49,6 +49,8 @@ type Step struct {
 	Indices  []string `json:"indices"`
 	Expr     string   `json:"expr"`
 	Operands []string `json:"operands"`
+	// Dtype is the type of the result, which halves among the operands don't decide.
+	Dtype string `json:"dtype"`
 }
 
 // KernelOutput describes the result of a kernel.
@@ -118,7 +120,7 @@ func (c *Compiler) publish(r *Request, store *cache.Store, k *Kernel) (*Kernel, 
 func (c *Compiler) describeSteps(s *State) *Kernel {
 	k := &Kernel{ABI: ABI, Version: c.Version, Expression: s.Assignment.String(), Output: KernelOutput{PatternOf: -1}}
 	for _, a := range s.Steps {
-		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}}
+		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem)}
 		for _, v := range a.LHS.Vars {
 			step.Indices = append(step.Indices, string(v))
 		}

@@ -2,14 +2,12 @@ package libsparse
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"libsparse/codegen"
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
@@ -136,6 +134,15 @@ func parse(s *State) error {
 		return err
 	}
 	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
+	if a.LHS.Tensor.Elem, err = resultElem(a, s.Request.Output.Dtype); err != nil {
+		return err
+	}
+	if err := checkOperators(a.RHS, a.LHS.Tensor.Elem.Accum()); err != nil {
+		return err
+	}
+	if err := checkReduction(a); err != nil {
+		return err
+	}
 	s.Assignment, s.Operands = a, operands
 	return nil
 }
@@ -144,6 +151,10 @@ func parse(s *State) error {
 func split(s *State) error {
 	for _, a := range s.Assignment.Steps() {
 		s.Steps = append(s.Steps, autoschedule.Path(a)...)
+	}
+	for _, a := range s.Steps[:len(s.Steps)-1] {
+		// Temporaries are not rounded to halves.
+		a.LHS.Tensor.Elem = stepElem(a, s.Assignment.LHS.Tensor.Elem)
 	}
 	return nil
 }
@@ -160,14 +171,6 @@ func printSteps(s *State) string {
 func inferFormats(s *State) error {
 	a, out := s.Assignment, s.Request.Output
 	result := a.LHS.Tensor
-	result.Elem = infer.Elem(a)
-	if out.Dtype != "" {
-		t, ok := dtype.Parse(out.Dtype)
-		if !ok {
-			return diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", out.Dtype, dtype.All())
-		}
-		result.Elem = t
-	}
 	if out.Index != "" {
 		t, err := indexType(out.Index)
 		if err != nil {
@@ -187,7 +190,7 @@ func inferFormats(s *State) error {
 		if pattern == nil {
 			result.Format = inferred.Writable()
 		}
-		return checkOperators(a.RHS, result.Elem)
+		return nil
 	}
 	f, err := format.Parse(out.Format)
 	if err != nil {
@@ -202,29 +205,6 @@ func inferFormats(s *State) error {
 	} else {
 		result.Format = f.Writable() // the caller brings the result to what it asked for
 	}
-	return checkOperators(a.RHS, result.Elem)
-}
-
-// checkOperators refuses operators that values of type t don't have.
-func checkOperators(e index.Expr, t dtype.T) error {
-	if l, ok := e.(*index.Literal); ok && !t.IsFloat() && (l.Value != math.Trunc(l.Value) || math.Abs(l.Value) >= 1<<63) {
-		return diag.Errorf(diag.Dtype, "the number %s does not fit values of type %s; convert the operands with .to(torch.float32)", l, t)
-	}
-	c, ok := e.(*index.Call)
-	if !ok {
-		return nil
-	}
-	if _, function := c.Op.CFunction(t); (function || c.Op == dtype.Div) && !t.IsFloat() {
-		return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", c, t)
-	}
-	if t == dtype.Bool && (c.Op == dtype.Neg || c.Op == dtype.Sub) {
-		return diag.Errorf(diag.Dtype, "%s is not defined for bool; convert the operands first", c)
-	}
-	for _, arg := range c.Args {
-		if err := checkOperators(arg, t); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -233,7 +213,7 @@ func forcePattern(s *State, k int) error {
 	for _, acc := range index.Accesses(a.RHS) {
 		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
 			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
-			return checkOperators(a.RHS, a.LHS.Tensor.Elem)
+			return nil
 		}
 	}
 	return diag.Errorf(diag.Format, "the result %s can't have the pattern of operand %d: it has other indices", a.LHS, k)

@@ -26,7 +26,7 @@ const usage = `usage: libsparse COMMAND [STAGE] [EXPRESSION OPTIONS...]
 Without an expression the request is read as JSON from standard input. With one, options describe its tensors:
   -f=A:ds          the format of A: d dense, s compressed, b bitmap, u compressed not unique, q and c singletons
   -f=A:ds:1,0      the same with the modes in the order 1, 0
-  -t=A:f64         the type of A's values (f32)
+  -t=A:f64         the type of A's values (f32): bool, u8 i8 i16 i32 i64, f16 bf16 f32 f64, c64 c128
   -d=i:1000        the extent of index i, as far as the schedule depends on it (4096)
 
   libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds`

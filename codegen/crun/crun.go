@@ -23,6 +23,8 @@ type Options struct {
 	Optimize bool
 	// Warnings makes every warning of -Wall -Wextra an error.
 	Warnings bool
+	// Plain compiles for any processor of this kind, without the instructions of this one.
+	Plain bool
 	// FailingMalloc makes RunFailing possible.
 	FailingMalloc bool
 }
@@ -68,7 +70,10 @@ func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
 }
 
 func flags(source string, opts Options) []string {
-	list := []string{"-std=gnu11", "-march=native", "-fwrapv", "-Wno-psabi", "-pipe"}
+	list := []string{"-std=gnu11", "-fwrapv", "-Wno-psabi", "-pipe"}
+	if !opts.Plain {
+		list = append(list, "-march=native")
+	}
 	switch {
 	case opts.Optimize:
 		list = append(list, "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")

@@ -23,6 +23,10 @@ func TestTransfer(t *testing.T) {
 		if elem.IsFloat() {
 			values = ir.Floats(elem, 0.1, -2, 1e30)
 		}
+		if elem.IsComplex() {
+			values = ir.NewBuffer(elem, 3)
+			values.Complex[1] = complex(2, -3)
+		}
 		args = append(args, ir.ArrayArg(values), ir.ArrayArg(ir.NewBuffer(elem, 3)))
 		v := i("v_" + string(elem))
 		body = append(body, &ir.For{
@@ -38,7 +42,7 @@ func TestTransfer(t *testing.T) {
 	for k := 2; k < len(args); k += 2 {
 		from, to := args[k].Array, args[k+1].Array
 		for e := range 3 {
-			if from.Elem.IsFloat() && from.Float[e] != to.Float[e] || !from.Elem.IsFloat() && from.Int[e] != to.Int[e] {
+			if from.At(e) != to.At(e) {
 				t.Error(from, to)
 			}
 		}

@@ -38,6 +38,14 @@ func appendBuffer(out []byte, b *ir.Buffer) []byte {
 			out = binary.NativeEndian.AppendUint32(out, math.Float32bits(float32(b.Float[i])))
 		case dtype.F64:
 			out = binary.NativeEndian.AppendUint64(out, math.Float64bits(b.Float[i]))
+		case dtype.F16, dtype.BF16:
+			out = binary.NativeEndian.AppendUint16(out, dtype.HalfBits(b.Elem, float32(b.Float[i])))
+		case dtype.C64:
+			out = binary.NativeEndian.AppendUint32(out, math.Float32bits(float32(real(b.Complex[i]))))
+			out = binary.NativeEndian.AppendUint32(out, math.Float32bits(float32(imag(b.Complex[i]))))
+		case dtype.C128:
+			out = binary.NativeEndian.AppendUint64(out, math.Float64bits(real(b.Complex[i])))
+			out = binary.NativeEndian.AppendUint64(out, math.Float64bits(imag(b.Complex[i])))
 		default:
 			out = appendInt(out, b.Int[i], b.Elem.Size())
 		}
@@ -89,6 +97,14 @@ func readElement(b *ir.Buffer, k int, data []byte) {
 		b.Float[k] = float64(math.Float32frombits(binary.NativeEndian.Uint32(data)))
 	case dtype.F64:
 		b.Float[k] = math.Float64frombits(binary.NativeEndian.Uint64(data))
+	case dtype.F16, dtype.BF16:
+		b.Float[k] = float64(dtype.FromHalfBits(b.Elem, binary.NativeEndian.Uint16(data)))
+	case dtype.C64:
+		part := func(at int) float64 { return float64(math.Float32frombits(binary.NativeEndian.Uint32(data[at:]))) }
+		b.Complex[k] = complex(part(0), part(4))
+	case dtype.C128:
+		part := func(at int) float64 { return math.Float64frombits(binary.NativeEndian.Uint64(data[at:])) }
+		b.Complex[k] = complex(part(0), part(8))
 	case dtype.Bool, dtype.U8:
 		b.Int[k] = int64(data[0])
 	case dtype.I8:

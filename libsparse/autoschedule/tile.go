@@ -39,7 +39,7 @@ func exact(class int64) bool { return class < 8 || class <= smallExtent && class
 // tile keeps a strip of the dense innermost variable v in registers across the reduction loops, which begin at first.
 func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	n := a.Extent(v)
-	width := int64(tileBytes / max(a.LHS.Tensor.Elem.Size(), 1))
+	width := int64(tileBytes / max(a.LHS.Tensor.Elem.Accum().Size(), 1))
 	ws := schedule.Precompute{Name: "w", Storage: "tile"}
 	if exact(n) && n <= width && n > 0 {
 		ws.At = first

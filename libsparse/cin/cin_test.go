@@ -145,7 +145,7 @@ func TestEvaluate(t *testing.T) {
 			got, want := p.Evaluate(extents, data), p.Source.Evaluate(extents, data)
 			for i := range want.Vals {
 				if got.Vals[i] != want.Vals[i] || got.Stored[i] != want.Stored[i] {
-					t.Errorf("%s, n = %d: element %d is %g (%t), want %g (%t)\n%s", name, n, i,
+					t.Errorf("%s, n = %d: element %d is %v (%t), want %v (%t)\n%s", name, n, i,
 						got.Vals[i], got.Stored[i], want.Vals[i], want.Stored[i], p)
 					break
 				}
@@ -166,7 +166,7 @@ func random(a *index.Assignment, extents map[index.Var]int) map[*index.Tensor]*i
 		d := index.NewDense(shape)
 		for i := range d.Vals {
 			if rng.IntN(2) == 0 {
-				d.Vals[i], d.Stored[i] = float64(rng.IntN(9)-4), true
+				d.Vals[i], d.Stored[i] = dtype.Float(dtype.F64, float64(rng.IntN(9)-4)), true
 			}
 		}
 		data[acc.Tensor] = d

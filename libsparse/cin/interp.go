@@ -95,10 +95,11 @@ func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 	if !ok {
 		return
 	}
-	v, exists := index.Eval(rhs, func(a *index.Access) (float64, bool) {
+	t := lhs.Tensor.Elem.Wide()
+	v, exists := index.Eval(rhs, t, func(a *index.Access) (dtype.Value, bool) {
 		p, ok := in.offset(a)
 		if !ok {
-			return 0, false
+			return dtype.Value{}, false
 		}
 		d := in.data[a.Tensor]
 		return d.Vals[p], d.Stored[p]
@@ -107,6 +108,6 @@ func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 		return c
 	})
 	if exists {
-		in.data[lhs.Tensor].Accumulate(at, op, v)
+		in.data[lhs.Tensor].Accumulate(at, op, t, v)
 	}
 }

@@ -6,7 +6,8 @@ package dtype
 // T is a scalar type, of tensor values or of coordinates and positions.
 type T string
 
-// The scalar types. Bool is one byte, 0 or 1, as in torch.
+// The scalar types. Bool is one byte, 0 or 1, as in torch. F16 and BF16 are types of memory only: values are computed
+// as Accum says and rounded when they are stored.
 const (
 	Invalid T = ""
 	Bool    T = "bool"
@@ -15,75 +16,82 @@ const (
 	I16     T = "i16"
 	I32     T = "i32"
 	I64     T = "i64"
+	F16     T = "f16"
+	BF16    T = "bf16"
 	F32     T = "f32"
 	F64     T = "f64"
+	C64     T = "c64"
+	C128    T = "c128"
 )
 
+// info is what the compiler knows of a type.
+type info struct {
+	kind kind
+	size int
+	c    string
+}
+
+// kind is a category of types; a wider one comes later.
+type kind int
+
+const (
+	none kind = iota
+	boolean
+	integer
+	floating
+	complexes
+)
+
+// types describes every type. Halves are bits in C, since few compilers calculate with them.
+var types = map[T]info{
+	Bool: {boolean, 1, "uint8_t"},
+	U8:   {integer, 1, "uint8_t"},
+	I8:   {integer, 1, "int8_t"},
+	I16:  {integer, 2, "int16_t"},
+	I32:  {integer, 4, "int32_t"},
+	I64:  {integer, 8, "int64_t"},
+	F16:  {floating, 2, "uint16_t"},
+	BF16: {floating, 2, "uint16_t"},
+	F32:  {floating, 4, "float"},
+	F64:  {floating, 8, "double"},
+	C64:  {complexes, 8, "float _Complex"},
+	C128: {complexes, 16, "double _Complex"},
+}
+
 // all lists the scalar types in the order of promotion.
-var all = []T{Bool, U8, I8, I16, I32, I64, F32, F64}
+var all = []T{Bool, U8, I8, I16, I32, I64, F16, BF16, F32, F64, C64, C128}
 
 // All returns every scalar type.
 func All() []T { return append([]T(nil), all...) }
 
 // Parse returns the type called name.
 func Parse(name string) (T, bool) {
-	for _, t := range all {
-		if string(t) == name {
-			return t, true
-		}
+	if _, ok := types[T(name)]; ok {
+		return T(name), true
 	}
 	return Invalid, false
 }
 
-// IsFloat reports whether t is a floating type.
-func (t T) IsFloat() bool { return t == F32 || t == F64 }
+// IsFloat reports whether t is a real floating type.
+func (t T) IsFloat() bool { return types[t].kind == floating }
+
+// IsHalf reports whether t is a floating type of two bytes, which nothing is computed in.
+func (t T) IsHalf() bool { return t == F16 || t == BF16 }
+
+// IsComplex reports whether t is a complex type.
+func (t T) IsComplex() bool { return types[t].kind == complexes }
 
 // IsInt reports whether t is an integer type; Bool is none.
-func (t T) IsInt() bool {
-	switch t {
-	case U8, I8, I16, I32, I64:
-		return true
-	default:
-		return false
-	}
-}
+func (t T) IsInt() bool { return types[t].kind == integer }
 
 // Size is the size of t in bytes.
-func (t T) Size() int {
-	switch t {
-	case Bool, U8, I8:
-		return 1
-	case I16:
-		return 2
-	case I32, F32:
-		return 4
-	case I64, F64:
-		return 8
-	default:
-		return 0
-	}
-}
+func (t T) Size() int { return types[t].size }
 
 // C is the name of t in C99 with stdint.h.
 func (t T) C() string {
-	switch t {
-	case Bool:
-		return "uint8_t"
-	case U8:
-		return "uint8_t"
-	case I8:
-		return "int8_t"
-	case I16:
-		return "int16_t"
-	case I32:
-		return "int32_t"
-	case I64:
-		return "int64_t"
-	case F32:
-		return "float"
-	case F64:
-		return "double"
-	default:
+	i, ok := types[t]
+	if !ok {
 		panic("BUG: no C type for dtype " + string(t))
 	}
+	return i.c
 }

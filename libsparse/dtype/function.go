@@ -1,90 +1,126 @@
 package dtype
 
-import "math"
+import (
+	"math"
+	"math/cmplx"
+)
 
-// function is an operator with one argument on floats.
+// function is an operator with one argument.
 type function struct {
 	eval func(float64) float64
 	// c is the name in math.h of the version for double; the one for float ends in f.
 	c string
+	// complex is the meaning on complex values, nil where there is none; complexC the compiler's builtin for it, "" where
+	// codegen writes it.
+	complex  func(complex128) complex128
+	complexC string
 }
 
 // functions are the operators with one argument beside Neg, under torch's names.
 var functions = map[Op]function{
-	"abs":   {math.Abs, "fabs"},
-	"sqrt":  {math.Sqrt, "sqrt"},
-	"cbrt":  {math.Cbrt, "cbrt"},
-	"exp":   {math.Exp, "exp"},
-	"exp2":  {math.Exp2, "exp2"},
-	"expm1": {math.Expm1, "expm1"},
-	"log":   {math.Log, "log"},
-	"log2":  {math.Log2, "log2"},
-	"log10": {math.Log10, "log10"},
-	"log1p": {math.Log1p, "log1p"},
-	"sin":   {math.Sin, "sin"},
-	"cos":   {math.Cos, "cos"},
-	"tan":   {math.Tan, "tan"},
-	"asin":  {math.Asin, "asin"},
-	"acos":  {math.Acos, "acos"},
-	"atan":  {math.Atan, "atan"},
-	"sinh":  {math.Sinh, "sinh"},
-	"cosh":  {math.Cosh, "cosh"},
-	"tanh":  {math.Tanh, "tanh"},
-	"asinh": {math.Asinh, "asinh"},
-	"acosh": {math.Acosh, "acosh"},
-	"atanh": {math.Atanh, "atanh"},
-	"erf":   {math.Erf, "erf"},
-	"floor": {math.Floor, "floor"},
-	"ceil":  {math.Ceil, "ceil"},
-	"trunc": {math.Trunc, "trunc"},
-	"round": {math.RoundToEven, "rint"},
+	Abs:     {math.Abs, "fabs", nil, "cabs"},
+	"sqrt":  {math.Sqrt, "sqrt", cmplx.Sqrt, "csqrt"},
+	"cbrt":  {math.Cbrt, "cbrt", nil, ""},
+	"exp":   {math.Exp, "exp", cmplx.Exp, "cexp"},
+	"exp2":  {math.Exp2, "exp2", complexExp2, ""},
+	"expm1": {math.Expm1, "expm1", complexExpm1, ""},
+	"log":   {math.Log, "log", cmplx.Log, "clog"},
+	"log2":  {math.Log2, "log2", complexLog2, ""},
+	"log10": {math.Log10, "log10", cmplx.Log10, ""},
+	"log1p": {math.Log1p, "log1p", complexLog1p, ""},
+	"sin":   {math.Sin, "sin", cmplx.Sin, "csin"},
+	"cos":   {math.Cos, "cos", cmplx.Cos, "ccos"},
+	"tan":   {math.Tan, "tan", cmplx.Tan, "ctan"},
+	"asin":  {math.Asin, "asin", cmplx.Asin, "casin"},
+	"acos":  {math.Acos, "acos", cmplx.Acos, "cacos"},
+	"atan":  {math.Atan, "atan", cmplx.Atan, "catan"},
+	"sinh":  {math.Sinh, "sinh", cmplx.Sinh, "csinh"},
+	"cosh":  {math.Cosh, "cosh", cmplx.Cosh, "ccosh"},
+	"tanh":  {math.Tanh, "tanh", cmplx.Tanh, "ctanh"},
+	"asinh": {math.Asinh, "asinh", cmplx.Asinh, "casinh"},
+	"acosh": {math.Acosh, "acosh", cmplx.Acosh, "cacosh"},
+	"atanh": {math.Atanh, "atanh", cmplx.Atanh, "catanh"},
+	"erf":   {math.Erf, "erf", nil, ""},
+	"floor": {math.Floor, "floor", nil, ""},
+	"ceil":  {math.Ceil, "ceil", nil, ""},
+	"trunc": {math.Trunc, "trunc", nil, ""},
+	"round": {math.RoundToEven, "rint", nil, ""},
+	Conj:    {nil, "", cmplx.Conj, "conj"},
+	Real:    {nil, "", nil, ""},
+	Imag:    {nil, "", nil, ""},
 }
 
-// CFunction is the name in C of a function of one float argument of type t; ok is false for other operators.
-func (op Op) CFunction(t T) (name string, ok bool) {
-	f, ok := functions[op]
-	if t == F32 {
-		return f.c + "f", ok
-	}
-	return f.c, ok
+func complexExp2(z complex128) complex128 { return cmplx.Exp(z * math.Ln2) }
+
+func complexLog2(z complex128) complex128 { return cmplx.Log(z) / math.Ln2 }
+
+// complexExpm1 keeps what exp(z) - 1 would cancel.
+func complexExpm1(z complex128) complex128 {
+	s := math.Sin(imag(z) / 2)
+	return complex(math.Expm1(real(z))*math.Cos(imag(z))-2*s*s, math.Exp(real(z))*math.Sin(imag(z)))
 }
 
-// Apply is the meaning of an operator on floats.
-func (op Op) Apply(x ...float64) float64 {
-	if f, ok := functions[op]; ok {
-		return f.eval(x[0])
-	}
+func complexLog1p(z complex128) complex128 {
+	x, y := real(z), imag(z)
+	return complex(math.Log1p(x*(2+x)+y*y)/2, math.Atan2(y, 1+x))
+}
+
+// IsFunction reports whether op has one argument and is written as a function.
+func (op Op) IsFunction() bool {
+	_, ok := functions[op]
+	return ok
+}
+
+// IsPart reports whether op makes a real number of a complex one.
+func (op Op) IsPart() bool { return op == Abs || op == Real || op == Imag }
+
+// KeepsIntegers reports whether a function makes integers of integers; others need floating values.
+func (op Op) KeepsIntegers() bool {
 	switch op {
-	case Add:
-		return x[0] + x[1]
-	case Sub:
-		return x[0] - x[1]
-	case Mul:
-		return x[0] * x[1]
-	case Div:
-		return x[0] / x[1]
-	case Min:
-		return math.Min(x[0], x[1])
-	case Max:
-		return math.Max(x[0], x[1])
-	case And:
-		return truth(x[0] != 0 && x[1] != 0)
-	case Or:
-		return truth(x[0] != 0 || x[1] != 0)
-	case First:
-		return x[0]
-	case Second:
-		return x[1]
-	case Neg:
-		return -x[0]
+	case Abs, Conj, Real, "floor", "ceil", "trunc", "round":
+		return true
 	default:
-		panic("BUG: no meaning for operator " + string(op))
+		return false
 	}
 }
 
-func truth(b bool) float64 {
-	if b {
-		return 1
+// CFunction is the name in C of a function of one argument of type t; ok is false where there is none, and codegen has to
+// write it.
+func (op Op) CFunction(t T) (name string, ok bool) {
+	f := functions[op]
+	switch {
+	case t.IsComplex():
+		name, ok = "__builtin_"+f.complexC, f.complexC != ""
+	case t.IsFloat():
+		name, ok = f.c, f.c != ""
 	}
-	return 0
+	if t.Real() == F32 {
+		name += "f"
+	}
+	return name, ok
+}
+
+// Result is the type of op applied to values of type t.
+func (op Op) Result(t T) T {
+	if op.IsPart() {
+		return t.Real()
+	}
+	return t
+}
+
+// On reports whether op is defined on values of type t, which are computed in t.
+func (op Op) On(t T) bool {
+	f, function := functions[op]
+	switch {
+	case t.IsComplex():
+		return op != Min && op != Max && (!function || f.complex != nil || op.IsPart())
+	case !function:
+		return t != Bool || op != Neg && op != Sub && op != Div
+	case t.IsFloat():
+		return op != Imag
+	case t.IsInt():
+		return op.KeepsIntegers()
+	default:
+		return op == Conj || op == Real
+	}
 }

@@ -21,6 +21,14 @@ const (
 	Neg    Op = "neg"
 )
 
+// The functions that complex types treat as special. Real and Imag are the parts of a value.
+const (
+	Abs  Op = "abs"
+	Conj Op = "conj"
+	Real Op = "real"
+	Imag Op = "imag"
+)
+
 // Arity is the number of arguments of op, 0 if there is no such operator.
 func (op Op) Arity() int {
 	switch op {

@@ -5,10 +5,11 @@ import (
 )
 
 // Dense is a tensor as the reference evaluators see it: every element, and whether it is stored. An element that is
-// not stored has value zero, and a product exists only where all its factors are stored.
+// not stored has value zero, and a product exists only where all its factors are stored. What an evaluator makes has values
+// of its tensor's type before they are rounded to it (dtype.T.Wide).
 type Dense struct {
 	Shape  []int
-	Vals   []float64
+	Vals   []dtype.Value
 	Stored []bool
 }
 
@@ -18,7 +19,7 @@ func NewDense(shape []int) *Dense {
 	for _, s := range shape {
 		n *= s
 	}
-	return &Dense{Shape: shape, Vals: make([]float64, n), Stored: make([]bool, n)}
+	return &Dense{Shape: shape, Vals: make([]dtype.Value, n), Stored: make([]bool, n)}
 }
 
 // At is the offset of an element.
@@ -31,43 +32,48 @@ func (d *Dense) At(coord []int) int {
 }
 
 // Set stores v at coord.
-func (d *Dense) Set(coord []int, v float64) {
+func (d *Dense) Set(coord []int, v dtype.Value) {
 	at := d.At(coord)
 	d.Vals[at], d.Stored[at] = v, true
 }
 
-// Accumulate stores v at offset at, reduced with what is there; the empty op overwrites.
-func (d *Dense) Accumulate(at int, op dtype.Op, v float64) {
+// Accumulate stores v, of type t, at offset at, reduced with what is there; the empty op overwrites.
+func (d *Dense) Accumulate(at int, op dtype.Op, t dtype.T, v dtype.Value) {
 	if op != "" && d.Stored[at] {
-		v = op.Apply(d.Vals[at], v)
+		v = op.Eval(t, d.Vals[at], v)
 	}
 	d.Vals[at], d.Stored[at] = v, true
 }
 
-// Eval is the value of e at a point, and whether it exists there. value looks an access up, coord the value of a variable.
-func Eval(e Expr, value func(*Access) (float64, bool), coord func(Var) int) (float64, bool) {
+// Eval is the value of e in type t at a point, and whether it exists there. value looks an access up, coord the value of a
+// variable.
+func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func(Var) int) (dtype.Value, bool) {
 	switch e := e.(type) {
 	case *Access:
 		v, stored := value(e)
 		if stored && e.Tensor.PatternOnly {
-			v = 1
+			return dtype.Int(t, 1), true
 		}
-		return v, stored
+		return dtype.Convert(v, e.Tensor.Elem.Wide(), t), stored
 	case *Literal:
-		return e.Value, true
+		if e.Whole {
+			return dtype.Int(t, e.Int), true
+		}
+		return dtype.Float(t, e.Value), true
 	case *Missing:
-		return 0, false
+		return dtype.Value{}, false
 	case *Position:
-		return float64(coord(e.Var)), true
+		return dtype.Int(t, int64(coord(e.Var))), true
 	case *Call:
-		args, defined := make([]float64, len(e.Args)), make([]bool, len(e.Args))
+		args, defined := make([]dtype.Value, len(e.Args)), make([]bool, len(e.Args))
+		u := e.ArgType(t)
 		for i, a := range e.Args {
-			args[i], defined[i] = Eval(a, value, coord)
+			args[i], defined[i] = Eval(a, u, value, coord)
 		}
 		if !e.Region.Holds(defined...) {
-			return 0, false
+			return dtype.Value{}, false
 		}
-		return e.Op.Apply(args...), true
+		return dtype.Convert(e.Op.Eval(u, args...), e.Op.Result(u), t), true
 	default:
 		panic("BUG: unknown index expression")
 	}
@@ -94,6 +100,7 @@ func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Den
 	if len(a.Reduced()) > 0 {
 		op = a.Reduce
 	}
+	t := a.LHS.Tensor.Elem.Wide()
 	var visit func(k int)
 	visit = func(k int) {
 		if k < len(vars) {
@@ -102,13 +109,13 @@ func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Den
 			}
 			return
 		}
-		v, ok := Eval(a.RHS, func(acc *Access) (float64, bool) {
+		v, ok := Eval(a.RHS, t, func(acc *Access) (dtype.Value, bool) {
 			d := data[acc.Tensor]
 			p := d.At(coords(acc))
 			return d.Vals[p], d.Stored[p]
 		}, func(v Var) int { return at[v] })
 		if ok {
-			out.Accumulate(out.At(coords(a.LHS)), op, v)
+			out.Accumulate(out.At(coords(a.LHS)), op, t, v)
 		}
 	}
 	visit(0)

@@ -49,8 +49,12 @@ type (
 		Tensor *Tensor
 		Vars   []Var
 	}
-	// Literal is a number.
-	Literal struct{ Value float64 }
+	// Literal is a number: Int if it is Whole, else Value, which is close to it in any case.
+	Literal struct {
+		Value float64
+		Int   int64
+		Whole bool
+	}
 	// Position is the value of an index variable itself.
 	Position struct{ Var Var }
 	// Missing stands for an argument that is known to have no value; it counts as zero.

@@ -187,8 +187,9 @@ func (p *parser) factor() (Expr, error) {
 		if err != nil {
 			return nil, p.unexpected("a number")
 		}
+		n, whole := strconv.ParseInt(p.tok.text, 10, 64)
 		p.next()
-		return &Literal{Value: v}, nil
+		return &Literal{Value: v, Int: n, Whole: whole == nil}, nil
 	case p.tok.kind == name:
 		return p.nameOrCall()
 	default:

@@ -18,7 +18,16 @@ func (a *Access) String() string {
 	return a.Tensor.Name + "(" + strings.Join(vars, ",") + ")"
 }
 
-func (l *Literal) String() string { return strconv.FormatFloat(l.Value, 'g', -1, 64) }
+func (l *Literal) String() string {
+	if l.Whole {
+		return strconv.FormatInt(l.Int, 10)
+	}
+	text := strconv.FormatFloat(l.Value, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0" // what reads it again has to see a float
+	}
+	return text
+}
 
 func (c *Call) String() string {
 	args := make([]string, len(c.Args))

@@ -179,12 +179,12 @@ func elementwise(a *index.Assignment) (f format.Format, ok bool) {
 	return f, ok
 }
 
-// Elem is the type of the result: that of the operands with values, which the caller has promoted to one type.
+// Elem is the type of the result: what the operands with values and the numbers promote to, and the type that patterns are
+// said to have where there is nothing else.
 func Elem(a *index.Assignment) dtype.T {
-	for _, acc := range index.Accesses(a.RHS) {
-		if !acc.Tensor.PatternOnly {
-			return acc.Tensor.Elem
-		}
+	t := index.Elem(a.RHS)
+	if t != dtype.Invalid {
+		return t
 	}
 	for _, acc := range index.Accesses(a.RHS) {
 		return acc.Tensor.Elem

@@ -3,23 +3,30 @@ package ir
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
+	"slices"
 
 	"libsparse/libsparse/dtype"
 )
 
-// Buffer is the contents of an array: Float holds the elements of floating types, Int those of the others.
+// Buffer is the contents of an array: Float holds the elements of floating types, Complex those of complex ones, Int those
+// of the others.
 type Buffer struct {
-	Elem  dtype.T
-	Int   []int64
-	Float []float64
+	Elem    dtype.T
+	Int     []int64
+	Float   []float64
+	Complex []complex128
 }
 
 // NewBuffer is a buffer of n zeros.
 func NewBuffer(t dtype.T, n int) *Buffer {
 	b := &Buffer{Elem: t}
-	if t.IsFloat() {
+	switch {
+	case t.IsFloat():
 		b.Float = make([]float64, n)
-	} else {
+	case t.IsComplex():
+		b.Complex = make([]complex128, n)
+	default:
 		b.Int = make([]int64, n)
 	}
 	return b
@@ -43,17 +50,18 @@ func Floats(t dtype.T, values ...float64) *Buffer {
 	return b
 }
 
-// Len is the number of elements.
-func (b *Buffer) Len() int {
-	if b.Elem.IsFloat() {
-		return len(b.Float)
-	}
-	return len(b.Int)
-}
+// Len is the number of elements; two of the three slices are empty.
+func (b *Buffer) Len() int { return len(b.Int) + len(b.Float) + len(b.Complex) }
+
+// At is element i.
+func (b *Buffer) At(i int) dtype.Value { return b.get(i).Value }
+
+// Set makes x, a value of the buffer's type, element i.
+func (b *Buffer) Set(i int, x dtype.Value) { b.set(i, value{t: b.Elem, Value: x}) }
 
 // Clone is an independent copy of b.
 func (b *Buffer) Clone() *Buffer {
-	return &Buffer{Elem: b.Elem, Int: append([]int64(nil), b.Int...), Float: append([]float64(nil), b.Float...)}
+	return &Buffer{Elem: b.Elem, Int: slices.Clone(b.Int), Float: slices.Clone(b.Float), Complex: slices.Clone(b.Complex)}
 }
 
 // Arg is the content of one slot: Scalar the 64-bit word of a scalar (the bits of a float, an int64 otherwise),
@@ -83,28 +91,36 @@ func CloneArgs(args []Arg) []Arg {
 }
 
 func (b *Buffer) get(i int) value {
-	if b.Elem.IsFloat() {
-		return value{t: b.Elem, f: b.Float[i]}
+	switch {
+	case b.Elem.IsFloat():
+		return value{t: b.Elem, Value: dtype.Value{Num: complex(b.Float[i], 0)}}
+	case b.Elem.IsComplex():
+		return value{t: b.Elem, Value: dtype.Value{Num: b.Complex[i]}}
+	default:
+		return value{t: b.Elem, Value: dtype.Value{Int: b.Int[i]}}
 	}
-	return value{t: b.Elem, i: b.Int[i]}
 }
 
 func (b *Buffer) set(i int, x value) {
-	if b.Elem.IsFloat() {
-		b.Float[i] = x.f
-	} else {
-		b.Int[i] = x.i
+	switch {
+	case b.Elem.IsFloat():
+		b.Float[i] = real(x.Num)
+	case b.Elem.IsComplex():
+		b.Complex[i] = x.Num
+	default:
+		b.Int[i] = x.Int
 	}
 }
 
 // poison fills b from element lo on with values that a correct program never shows: it stands for memory that was
 // not set.
 func (b *Buffer) poison(lo int) {
+	nan, pattern := value{Value: dtype.Value{Num: cmplx.NaN()}}, intValue(b.Elem, 0x5a5a5a5a5a5a5a5a)
 	for i := lo; i < b.Len(); i++ {
-		if b.Elem.IsFloat() {
-			b.Float[i] = math.NaN()
+		if b.Int == nil {
+			b.set(i, nan)
 		} else {
-			b.Int[i] = wrap(b.Elem, 0x5a5a5a5a5a5a5a5a)
+			b.set(i, pattern)
 		}
 	}
 }
@@ -118,8 +134,9 @@ func (b *Buffer) resize(n int) {
 	grown := NewBuffer(b.Elem, n)
 	copy(grown.Int, b.Int)
 	copy(grown.Float, b.Float)
+	copy(grown.Complex, b.Complex)
 	grown.poison(old)
-	b.Int, b.Float = grown.Int, grown.Float
+	*b = *grown
 }
 
 // scalarFromWord is the scalar of type t in a slot's 64-bit word.
@@ -138,11 +155,11 @@ func scalarFromWord(t dtype.T, word int64) value {
 func (x value) word() int64 {
 	switch x.t {
 	case dtype.F64:
-		return int64(math.Float64bits(x.f))
+		return int64(math.Float64bits(real(x.Num)))
 	case dtype.F32:
-		return int64(math.Float32bits(float32(x.f)))
+		return int64(math.Float32bits(float32(real(x.Num))))
 	default:
-		return x.i
+		return x.Int
 	}
 }
 

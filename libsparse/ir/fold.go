@@ -29,24 +29,24 @@ func simplifyNode(e Expr) Expr {
 	return e
 }
 
-// literal is the value of a literal.
+// literal is the value of a literal. Those of complex types are left to run time: there are none for most results.
 func literal(e Expr) (value, bool) {
 	switch e := e.(type) {
 	case *Int:
 		return intValue(e.T, e.Value), true
 	case *Float:
-		return floatValue(e.T, e.Value), true
+		return floatValue(e.T, e.Value), !e.T.IsComplex()
 	default:
 		return value{}, false
 	}
 }
 
-// fromValue is the literal of a scalar.
+// fromValue is the literal of a scalar without an imaginary part.
 func fromValue(x value) Expr {
-	if x.t.IsFloat() {
-		return &Float{Value: x.f, T: x.t}
+	if x.t.IsFloat() || x.t.IsComplex() {
+		return &Float{Value: real(x.Num), T: x.t}
 	}
-	return &Int{Value: x.i, T: x.t}
+	return &Int{Value: x.Int, T: x.t}
 }
 
 func foldBinary(e *Binary) Expr {
@@ -63,13 +63,13 @@ func foldBinary(e *Binary) Expr {
 	}
 	t := e.X.Type().Elem
 	switch {
-	case okY && neutral(e.Op, y):
+	case neutral(e.Op, e.Y):
 		return e.X
-	case okX && e.Op.Commutes() && neutral(e.Op, x):
+	case e.Op.Commutes() && neutral(e.Op, e.X):
 		return e.Y
-	case okX && e.Op == dtype.Mul && t.IsInt() && x.i == 0:
+	case okX && e.Op == dtype.Mul && t.IsInt() && x.Int == 0:
 		return e.X
-	case okY && e.Op == dtype.Mul && t.IsInt() && y.i == 0:
+	case okY && e.Op == dtype.Mul && t.IsInt() && y.Int == 0:
 		return e.Y
 	case okY && t.IsInt():
 		return foldSum(e, y)
@@ -77,13 +77,14 @@ func foldBinary(e *Binary) Expr {
 	return e
 }
 
-// neutral reports whether op(x, y) is x for every x, bit by bit.
-func neutral(op dtype.Op, y value) bool {
-	switch op {
-	case dtype.Add, dtype.Sub:
-		return y.t.IsInt() && y.i == 0
-	case dtype.Mul, dtype.Div:
-		return y.i == 1 || y.f == 1
+// neutral reports whether op(x, y) is x for every x, bit by bit; a complex one is taken to be, though the formula makes NaN
+// of infinite parts, since it is what a pattern counts as.
+func neutral(op dtype.Op, y Expr) bool {
+	switch y := y.(type) {
+	case *Int:
+		return isSum(op) && y.T.IsInt() && y.Value == 0 || (op == dtype.Mul || op == dtype.Div) && y.Value == 1
+	case *Float:
+		return (op == dtype.Mul || op == dtype.Div) && y.Value == 1
 	default:
 		return false
 	}
@@ -100,17 +101,17 @@ func foldSum(e *Binary, y value) Expr {
 		return e
 	}
 	if e.Op == dtype.Sub {
-		y.i = -y.i
+		y.Int = -y.Int
 	}
 	if inner.Op == dtype.Sub {
-		z.i = -z.i
+		z.Int = -z.Int
 	}
-	total := intValue(y.t, y.i+z.i)
+	total := intValue(y.t, y.Int+z.Int)
 	switch {
-	case total.i == 0:
+	case total.Int == 0:
 		return inner.X
-	case total.i < 0 && wrap(total.t, -total.i) > 0:
-		return &Binary{Op: dtype.Sub, X: inner.X, Y: fromValue(intValue(total.t, -total.i))}
+	case total.Int < 0 && dtype.Int(total.t, -total.Int).Int > 0:
+		return &Binary{Op: dtype.Sub, X: inner.X, Y: fromValue(intValue(total.t, -total.Int))}
 	default:
 		return &Binary{Op: dtype.Add, X: inner.X, Y: fromValue(total)}
 	}
@@ -153,8 +154,11 @@ func foldCast(e *Cast) Expr {
 	if e.X.Type().Elem == e.To {
 		return e.X
 	}
+	if inner, ok := e.X.(*Cast); ok && e.To.IsHalf() && inner.X.Type().Elem == e.To && inner.To == dtype.F32 {
+		return inner.X // a copy
+	}
 	x, ok := literal(e.X)
-	if !ok || x.t.IsFloat() && !e.To.IsFloat() { // a float out of range has no defined integer
+	if !ok || x.t.IsFloat() && !e.To.IsFloat() && !e.To.IsComplex() { // a float out of range has no defined integer
 		return e
 	}
 	return fromValue(x.convert(e.To))

@@ -135,7 +135,7 @@ func (m *machine) stmt(s Stmt) {
 		}
 		m.block(s.Body)
 	case *Return:
-		m.status, m.done = m.eval(s.Value).i, true
+		m.status, m.done = m.eval(s.Value).Int, true
 	case *Comment:
 	default:
 		m.arrayStmt(s)
@@ -155,9 +155,9 @@ func (m *machine) assign(s *Assign) {
 }
 
 func (m *machine) loop(s *For) {
-	lo, hi := m.eval(s.Lo).i, m.eval(s.Hi).i
-	if s.Kind == Shared && s.Chunk != nil && m.eval(s.Chunk).i < 1 {
-		m.failf("chunk of %d at %q", m.eval(s.Chunk).i, summary(s))
+	lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
+	if s.Kind == Shared && s.Chunk != nil && m.eval(s.Chunk).Int < 1 {
+		m.failf("chunk of %d at %q", m.eval(s.Chunk).Int, summary(s))
 	}
 	if s.Kind == Shared && m.order != nil && lo < hi {
 		for _, k := range m.order.Perm(int((hi - lo + s.Step - 1) / s.Step)) {

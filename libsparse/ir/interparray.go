@@ -3,6 +3,8 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"libsparse/libsparse/dtype"
 )
 
 // arrayStmt executes the statements on whole arrays.
@@ -15,20 +17,20 @@ func (m *machine) arrayStmt(s Stmt) {
 	case *Free:
 		delete(m.arrays, s.Array.Name)
 	case *Fill:
-		n := m.eval(s.Count).i
+		n := m.eval(s.Count).Int
 		x := m.eval(s.Value).convert(s.Array.Elem)
 		b := m.span(s.Array, 0, n)
 		for i := range n {
 			b.set(int(i), x)
 		}
 	case *PrefixSum:
-		n := m.eval(s.Count).i
+		n := m.eval(s.Count).Int
 		b := m.span(s.Array, 0, n)
 		for i := 1; i < int(n); i++ {
-			b.Int[i] = wrap(b.Elem, b.Int[i-1]+b.Int[i])
+			b.Int[i] = dtype.Int(b.Elem, b.Int[i-1]+b.Int[i]).Int
 		}
 	case *Sort:
-		lo, hi := m.eval(s.Lo).i, m.eval(s.Hi).i
+		lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
 		slices.Sort(m.span(s.Array, lo, hi).Int[lo:hi])
 	case *SortBy:
 		m.sortBy(s)
@@ -38,7 +40,7 @@ func (m *machine) arrayStmt(s Stmt) {
 }
 
 func (m *machine) alloc(s *Alloc) {
-	n := m.eval(s.Size).i
+	n := m.eval(s.Size).Int
 	if n < 0 || n > 1<<32 {
 		m.failf("array %s of %d elements", s.Array.Name, n)
 	}
@@ -51,7 +53,7 @@ func (m *machine) alloc(s *Alloc) {
 
 // grow leaves room to spare by doubling, as compiled code does.
 func (m *machine) grow(s *Grow) {
-	n, room := m.eval(s.Size).i, m.vars[s.Capacity.Name].i
+	n, room := m.eval(s.Size).Int, m.vars[s.Capacity.Name].Int
 	b := m.span(s.Array, 0, 0)
 	if int64(b.Len()) < room {
 		m.failf("capacity %s is %d, array %s has %d elements", s.Capacity.Name, room, s.Array.Name, b.Len())
@@ -68,7 +70,7 @@ func (m *machine) grow(s *Grow) {
 }
 
 func (m *machine) sortBy(s *SortBy) {
-	n, extent := m.eval(s.Count).i, m.eval(s.Extent).i
+	n, extent := m.eval(s.Count).Int, m.eval(s.Extent).Int
 	perm := m.span(s.Perm, 0, n).Int[:n]
 	keys := m.span(s.Key, 0, n).Int[:n]
 	seen := make([]bool, n)

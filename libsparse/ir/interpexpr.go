@@ -54,23 +54,12 @@ func (m *machine) compare(e *Compare) value {
 	}
 }
 
-// unary is op(x).
+// unary is op(x), lane by lane.
 func unary(op dtype.Op, x value) value {
-	if op == dtype.Neg {
-		return negate(x)
+	if x.lanes != nil {
+		return mapLanes(x, func(y value) value { return unary(op, y) })
 	}
-	return floatValue(x.t, op.Apply(x.f))
-}
-
-func negate(x value) value {
-	switch {
-	case x.lanes != nil:
-		return mapLanes(x, negate)
-	case x.t.IsFloat():
-		return floatValue(x.t, -x.f)
-	default:
-		return intValue(x.t, -x.i)
-	}
+	return value{t: op.Result(x.t), Value: op.Eval(x.t, x.Value)}
 }
 
 // span is the buffer of a, checked to hold the elements [lo, hi).
@@ -89,7 +78,7 @@ func (m *machine) span(a *Array, lo, hi int64) *Buffer {
 }
 
 func (m *machine) load(e *Load) value {
-	i := m.eval(e.Index).i
+	i := m.eval(e.Index).Int
 	n := max(int64(e.Lanes), 1)
 	b := m.span(e.Array, i, i+n)
 	if n == 1 {
@@ -103,7 +92,7 @@ func (m *machine) load(e *Load) value {
 }
 
 func (m *machine) store(s *Store) {
-	i := m.eval(s.Index).i
+	i := m.eval(s.Index).Int
 	n := StoreLanes(s)
 	b := m.span(s.Array, i, i+int64(n))
 	x := m.eval(s.Value).convert(s.Array.Elem).broadcast(n)

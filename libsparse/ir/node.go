@@ -37,7 +37,7 @@ type (
 		Value int64
 		T     dtype.T
 	}
-	// Float is a floating literal; infinities are allowed.
+	// Float is a floating literal, or a complex one without an imaginary part; infinities are allowed.
 	Float struct {
 		Value float64
 		T     dtype.T
@@ -49,7 +49,8 @@ type (
 		Lanes int
 	}
 	// Binary applies Op to two values of one element type; a scalar meets a vector by being broadcast.
-	// First and Second don't occur. The result has the operands' type.
+	// First and Second don't occur. The result has the operands' type, which is not a half: those are only loaded,
+	// converted and stored.
 	Binary struct {
 		Op   dtype.Op
 		X, Y Expr
@@ -59,7 +60,8 @@ type (
 		Op   Cmp
 		X, Y Expr
 	}
-	// Unary applies an operator with one argument: Neg, or a function of a float.
+	// Unary applies an operator with one argument: Neg, or a function. The absolute value and the parts of a complex
+	// value are real.
 	Unary struct {
 		Op dtype.Op
 		X  Expr
@@ -120,7 +122,10 @@ func (e *Binary) Type() Type {
 func (e *Compare) Type() Type { return Scalar(dtype.Bool) }
 
 // Type implements Expr.
-func (e *Unary) Type() Type { return e.X.Type() }
+func (e *Unary) Type() Type {
+	t := e.X.Type()
+	return Type{Elem: e.Op.Result(t.Elem), Lanes: t.Lanes}
+}
 
 // Type implements Expr.
 func (e *Cast) Type() Type { return Type{Elem: e.To, Lanes: e.X.Type().Lanes} }

@@ -106,5 +106,5 @@ func floatText(e *Float) string {
 	if math.IsInf(e.Value, 0) {
 		return map[bool]string{true: "inf", false: "-inf"}[e.Value > 0] + string(e.T)
 	}
-	return strconv.FormatFloat(e.Value, 'g', -1, 8*e.T.Size()) + string(e.T)
+	return strconv.FormatFloat(e.Value, 'g', -1, 8*min(max(e.T.Real().Size(), 4), 8)) + string(e.T)
 }

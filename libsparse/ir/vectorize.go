@@ -128,10 +128,10 @@ func vectorBody(stores []*Store, v *Var, lanes int) (body []Stmt, ok bool) {
 	return body, true
 }
 
-// vectorOp reports whether op, or no operator, works on vectors of t.
+// vectorOp reports whether op, or no operator, works on vectors of t. Those of complex values are left to the C compiler.
 func vectorOp(op dtype.Op, t dtype.T) bool {
 	switch {
-	case t == dtype.Bool:
+	case t == dtype.Bool || t.IsComplex():
 		return false
 	case op == dtype.Div:
 		return t.IsFloat()
@@ -174,7 +174,7 @@ func vectorExpr(e Expr, v *Var, lanes int) (Expr, bool) {
 	}
 	switch e := e.(type) {
 	case *Load:
-		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && e.Array.Elem != dtype.Bool
+		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && vectorOp("", e.Array.Elem)
 	case *Binary:
 		x, okX := vectorExpr(e.X, v, lanes)
 		y, okY := vectorExpr(e.Y, v, lanes)
@@ -184,7 +184,7 @@ func vectorExpr(e Expr, v *Var, lanes int) (Expr, bool) {
 		return &Unary{Op: e.Op, X: x}, ok && e.Op == dtype.Neg
 	case *Cast:
 		x, ok := vectorExpr(e.X, v, lanes)
-		return &Cast{X: x, To: e.To}, ok && e.To != dtype.Bool && e.X.Type().Elem != dtype.Bool
+		return &Cast{X: x, To: e.To}, ok && vectorOp("", e.To) && vectorOp("", e.X.Type().Elem)
 	case *Select:
 		x, okX := vectorExpr(e.Then, v, lanes)
 		y, okY := vectorExpr(e.Else, v, lanes)

@@ -72,6 +72,9 @@ func (v *verifier) slot(s Slot) {
 		v.bindArray(s.Array, false)
 		return
 	}
+	if s.Var.T.Elem.IsHalf() || s.Var.T.Elem.IsComplex() {
+		v.failf("slot %s can't hold a scalar of type %s", s.Var.Name, s.Var.T)
+	}
 	v.declare(s.Var, !s.Out)
 }
 

@@ -15,11 +15,11 @@ func (v *verifier) expr(e Expr) Type {
 	case *Int:
 		if !e.T.IsInt() && e.T != dtype.Bool {
 			v.failf("integer literal %d of type %q", e.Value, e.T)
-		} else if wrap(e.T, e.Value) != e.Value {
+		} else if dtype.Int(e.T, e.Value).Int != e.Value {
 			v.failf("integer literal %d does not fit %s", e.Value, e.T)
 		}
 	case *Float:
-		if !e.T.IsFloat() {
+		if !e.T.IsFloat() && !e.T.IsComplex() {
 			v.failf("floating literal %v of type %q", e.Value, e.T)
 		}
 	case *Load:
@@ -31,8 +31,7 @@ func (v *verifier) expr(e Expr) Type {
 		v.compare(e)
 	case *Unary:
 		t := v.expr(e.X)
-		_, function := e.Op.CFunction(t.Elem)
-		if e.Op == dtype.Neg && t.Elem == dtype.Bool || e.Op != dtype.Neg && !(function && t.Elem.IsFloat() && t.Lanes == 1) {
+		if e.Op.Arity() != 1 || !e.Op.On(t.Elem) || t.Elem.IsHalf() || t.Lanes > 1 && e.Op != dtype.Neg {
 			v.failf("%s does not apply to %s", e.Op, t)
 		}
 	case *Cast:
@@ -67,14 +66,11 @@ func (v *verifier) binary(e *Binary) {
 
 // operator checks that op is binary and takes values of type t.
 func (v *verifier) operator(op dtype.Op, t dtype.T) {
-	switch op {
-	case dtype.Add, dtype.Mul, dtype.Min, dtype.Max, dtype.And, dtype.Or:
-	case dtype.Sub, dtype.Div:
-		if t == dtype.Bool {
-			v.failf("%s does not apply to %s", op, t)
-		}
-	default:
+	switch {
+	case op.Arity() != 2 || op == dtype.First || op == dtype.Second:
 		v.failf("%q is no binary operator of the loop language", op)
+	case !op.On(t) || t.IsHalf():
+		v.failf("%s does not apply to %s", op, t)
 	}
 }
 
@@ -93,5 +89,7 @@ func (v *verifier) compare(e *Compare) {
 		}
 	case !ints && x.Elem != y.Elem:
 		v.failf("%s compares %s and %s", ExprText(e), x, y)
+	case x.Elem.IsHalf() || x.Elem.IsComplex() && e.Op != Eq && e.Op != Ne:
+		v.failf("%s: values of type %s have no such comparison", ExprText(e), x)
 	}
 }

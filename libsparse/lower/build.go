@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
 
@@ -40,10 +41,7 @@ func increment(v *ir.Var) ir.Stmt { return &ir.Assign{Var: v, Reduce: dtype.Add,
 
 // store writes a coordinate or position, which is narrower in memory than in a register.
 func store(a *ir.Array, at, value ir.Expr) ir.Stmt {
-	if value.Type().Elem != a.Elem {
-		value = &ir.Cast{X: value, To: a.Elem}
-	}
-	return &ir.Store{Array: a, Index: at, Value: value}
+	return &ir.Store{Array: a, Index: at, Value: cast(value, a.Elem)}
 }
 
 func loadIndex(a *ir.Array, at ir.Expr) ir.Expr { return toIndex(&ir.Load{Array: a, Index: at}) }
@@ -53,10 +51,10 @@ func zero(t dtype.T) ir.Expr { return number(0, t) }
 // number is a literal of type t; infinities become the extreme integers.
 func number(v float64, t dtype.T) ir.Expr {
 	switch {
-	case t.IsFloat():
+	case t.IsFloat() || t.IsComplex():
 		return &ir.Float{Value: v, T: t}
 	case math.IsInf(v, 0):
-		lo, hi := integerRange(t)
+		lo, hi := t.Range()
 		if v < 0 {
 			return &ir.Int{Value: lo, T: t}
 		}
@@ -66,20 +64,24 @@ func number(v float64, t dtype.T) ir.Expr {
 	}
 }
 
-func integerRange(t dtype.T) (lo, hi int64) {
-	switch t {
-	case dtype.Bool:
-		return 0, 1
-	case dtype.U8:
-		return 0, math.MaxUint8
-	default:
-		bits := 8 * t.Size()
-		return -1 << (bits - 1), 1<<(bits-1) - 1
+// literal is a number of the source as one of type t.
+func literal(x *index.Literal, t dtype.T) ir.Expr {
+	if x.Whole && (t.IsInt() || t == dtype.Bool) {
+		return &ir.Int{Value: dtype.Int(t, x.Int).Int, T: t}
 	}
+	return number(x.Value, t)
 }
 
 // identity is the value that op leaves alone.
 func identity(op dtype.Op, t dtype.T) ir.Expr {
 	e, _ := op.Identity()
 	return number(e, t)
+}
+
+// cast is x as a value of type t.
+func cast(x ir.Expr, t dtype.T) ir.Expr {
+	if x.Type().Elem == t {
+		return x
+	}
+	return &ir.Cast{X: x, To: t}
 }

@@ -97,7 +97,7 @@ func rootKey(t *index.Tensor) string { return t.Name + "," }
 func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	switch x := x.(type) {
 	case *index.Literal:
-		return number(x.Value, t)
+		return literal(x, t)
 	case *index.Missing:
 		return zero(t)
 	case *index.Position:
@@ -105,11 +105,11 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	case *index.Access:
 		return l.element(x, t, e)
 	case *index.Call:
-		args := make([]ir.Expr, len(x.Args))
+		args, u := make([]ir.Expr, len(x.Args)), x.ArgType(t)
 		for i, a := range x.Args {
-			args[i] = l.value(a, t, e)
+			args[i] = l.value(a, u, e)
 		}
-		return apply(x.Op, t, args)
+		return cast(apply(x.Op, u, args), t)
 	default:
 		panic("BUG: unknown index expression")
 	}
@@ -129,10 +129,7 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 		}
 		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: at}
 	}
-	if read.Type().Elem != t {
-		read = &ir.Cast{X: read, To: t}
-	}
-	return read
+	return cast(read, t)
 }
 
 // apply is an operator on values of type t.
@@ -142,6 +139,8 @@ func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
 		return args[0]
 	case op == dtype.Second:
 		return args[1]
+	case op == dtype.Conj && !t.IsComplex(), op == dtype.Real && !t.IsComplex(), op.KeepsIntegers() && t.IsInt() && (op != dtype.Abs || t == dtype.U8):
+		return args[0]
 	case op.Arity() == 1:
 		return &ir.Unary{Op: op, X: args[0]}
 	default:

@@ -37,6 +37,6 @@ func (r *result) insert(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		out = append(out, store(crd, at, e.coord[a.LHS.Vars[t.Format.ModeOrder[level]]]))
 	}
 	return append(out,
-		&ir.Store{Array: l.slots.vals(t), Index: at, Value: l.value(a.RHS, t.Elem, e)},
+		l.put(a, at, e),
 		store(r.next, row, next(at)))
 }

@@ -52,6 +52,8 @@ type lowerer struct {
 	scopes  []*scope
 	spaces  map[*index.Tensor]*workspace
 	result  result
+	// sums replaces the values of a result that can't be summed in its own type.
+	sums *ir.Array
 	// partly is set once an element of a dense result may be left unwritten or is reduced into.
 	partly bool
 }
@@ -78,17 +80,23 @@ func Lower(p *cin.Program) (*Kernel, error) {
 func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 	l := &lowerer{program: p, phase: ph, slots: s, names: newNamer(s), spaces: map[*index.Tensor]*workspace{}}
 	l.result = newResult(l, p.Source.LHS)
+	if ph == computing {
+		l.sums = sumsOf(p, l.names)
+	}
 	l.scopes = []*scope{{}}
 	var body []ir.Stmt
 	before, after := l.result.frame(l)
 	stmts := l.stmt(p.Body, newEnv())
+	summing, rounding := l.frameSums()
 	body = append(body, l.guards()...)
+	body = append(body, summing...)
 	body = append(body, l.clearResult()...)
 	body = append(body, l.scopes[0].allocs...)
 	body = append(body, before...)
 	body = append(body, stmts...)
 	body = append(body, l.scopes[0].frees...)
 	body = append(body, after...)
+	body = append(body, rounding...)
 	body = append(body, &ir.Return{Value: integer(ir.OK)})
 	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
 }
@@ -125,11 +133,12 @@ func (l *lowerer) clearResult() []ir.Stmt {
 	if !l.partly && len(out) == 0 || l.result.appends() && !l.result.denseTail() {
 		return out
 	}
-	fill := zero(t.Elem)
+	vals := l.resultVals()
+	fill := zero(vals.Elem)
 	if len(l.program.Source.Reduced()) > 0 {
-		fill = identity(l.program.Source.Reduce, t.Elem)
+		fill = identity(l.program.Source.Reduce, vals.Elem)
 	}
-	return append(out, &ir.Fill{Array: l.slots.vals(t), Count: l.positions(t, t.Order()-1), Value: fill})
+	return append(out, &ir.Fill{Array: vals, Count: l.positions(t, t.Order()-1), Value: fill})
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.

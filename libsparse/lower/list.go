@@ -96,7 +96,10 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 	if w.sortedVals != nil {
 		value := &ir.Load{Array: w.vals, Index: from}
 		copies = append(copies, &ir.Store{Array: w.sortedVals, Index: kept, Value: value})
-		op := scalarOp(l.program.Source.Reduce, w.tensor.Elem)
+		op := dtype.Op("") // without a reduction no coordinate comes twice
+		if len(l.program.Source.Reduced()) > 0 {
+			op = scalarOp(l.program.Source.Reduce, w.tensor.Elem)
+		}
 		again = block(&ir.Store{Array: w.sortedVals, Index: last, Reduce: op, Value: value})
 	}
 	copies = append(copies, increment(kept))

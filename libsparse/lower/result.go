@@ -119,7 +119,7 @@ func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 func (r *result) countOut(l *lowerer, g format.Group, count *ir.Var) []ir.Stmt {
 	var out []ir.Stmt
 	if elem := r.access.Tensor.Index; elem != dtype.I64 {
-		_, most := integerRange(elem)
+		_, most := elem.Range()
 		out = append(out, &ir.If{Cond: compare(ir.Gt, count, integer(most)), Then: block(&ir.Return{Value: integer(TooLarge)})})
 	}
 	return append(out, set(l.slots.counts[g.First], count))
@@ -240,12 +240,12 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 			return nil
 		}
 		at := l.position(a.LHS, t.Order()-1, e).Lo
-		return append(marks, &ir.Store{Array: l.slots.vals(t), Index: at, Reduce: scalarOp(a.Reduce, t.Elem), Value: l.value(a.RHS, t.Elem, e)})
+		return append(marks, l.put(a, at, e))
 	}
 	g := r.groups[len(r.groups)-1]
 	out := marks
 	if l.phase == computing {
-		out = append(out, &ir.Store{Array: l.slots.vals(t), Index: r.cursor[g.First], Value: l.value(a.RHS, t.Elem, e)})
+		out = append(out, l.put(a, r.cursor[g.First], e))
 	}
 	return append(out, r.appendEntry(l, g, e)...)
 }

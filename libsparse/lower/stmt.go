@@ -32,12 +32,7 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	}
 	l.partly = l.partly || a.Reduce != "" || e.partial
 	t := a.LHS.Tensor
-	return append(l.mark(a.LHS, e), &ir.Store{
-		Array:  l.slots.vals(t),
-		Index:  l.position(a.LHS, t.Order()-1, e).Lo,
-		Reduce: scalarOp(a.Reduce, t.Elem),
-		Value:  l.value(a.RHS, t.Elem, e),
-	})
+	return append(l.mark(a.LHS, e), l.put(a, l.position(a.LHS, t.Order()-1, e).Lo, e))
 }
 
 // masks lists the levels of the result that have a mask to be set.

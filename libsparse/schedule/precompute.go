@@ -132,7 +132,7 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) *index.Tensor {
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
 	}
-	w := &index.Tensor{Name: c.Name, Format: f, Elem: p.Source.LHS.Tensor.Elem, Index: p.Source.LHS.Tensor.Index}
+	w := &index.Tensor{Name: c.Name, Format: f, Elem: p.Source.LHS.Tensor.Elem.Accum(), Index: p.Source.LHS.Tensor.Index}
 	for _, v := range held {
 		w.Extents = append(w.Extents, p.Source.Extent(p.Root(v)))
 	}

@@ -12,7 +12,8 @@ from .errors import FormatError, UnsupportedError
 _TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
 
 # The compiler's functions: those that keep integers what they are, and those of floating values only.
-_EXACT = frozenset({"min", "max", "and", "or", "first", "second", "abs", "floor", "ceil", "trunc", "round"})
+PARTS = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
+_EXACT = PARTS | {"min", "max", "and", "or", "first", "second", "conj", "floor", "ceil", "trunc", "round"}
 _FLOATING = frozenset(
     {
         "sqrt",
@@ -163,15 +164,9 @@ def walk(expr: Expr) -> Iterator[Expr]:
         waiting.extend(reversed(node.args) if isinstance(node, Call) else ())
 
 
-def numbers(expr: Expr) -> list[int | float]:
-    """The literals of an expression, and 1.0 where an operator makes floating values of integers."""
-    found: list[int | float] = []
-    for node in walk(expr):
-        if isinstance(node, Number):
-            found.append(node.value)
-        elif isinstance(node, Call) and (node.op == "/" or node.op in _FLOATING):
-            found.append(1.0)
-    return found
+def is_floating(op: str) -> bool:
+    """Whether an operator makes floating values of integers."""
+    return op == "/" or op in _FLOATING
 
 
 def products(expr: Expr) -> list[Product]:

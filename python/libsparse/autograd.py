@@ -1,7 +1,8 @@
 """Gradients of products: each one is again a product, computed by the same compiler and differentiable again.
 
-For C[out] = prod_m X_m[idx_m], the gradient of X_m is the product of the gradient of C and the other operands,
-reduced to idx_m; where X_m is sparse its pattern joins the product, so that it is computed only where X_m is stored.
+For C[out] = prod_m X_m[idx_m], the gradient of X_m is the product of the gradient of C and the other operands (the
+conjugates of complex ones, as torch has it), reduced to idx_m; where X_m is sparse its pattern joins the product, so
+that it is computed only where X_m is stored.
 Nothing dense of a sparse operand's shape is ever made.
 """
 
@@ -76,6 +77,7 @@ class _Product(torch.autograd.Function):
         if grad is None:
             return nothing
         operands = list(map(Operand, ctx.patterns, ctx.saved_tensors))
+        grad = grad.resolve_conj().resolve_neg()
         result = Operand(ctx.result, grad if ctx.result is None else grad.contiguous())
         return (
             None,
@@ -99,7 +101,7 @@ def gradient(asked: Problem, operands: Sequence[Operand], grad: Operand, number:
     indices, (pattern, _) = asked.inputs[number], operands[number]
     others = [n for n in range(len(operands)) if n != number]
     inputs = [asked.output, *(asked.inputs[n] for n in others)]
-    factors = [grad, *(operands[n] for n in others)]
+    factors = [grad, *(conjugate(operands[n]) for n in others)]
     if pattern is not None:
         return sampled(pattern, indices, inputs, factors)
     # Indices that no other factor has were only summed over: the gradient is the same all along them.
@@ -109,6 +111,12 @@ def gradient(asked: Problem, operands: Sequence[Operand], grad: Operand, number:
     shape = operands[number].shape
     places = tuple(slice(None) if index in available else None for index in indices)
     return dense[places].expand(shape) if len(kept) < len(indices) else dense
+
+
+def conjugate(operand: Operand) -> Operand:
+    """The complex conjugate of an operand, in memory; differentiable."""
+    pattern, data = operand
+    return operand if data is None or not data.is_complex() else Operand(pattern, data.conj().resolve_conj())
 
 
 def sampled(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import levelchecks, packing, sparsetensor, validate
+from . import dtypes, levelchecks, packing, sparsetensor, validate
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format, default_format
 from .pattern import Pattern
@@ -308,6 +308,14 @@ def _assemble(
 
 
 def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
+    wide = dtypes.accumulator(values.dtype)
+    if wide != values.dtype:
+        return _reduce(values.to(wide), group, count, reduce).to(values.dtype)
+    if values.is_complex() and reduce != "sum":
+        if reduce != "mean":
+            raise DtypeError(f"from_coo: reduce={reduce!r} is not defined for duplicates of {values.dtype}; use sum")
+        number = torch.bincount(group, minlength=count)
+        return _reduce(values, group, count, "sum") / number
     if reduce == "sum" and values.dtype != torch.bool:
         return values.new_zeros(count).index_add(0, group, values)
     if values.dtype == torch.bool:

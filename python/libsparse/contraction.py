@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from . import autograd, dtypes, running
+from . import autograd, dtypes, promotion, running
 from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -31,6 +31,7 @@ def product(
     reduce: str = "sum",
     combine: str = "mul",
     pattern_of: int | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Problem:
     """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
     letters = dict(zip(dict.fromkeys(index for term in inputs for index in term), _LETTERS, strict=False))
@@ -38,7 +39,7 @@ def product(
     result = tuple(letters[index] for index in output)
     text = ",".join(map("".join, terms)) + "->" + "".join(result)
     names = tuple(f"A{number}" for number in range(len(inputs)))
-    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of)
+    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of, dtype)
 
 
 def contract(
@@ -50,6 +51,7 @@ def contract(
     reduce: str = "sum",
     combine: str = "mul",
     pattern_of: int | None = None,
+    dtype: torch.dtype | None = None,
 ) -> tuple[Tensor, Pattern | None]:
     """Computes an einsum; autograd follows it where it has to.
 
@@ -61,6 +63,7 @@ def contract(
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have.
+        dtype: The dtype of the result; what the operands promote to by default.
 
     Returns:
         A dense tensor and None, or the values of a sparse result and its pattern.
@@ -68,26 +71,24 @@ def contract(
     Raises:
         ShapeError: Extents do not agree.
     """
-    asked = product(tuple(inputs), output, wish, reduce, combine, pattern_of)
-    operands = unify(operands)
-    if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul":
+    kinds = {o.data.dtype for o in operands if o.data is not None}
+    target = dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
+    follow = autograd.needed(operands)
+    if target is not None and kinds - {target} and (follow or not all(dtypes.holds(target, kind) for kind in kinds)):
+        operands, kinds = unify(operands, target), {target}
+    said = kinds == {target} or target is None  # whether the operands say what the result is
+    asked = product(tuple(inputs), output, wish, reduce, combine, pattern_of, None if said else target)
+    if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
         asked.extents(operands)
-        return torch.einsum(asked.text, *(o.data for o in operands if o.data is not None)), None
-    if autograd.needed(operands):
+        same = unify(operands, target)
+        return torch.einsum(asked.text, *(o.data for o in same if o.data is not None)), None
+    if follow:
         return autograd.apply(asked, operands)
     return running.run(asked, operands)
 
 
-def unify(operands: Sequence[Operand], numbers: Sequence[int | float] = ()) -> Sequence[Operand]:
-    """Brings all values to the dtype that they, and plain numbers beside them, promote to.
-
-    Where there are numbers and nothing else has values, the first operand gets them: ones.
-    """
-    dtype = dtypes.weakly(dtypes.promote(o.data.dtype for o in operands if o.data is not None), numbers)
+def unify(operands: Sequence[Operand], dtype: torch.dtype | None) -> Sequence[Operand]:
+    """Brings all values to one dtype; autograd follows. Kernels take mixed dtypes, gradients don't."""
     if dtype is None:
         return operands
-    if numbers and operands and all(o.data is None for o in operands):
-        pattern = operands[0].pattern
-        assert pattern is not None
-        return [Operand(pattern, torch.ones(pattern.size, dtype=dtype, device="cpu")), *operands[1:]]
     return [o if o.data is None or o.data.dtype == dtype else Operand(o.pattern, o.data.to(dtype)) for o in operands]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import torch
 
@@ -15,11 +16,16 @@ CODES: dict[torch.dtype, str] = {
     torch.int16: "i16",
     torch.int32: "i32",
     torch.int64: "i64",
+    torch.float16: "f16",
+    torch.bfloat16: "bf16",
     torch.float32: "f32",
     torch.float64: "f64",
+    torch.complex64: "c64",
+    torch.complex128: "c128",
 }
 DTYPES: dict[str, torch.dtype] = {code: dtype for dtype, code in CODES.items()}
 INT32_MAX = 2**31 - 1
+Number: TypeAlias = "int | float | complex"
 
 
 def code(dtype: torch.dtype) -> str:
@@ -45,6 +51,21 @@ def promote(dtypes: Iterable[torch.dtype]) -> torch.dtype | None:
     return result
 
 
+def accumulator(dtype: torch.dtype) -> torch.dtype:
+    """The dtype that sums of `dtype` are kept in: halves lose too much."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
+def whole(dtype: torch.dtype) -> torch.dtype:
+    """`dtype`, but complex64 for complex halves: torch promotes to those and hardly computes with them."""
+    return torch.complex64 if dtype.is_complex and dtype not in CODES else dtype
+
+
+def holds(dtype: torch.dtype, other: torch.dtype) -> bool:
+    """Whether values of `other` can become values of `dtype`: of the same category or a wider one, as in torch."""
+    return torch.can_cast(other, dtype)
+
+
 def _promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
     try:
         return torch.promote_types(a, b)
@@ -52,16 +73,16 @@ def _promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
         raise UnsupportedError(f"{a} and {b} promote to no common dtype; convert with .to(...)") from None
 
 
-def weakly(dtype: torch.dtype | None, numbers: Sequence[int | float]) -> torch.dtype | None:
+def weakly(dtype: torch.dtype | None, numbers: Sequence[Number]) -> torch.dtype | None:
     """What `dtype` (None: nothing) and Python numbers promote to; as in torch, numbers only widen the category."""
     for number in numbers:
         scalar(number, None, "the number")
-        dtype = torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number)
+        dtype = whole(torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number))
         scalar(number, dtype, "the number")
     return dtype
 
 
-def scalar(number: int | float, dtype: torch.dtype | None, name: str) -> torch.Tensor:
+def scalar(number: Number, dtype: torch.dtype | None, name: str) -> torch.Tensor:
     """A Python number as a tensor.
 
     Raises:

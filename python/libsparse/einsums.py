@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import construct, contraction, dtypes, sparsetensor, spec, wrapping
+from . import construct, contraction, dtypes, promotion, sparsetensor, spec, wrapping
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .pattern import Pattern
@@ -28,6 +28,9 @@ def einsum(
     combine: str = "mul",
 ) -> Any:
     """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
+
+    Operands are promoted to one dtype, which the result has: integers wrap, booleans combine by or and and, halves are
+    summed in float32 and rounded once.
 
     Args:
         equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood.
@@ -101,15 +104,15 @@ def unfilled(
 def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) -> list[Operand]:
     """Takes apart what a user hands over; Python numbers are weakly typed, as in torch."""
     names = range(len(given)) if names is None else names
-    numbers = [value for value in given if isinstance(value, (bool, int, float))]
+    numbers = [value for value in given if isinstance(value, (bool, int, float, complex))]
     if not numbers:
         return list(map(to_operand, given, names))
     tensors = {
         name: to_operand(value, name)
         for name, value in zip(names, given, strict=True)
-        if not isinstance(value, (bool, int, float))
+        if not isinstance(value, (bool, int, float, complex))
     }
-    dtype = dtypes.weakly(dtypes.promote(o.data.dtype for o in tensors.values() if o.data is not None), numbers)
+    dtype = promotion.common(tensors.values(), numbers)
     return [
         tensors[name] if name in tensors else Operand(None, dtypes.scalar(value, dtype, f"operand {name},"))
         for name, value in zip(names, given, strict=True)
@@ -127,7 +130,7 @@ def to_operand(value: Any, number: int | str) -> Operand:
         return Operand(value.pattern, value._values)
     if not value.is_cpu:
         raise UnsupportedError(f"operand {number} is on {value.device}; libsparse computes on the CPU, use .cpu()")
-    return Operand(None, value.resolve_neg() if value.is_neg() else value)
+    return Operand(None, value.resolve_conj().resolve_neg())
 
 
 def finish(data: Tensor, pattern: Pattern | None) -> Any:
@@ -204,33 +207,32 @@ def _mean(
     combine: str,
 ) -> tuple[Tensor, Pattern | None]:
     """The mean over existing terms: their sum over their number."""
-    total, pattern = contraction.contract(inputs, output, operands, wish=wish, combine=combine)
+    dtype = promotion.common(operands) or torch.get_default_dtype()
+    if not (dtype.is_floating_point or dtype.is_complex):
+        dtype = torch.get_default_dtype()
+    wide = dtypes.accumulator(dtype)
+    total, pattern = contraction.contract(inputs, output, operands, wish=wish, combine=combine, dtype=wide)
     if pattern is not None:
         raise UnsupportedError("reduce='mean' with a sparse result is not supported yet; ask for format='dense'")
-    if not total.is_floating_point():
-        total = total.to(torch.get_default_dtype())
-    number = count_terms(inputs, output, operands, total.dtype)
-    return total / number.clamp(min=1), None
+    return (total / count_terms(inputs, output, operands).clamp(min=1)).to(dtype), None
 
 
-def count_terms(
-    inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand], dtype: torch.dtype
-) -> Tensor:
+def count_terms(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand]) -> Tensor:
     """How many terms every element of a result has; broadcasts against the result."""
-    sparse = [
-        (i, Operand(o.pattern, torch.ones(o.pattern.size, dtype=dtype)))
-        for i, o in zip(inputs, operands, strict=True)
-        if o.pattern is not None
-    ]
+    sparse = [(i, Operand(o.pattern, None)) for i, o in zip(inputs, operands, strict=True) if o.pattern is not None]
     extents = {i: e for term, o in zip(inputs, operands, strict=True) for i, e in zip(term, o.shape, strict=True)}
     covered = {index for term, _ in sparse for index in term}
     factor = 1
     for index, extent in extents.items():
         factor *= extent if index not in covered and index not in output else 1
     if not sparse:
-        return torch.tensor(factor, dtype=dtype)
+        return torch.tensor(factor)
     kept = tuple(index for index in output if index in covered)
     number, _ = contraction.contract(
-        [i for i, _ in sparse], kept, [o for _, o in sparse], wish=contraction.dense_wish(len(kept))
+        [i for i, _ in sparse],
+        kept,
+        [o for _, o in sparse],
+        wish=contraction.dense_wish(len(kept)),
+        dtype=torch.int64,
     )
     return number[tuple(slice(None) if i in covered else None for i in output)] * factor if output else number * factor

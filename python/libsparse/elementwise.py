@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import contraction, einsums, sparsetensor, sums, wrapping
+from . import contraction, dtypes, einsums, sparsetensor, sums, wrapping
 from .errors import DtypeError, ShapeError, UnsupportedError
 from .problem import Operand
 
@@ -69,6 +69,10 @@ def subtract(a: Any, b: Any) -> Any:
     """The difference of two tensors."""
     if is_scalar(a) or is_scalar(b):
         return add(a, b)
+    if isinstance(a, Tensor) and isinstance(b, Tensor) and b.dtype == torch.bool:
+        if a.dtype == torch.bool:
+            raise DtypeError("subtract: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
+        b = b.to(a.dtype)
     return add(a, -b)
 
 
@@ -82,7 +86,8 @@ def is_scalar(value: Any) -> bool:
 def numbers(a: SparseTensor, scalar: Any) -> Tensor:
     """The values of `a`; ones of the scalar's type where it has none."""
     if a._values is not None:
-        return a._values
+        whole = isinstance(scalar, complex) and dtypes.accumulator(a.dtype) != a.dtype
+        return a._values.to(torch.complex64) if whole else a._values  # torch hardly computes with complex halves
     return torch.ones(a.pattern.size, dtype=torch.result_type(a.values(), scalar))
 
 

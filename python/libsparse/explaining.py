@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from . import contraction, einsums, expressions, golib, problem, request, running, spec
+from . import contraction, einsums, expressions, golib, problem, promotion, request, running, spec
 from .format import Format
 
 
@@ -50,8 +50,8 @@ def explain(
         wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
         inputs, plain = einsums.simplify(parsed.inputs, plain)
         wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
-        asked = contraction.product(tuple(inputs), parsed.output, wish, reduce, combine)
-    plain = list(contraction.unify(plain))
+        dtype = promotion.common(plain)
+        asked = contraction.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
     question = request.complete(problem.describe(asked, plain), "")
     return Explanation(golib.explain_request(question, stage or ""))
 
@@ -66,5 +66,5 @@ def notes(text: str, *operands: Any) -> tuple[str, ...]:
     plain = einsums.to_operands(operands)
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     inputs, plain = einsums.simplify(parsed.inputs, plain)
-    asked = contraction.product(tuple(inputs), parsed.output)
-    return running.prepare(asked, list(contraction.unify(plain))).kernel.notes
+    asked = contraction.product(tuple(inputs), parsed.output, dtype=promotion.common(plain))
+    return running.prepare(asked, plain).kernel.notes

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import assignment, autograd, contraction, einsums, running
+from . import assignment, autograd, contraction, einsums, promotion, running
 from .errors import FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .problem import Operand, Problem
@@ -26,6 +26,9 @@ def evaluate(
 ) -> Any:
     """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`.
 
+    Operands and numbers are promoted as torch promotes them; `/` and functions such as `exp` make floats of integers,
+    `abs`, `real` and `imag` real values of complex ones.
+
     Args:
         text: The assignment; indices that are only on the right are summed, per additive term.
         format: The format of the result; None lets the compiler choose.
@@ -39,14 +42,14 @@ def evaluate(
     """
     asked, plain = problem_of(text, operands, format, reduce, combine)
     if autograd.needed(plain):
-        return _differentiable(asked, plain)
+        return _differentiable(asked, contraction.unify(plain, asked.dtype))
     return einsums.finish(*running.run(asked, plain))
 
 
 def problem_of(
     text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
 ) -> tuple[Problem, Sequence[Operand]]:
-    """The problem for an assignment, and its operands in the order in which it names them, all of one dtype."""
+    """The problem for an assignment, and its operands in the order in which it names them."""
     left, equals, _ = text.partition("=")
     if not equals:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
@@ -68,12 +71,14 @@ def problem_of(
     plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
     wish = einsums.unfilled(tuple(found.values()), target.indices, wish, reduce)
-    asked = Problem(text, True, tuple(found), tuple(found.values()), target.indices, wish, reduce, combine)
+    dtype = promotion.of_assignment(text, dict(zip(found, plain, strict=True)))
+    names, inputs = tuple(found), tuple(found.values())
+    asked = Problem(text, True, names, inputs, target.indices, wish, reduce, combine, dtype=dtype)
     extents = asked.extents(plain)
     missing = [index for index in target.indices if index not in extents]
     if missing:
         raise ShapeError(f"evaluate {text!r}: index {missing[0]!r} of the result is in no operand")
-    return asked, contraction.unify(plain, assignment.numbers(right))
+    return asked, plain
 
 
 def _differentiable(asked: Problem, operands: Sequence[Operand]) -> Any:

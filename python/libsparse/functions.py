@@ -68,6 +68,13 @@ _ZERO_PRESERVING = [
     "deg2rad",
     "rad2deg",
     "nan_to_num",
+    "conj",
+    "conj_physical",
+    "resolve_conj",
+    "resolve_neg",
+    "real",
+    "imag",
+    "angle",
 ]
 # Questions about a tensor that the wrapper answers as any tensor does.
 _PASSED = [
@@ -90,6 +97,20 @@ _PASSED = [
     "type",
     "__format__",
 ]
+_CONVERSIONS = {
+    "bool": torch.bool,
+    "byte": torch.uint8,
+    "char": torch.int8,
+    "short": torch.int16,
+    "int": torch.int32,
+    "long": torch.int64,
+    "half": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float": torch.float32,
+    "double": torch.float64,
+    "cfloat": torch.complex64,
+    "cdouble": torch.complex128,
+}
 _table: dict[Any, Handler] = {}
 _passed: set[Any] = set()
 
@@ -298,8 +319,12 @@ def _fill_table() -> None:
     _register(lambda a, hook: a.values().register_hook(hook), Tensor.register_hook)
     _register(lambda a: a.values().retain_grad(), Tensor.retain_grad)
     _register(lambda a: all(t.is_shared() for t in (*a.pattern.tensors(), a.values())), Tensor.is_shared)
-    for name in ("float", "double", "int", "long", "bool"):
-        dtype = getattr(torch, name)
+    _register(_unary(torch.real), Tensor.real.__get__)  # type: ignore[attr-defined]
+    _register(_unary(torch.imag), Tensor.imag.__get__)  # type: ignore[attr-defined]
+    _register(lambda a: a.mT.map(torch.conj), *_found("adjoint", *both))
+    for turned in (Tensor.mH, Tensor.H):
+        _register(lambda a: a.mT.map(torch.conj), turned.__get__)  # type: ignore[attr-defined]
+    for name, dtype in _CONVERSIONS.items():
         _register(lambda a, dtype=dtype, **_: a.to(dtype), *_found(name, Tensor))
     _register(lambda a, other: a.to(other.dtype), Tensor.type_as)
     _register(lambda a, **_: a, Tensor.cpu)

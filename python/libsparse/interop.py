@@ -72,6 +72,8 @@ def to_scipy(source: SparseTensor) -> Any:
     """
     import scipy.sparse as sp
 
+    if source.dtype == torch.bfloat16:
+        raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
     if _block(source) is not None:
         crow, col, blocks = _blocks(source.detach())
         return sp.bsr_array((blocks.numpy(), col.numpy(), crow.numpy()), shape=tuple(source.shape))

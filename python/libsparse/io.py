@@ -43,8 +43,8 @@ def read(
 
     Args:
         path: A .mtx, .tns or .npz file, or one of these followed by .gz.
-        dtype: Dtype of the values. By default real fields get torch's default dtype, integer ones int64, and pattern
-            files have no values at all (a mask).
+        dtype: Dtype of the values. By default real fields get torch's default dtype, complex ones the complex of that,
+            integer ones int64, and pattern files have no values at all (a mask).
         shape: Shape of a .tns tensor, which is else its largest index in every mode; the others know their shape.
         format: Format to store it in: `csr` for matrices and `csf` beyond, by default.
 
@@ -55,7 +55,7 @@ def read(
         FormatError: The file is malformed; the message names the line.
         IndexBoundsError: An index lies outside the shape.
         ShapeError: `shape` disagrees with the file.
-        DtypeError: Complex values.
+        DtypeError: Complex values, and a real `dtype`.
         UnsupportedError: A kind of file that is not known.
         OSError: The file can't be opened.
     """
@@ -76,6 +76,8 @@ def read(
             raise FormatError(f"{path}: the compressed file is damaged or cut off ({error})") from None
     if shape is not None and tuple(shape) != size:
         raise ShapeError(f"{path}: the file has shape {size}, shape={tuple(shape)} was asked for")
+    if dtype is not None and values is not None and values.is_complex() and not dtype.is_complex:
+        raise DtypeError(f"{path}: the file holds complex values; read it as one of them and take A.real or A.imag")
     if dtype is not None:
         values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
     return from_coo(indices, values, size, format=format)
@@ -108,17 +110,27 @@ def write(path: str | Path, A: SparseTensor) -> None:
             file.write(npz.dump(indices, entries, tuple(A.shape)))
             return
         if kind == ".mtx":
-            field = "pattern" if values is None else "real" if values.is_floating_point() else "integer"
-            file.write(f"%%MatrixMarket matrix coordinate {field} general\n".encode())
+            file.write(f"%%MatrixMarket matrix coordinate {_field(values)} general\n".encode())
             file.write(f"{A.shape[0]} {A.shape[1]} {indices.shape[1]}\n".encode())
         elif values is None:
             values = torch.ones(indices.shape[1], dtype=torch.int64)
+        elif values.is_complex():
+            raise DtypeError(f"{path}: a .tns file can't hold complex values; use .mtx or .npz, or A.real and A.imag")
         for start in range(0, indices.shape[1], 1 << 16):
             part = slice(start, start + (1 << 16))
             columns: list[Iterator[str]] = [map(str, column) for column in (indices[:, part] + 1).tolist()]
-            if values is not None:
+            if values is not None and values.is_complex():
+                columns += [_texts(values[part].real), _texts(values[part].imag)]
+            elif values is not None:
                 columns.append(_texts(values[part]))
             file.write(("\n".join(map(" ".join, zip(*columns, strict=True))) + "\n").encode())
+
+
+def _field(values: Tensor | None) -> str:
+    """MatrixMarket's name of the kind of values."""
+    if values is None:
+        return "pattern"
+    return "complex" if values.is_complex() else "real" if values.is_floating_point() else "integer"
 
 
 def _texts(values: Tensor) -> Iterator[str]:
@@ -253,8 +265,11 @@ def _tensor(numbers: array[Any]) -> Tensor:
 
 
 def _values(column: Tensor, dtype: torch.dtype | None) -> Tensor:
-    """Values as read: int64, or the default float unless the caller's dtype wants what float64 holds."""
-    return column if column.dtype == torch.int64 or dtype is not None else column.to(torch.get_default_dtype())
+    """Values as read: int64, or the default float or complex unless the caller's dtype wants what float64 holds."""
+    if column.dtype == torch.int64 or dtype is not None:
+        return column
+    default = torch.get_default_dtype()
+    return column.to(default.to_complex() if column.is_complex() else default)
 
 
 # --- MatrixMarket --------------------------------------------------------------------------------------------------
@@ -269,18 +284,16 @@ def _read_mtx(file: IO[bytes], dtype: torch.dtype | None) -> _Parts:
     layout, field, symmetry = banner[2:]
     if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
         raise FormatError(f"line 1: no such kind of matrix: {layout} {field} {symmetry}")
-    if field == "complex":
-        raise DtypeError("complex values are not supported; store the real and imaginary parts as two files")
     lines = _Lines(file, b"%", line=1)
     sizes = _sizes(lines, 3 if layout == "coordinate" else 2)
     if symmetry != "general" and sizes[0] != sizes[1]:
         raise FormatError(f"line {lines.line}: a {symmetry} matrix is square, this one is {sizes[0]} x {sizes[1]}")
-    number = int if field == "integer" else float
+    numbers: list[type] = [float, float] if field == "complex" else [int if field == "integer" else float]
     values: Tensor | None
     if layout == "array":
-        indices, values = _dense_entries(lines.columns([number], [None])[0], sizes, symmetry)
+        indices, values = _dense_entries(_joined(lines.columns(numbers, [None] * len(numbers))), sizes, symmetry)
     else:
-        indices, values = _coordinates(lines, sizes, [] if field == "pattern" else [number])
+        indices, values = _coordinates(lines, sizes, [] if field == "pattern" else numbers)
     indices, values = _mirror(indices, values, symmetry)
     return indices, None if values is None else _values(values, dtype), (sizes[0], sizes[1])
 
@@ -305,7 +318,12 @@ def _coordinates(lines: _Lines, sizes: list[int], field: list[type]) -> tuple[Te
             if rows.numel() < sizes[2]
             else f"the file has {rows.numel()} entries, its header says {sizes[2]}"
         )
-    return torch.stack([rows, columns]) - 1, values[0] if values else None
+    return torch.stack([rows, columns]) - 1, _joined(values) if values else None
+
+
+def _joined(columns: list[Tensor]) -> Tensor:
+    """The values of one column, or the complex ones of two."""
+    return torch.complex(*columns) if len(columns) == 2 else columns[0]
 
 
 def _dense_entries(column: Tensor, sizes: list[int], symmetry: str) -> tuple[Tensor, Tensor]:
@@ -334,6 +352,8 @@ def _mirror(indices: Tensor, values: Tensor | None, symmetry: str) -> tuple[Tens
     other = indices[:, beside].flip(0)
     if values is not None:
         mirrored = values[beside]
+        if symmetry == "hermitian":
+            mirrored = mirrored.conj().resolve_conj()
         values = torch.cat([values, -mirrored if symmetry == "skew-symmetric" else mirrored])
     return torch.cat([indices, other], dim=1), values
 

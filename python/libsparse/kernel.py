@@ -36,12 +36,14 @@ class Step(NamedTuple):
         indices: The indices of that.
         expr: The assignment.
         operands: The names of what it takes: operands of the whole, or results of earlier steps.
+        dtype: The compiler's name of the dtype of what it makes.
     """
 
     result: str
     indices: tuple[str, ...]
     expr: str
     operands: tuple[str, ...]
+    dtype: str
 
 
 class Kernel(NamedTuple):
@@ -157,7 +159,8 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         notes = tuple(info.get("notes") or ())
         if info.get("steps"):
             steps = tuple(
-                Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"])) for s in info["steps"]
+                Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"]), s["dtype"])
+                for s in info["steps"]
             )
             return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)
         path = f"{root}/{info['object']}"

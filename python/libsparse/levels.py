@@ -79,6 +79,8 @@ class Around(NamedTuple):
         row: The coordinate in the level above of each entry.
         parent: The position in the level above of each entry.
         scattered: Whether entries may be in another order than their parents.
+        owner: What messages call the level.
+        advice: What to do where it takes more places than memory has.
     """
 
     extent: int
@@ -87,6 +89,13 @@ class Around(NamedTuple):
     row: Tensor
     parent: Tensor
     scattered: bool = True
+    owner: str = "a level"
+    advice: str = ""
+
+    def room(self, count: int) -> int:
+        """`count`, if memory could hold as many places."""
+        memory.check(count, _WIDEST, f"the places of {self.owner}", self.advice)
+        return count
 
 
 def split(letters: str) -> tuple[str, ...]:
@@ -153,11 +162,6 @@ def _starts(lengths: Tensor) -> Tensor:
     return pos
 
 
-def _room(count: int) -> int:
-    memory.check(count, _WIDEST, f"a level of {count} places", "use a format that stores less, such as 'csf' or 'coo'")
-    return count
-
-
 def _crd(count: int, place: Tensor, coord: Tensor) -> Tensor:
     return torch.full((count,), -1, dtype=torch.int64).index_put_((place,), coord)
 
@@ -177,18 +181,18 @@ def _build_single(coord: Tensor, around: Around) -> Built:
 
 
 def _build_dense(coord: Tensor, around: Around) -> Built:
-    return Built(None, None, around.parent * around.extent + coord, _room(around.size * around.extent))
+    return Built(None, None, around.parent * around.extent + coord, around.room(around.size * around.extent))
 
 
 def _build_bitmap(coord: Tensor, around: Around) -> Built:
-    place, count = around.parent * around.extent + coord, _room(around.size * around.extent)
+    place, count = around.parent * around.extent + coord, around.room(around.size * around.extent)
     return Built(None, torch.zeros(count, dtype=torch.uint8).index_fill_(0, place, 1), place, count)
 
 
 def _build_padded(coord: Tensor, around: Around) -> Built:
     step = _rank(around.parent)
     width = int(step.max()) + 1 if step.numel() else 0
-    place, count = step * around.size + around.parent, _room(width * around.size)
+    place, count = step * around.size + around.parent, around.room(width * around.size)
     return Built(torch.tensor([width]), _crd(count, place, coord), place, count)
 
 
@@ -198,14 +202,14 @@ def _build_sliced(coord: Tensor, around: Around, height: int) -> Built:
     lengths[: around.size] = torch.bincount(around.parent, minlength=around.size)
     widths = lengths.reshape(slices, height).amax(1) if slices else lengths
     pos = _starts(widths * height)
-    _room(int(pos[-1]))
+    around.room(int(pos[-1]))
     place = pos[around.parent // height] + _rank(around.parent) * height + around.parent % height
     return Built(pos, _crd(int(pos[-1]), place, coord), place, int(pos[-1]))
 
 
 def _build_offset(coord: Tensor, around: Around) -> Built:
     offsets, diagonal = torch.unique(coord - around.row, sorted=True, return_inverse=True)
-    place, count = diagonal * around.size + around.parent, _room(offsets.numel() * around.size)
+    place, count = diagonal * around.size + around.parent, around.room(offsets.numel() * around.size)
     return Built(torch.tensor([offsets.numel()]), offsets, place, count)
 
 
@@ -219,7 +223,7 @@ def _build_blocked(coord: Tensor, around: Around, height: int, width: int) -> Bu
     keys, block = torch.unique(_block_row(around, height) * across + coord // width, sorted=True, return_inverse=True)
     pos = _starts(torch.bincount(keys // across, minlength=rows))
     place = (block * height + around.row % height) * width + coord % width
-    return Built(pos, keys % across, place, _room(keys.numel() * height * width))
+    return Built(pos, keys % across, place, around.room(keys.numel() * height * width))
 
 
 def _build_hashed(coord: Tensor, around: Around) -> Built:

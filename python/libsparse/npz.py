@@ -24,6 +24,8 @@ _DTYPES = {
     "f2": torch.float16,
     "f4": torch.float32,
     "f8": torch.float64,
+    "c8": torch.complex64,
+    "c16": torch.complex128,
 }
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
 _MAGIC = b"\x93NUMPY"
@@ -112,8 +114,8 @@ def _array(data: bytes, name: str) -> Tensor:
     code, shape, fortran, payload = _split(data, name)
     if "O" in code:
         raise UnsupportedError(f"array {name!r} holds Python objects, which are never unpickled")
-    if code[1:] not in _DTYPES or (code[0] == ">" and code[2] != "1"):
-        raise DtypeError(f"array {name!r} has dtype {code!r}, expected bool, an integer or a float in this byte order")
+    if code[1:] not in _DTYPES or (code[0] == ">" and code[2:] != "1"):
+        raise DtypeError(f"array {name!r} has dtype {code!r}, expected bool or a number in this byte order")
     dtype = _DTYPES[code[1:]]
     count = 1
     for extent in shape:
@@ -142,7 +144,7 @@ def _bytes(tensor: Tensor) -> bytes:
     code = _CODES[tensor.dtype]
     flat = tensor.contiguous()
     payload = ctypes.string_at(flat.data_ptr(), flat.numel() * flat.element_size()) if flat.numel() else b""
-    return _header(("|" if code[1] == "1" else "<") + code, tuple(tensor.shape)) + payload
+    return _header(("|" if code[1:] == "1" else "<") + code, tuple(tensor.shape)) + payload
 
 
 def _expand(indptr: Tensor, extent: int, count: int) -> Tensor:

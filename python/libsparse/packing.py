@@ -88,6 +88,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
+    advice = f"use format {str(format.compressed)!r} or 'coo'"
     parent, row = torch.zeros(nnz, dtype=torch.int64), torch.zeros(nnz, dtype=torch.int64)
     count, rows = 1, 1
     identity = scattered = False  # whether parent is 0, 1, 2, ..., and whether it may go back
@@ -95,12 +96,13 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     crd: list[Tensor | None] = []
     for level, extent, level_crd in zip(format.levels, extents, coords, strict=True):
         letter = level[0]
+        names = f"level {len(pos)} ({level}) of format {format}", advice
         if identity or letter in "ducq":
-            built = levels.build(level, level_crd, levels.Around(extent, rows, count, row, parent, scattered))
+            built = levels.build(level, level_crd, levels.Around(extent, rows, count, row, parent, scattered, *names))
             parent = built.place
         else:
             fresh = first_of_run([parent, level_crd])
-            around = levels.Around(extent, rows, count, row[fresh], parent[fresh], scattered)
+            around = levels.Around(extent, rows, count, row[fresh], parent[fresh], scattered, *names)
             built = levels.build(level, level_crd[fresh], around)
             parent = built.place[torch.cumsum(fresh, 0) - 1]
         pos.append(None if built.pos is None else built.pos.to(dtype))

@@ -53,6 +53,7 @@ class Problem(NamedTuple):
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
+        dtype: The dtype of the result, None for what the operands promote to. Kernels convert values as they read them.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Problem(NamedTuple):
     reduce: str = "sum"
     combine: str = "mul"
     pattern_of: int | None = None
+    dtype: torch.dtype | None = None
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -130,7 +132,8 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     extents = problem.extents(operands)
     fits = max((extents[i] for i in problem.output if i in extents), default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
-    output = request.OutputInfo(wish, None, "i32" if fits and not wide else "i64", problem.pattern_of)
+    dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
+    output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of)
     return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
 
 
@@ -141,8 +144,8 @@ def stored(pattern: Pattern, values: Tensor) -> Tensor:
         ShapeError: There are not as many as the pattern has entries: somebody resized them.
     """
     if values.numel() != pattern.size:
-        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.size}")
-    return values.resolve_neg().contiguous()
+        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.size} entries")
+    return values.resolve_conj().resolve_neg().contiguous()
 
 
 def dense_order(tensor: Tensor) -> tuple[int, ...]:

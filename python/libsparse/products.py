@@ -101,7 +101,7 @@ def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
     operands = [einsums.to_operand(a, 0), einsums.to_operand(b, 1)]
     parsed = spec.parse(equation, (a.ndim, b.ndim))
     inputs, operands = einsums.simplify(parsed.inputs, operands)
-    number = einsums.count_terms(inputs, parsed.output, operands, torch.float32)
+    number = einsums.count_terms(inputs, parsed.output, operands)
     return result.masked_fill(number == 0, 0)
 
 
@@ -114,8 +114,8 @@ def _prepared(a: Any, b: Any) -> Tensor | None:
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return None
     values = a._values
-    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu and not b.is_neg()
-    if not plain or values is None or values.dtype != b.dtype:
+    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu
+    if not plain or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None
     followed = autograd.needed((Operand(a.pattern, values), Operand(None, b)))
     made = shortcut.find(a.pattern, b, values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import contraction
+from . import contraction, dtypes
 from .errors import DtypeError, ShapeError
 from .problem import Operand
 
@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 def sum(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
     dims = dimensions(a, dim)
-    source = a if a.dtype.is_floating_point and dtype is None else a.to(dtype or torch.int64)
+    exact = a.dtype.is_floating_point or a.dtype.is_complex
+    target = dtype or (a.dtype if exact else torch.int64)
     if len(dims) == a.ndim:
-        total = source.pattern.entries(source.values()).sum()
+        total = a.pattern.entries(a.values()).sum(dtype=target)
         return total.reshape((1,) * a.ndim) if keepdim else total
     letters = tuple(string.ascii_letters[: a.ndim])
     kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
-    operands = [Operand(source.pattern, source._values)]
-    out, _ = contraction.contract([letters], kept, operands, wish=contraction.dense_wish(len(kept)))
+    operands = [Operand(a.pattern, a._values)]
+    out, _ = contraction.contract([letters], kept, operands, wish=contraction.dense_wish(len(kept)), dtype=target)
     if keepdim:
         return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
     return out
@@ -38,13 +39,14 @@ def mean(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
     Raises:
         DtypeError: The values are not floating.
     """
-    if not (dtype or a.dtype).is_floating_point:
+    target = dtype or a.dtype
+    if not (target.is_floating_point or target.is_complex):
         raise DtypeError(f"mean of {a.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
     count = 1
     for d in dimensions(a, dim):
         count *= a.shape[d]
-    total = sum(a, dim, keepdim, dtype=dtype)
-    return total / float(count) if count else total * float("nan")
+    total = sum(a, dim, keepdim, dtype=dtypes.accumulator(target))
+    return (total / float(count) if count else total * float("nan")).to(target)
 
 
 def dimensions(a: SparseTensor, dim: Any) -> frozenset[int]:

@@ -6,10 +6,9 @@ import weakref
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import torch
 from torch import Tensor
 
-from . import assignment, kernel, problem
+from . import assignment, dtypes, kernel, problem
 from .call import Call, IndexOverflowError
 from .errors import LibsparseError
 from .pattern import Pattern
@@ -36,14 +35,8 @@ class Chain:
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run every step; the result of the last one is the result."""
         named = dict(zip(self._names, operands, strict=True))
-        dtype = next((o.data.dtype for o in operands if o.data is not None), None)
         for result, part in self._steps:
             taken = [named[name] for name in part.names]
-            if dtype is not None and all(o.data is None for o in taken):
-                # Patterns alone would make a temporary of bools; here they count as ones of the others' dtype.
-                first = taken[0].pattern
-                assert first is not None
-                taken[0] = Operand(first, torch.ones(first.size, dtype=dtype, device="cpu"))
             data, pattern = run(part, taken)
             named[result] = Operand(pattern, data)
         return data, pattern
@@ -64,6 +57,7 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
         asked.reduce,
         asked.combine,
         of,
+        dtypes.DTYPES[step.dtype],
     )
 
 

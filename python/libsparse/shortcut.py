@@ -55,7 +55,7 @@ class _Product(torch.autograd.Function):
         if grad is None:
             return None, None, None, None
         values, dense = ctx.saved_tensors
-        values = stored(ctx.pattern, values)
+        values, grad = stored(ctx.pattern, values), grad.resolve_conj().resolve_neg()
         made: Shortcut = ctx.made
         wants_values, wants_dense, *_ = ctx.needs_input_grad
         operands = [Operand(ctx.pattern, values), Operand(None, dense)]
@@ -76,7 +76,9 @@ def _dense_gradient(made: Shortcut, operands: list[Operand], grad: Operand) -> T
     if not torch.is_grad_enabled() and data.is_contiguous() and data.dtype is made.dtype and data.is_cpu:
         back = find(pattern, data, values, turned=not made.turned)
         if back is not None:
-            return back.multiply(values, data, threads.count())
+            factor = autograd.conjugate(operands[0]).data
+            assert factor is not None
+            return back.multiply(factor, data, threads.count())
     return autograd.gradient(made.asked, operands, grad, 1)
 
 

@@ -59,7 +59,7 @@ class SparseTensor(LevelViews, Operators):
             dtype, grad = values.dtype, values.requires_grad
         self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
         self._pattern = pattern
-        self._held = None if values is None else values.resolve_neg().contiguous()
+        self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
         self._fast = pattern.fast
         return self
 
@@ -246,6 +246,7 @@ class SparseTensor(LevelViews, Operators):
                     and values.dtype is dtype
                     and other.is_cpu
                     and not other.is_neg()
+                    and not other.is_conj()
                     and values.is_contiguous()
                     and values.numel() == self._pattern.size
                     and forward_ad._current_level < 0
@@ -304,7 +305,7 @@ def _check_values(pattern: Pattern, values: Tensor) -> None:
         raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
     if values.ndim != 1 or values.shape[0] != pattern.size:
         raise ShapeError(
-            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} values; "
+            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
             f"expected shape ({pattern.size},)"
         )
     if not values.is_cpu:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -34,11 +35,15 @@ def add(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     if a.pattern is b.pattern:
         return a.with_values(a._values + b._values)
     letters = tuple(string.ascii_lowercase[: a.ndim])
-    operands = contraction.unify([Operand(a.pattern, a._values), Operand(b.pattern, b._values)])
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    operands: Sequence[Operand] = [Operand(a.pattern, a._values), Operand(b.pattern, b._values)]
+    follow = autograd.needed(operands)
+    if follow:
+        operands = contraction.unify(operands, dtype)
     indices = ",".join(letters)
     text = f"C({indices}) = A({indices}) + B({indices})"
-    asked = Problem(text, True, ("A", "B"), (letters, letters), letters, a.format)
-    if autograd.needed(operands):
+    asked = Problem(text, True, ("A", "B"), (letters, letters), letters, a.format, dtype=dtype)
+    if follow:
         out, pattern = _Sum.apply(asked, [a.pattern, b.pattern], *(o.data for o in operands))
     else:
         out, pattern = running.run(asked, operands)

@@ -32,6 +32,13 @@ func mask(name string) libsparse.Operand {
 	return m
 }
 
+func typed(dtype string, operands ...libsparse.Operand) []libsparse.Operand {
+	for i := range operands {
+		operands[i].Dtype = dtype
+	}
+	return operands
+}
+
 var kernels = []struct {
 	name string
 	r    libsparse.Request
@@ -48,6 +55,9 @@ var kernels = []struct {
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
 	{"mttkrp_csf", libsparse.Request{Spec: "ikl,kj,lj->ij", Operands: []libsparse.Operand{cube("A", "dss"), dense("B", 1024, 16), dense("C", 1024, 16)}}},
+	{"spmm_csr_bf16", libsparse.Request{Spec: "ij,jk->ik", Operands: typed("bf16", matrix("A", "ds"), dense("B", 4096, 16))}},
+	{"scatter_f16", libsparse.Request{Spec: "ij,i->j", Operands: typed("f16", matrix("A", "ss"), dense("x", 4096))}},
+	{"spmv_csr_c64", libsparse.Request{Spec: "ij,j->i", Operands: typed("c64", matrix("A", "ds"), dense("x", 4096))}},
 	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
 }
 

@@ -138,8 +138,8 @@ def test_a_new_partner_at_an_old_address_is_noticed():
 def test_computations_in_several_steps(monkeypatch):
     find = reference.finder()
     steps = (
-        kernel.Step("t1", ("j",), "t1(j) = A1(j,k) * A2(k)", ("A1", "A2")),
-        kernel.Step("out", ("i",), "out(i) = A0(i,j) * t1(j)", ("A0", "t1")),
+        kernel.Step("t1", ("j",), "t1(j) = A1(j,k) * A2(k)", ("A1", "A2"), "f64"),
+        kernel.Step("out", ("i",), "out(i) = A0(i,j) * t1(j)", ("A0", "t1"), "f64"),
     )
 
     def split(request):

@@ -1,0 +1,81 @@
+package libsparse
+
+import (
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
+)
+
+// resultElem is the type of the result: the one that is asked for, else what the operands promote to.
+func resultElem(a *index.Assignment, asked string) (dtype.T, error) {
+	promoted := infer.Elem(a)
+	if asked == "" {
+		return promoted, nil
+	}
+	t, ok := dtype.Parse(asked)
+	switch {
+	case !ok:
+		return t, diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", asked, dtype.All())
+	case !t.Holds(promoted):
+		return t, diag.Errorf(diag.Dtype, "the result's dtype %s can't hold values of type %s, which the operands of %s promote to", t, promoted, a)
+	}
+	return t, nil
+}
+
+// stepElem is the type of a temporary on the way to a result of type t.
+func stepElem(a *index.Assignment, t dtype.T) dtype.T {
+	own := infer.Elem(a)
+	if own.IsComplex() && !t.IsComplex() {
+		return t.Complex()
+	}
+	if t.IsComplex() && !own.IsComplex() {
+		return t.Real()
+	}
+	return t.Accum()
+}
+
+// checkOperators refuses operators that values of type t don't have, and numbers that t can't hold.
+func checkOperators(e index.Expr, t dtype.T) error {
+	switch e := e.(type) {
+	case *index.Literal:
+		return checkLiteral(e, t)
+	case *index.Call:
+		u := e.ArgType(t)
+		switch {
+		case u.IsComplex() && !e.Op.On(u):
+			return diag.Errorf(diag.Dtype, "%s: %s is not defined for complex values, as in torch; take real(...), imag(...) or abs(...) first", e, e.Op)
+		case e.Op == dtype.Imag && !u.IsComplex():
+			return diag.Errorf(diag.Dtype, "%s: imag is only defined for complex values, not %s", e, u)
+		case (e.Op.IsFunction() || e.Op == dtype.Div) && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
+			return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", e, u)
+		case !e.Op.On(u):
+			return diag.Errorf(diag.Dtype, "%s is not defined for %s; convert the operands first", e, u)
+		}
+		for _, arg := range e.Args {
+			if err := checkOperators(arg, u); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkLiteral(l *index.Literal, t dtype.T) error {
+	if t.IsFloat() || t.IsComplex() {
+		return nil
+	}
+	lo, hi := t.Range()
+	if !l.Whole || l.Int < lo || l.Int > hi {
+		return diag.Errorf(diag.Dtype, "the number %s does not fit values of type %s; convert the operands with .to(torch.float32)", l, t)
+	}
+	return nil
+}
+
+// checkReduction refuses to order complex values.
+func checkReduction(a *index.Assignment) error {
+	if t := a.LHS.Tensor.Elem; len(a.Reduced()) > 0 && !a.Reduce.On(t) {
+		return diag.Errorf(diag.Dtype, "%s: %s is not defined for values of type %s, as in torch; reduce their absolute values or parts", a, a.Reduce, t)
+	}
+	return nil
+}

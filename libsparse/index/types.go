@@ -1,0 +1,49 @@
+package index
+
+import "libsparse/libsparse/dtype"
+
+// Elem is the type of the values of e: what its operands and numbers promote to, as in torch. It is Invalid where
+// patterns alone say nothing.
+func Elem(e Expr) dtype.T {
+	t, number := elem(e)
+	return dtype.PromoteNumber(t, number)
+}
+
+// elem keeps the type of operands apart from that of numbers, which only widen the category of what they meet.
+func elem(e Expr) (t, number dtype.T) {
+	switch e := e.(type) {
+	case *Access:
+		if !e.Tensor.PatternOnly {
+			t = e.Tensor.Elem
+		}
+	case *Literal:
+		number = dtype.F32
+		if e.Whole {
+			number = dtype.I64
+		}
+	case *Call:
+		for _, arg := range e.Args {
+			u, n := elem(arg)
+			t, number = dtype.Promote(t, u), dtype.Promote(number, n)
+		}
+		if e.Op == dtype.Div || e.Op.IsFunction() && !e.Op.KeepsIntegers() {
+			number = dtype.Promote(number, dtype.F32)
+		}
+		t, number = e.Op.Result(t), e.Op.Result(number)
+	}
+	return t, number
+}
+
+// ArgType is the type in which the arguments of c are computed, whose value is wanted in type t: that type, but complex
+// exactly where an argument is, since sqrt(-1) and abs(-1j) depend on it.
+func (c *Call) ArgType(t dtype.T) dtype.T {
+	if !t.IsComplex() && !c.Op.IsPart() {
+		return t
+	}
+	for _, arg := range c.Args {
+		if Elem(arg).IsComplex() {
+			return t.Complex()
+		}
+	}
+	return t.Real()
+}

@@ -1,0 +1,70 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// A result of half floats is summed in floats. Mostly a workspace does that already. Where the loops reduce into the
+// result itself, its sums are kept in an array of their own beside it and rounded once at the end: that is right for
+// every result whatever its levels, and only such results pay for it.
+
+// sumsOf is the array for the sums of a result, nil where the loops set its elements once.
+func sumsOf(p *cin.Program, names *namer) *ir.Array {
+	t := p.Source.LHS.Tensor
+	if !t.Elem.IsHalf() || !reducesInto(p.Body, t) {
+		return nil
+	}
+	return &ir.Array{Name: names.fresh(t.Name + "_sums"), Elem: t.Elem.Accum()}
+}
+
+func reducesInto(s cin.Stmt, t *index.Tensor) bool {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return reducesInto(s.Body, t)
+	case *cin.Where:
+		return reducesInto(s.Consumer, t) || reducesInto(s.Producer, t)
+	case *cin.Assign:
+		return s.LHS.Tensor == t && s.Reduce != ""
+	default:
+		return false
+	}
+}
+
+// resultVals is the array that the loops write the result's values to.
+func (l *lowerer) resultVals() *ir.Array {
+	if l.sums != nil {
+		return l.sums
+	}
+	return l.slots.vals(l.program.Source.LHS.Tensor)
+}
+
+// put writes one element of the result, or reduces into it.
+func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
+	t, vals := a.LHS.Tensor.Elem.Accum(), l.resultVals()
+	return &ir.Store{Array: vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: cast(l.value(a.RHS, t, e), vals.Elem)}
+}
+
+// frameSums makes the array of sums, and rounds it into the result after the loops.
+func (l *lowerer) frameSums() (before, after []ir.Stmt) {
+	if l.sums == nil {
+		return nil, nil
+	}
+	t := l.program.Source.LHS.Tensor
+	vals := l.slots.vals(t)
+	count := &ir.Var{Name: l.names.fresh(t.Name + "_size"), T: ir.Index}
+	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	round := &ir.Store{Array: vals, Index: p, Value: cast(&ir.Load{Array: l.sums, Index: p}, vals.Elem)}
+	return []ir.Stmt{
+			constant(count, l.positions(t, t.Order()-1)),
+			&ir.Alloc{Array: l.sums, Size: binary(dtype.Max, count, integer(1))},
+		}, []ir.Stmt{
+			&ir.Parallel{
+				Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(grain)),
+				Body: block(&ir.For{Var: p, Lo: integer(0), Hi: count, Step: 1, Kind: ir.Shared, Body: block(round)}),
+			},
+			&ir.Free{Array: l.sums},
+		}
+}

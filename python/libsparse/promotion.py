@@ -1,0 +1,91 @@
+"""Promotion of whole expressions, as torch promotes: tensors before tensors without dimensions before plain numbers."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import torch
+
+from . import assignment, dtypes
+from .dtypes import Number
+from .problem import Operand
+
+
+class _Kinds(NamedTuple):
+    """What meets in an expression: dtypes of tensors with and without dimensions, and numbers of each category."""
+
+    tensors: torch.dtype | None = None
+    scalars: torch.dtype | None = None
+    numbers: tuple[Number, ...] = ()
+
+    def dtype(self) -> torch.dtype | None:
+        """What they promote to; None where there is nothing but patterns."""
+        if self.tensors is None or self.scalars is None:
+            found = self.tensors or self.scalars
+        else:
+            sample = torch.empty(1, dtype=self.tensors, device="cpu")
+            found = dtypes.whole(torch.result_type(sample, torch.empty((), dtype=self.scalars, device="cpu")))
+        return dtypes.weakly(found, self.numbers)
+
+    def real(self) -> _Kinds:
+        """The same with the parts of complex ones."""
+        numbers = tuple(abs(n) if isinstance(n, complex) else n for n in self.numbers)
+        tensors, scalars = self.tensors, self.scalars
+        return _Kinds(tensors and tensors.to_real(), scalars and scalars.to_real(), numbers)
+
+
+def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch.dtype | None:
+    """What operands and plain numbers promote to; None for patterns alone."""
+    operands, numbers = list(operands), tuple(numbers)
+    found = {o.data.dtype for o in operands if o.data is not None}
+    if len(found) == 1 and not numbers:
+        return found.pop()
+    return _merge([*(_of(operand) for operand in operands), _Kinds(numbers=numbers)]).dtype()
+
+
+def of_assignment(text: str, given: Mapping[str, Operand]) -> torch.dtype | None:
+    """The dtype of the right side of an assignment on operands by name; None for patterns alone."""
+    return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()))
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_assignment(text: str, given: tuple[tuple[str, _Kinds], ...]) -> torch.dtype | None:
+    return _kinds(assignment.parse(text)[1], dict(given)).dtype()
+
+
+def _of(operand: Operand) -> _Kinds:
+    if operand.data is None:
+        return _Kinds()
+    dtype = operand.data.dtype
+    return _Kinds(dtype) if operand.shape else _Kinds(scalars=dtype)
+
+
+def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
+    made = list(kinds)
+    return _Kinds(
+        dtypes.promote(k.tensors for k in made if k.tensors is not None),
+        dtypes.promote(k.scalars for k in made if k.scalars is not None),
+        tuple({(type(n), n): n for k in made for n in k.numbers}.values()),
+    )
+
+
+def _kinds(expr: assignment.Expr, given: Mapping[str, _Kinds]) -> _Kinds:
+    """From the leaves up, without recursion: sums may have thousands of terms."""
+    waiting: list[_Kinds] = []
+    for node in reversed(list(assignment.walk(expr))):
+        if not isinstance(node, assignment.Call):
+            waiting.append(_leaf(node, given))
+            continue
+        kinds = _merge([waiting.pop() for _ in node.args])
+        if assignment.is_floating(node.op):
+            kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
+        waiting.append(kinds.real() if node.op in assignment.PARTS else kinds)
+    return waiting.pop()
+
+
+def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, _Kinds]) -> _Kinds:
+    if isinstance(node, assignment.Number):
+        return _Kinds(numbers=(node.value,))
+    return given.get(node.name, _Kinds())  # where it is not given it is an index variable as a value

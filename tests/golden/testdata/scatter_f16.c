@@ -1,0 +1,86 @@
+/* out(j) = A(i,j) * x(i)
+ * A: "ss" of f16
+ * x: "d" of f16
+ * out: "d" of f16
+ * reorder(i, j)
+ * one thread: the iterations of the outermost loop over i don't own what they write
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((size_t)count * size + 1);
+}
+
+static inline float f32_of_f16(uint16_t x)
+{
+#ifdef __F16C__
+    return __builtin_ia32_vcvtph2ps((short __attribute__((vector_size(16)))){(short)x})[0];
+#else
+    const uint32_t magnitude = (uint32_t)(x & 0x7fff) << 13;
+    union { uint32_t bits; float value; } normal, tiny;
+    normal.bits = magnitude + (magnitude < 0x0f800000 ? 0x38000000 : 0x70000000);
+    tiny.bits = magnitude + 0x38800000;
+    tiny.value -= 0x1p-14f;
+    normal.bits = (magnitude < 0x00800000 ? tiny.bits : normal.bits) | (uint32_t)(x & 0x8000) << 16;
+    return normal.value;
+#endif
+}
+
+/* Rounds to nearest, ties to even. */
+static inline uint16_t f32_to_f16(float x)
+{
+    union { float value; uint32_t bits; } y = {x}, tiny;
+    const uint32_t sign = y.bits & 0x80000000;
+    y.bits ^= sign;
+    tiny.value = y.value + 0.5f;
+    const uint32_t normal = (y.bits - 0x38000000 + 0xfff + (y.bits >> 13 & 1)) >> 13;
+    const uint32_t finite = y.bits < 0x38800000 ? tiny.bits - 0x3f000000 : normal;
+    const uint32_t special = y.bits > 0x7f800000 ? 0x7e00 : 0x7c00;
+    return (y.bits < 0x47800000 ? finite : special) | sign >> 16;
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_j = slots[1];
+    const int32_t *restrict A1_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A1_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const uint16_t *restrict A_vals = (const uint16_t *)slots[7];
+    const uint16_t *restrict x_vals = (const uint16_t *)slots[8];
+    uint16_t *restrict out_vals = (uint16_t *)slots[9];
+    int32_t status = 0;
+    const int64_t out_size = n_j;
+    float *restrict out_sums = allocate(max_i64(out_size, 1), sizeof *out_sums);
+    if (!out_sums) {
+        status = 1;
+        goto done;
+    }
+    memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
+    for (int64_t pA1 = A1_pos[0]; pA1 < A1_pos[1]; pA1++) {
+        const int64_t i = A1_crd[pA1];
+        for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
+            const int64_t j = A2_crd[pA2];
+            out_sums[j] += f32_of_f16(A_vals[pA2]) * f32_of_f16(x_vals[i]);
+        }
+    }
+    #pragma omp parallel num_threads(threads) if (out_size > 32768)
+    {
+        #pragma omp for schedule(static) nowait
+        for (int64_t p = 0; p < out_size; p++) {
+            out_vals[p] = f32_to_f16(out_sums[p]);
+        }
+    }
+done:
+    free(out_sums);
+    return status;
+}

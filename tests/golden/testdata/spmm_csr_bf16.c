@@ -1,0 +1,82 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of bf16
+ * B: "dd" of bf16
+ * out: "dd" of bf16
+ * reorder(i, j, k)
+ * bound(k, 16)
+ * precompute(all, w, at=1, tile)
+ * vectorize(k)
+ * parallelize(i, threads)
+ * workspace w: 16 sums over k in registers across the reduction
+ */
+#include <stdint.h>
+
+typedef uint16_t bf16x8 __attribute__((vector_size(16), aligned(2), may_alias));
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline float f32_of_bf16(uint16_t x)
+{
+    const union { uint32_t bits; float value; } y = {(uint32_t)x << 16};
+    return y.value;
+}
+
+static inline f32x8 f32_of_bf16x8(bf16x8 x)
+{
+#if defined __AVX2__ && !defined __clang__
+    return (f32x8)(__builtin_ia32_pmovzxwd256((short __attribute__((vector_size(16))))x) << 16);
+#else
+    return (f32x8)(__builtin_convertvector(x, i32x8) << 16);
+#endif
+}
+
+/* Rounds to nearest, ties to even. */
+static inline bf16x8 f32_to_bf16x8(f32x8 x)
+{
+    const i32x8 bits = (i32x8)x, nan = (i32x8)(x != x);
+    const i32x8 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return __builtin_convertvector((nan & 0x7fc0) | (~nan & rounded), bf16x8);
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const uint16_t *restrict A_vals = (const uint16_t *)slots[6];
+    const uint16_t *restrict B_vals = (const uint16_t *)slots[7];
+    uint16_t *restrict out_vals = (uint16_t *)slots[8];
+    if (n_k != 16) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[n_i] * 16 > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            float w[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q = 0; q < 16; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                #pragma GCC unroll 2
+                for (int64_t k = 0; k < 16; k += 8) {
+                    *(f32x8 *)&w[k] += f32_of_bf16(A_vals[pA2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j * 16 + k]);
+                }
+            }
+            #pragma GCC unroll 2
+            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                *(bf16x8 *)&out_vals[i * 16 + k_2] = f32_to_bf16x8(*(f32x8 *)&w[k_2]);
+            }
+        }
+    }
+    return 0;
+}
