@@ -34,32 +34,6 @@ func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {
 	return in.data[t]
 }
 
-// extent is the number of values of v, the tiles of an outer half rounded up.
-func (in *interp) extent(v index.Var) int {
-	s := in.program.SplitOf(v)
-	switch {
-	case s == nil:
-		return in.extents[v]
-	case v == s.Inner:
-		return int(s.Factor)
-	default:
-		return (in.extent(s.Parent) + int(s.Factor) - 1) / int(s.Factor)
-	}
-}
-
-// coord is the value of v; ok is false beyond the end of a split variable.
-func (in *interp) coord(v index.Var) (c int, ok bool) {
-	for _, s := range in.program.Splits {
-		if s.Parent == v {
-			outer, _ := in.coord(s.Outer)
-			inner, _ := in.coord(s.Inner)
-			c = outer*int(s.Factor) + inner
-			return c, c < in.extent(v)
-		}
-	}
-	return in.at[v], true
-}
-
 func (in *interp) offset(a *index.Access) (int, bool) {
 	coords := make([]int, len(a.Vars))
 	for i, v := range a.Vars {

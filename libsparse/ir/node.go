@@ -164,6 +164,8 @@ type (
 		Reduce dtype.Op
 		Value  Expr
 		Lanes  int
+		// Atomic says that other threads update the same element: Reduce is then Add or Mul, on numbers.
+		Atomic bool
 	}
 	// For runs Body for Var = Lo, Lo+Step, ... < Hi. Hi is evaluated once.
 	For struct {
@@ -173,7 +175,9 @@ type (
 		Kind   LoopKind
 		// Chunk is the number of iterations a thread of a Shared loop takes at a time.
 		Chunk Expr
-		Body  *Block
+		// Unroll asks for that many iterations to be written out at a time, where it is above one.
+		Unroll int64
+		Body   *Block
 	}
 	// While runs Body as long as Cond holds.
 	While struct {

@@ -111,7 +111,7 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 
 // workspaceExtent is the extent of a mode of a workspace.
 func (l *lowerer) workspaceExtent(t *index.Tensor, mode int) ir.Expr {
-	return l.extent(l.program.Root(l.held(t)[mode]))
+	return l.extent(l.held(t)[mode])
 }
 
 // held is the variables that a workspace is written through.

@@ -32,11 +32,14 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	}
 	l.partly = l.partly || a.Reduce != "" || e.partial
 	t := a.LHS.Tensor
+	at := l.position(a.LHS, t.Order()-1, e).Lo
+	into := l.slots.vals(t)
+	if own := l.own; own != nil {
+		into, at = own.vals, plus(own.base, at)
+	}
 	return append(l.mark(a.LHS, e), &ir.Store{
-		Array:  l.slots.vals(t),
-		Index:  l.position(a.LHS, t.Order()-1, e).Lo,
-		Reduce: scalarOp(a.Reduce, t.Elem),
-		Value:  l.value(a.RHS, t.Elem, e),
+		Array: into, Index: at, Reduce: scalarOp(a.Reduce, t.Elem), Value: l.value(a.RHS, t.Elem, e),
+		Atomic: l.atomic && a.Reduce != "",
 	})
 }
 
@@ -73,7 +76,7 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 	switch s := s.(type) {
 	case *cin.Forall:
 		if body := without(s.Body, f); body != nil {
-			return &cin.Forall{Var: s.Var, Unit: s.Unit, Body: body}
+			return s.With(body)
 		}
 	case *cin.Assign:
 		if rhs := f(s.RHS); rhs != nil {

@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"libsparse/index":  {"diag", "dtype", "format"},
 
 	"libsparse/cin":          {"diag", "dtype", "format", "index"},
-	"libsparse/schedule":     {"diag", "dtype", "format", "index", "cin"},
+	"libsparse/schedule":     {"diag", "dtype", "format", "index", "cin", "lattice"},
 	"libsparse/infer":        {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/lattice":      {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/lower":        {"diag", "dtype", "format", "index", "cin", "lattice", "ir"},
