@@ -47,7 +47,7 @@ func describe(r *Request) string {
 	for _, o := range r.Operands {
 		fmt.Fprintf(&b, " %s:%s%v", o.Name, o.Format, o.Shape)
 	}
-	fmt.Fprintf(&b, " -> %q", r.Output.Format)
+	fmt.Fprintf(&b, " -> %q %s", r.Output.Format, r.Schedule)
 	return b.String()
 }
 

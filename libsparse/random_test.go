@@ -153,6 +153,9 @@ func TestRandomPrograms(t *testing.T) {
 			r, extents := randomRequest(rng)
 			p := newProgram(t, r, extents, pick(rng, []float64{0, 0.2, 0.5, 1}), rng)
 			p.agree(t, r, n%200 == 0)
+			if q := rescheduled(t, rng, r, p.state); q != nil {
+				newProgram(t, q, extents, pick(rng, []float64{0, 0.2, 0.5, 1}), rng).agree(t, q, n%200 == 100)
+			}
 		})
 	}
 }

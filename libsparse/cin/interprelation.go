@@ -66,7 +66,11 @@ func (in *interp) stored(r *Positions) []map[index.Var]int {
 	t := r.Access.Tensor
 	at := map[index.Var]int{}
 	for _, m := range t.Format.ModeOrder[:r.First] {
-		at[r.Access.Vars[m]], _ = in.coord(r.Access.Vars[m])
+		c, ok := in.coord(r.Access.Vars[m])
+		if !ok {
+			return nil
+		}
+		at[r.Access.Vars[m]] = c
 	}
 	d := in.data[t]
 	var out []map[index.Var]int

@@ -120,3 +120,12 @@ func (p *Program) Leaves(v index.Var) []index.Var {
 func (p *Program) Named(v index.Var) bool {
 	return p.Derivation(v) != nil || slices.Contains(p.Source.Vars(), v)
 }
+
+// Covers reports whether different values of v, all else the same or not, mean different values of vars.
+func (p *Program) Covers(vars []index.Var, v index.Var) bool {
+	if slices.Contains(vars, v) {
+		return true
+	}
+	r := p.Derivation(v)
+	return r != nil && !slices.ContainsFunc(r.From(), func(u index.Var) bool { return !p.Covers(vars, u) })
+}

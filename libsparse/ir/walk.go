@@ -194,7 +194,7 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Store:
 		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes, Atomic: x.Atomic}
 	case *Alloc:
-		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero}
+		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero, Heap: x.Heap}
 	case *Grow:
 		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
 	case *Fill:

@@ -46,7 +46,7 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	})
 	return []ir.Stmt{
 		constant(size, l.positions(t, t.Order()-1)),
-		&ir.Alloc{Array: own, Size: binary(dtype.Max, room, integer(1))},
+		&ir.Alloc{Array: own, Size: binary(dtype.Max, room, integer(1)), Heap: true},
 		&ir.Fill{Array: own, Count: room, Value: identity(op, t.Elem)},
 		l.region(stmts),
 		&ir.Free{Array: own},

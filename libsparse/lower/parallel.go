@@ -22,10 +22,11 @@ func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
 	if l.result.appends() && !l.result.rowwise() {
 		return l.loop(f, e, ir.Serial)
 	}
-	if f.Race == cin.Temporary && reduction(f) != "" {
+	races := reduction(f) != "" && !l.program.Covers(cin.Written(f).Vars, f.Var)
+	if f.Race == cin.Temporary && races {
 		return l.combined(f, e)
 	}
-	l.atomic = f.Race == cin.Atomics
+	l.atomic = f.Race == cin.Atomics && races
 	stmts := l.team(f, e)
 	l.atomic = false
 	if !slices.ContainsFunc(stmts, shared) {

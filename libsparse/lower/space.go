@@ -49,18 +49,23 @@ func (l *lowerer) widthOf(s *cin.Split, e env) ir.Expr {
 	return integer(s.Factor)
 }
 
-// stripOf narrows the values of the parent of s to the strip whose number is known, the last link of e.chain.
+// stripOf narrows the values of the parent of s to the strip whose number is known, and in it to those of the inner half
+// that are visited. It completes the last link of e.chain.
 func (l *lowerer) stripOf(s *cin.Split, e *env) []ir.Stmt {
 	pre := l.spaceOf(s.Parent, e)
 	parent, width := l.window(s.Parent, *e), l.widthOf(s, *e)
 	done := binary(dtype.Mul, e.coord[s.Outer], width)
-	strip := span{start: plusZero(parent.start, done), count: width}
-	if !divides(width, parent.count) {
-		strip.count = binary(dtype.Min, width, binary(dtype.Sub, parent.count, done))
+	base := plusZero(parent.start, done)
+	strip := span{start: base, count: width}
+	if r, ok := e.space[s.Inner]; ok {
+		strip, done = span{start: plusAny(base, r.start), count: r.count}, plusAny(done, r.start)
+	}
+	if !exact(s, width, parent.count) {
+		strip.count = binary(dtype.Min, strip.count, binary(dtype.Sub, parent.count, done))
 	}
 	e.space[s.Parent] = strip
 	if n := len(e.chain); n > 0 {
-		e.chain[n-1].base = strip.start
+		e.chain[n-1].base = base
 	}
 	return pre
 }
@@ -82,11 +87,14 @@ func (l *lowerer) count(v index.Var) ir.Expr {
 	}
 }
 
-// divides reports whether n is known to be a multiple of width.
-func divides(width, n ir.Expr) bool {
+// exact reports whether n values are known to fill every strip of s.
+func exact(s *cin.Split, width, n ir.Expr) bool {
 	w, ok := width.(*ir.Int)
 	total, okTotal := n.(*ir.Int)
-	return ok && okTotal && w.Value > 0 && total.Value%w.Value == 0
+	if !ok || !okTotal || w.Value == 0 {
+		return false
+	}
+	return total.Value%w.Value == 0 && (s.Parts == 0 || s.Parts*w.Value == total.Value)
 }
 
 // ceilDiv is n / by rounded up.
@@ -105,6 +113,14 @@ func plusZero(x, y ir.Expr) ir.Expr {
 		return y
 	}
 	return plus(x, y)
+}
+
+// plusAny is x + y without a zero on either side.
+func plusAny(x, y ir.Expr) ir.Expr {
+	if n, ok := y.(*ir.Int); ok && n.Value == 0 {
+		return x
+	}
+	return plusZero(x, y)
 }
 
 // remainder is x modulo n, given the quotient.

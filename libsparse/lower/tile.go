@@ -16,7 +16,7 @@ func (w *workspace) makeArray(l *lowerer) {
 		return
 	}
 	w.vals = w.array(l, "", w.tensor.Elem)
-	w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: w.vals, Size: binary(dtype.Max, w.room(l), integer(1))})
+	w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: w.vals, Size: binary(dtype.Max, w.room(l), integer(1)), Heap: true})
 	w.scope.frees = append(w.scope.frees, &ir.Free{Array: w.vals})
 }
 

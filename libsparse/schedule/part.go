@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -116,14 +117,25 @@ func (p *part) distributes(op dtype.Op) bool {
 	})
 }
 
-// complete refuses a part that has no value where nothing is stored, in a reduction to which zero is not nothing.
+// complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace has there means
+// something to the operators around it or to the reduction.
 func (c Precompute) complete(part *part, op dtype.Op) error {
-	if len(part.path) == 0 || op == "" || op == dtype.Add {
+	harmless := op == "" || op == dtype.Add
+	var around dtype.Op
+	for _, call := range part.path {
+		switch call.Op {
+		case dtype.Add, dtype.Sub, dtype.Mul, dtype.Neg, dtype.And, dtype.Or:
+		default:
+			harmless, around = false, call.Op
+		}
+	}
+	if harmless || len(part.path) == 0 {
 		return nil
 	}
 	for _, v := range variables(part.inner) {
 		if l := lattice.Build(part.inner, v); !l.Full() || len(l.Iterators()) > 0 {
-			return failf(c, "%s has no value where nothing is stored, which %s would see as zero in the workspace", index.String(part.inner), op)
+			return failf(c, "%s has no value where nothing is stored; in a workspace it is zero there, which changes %s", index.String(part.inner),
+				cmp.Or(around, op))
 		}
 	}
 	return nil

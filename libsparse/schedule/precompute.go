@@ -9,6 +9,7 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
 // Precompute puts a workspace below the outermost At loops of the nest that has the expression Of: the loops inside
@@ -45,6 +46,28 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 	}
 	q.Body = body
 	return q, nil
+}
+
+// check wants a result that has an operand's pattern to be written by loops that still walk that pattern.
+func (c Precompute) check(p *cin.Program) (err error) {
+	lhs := p.Source.LHS
+	if lhs.Tensor.SamePattern == nil {
+		return nil
+	}
+	for level, m := range lhs.Tensor.Format.ModeOrder {
+		if lhs.Tensor.Format.Levels[level].Props().Locate {
+			continue
+		}
+		leaves := p.Leaves(lhs.Vars[m])
+		loopsOver(p.Body, leaves[len(leaves)-1], func(f *cin.Forall, _ []*cin.Forall) {
+			l := lattice.Build(cin.Value(f.Body), lhs.Vars[m])
+			if innermost(f.Body).LHS.Tensor == lhs.Tensor && !only(l, lattice.Key(lhs, level)) {
+				err = failf(c, "%s has the pattern of %s, which the loop over %s that reads %s does not walk; choose a later at or a part of the expression",
+					lhs, lhs.Tensor.Owner().Name, f.Var, c.Name)
+			}
+		})
+	}
+	return err
 }
 
 func (c Precompute) checkName(p *cin.Program) error {
@@ -127,7 +150,7 @@ func (c Precompute) where(p *cin.Program, loops []*cin.Forall, assign *cin.Assig
 		return nil, err
 	}
 	reduced := func(loops []*cin.Forall, into []index.Var) dtype.Op {
-		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !covers(p, into, f.Var) }) {
+		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !p.Covers(into, f.Var) }) {
 			return cmp.Or(assign.Reduce, p.Source.Reduce)
 		}
 		return ""

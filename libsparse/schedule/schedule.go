@@ -100,11 +100,20 @@ func rewrite(s cin.Stmt, v index.Var, f func(*cin.Forall) cin.Stmt) (cin.Stmt, b
 
 // loopsOver calls visit for every loop over v, with the loops around it.
 func loopsOver(s cin.Stmt, v index.Var, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	eachLoop(s, func(f *cin.Forall) bool { return f.Var == v }, visit)
+}
+
+// loopsOn calls visit for every loop that a unit runs: commands after the one that said so may have given it other names.
+func loopsOn(s cin.Stmt, u cin.Unit, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	eachLoop(s, func(f *cin.Forall) bool { return f.Unit == u }, visit)
+}
+
+func eachLoop(s cin.Stmt, wanted func(*cin.Forall) bool, visit func(f *cin.Forall, outside []*cin.Forall)) {
 	var walk func(s cin.Stmt, outside []*cin.Forall)
 	walk = func(s cin.Stmt, outside []*cin.Forall) {
 		switch s := s.(type) {
 		case *cin.Forall:
-			if s.Var == v {
+			if wanted(s) {
 				visit(s, outside)
 			}
 			walk(s.Body, append(outside[:len(outside):len(outside)], s))

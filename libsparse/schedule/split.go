@@ -44,6 +44,9 @@ func (c Split) check(p *cin.Program) (err error) {
 	if c.Tail == 0 {
 		return nil
 	}
+	if p.Follows(c.Outer) != nil || p.Follows(c.Inner) != nil {
+		return failf(c, "shifted strips can't be divided again; leave tail out")
+	}
 	loopsOver(p.Body, c.Inner, func(f *cin.Forall, outside []*cin.Forall) {
 		if l := lattice.Build(cin.Value(f.Body), c.Var); !l.Full() || len(l.Iterators()) > 0 {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)

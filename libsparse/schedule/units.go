@@ -30,7 +30,7 @@ func (c Parallelize) Apply(p *cin.Program) (*cin.Program, error) {
 }
 
 func (c Parallelize) check(p *cin.Program) (err error) {
-	loopsOver(p.Body, c.Var, func(f *cin.Forall, outside []*cin.Forall) {
+	loopsOn(p.Body, cin.Threads, func(f *cin.Forall, outside []*cin.Forall) {
 		for _, g := range outside {
 			if g.Unit == cin.Threads {
 				err = failf(c, "the loop over %s around it runs on threads already", g.Var)
@@ -49,20 +49,21 @@ func (c Parallelize) check(p *cin.Program) (err error) {
 // checkWrites finds out whether iterations of f own what they write, and if not whether the strategy copes.
 func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	a := innermost(f.Body)
-	_, workspace := p.Workspaces[a.LHS.Tensor]
+	storage, workspace := p.Workspaces[a.LHS.Tensor]
+	dense := storage == cin.Tile || storage == cin.Array
 	switch t := a.LHS.Tensor; {
 	case !workspace && discovered(t):
 		return c.checkRows(p, f, a)
-	case covers(p, a.LHS.Vars, f.Var) && (workspace || ownsMasks(p, a.LHS, f.Var)):
+	case p.Covers(a.LHS.Vars, f.Var) && (dense || !workspace && ownsMasks(p, a.LHS, f.Var)):
 		return nil
 	case workspace:
 		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, t.Name)
-	case c.Race == cin.Owned:
+	case f.Race == cin.Owned:
 		return failf(c, "iterations over %s write the same elements of %s: parallelize a loop over %v, or say how threads "+
 			"keep apart with parallelize(%s, threads, temporary) or (..., atomics)", f.Var, a.LHS, a.LHS.Vars, f.Var)
 	case !ownsMasks(p, a.LHS, f.Var):
 		return failf(c, "%s in format %q has a mask that several threads would set; give the result another format", a.LHS, t.Format)
-	case c.Race == cin.Atomics && !atomic(a.Reduce, t.Elem):
+	case f.Race == cin.Atomics && !atomic(a.Reduce, t.Elem):
 		return failf(c, "there is no atomic %s of %s; use temporary", a.Reduce, t.Elem)
 	default:
 		return nil
@@ -79,19 +80,10 @@ func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) err
 	for _, m := range format.ModeOrder[:format.Groups()[0].First] {
 		rows = append(rows, a.LHS.Vars[m])
 	}
-	if !covers(p, rows, f.Var) {
+	if !p.Covers(rows, f.Var) {
 		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
 	}
 	return nil
-}
-
-// covers reports whether different values of v, all else the same or not, mean different values of vars.
-func covers(p *cin.Program, vars []index.Var, v index.Var) bool {
-	if slices.Contains(vars, v) {
-		return true
-	}
-	r := p.Derivation(v)
-	return r != nil && !slices.ContainsFunc(r.From(), func(u index.Var) bool { return !covers(p, vars, u) })
 }
 
 // ownsMasks reports whether each byte of the masks of a result is set by one value of v only.
@@ -100,7 +92,7 @@ func ownsMasks(p *cin.Program, a *index.Access, v index.Var) bool {
 	var above []index.Var
 	for level, m := range f.ModeOrder {
 		above = append(above, a.Vars[m])
-		if l := f.Levels[level].Props(); a.Tensor.SamePattern == nil && l.Locate && l.HasCrd && !covers(p, above, v) {
+		if l := f.Levels[level].Props(); a.Tensor.SamePattern == nil && l.Locate && l.HasCrd && !p.Covers(above, v) {
 			return false
 		}
 	}
@@ -152,17 +144,17 @@ func (c Vectorize) Apply(p *cin.Program) (*cin.Program, error) {
 }
 
 func (c Vectorize) check(p *cin.Program) (err error) {
-	loopsOver(p.Body, c.Var, func(f *cin.Forall, _ []*cin.Forall) {
+	loopsOn(p.Body, cin.Lanes, func(f *cin.Forall, _ []*cin.Forall) {
 		a, ok := f.Body.(*cin.Assign)
 		if !ok {
-			err = failf(c, "the loop over %s is not innermost", c.Var)
+			err = failf(c, "the loop over %s is not innermost", f.Var)
 			return
 		}
 		if together := merges(p, f); together != "" {
-			err = failf(c, "the loop over %s visits %s together, which lanes can't", c.Var, together)
+			err = failf(c, "the loop over %s visits %s together, which lanes can't", f.Var, together)
 		}
-		if scalar := len(a.LHS.Vars) == 0 && p.Workspaces[a.LHS.Tensor] == cin.Tile; !scalar && !covers(p, a.LHS.Vars, c.Var) {
-			err = failf(c, "the iterations over %s all reduce into %s; precompute the sum in a scalar, then its loop can be vectorized", c.Var, a.LHS)
+		if scalar := len(a.LHS.Vars) == 0 && p.Workspaces[a.LHS.Tensor] == cin.Tile; !scalar && !p.Covers(a.LHS.Vars, f.Var) {
+			err = failf(c, "the iterations over %s all reduce into %s; precompute the sum in a scalar, then its loop can be vectorized", f.Var, a.LHS)
 		}
 	})
 	return err
