@@ -7,5 +7,3 @@ require (
 	github.com/mattn/go-pointer v0.0.1
 	golang.org/x/sys v0.49.0
 )
-
-require pgregory.net/rapid v1.3.0 // indirect

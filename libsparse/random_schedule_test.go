@@ -11,7 +11,6 @@ import (
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
-	"libsparse/libsparse/lower"
 	"libsparse/libsparse/schedule"
 )
 
@@ -20,7 +19,11 @@ import (
 
 // rescheduled is r with operands as autoschedule wants them stored, and a random schedule; nil where the program of r takes
 // several steps.
-func rescheduled(t testing.TB, rng *rand.Rand, r *Request, s *State) *Request {
+func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
+	s, err := Lower(r, 32)
+	if err != nil {
+		t.Fatalf("%s: %v", describe(r), err)
+	}
 	if len(s.Steps) > 1 || len(s.Assignment.Vars()) == 0 {
 		return nil
 	}
@@ -77,7 +80,7 @@ func (g *scheduler) try(commands []string) {
 	}()
 	p, err := script.Apply(g.naive)
 	if err == nil {
-		_, err = lower.Lower(p)
+		err = p.Legal()
 	}
 	switch {
 	case err == nil:

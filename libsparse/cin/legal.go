@@ -58,9 +58,6 @@ const ranks = 16 // more than the variables that one loop completes
 
 // checkOrder compares the loops with the levels of one access.
 func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
-	if _, ok := p.Workspaces[a.Tensor]; ok {
-		return nil
-	}
 	deepest := -1
 	for level, kind := range a.Tensor.Format.Levels {
 		v := a.Vars[a.Tensor.Format.ModeOrder[level]]

@@ -124,7 +124,10 @@ func (c Precompute) complete(part *part, op dtype.Op) error {
 	var around dtype.Op
 	for _, call := range part.path {
 		switch call.Op {
-		case dtype.Add, dtype.Sub, dtype.Mul, dtype.Neg, dtype.And, dtype.Or:
+		case dtype.Mul, dtype.Neg, dtype.And:
+		case dtype.Add, dtype.Sub, dtype.Or:
+			harmless = harmless && call.Region == index.Some
+			around = call.Op
 		default:
 			harmless, around = false, call.Op
 		}

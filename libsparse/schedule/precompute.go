@@ -40,7 +40,7 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 		return nil, err
 	}
 	q := p.Clone()
-	body, err := c.split(q, p.Body)
+	body, err := c.split(q, p.Body, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -88,15 +88,16 @@ func (c Precompute) checkName(p *cin.Program) error {
 	}
 }
 
-// split finds the nest whose assignment has the expression and divides it; workspaces are entered into p.
-func (c Precompute) split(p *cin.Program, s cin.Stmt) (cin.Stmt, error) {
+// split finds the nest whose assignment has the expression and divides it; around are the loops outside s. Workspaces are
+// entered into p.
+func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin.Stmt, error) {
 	loops, innermost := nest(s)
 	if w, ok := innermost.(*cin.Where); ok {
-		producer, err := c.split(p, w.Producer)
+		producer, err := c.split(p, w.Producer, nil) // whose workspace is cleared here
 		if err == nil {
 			return rebuild(loops, &cin.Where{Consumer: w.Consumer, Producer: producer}), nil
 		}
-		consumer, other := c.split(p, w.Consumer)
+		consumer, other := c.split(p, w.Consumer, slices.Concat(around, loops))
 		if other != nil {
 			return nil, err
 		}
@@ -110,11 +111,11 @@ func (c Precompute) split(p *cin.Program, s cin.Stmt) (cin.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.where(p, loops, assign, part)
+	return c.where(p, around, loops, assign, part)
 }
 
 // where divides the loops inside At between the two sides of a workspace.
-func (c Precompute) where(p *cin.Program, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
+func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
 	uses := func(v index.Var, exprs ...index.Expr) bool {
 		named := variables(exprs...)
 		return slices.ContainsFunc(p.Roots(v), func(r index.Var) bool { return slices.Contains(named, r) }) || slices.Contains(named, v)
@@ -157,7 +158,7 @@ func (c Precompute) where(p *cin.Program, loops []*cin.Forall, assign *cin.Assig
 	}
 	consumer := &cin.Assign{LHS: assign.LHS, RHS: part.with(access)}
 	if assign.Reduce != "" {
-		consumer.Reduce = reduced(append(slices.Clone(outside), consume...), assign.LHS.Vars)
+		consumer.Reduce = reduced(slices.Concat(around, outside, consume), assign.LHS.Vars)
 	}
 	producer := &cin.Assign{LHS: access, RHS: part.inner, Reduce: reduced(produce, held)}
 	if err := c.complete(part, assign.Reduce); err != nil {
