@@ -43,6 +43,7 @@ from .io import read, write
 from .overrides import disable, enable, override
 from .pattern import Pattern
 from .products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from .scheduling import Schedule, schedule
 from .settings import options
 from .sparsetensor import SparseTensor
 from .version import VERSION as __version__
@@ -55,6 +56,7 @@ __all__ = [
     "InternalError",
     "LibsparseError",
     "Pattern",
+    "Schedule",
     "ShapeError",
     "SparseTensor",
     "ToolchainError",
@@ -86,6 +88,7 @@ __all__ = [
     "override",
     "random",
     "read",
+    "schedule",
     "sddmm",
     "spgemm",
     "spmm",

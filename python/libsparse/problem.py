@@ -53,6 +53,7 @@ class Problem(NamedTuple):
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
+        schedule: Commands in place of what the compiler would choose, "" to let it.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Problem(NamedTuple):
     reduce: str = "sum"
     combine: str = "mul"
     pattern_of: int | None = None
+    schedule: str = ""
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -131,7 +133,9 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     fits = max((extents[i] for i in problem.output if i in extents), default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     output = request.OutputInfo(wish, None, "i32" if fits and not wide else "i64", problem.pattern_of)
-    return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
+    return request.Request(
+        problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine, problem.schedule
+    )
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:
