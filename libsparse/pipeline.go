@@ -129,6 +129,16 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: steps[i].Tensors()}
 }
 
+// LowerStep is the state in which step i of s.Steps has been compiled, after those before it have: its own state where there
+// is one step.
+func (s *State) LowerStep(i int) (*State, error) {
+	if len(s.Steps) < 2 {
+		return s, nil
+	}
+	one := s.step(s.Steps, i)
+	return one, run(one, Pipeline()[2:], nil)
+}
+
 func nothing(*State) error { return nil }
 
 func parse(s *State) error {

@@ -88,7 +88,9 @@ func (c *trial) smaller() []*trial {
 	commands := strings.Split(strings.TrimSuffix(c.Request.Schedule, ";"), ";")
 	for i := range commands {
 		if c.Request.Schedule != "" {
-			with(func(d *trial) { d.Request.Schedule = strings.Join(slices.Delete(slices.Clone(commands), i, i+1), ";") + ";" })
+			with(func(d *trial) {
+				d.Request.Schedule = strings.Join(slices.Delete(slices.Clone(commands), i, i+1), ";") + ";"
+			})
 		}
 	}
 	for v, n := range c.Extents {
@@ -105,7 +107,9 @@ func (c *trial) smaller() []*trial {
 		}
 		for at := range letters {
 			if strings.ContainsRune("sb", rune(letters[at])) {
-				with(func(d *trial) { d.Request.Operands[i].Format = strings.TrimSuffix(letters[:at]+"d"+letters[at+1:]+":"+order, ":") })
+				with(func(d *trial) {
+					d.Request.Operands[i].Format = strings.TrimSuffix(letters[:at]+"d"+letters[at+1:]+":"+order, ":")
+				})
 			}
 		}
 		if o.PatternOnly {

@@ -21,7 +21,7 @@ type Request struct {
 	Combine string `json:"combine,omitempty"`
 	// Schedule is what to do in place of what autoschedule would choose; operands are then used as they are stored.
 	Schedule string `json:"schedule,omitempty"`
-	Target  Target `json:"target"`
+	Target   Target `json:"target"`
 	// Key names the request in the cache's table of requests; empty means that it is not entered.
 	Key string `json:"request_key,omitempty"`
 }

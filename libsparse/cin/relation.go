@@ -52,7 +52,9 @@ func (f *Fuse) From() []index.Var { return []index.Var{f.Outer, f.Inner} }
 // To implements Relation.
 func (f *Fuse) To() []index.Var { return []index.Var{f.Fused} }
 
-func (f *Fuse) String() string { return fmt.Sprintf("fuse %s = %s * |%s| + %s", f.Fused, f.Outer, f.Inner, f.Inner) }
+func (f *Fuse) String() string {
+	return fmt.Sprintf("fuse %s = %s * |%s| + %s", f.Fused, f.Outer, f.Inner, f.Inner)
+}
 
 // Positions visits what levels First to Last of Access store in place of the coordinates of Parent: the variable of one
 // level, a strip of it, or the fused variables of adjacent levels. Pos is the position in level Last.
@@ -68,7 +70,9 @@ func (p *Positions) From() []index.Var { return []index.Var{p.Parent} }
 // To implements Relation.
 func (p *Positions) To() []index.Var { return []index.Var{p.Pos} }
 
-func (p *Positions) String() string { return fmt.Sprintf("positions %s: %s as stored in %s", p.Pos, p.Parent, p.Access) }
+func (p *Positions) String() string {
+	return fmt.Sprintf("positions %s: %s as stored in %s", p.Pos, p.Parent, p.Access)
+}
 
 // Derivation is the relation that v derives from, or nil for a variable of the source.
 func (p *Program) Derivation(v index.Var) Relation {
