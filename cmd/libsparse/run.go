@@ -83,16 +83,16 @@ func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.
 		return nil, err
 	}
 	t := s.Assignment.LHS.Tensor
-	fmt.Fprintf(out, "%s\n%s: %q of %s, shape %v, %d entries, sum %.6g\n", s.Assignment, t.Name, t.Format, t.Elem, result.Shape,
+	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %.6g\n", s.Assignment, t.Name, t.Format, t.Elem, result.Shape,
 		len(result.Vals), sum(result.Vals))
 	if len(took) > 0 {
 		slices.Sort(took)
-		fmt.Fprintf(out, "time: %v at best, %v in the median of %d, threads %d\n", took[0], took[len(took)/2], len(took), p.threads)
+		text += fmt.Sprintf("time: %v at best, %v in the median of %d, threads %d\n", took[0], took[len(took)/2], len(took), p.threads)
 	}
-	if p.check {
-		return result, p.compare(s, call, result, out)
+	if _, err := io.WriteString(out, text); err != nil || !p.check {
+		return result, err
 	}
-	return result, nil
+	return result, p.compare(s, call, result, out)
 }
 
 func sum(values []float64) float64 {

@@ -8,7 +8,7 @@ import (
 // Evaluate runs p on dense operands. It defines the meaning of concrete index notation and must agree with
 // index.Assignment.Evaluate on the program's source, whatever the schedule.
 func (p *Program) Evaluate(extents map[index.Var]int, data map[*index.Tensor]*index.Dense) *index.Dense {
-	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}}
+	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}, lists: map[visited][]map[index.Var]int{}}
 	for t, d := range data {
 		in.data[t] = d
 	}
@@ -23,6 +23,8 @@ type interp struct {
 	extents map[index.Var]int
 	data    map[*index.Tensor]*index.Dense
 	at      map[index.Var]int
+	// lists are what is stored below some coordinates; operands don't change.
+	lists map[visited][]map[index.Var]int
 }
 
 func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {

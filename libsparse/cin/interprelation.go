@@ -1,6 +1,10 @@
 package cin
 
-import "libsparse/libsparse/index"
+import (
+	"fmt"
+
+	"libsparse/libsparse/index"
+)
 
 // extent is the number of values of v at this point of the program; strips are rounded up.
 func (in *interp) extent(v index.Var) int {
@@ -72,6 +76,28 @@ func (in *interp) stored(r *Positions) []map[index.Var]int {
 		}
 		at[r.Access.Vars[m]] = c
 	}
+	key := visited{of: r, at: fmt.Sprint(at)}
+	if s, ok := in.program.Derivation(r.Parent).(*Split); ok {
+		key.strip, _ = in.coord(s.Outer)
+	}
+	out, known := in.lists[key]
+	if !known {
+		out = in.list(r, at)
+		in.lists[key] = out
+	}
+	return out
+}
+
+// visited identifies a list of what is stored.
+type visited struct {
+	of    *Positions
+	at    string
+	strip int
+}
+
+// list makes the list of what levels First to Last of r store below the coordinates in at.
+func (in *interp) list(r *Positions, at map[index.Var]int) []map[index.Var]int {
+	t := r.Access.Tensor
 	d := in.data[t]
 	var out []map[index.Var]int
 	var visit func(level int) bool // whether something is stored

@@ -168,15 +168,6 @@ func subset(some, all []index.Var) bool {
 	return !slices.ContainsFunc(some, func(v index.Var) bool { return !slices.Contains(all, v) })
 }
 
-// rootsOf are the variables of the source that vars derive from.
-func rootsOf(p *cin.Program, vars []index.Var) []index.Var {
-	var out []index.Var
-	for _, v := range vars {
-		out = append(out, p.Roots(v)...)
-	}
-	return out
-}
-
 func failf(c Command, format string, args ...any) error {
 	return diag.Errorf(diag.Unsupported, "schedule: %s: "+format, append([]any{c}, args...)...)
 }

@@ -26,15 +26,6 @@ func program(t *testing.T, text string, formats map[string]string) *cin.Program 
 	return cin.Concretize(a)
 }
 
-func operand(p *cin.Program, name string) *index.Tensor {
-	for _, t := range p.Source.Tensors() {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
 const (
 	spmm  = "C(i,k) = A(i,j) * B(j,k)"
 	sddmm = "S(i,j) = P(i,j) * Q(i,k) * K(j,k)"
@@ -210,7 +201,9 @@ func TestPreconditions(t *testing.T) {
 		{spmm, csr, []Command{Reorder{[]index.Var{"j", "i"}}}, `the loops [j k i] contradict the order in which A(i,j) in format "ds" is stored`},
 		{spmm, csr, []Command{Pos{"j", "jp", "A"}, Reorder{vars3("jp", "k", "i")}}, "the loops [jp k i] contradict the order"},
 		{spmm, csr, []Command{
-			Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}, Pos{"j", "jp", "A"}, Split{Var: "jp", Outer: "p0", Inner: "p1", Factor: 4},
+			Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4},
+			Pos{"j", "jp", "A"},
+			Split{Var: "jp", Outer: "p0", Inner: "p1", Factor: 4},
 			Reorder{vars3("i0", "p0", "i1")},
 		}, "visit positions of A(i,j) before i is known"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4}, Reorder{[]index.Var{"k", "i"}}}, "there is no loop over k: it has become [k0 k1]"},
@@ -238,10 +231,10 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Parallelize{Var: "i"}, Parallelize{Var: "k"}}, "the loop over i around it runs on threads already"},
 		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{Parallelize{Var: "i"}}, "visits {A1 B1} together"},
 		{"y = x(i)", nil, []Command{Precompute{Name: "w", Storage: cin.Tile}, Parallelize{Var: "i"}}, "the same elements of the workspace w"},
-		{spmm, map[string]string{"C": "ds"}, []Command{Precompute{At: 1, Name: "w", Storage: cin.Row}, Parallelize{Var: "k"}}, "threads fill rows of C(i,k), which are [i]"},
+		{spmm, map[string]string{"C": "ds"}, []Command{Precompute{At: 2, Name: "w"}, Parallelize{Var: "k"}}, "threads fill rows of C(i,k), which are [i]"},
 		{"C(i,j) = A(i,j)", map[string]string{"A": "ss", "C": "ss"}, []Command{Parallelize{Var: "i"}}, "appended to C(i,j)"},
 		{spmm, nil, []Command{Vectorize{"l"}}, "vectorize(l): there is no loop over l"},
-		{spmm, nil, []Command{Vectorize{"k"}}, "the loop over k is not innermost"},
+		{"y(i) = A(j,i)", nil, []Command{Reorder{[]index.Var{"j", "i"}}, Vectorize{"j"}}, "the loop over j is not innermost, and"},
 		{spmm, nil, []Command{Vectorize{"j"}}, "precompute the sum in a scalar"},
 		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "has 3 loops"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},

@@ -47,12 +47,12 @@ func (c Split) check(p *cin.Program) (err error) {
 	if p.Follows(c.Outer) != nil || p.Follows(c.Inner) != nil {
 		return failf(c, "shifted strips can't be divided again; leave tail out")
 	}
-	loopsOver(p.Body, c.Inner, func(f *cin.Forall, outside []*cin.Forall) {
+	loopsOver(p.Body, c.Inner, func(f *cin.Forall, _ []*cin.Forall) {
 		if l := lattice.Build(cin.Value(f.Body), c.Var); !l.Full() || len(l.Iterators()) > 0 {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
 		}
 	})
-	loopsOver(p.Body, c.Outer, func(f *cin.Forall, outside []*cin.Forall) {
+	loopsOver(p.Body, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
 		if a := innermost(f.Body); a.Reduce != "" && a.LHS.Tensor == p.Source.LHS.Tensor || discovered(a.LHS.Tensor) {
 			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
 		}

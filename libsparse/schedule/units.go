@@ -133,7 +133,8 @@ func merges(p *cin.Program, f *cin.Forall) string {
 	return l.Points[0].String()
 }
 
-// Vectorize runs the iterations of an innermost loop in vector lanes.
+// Vectorize runs the iterations of a loop in vector lanes: of an innermost one, or of one whose iterations write elements of
+// their own.
 type Vectorize struct{ Var index.Var }
 
 func (c Vectorize) String() string { return fmt.Sprintf("vectorize(%s)", c.Var) }
@@ -145,9 +146,10 @@ func (c Vectorize) Apply(p *cin.Program) (*cin.Program, error) {
 
 func (c Vectorize) check(p *cin.Program) (err error) {
 	loopsOn(p.Body, cin.Lanes, func(f *cin.Forall, _ []*cin.Forall) {
-		a, ok := f.Body.(*cin.Assign)
-		if !ok {
-			err = failf(c, "the loop over %s is not innermost", f.Var)
+		inside, body := nest(f.Body)
+		a, ok := body.(*cin.Assign)
+		if !ok || len(inside) > 0 && !p.Covers(a.LHS.Vars, f.Var) {
+			err = failf(c, "the loop over %s is not innermost, and its iterations don't own what they write", f.Var)
 			return
 		}
 		if together := merges(p, f); together != "" {

@@ -40,14 +40,27 @@ func Write(path string, t *Tensor) (err error) {
 		out = z
 	}
 	w := bufio.NewWriter(out)
-	if kind == ".mtx" {
-		fmt.Fprintf(w, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", t.Shape[0], t.Shape[1], len(t.Entries))
+	if _, err := w.Write(header(kind, t)); err != nil {
+		return err
 	}
+	var line []byte
 	for _, e := range t.Entries {
+		line = line[:0]
 		for _, c := range e.Coord {
-			fmt.Fprintf(w, "%d ", c+1)
+			line = append(strconv.AppendInt(line, int64(c)+1, 10), ' ')
 		}
-		fmt.Fprintln(w, strconv.FormatFloat(e.Value, 'g', -1, 64))
+		line = append(strconv.AppendFloat(line, e.Value, 'g', -1, 64), '\n')
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
 	}
 	return w.Flush()
+}
+
+// header is what precedes the entries.
+func header(kind string, t *Tensor) []byte {
+	if kind != ".mtx" {
+		return nil
+	}
+	return fmt.Appendf(nil, "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", t.Shape[0], t.Shape[1], len(t.Entries))
 }

@@ -34,6 +34,18 @@ def test_products_with_vectors(shape: tuple[int, int], name: str, race: str) -> 
     torch.testing.assert_close(found, plain @ x)
 
 
+@pytest.mark.parametrize("race", ["atomics", "temporary"])
+@pytest.mark.parametrize("name", ["entries", "columns"])
+def test_several_threads_on_the_same_elements(name: str, race: str) -> None:
+    """Large enough for threads to be worth their while."""
+    A, plain = matrix(700, 900, density=0.5)
+    x = torch.randn(900, dtype=torch.float64)
+    made = ls.schedule("ij,j->i", A, x).then(SPMV[name].format(race=race))
+    with ls.options(num_threads=8):
+        for _ in range(5):
+            torch.testing.assert_close(made.run(), plain @ x)
+
+
 def test_the_example_of_the_documentation() -> None:
     A, plain = matrix(40, 30)
     B = torch.randn(30, 100, dtype=torch.float64)
