@@ -73,6 +73,12 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 		r.Reduce = pick(rng, []string{"sum", "min", "max"})
 		r.Combine = pick(rng, []string{"mul", "add", "min", "max", "first", "second"})
 	}
+	if r.Reduce == "" && rng.IntN(5) == 0 {
+		elem := pick(rng, []string{"i16", "i32", "i64"})
+		for i := range r.Operands {
+			r.Operands[i].Dtype = elem
+		}
+	}
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(out))
 	}

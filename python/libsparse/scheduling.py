@@ -113,7 +113,9 @@ class Schedule:
         try:
             return einsums.finish(*running.run(self._scheduled(), self._operands))
         except call.WrongExtentsError:
-            raise ShapeError(f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes") from None
+            raise ShapeError(
+                f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes"
+            ) from None
 
     def explain(self, stage: str | None = None) -> Explanation:
         """What the compiler makes of it; see `libsparse.explain`."""

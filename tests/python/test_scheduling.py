@@ -93,7 +93,11 @@ def test_errors_say_which_command_and_why() -> None:
         (begun.split("i", "i", "i1", 4), ls.UnsupportedError, "i is already a variable"),
         (begun.then("splice(i)"), ls.FormatError, 'there is no command "splice"'),
         (begun.then("split(i, i0)"), ls.FormatError, "a variable is missing"),
-        (begun.split("i", "a", "b", 16, tail=16).precompute("all", "w", 2), ls.ShapeError, "does not suit the operands"),
+        (
+            begun.split("i", "a", "b", 16, tail=16).precompute("all", "w", 2),
+            ls.ShapeError,
+            "does not suit the operands",
+        ),
     ]:
         with pytest.raises(kind, match=text):
             made.run()
