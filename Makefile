@@ -8,6 +8,8 @@ PYTHON ?= python3
 GO ?= go
 VENV ?= .venv
 DATA ?=
+N ?= 20000
+SEED ?= $(shell date +%s)
 ARGS ?=
 
 GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
@@ -56,6 +58,10 @@ format: $(STAMPS)/dev ## rewrite the sources in the project's format
 	$(GOLANGCI) fmt
 	$(RUFF) check --quiet --fix $(LINTED)
 	$(RUFF) format --quiet $(LINTED)
+
+.PHONY: fuzz
+fuzz: $(STAMPS)/tools ## random programs and schedules: all their meanings have to agree (N=20000, SEED=the time)
+	CGO_ENABLED=0 LIBSPARSE_FUZZ=$(N) LIBSPARSE_SEED=$(SEED) $(GO) test ./libsparse -count=1 -timeout=0 -run 'TestRandomPrograms'
 
 .PHONY: bench
 bench: build ## measure against torch.sparse and others (ARGS="latency models kernels --quick")

@@ -33,15 +33,17 @@ func (c *Compiler) Flags(openmp string) []string {
 		"-ffp-contract=fast", "-Wno-psabi", "-pipe",
 		// Passes that take a quarter of the time of -O2 and find nothing in loops as plain as these.
 		"-fno-tree-vrp", "-fno-thread-jumps", "-fno-tree-pre", "-fno-code-hoisting", "-fno-ipa-icf", "-fno-ipa-cp",
-		// Nothing runs when a kernel is loaded and no exception passes through it; one small segment is quicker to link
-		// and to map than several.
-		"-fno-asynchronous-unwind-tables", "-nostartfiles", "-Wl,-z,noseparate-code", "-Wl,-z,norelro",
+		"-fno-asynchronous-unwind-tables", // no exception passes through a kernel
 	}
 	if c.threads(openmp) {
 		return append(flags, "-fopenmp")
 	}
 	return append(flags, "-fopenmp-simd")
 }
+
+// linking is how an object becomes a kernel: nothing has to run when it is loaded, and one small segment is quicker to link
+// and to map than several.
+var linking = []string{"-nostartfiles", "-Wl,-z,noseparate-code", "-Wl,-z,norelro"}
 
 // threads reports whether code of c can run on the runtime openmp: clang's can't on gcc's.
 func (c *Compiler) threads(openmp string) bool {
@@ -54,7 +56,8 @@ func (c *Compiler) Build(ctx context.Context, source, object, openmp string) err
 	if _, err := os.Stat(openmp); openmp != "" && err != nil {
 		return diag.Errorf(diag.Toolchain, "the OpenMP runtime %s can't be read: %v", openmp, err)
 	}
-	args := append(c.Flags(openmp), "-o", object, source)
+	args := append(c.Flags(openmp), linking...)
+	args = append(args, "-o", object, source)
 	if openmp != "" && c.threads(openmp) {
 		args = append(args, openmp)
 	}

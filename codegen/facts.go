@@ -111,18 +111,12 @@ func canFail(s ir.Stmt) bool {
 	ir.EachStmt(s, func(s ir.Stmt) {
 		switch s := s.(type) {
 		case *ir.Alloc:
-			found = found || !onStack(s)
+			found = found || !s.OnStack()
 		case *ir.Grow, *ir.SortBy:
 			found = true
 		}
 	})
 	return found
-}
-
-// onStack reports whether s makes a stack array.
-func onStack(s *ir.Alloc) bool {
-	_, ok := s.Size.(*ir.Int)
-	return ok
 }
 
 // hasShared reports whether s contains a Shared loop.

@@ -30,13 +30,13 @@ func newFrame(flag, label string, list []ir.Stmt) *frame {
 				}
 			})
 		case *ir.Alloc:
-			if !onStack(s) && !private[s] && !f.owns(s.Array) {
+			if !s.OnStack() && !private[s] && !f.owns(s.Array) {
 				f.arrays = append(f.arrays, s.Array)
 			}
 		}
 	})
 	for _, s := range list {
-		if a, ok := s.(*ir.Alloc); ok && !onStack(a) {
+		if a, ok := s.(*ir.Alloc); ok && !a.OnStack() {
 			f.atTop[a.Array.Name] = true
 		}
 	}
@@ -59,7 +59,7 @@ func allocations(list []ir.Stmt) []*ir.Alloc {
 	for _, s := range list {
 		switch s := s.(type) {
 		case *ir.Alloc:
-			if onStack(s) {
+			if s.OnStack() {
 				return out
 			}
 			out = append(out, s)

@@ -32,6 +32,9 @@ func (e *emitter) loop(s *ir.For) {
 	}
 	outer := e.simd
 	e.simd = s.Kind == ir.Simd && pragma != ""
+	if s.Unroll > 1 && s.Kind != ir.Simd && s.Kind != ir.Unrolled {
+		e.pragma("GCC unroll %d", min(s.Unroll, maxUnroll))
+	}
 	e.head(s, hi)
 	e.body(s.Body)
 	e.line("}")
@@ -131,8 +134,10 @@ func reads(b *ir.Block, v *ir.Var) bool {
 func (e *emitter) plain(b *ir.Block) bool {
 	ok := true
 	ir.EachStmt(b, func(s ir.Stmt) {
-		switch s.(type) {
-		case *ir.Block, *ir.Decl, *ir.Assign, *ir.Store, *ir.If, *ir.For, *ir.Comment:
+		switch s := s.(type) {
+		case *ir.Store:
+			ok = ok && !s.Atomic
+		case *ir.Block, *ir.Decl, *ir.Assign, *ir.If, *ir.For, *ir.Comment:
 		default:
 			ok = false
 		}

@@ -109,7 +109,7 @@ func (e *emitter) collectiveStmt(s ir.Stmt, last bool) {
 
 // collectiveAlloc writes an allocation whose failure must not keep the thread from what follows.
 func (e *emitter) collectiveAlloc(s *ir.Alloc) {
-	if onStack(s) {
+	if s.OnStack() {
 		e.alloc(s)
 		return
 	}

@@ -83,6 +83,9 @@ func (e *emitter) decl(s *ir.Decl, unless string) {
 func (e *emitter) store(s *ir.Store) {
 	t := ir.Type{Elem: s.Array.Elem, Lanes: ir.StoreLanes(s)}
 	target, _ := e.cell(s.Array, s.Index, t)
+	if s.Atomic && !e.opts.Serial {
+		e.pragma("omp atomic")
+	}
 	e.line("%s", e.update(target, s.Reduce, s.Value, t))
 }
 

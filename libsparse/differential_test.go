@@ -9,10 +9,10 @@ import (
 	"libsparse/codegen/crun"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/execute"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
-	"libsparse/libsparse/lower"
 )
 
 // program is one compiled request with data: what the four meanings of an expression are compared on.
@@ -20,9 +20,8 @@ type program struct {
 	state   *State
 	extents map[index.Var]int
 	data    map[*index.Tensor]*index.Dense
-	stored  []*format.Data // by operand, in the format that the kernel wants; values are places in packed
-	packed  [][]dtype.Value
-	perms   [][]int64 // by operand: where its values are
+	stored  []*format.Data // by operand, in the format that the kernel wants
+	perms   [][]int64      // by operand: where its values are
 }
 
 // newProgram compiles a request and makes operands of the given density.
@@ -38,7 +37,7 @@ func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density flo
 	if len(s.Steps) > 1 {
 		return &program{state: s}
 	}
-	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), packed: make([][]dtype.Value, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
+	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
 	for _, acc := range index.Accesses(s.Assignment.RHS) {
 		p.fill(acc, density, rng)
 	}
@@ -51,7 +50,7 @@ func describe(r *Request) string {
 	for _, o := range r.Operands {
 		fmt.Fprintf(&b, " %s:%s%v", o.Name, o.Format, o.Shape)
 	}
-	fmt.Fprintf(&b, " -> %q", r.Output.Format)
+	fmt.Fprintf(&b, " -> %q %s", r.Output.Format, r.Schedule)
 	return b.String()
 }
 
@@ -69,7 +68,6 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 		copy(d.Stored, p.data[t.Owner()].Stored)
 	}
 	var entries []format.Entry
-	values := []dtype.Value{{}} // format.Pack sees their numbers; that of padding is 0
 	for at := range d.Vals {
 		if t.SamePattern == nil {
 			d.Stored[at] = rng.Float64() < density
@@ -82,8 +80,7 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 		for m, rest := len(shape)-1, at; m >= 0; m-- {
 			coord[m], rest = rest%shape[m], rest/shape[m]
 		}
-		entries = append(entries, format.Entry{Coord: coord, Value: float64(len(values))})
-		values = append(values, d.Vals[at])
+		entries = append(entries, format.Entry{Coord: coord, Value: d.Vals[at]})
 	}
 	p.data[t] = d
 	for i, o := range p.state.Operands {
@@ -91,10 +88,6 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 			p.stored[i] = format.Pack(t.Format, shape, entries)
 			for _, e := range p.stored[i].Entries() {
 				d.Stored[d.At(e.Coord)] = true // a dense level below a sparse one stores whole blocks
-			}
-			p.packed[i] = make([]dtype.Value, len(p.stored[i].Vals))
-			for k, number := range p.stored[i].Vals {
-				p.packed[i][k] = values[int(number)]
 			}
 			p.shuffle(i, t, rng)
 		}
@@ -106,166 +99,34 @@ func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
 	if !t.Permuted {
 		return
 	}
-	vals := p.packed[i]
+	vals := p.stored[i].Vals
 	shuffled := make([]dtype.Value, len(vals))
 	for at, to := range rng.Perm(len(vals)) {
 		p.perms[i] = append(p.perms[i], int64(to))
 		shuffled[to] = vals[at]
 	}
-	p.packed[i] = shuffled
+	p.stored[i].Vals = shuffled
 }
-
-// args fills the slots of the kernel for the given phase; counts come from the assemble function.
-func (p *program) args(counts map[int]int) []ir.Arg {
-	k := p.state.Kernel
-	operands := p.state.Assignment.Tensors()
-	args := make([]ir.Arg, len(k.Layout))
-	for i, slot := range k.Layout {
-		var src *format.Data
-		var perm []int64
-		var vals []dtype.Value
-		if slot.Operand >= 0 && slot.Operand < len(operands) {
-			for j, o := range p.state.Operands {
-				if o == operands[slot.Operand] {
-					src, perm, vals = p.stored[j], p.perms[j], p.packed[j]
-				}
-			}
-		}
-		switch {
-		case slot.Kind == "threads":
-			args[i] = ir.ScalarArg(2)
-		case slot.Kind == "extent":
-			args[i] = ir.ScalarArg(int64(p.extents[index.Var(slot.Index)]))
-		case slot.Kind == "count":
-			args[i] = ir.ScalarArg(int64(counts[slot.Level]))
-		case slot.Operand == lower.Result:
-			args[i] = ir.ArrayArg(ir.NewBuffer(k.Module.Slots[i].Array.Elem, p.room(slot, counts)))
-		case slot.Kind == "vals":
-			args[i] = ir.ArrayArg(buffer(k.Module.Slots[i].Array.Elem, vals))
-		case slot.Kind == "perm":
-			args[i] = ir.ArrayArg(ir.Ints(k.Module.Slots[i].Array.Elem, perm...))
-		case slot.Kind == "pos":
-			args[i] = ir.ArrayArg(ir.Ints(k.Module.Slots[i].Array.Elem, src.Pos[slot.Level]...))
-		default:
-			args[i] = ir.ArrayArg(ir.Ints(k.Module.Slots[i].Array.Elem, src.Crd[slot.Level]...))
-		}
-	}
-	return args
-}
-
-func buffer(t dtype.T, values []dtype.Value) *ir.Buffer {
-	b := ir.NewBuffer(t, len(values))
-	for i, x := range values {
-		b.Set(i, x)
-	}
-	return b
-}
-
-// positions is how many positions a level of the result has; a group's count is that of its first level.
-func (p *program) positions(level int, counts map[int]int) int {
-	t := p.state.Assignment.LHS.Tensor
-	n := 1
-	for l := 0; l <= level; l++ {
-		if t.Format.Levels[l].Props().Locate {
-			n *= p.extents[p.state.Assignment.LHS.Vars[t.Format.ModeOrder[l]]]
-			continue
-		}
-		for _, g := range t.Format.Groups() {
-			if g.First <= l && l <= g.Last {
-				n = counts[g.First]
-			}
-		}
-	}
-	return n
-}
-
-func (p *program) room(slot lower.Slot, counts map[int]int) int {
-	t := p.state.Assignment.LHS.Tensor
-	switch {
-	case slot.Kind == "pos":
-		return p.positions(slot.Level-1, counts) + 1
-	case slot.Kind == "crd":
-		return p.positions(slot.Level, counts)
-	case t.SamePattern != nil:
-		for i, o := range p.state.Operands {
-			if o == t.Owner() {
-				return len(p.packed[i])
-			}
-		}
-	}
-	return p.positions(t.Order()-1, counts)
-}
-
-// runner runs one function of a module on args.
-type runner func(fns []string, args []ir.Arg) (int64, error)
 
 // result runs the kernel and returns what it computed, with every stored element marked.
-func (p *program) result(run runner) (*index.Dense, error) {
-	k := p.state.Kernel
-	counts := map[int]int{}
-	fns := []string{lower.ComputeName}
-	early := p.args(counts)
-	if k.Assembled {
-		status, err := run([]string{lower.AssembleName}, early)
-		if err != nil || status != 0 {
-			return nil, fmt.Errorf("assemble: status %d: %w", status, err)
-		}
-		for i, slot := range k.Layout {
-			if slot.Kind == "count" {
-				counts[slot.Level] = int(*early[i].Scalar)
-			}
-		}
+func (p *program) result(run execute.Runner) (*index.Dense, error) {
+	s := p.state
+	call := &execute.Call{
+		Assignment: s.Assignment, Kernel: s.Kernel, Extents: p.extents, Threads: 2,
+		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
-	args := p.args(counts)
-	for i, slot := range k.Layout {
-		if slot.Before == "assemble" {
-			args[i] = early[i]
-		}
+	for i, t := range s.Operands {
+		call.Stored[t], call.Perms[t] = p.stored[i], p.perms[i]
 	}
-	status, err := run(fns, args)
-	if err != nil || status != 0 {
-		return nil, fmt.Errorf("compute: status %d: %w", status, err)
+	d, err := call.Result(run)
+	if err != nil {
+		return nil, err
 	}
-	return p.unpack(args), nil
-}
-
-func (p *program) unpack(args []ir.Arg) *index.Dense {
-	t, lhs := p.state.Assignment.LHS.Tensor, p.state.Assignment.LHS
-	shape := make([]int, len(lhs.Vars))
-	for i, v := range lhs.Vars {
-		shape[i] = p.extents[v]
-	}
-	d := &format.Data{Format: t.Format, Shape: shape, Pos: make([][]int64, t.Order()), Crd: make([][]int64, t.Order())}
-	if t.SamePattern != nil {
-		for i, o := range p.state.Operands {
-			if o == t.Owner() {
-				d.Pos, d.Crd = p.stored[i].Pos, p.stored[i].Crd
-			}
-		}
-	}
-	var vals *ir.Buffer
-	for i, slot := range p.state.Kernel.Layout {
-		if slot.Operand != lower.Result || args[i].Array == nil {
-			continue
-		}
-		b := args[i].Array
-		switch slot.Kind {
-		case "pos":
-			d.Pos[slot.Level] = b.Int
-		case "crd":
-			d.Crd[slot.Level] = b.Int
-		case "vals":
-			vals = b
-			for k := range b.Len() {
-				d.Vals = append(d.Vals, float64(k))
-			}
-		}
-	}
-	out := index.NewDense(shape)
+	out := index.NewDense(d.Shape)
 	for _, e := range d.Entries() {
-		out.Set(e.Coord, vals.At(int(e.Value)))
+		out.Set(e.Coord, e.Value)
 	}
-	return out
+	return out, nil
 }
 
 // filled is d with the elements that are not stored set to what they mean: the identity of the reduction.
@@ -295,7 +156,7 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	if diff := different(elem, elem.Wide(), fill(p.state.Scheduled.Evaluate(p.extents, p.data)), want); diff != "" {
 		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.state.Scheduled)
 	}
-	check := func(stage string, m *ir.Module, run runner) {
+	check := func(stage string, m *ir.Module, run execute.Runner) {
 		got, err := p.result(run)
 		if err != nil {
 			t.Fatalf("%s: %s: %v\n%s\n%s", describe(r), stage, err, p.state.Scheduled, m)
@@ -305,17 +166,10 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 		}
 	}
 	for stage, m := range map[string]*ir.Module{"loops": p.state.Kernel.Module, "passes": p.state.Loops} {
-		check(stage, m, func(fns []string, args []ir.Arg) (status int64, err error) {
-			for _, fn := range fns {
-				if status, err = ir.Run(m, fn, args); err != nil || status != 0 {
-					break
-				}
-			}
-			return status, err
-		})
+		check(stage, m, func(fn string, args []ir.Arg) (int64, error) { return ir.Run(m, fn, args) })
 	}
 	if compiled {
 		prog := crun.Compile(t, p.state.Loops, crun.Options{Warnings: true, Sanitize: true})
-		check("C", p.state.Loops, func(fns []string, args []ir.Arg) (int64, error) { return prog.Run(t, fns, args), nil })
+		check("C", p.state.Loops, func(fn string, args []ir.Arg) (int64, error) { return prog.Run(t, []string{fn}, args), nil })
 	}
 }

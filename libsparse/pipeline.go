@@ -30,6 +30,7 @@ type State struct {
 	Operands   []*index.Tensor // in the order of the request
 	Naive      *cin.Program
 	Decision   *autoschedule.Decision
+	Script     *schedule.Script // the request's schedule, if it has one
 	Scheduled  *cin.Program
 	Kernel     *lower.Kernel
 	Loops      *ir.Module // after the passes
@@ -126,6 +127,16 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: steps[i].Tensors()}
 }
 
+// LowerStep is the state in which step i of s.Steps has been compiled, after those before it have: its own state where there
+// is one step.
+func (s *State) LowerStep(i int) (*State, error) {
+	if len(s.Steps) < 2 {
+		return s, nil
+	}
+	one := s.step(s.Steps, i)
+	return one, run(one, Pipeline()[2:], nil)
+}
+
 func nothing(*State) error { return nil }
 
 func parse(s *State) error {
@@ -149,7 +160,16 @@ func parse(s *State) error {
 
 // split divides the assignment where its terms sum over different variables, and each part along a contraction path.
 func split(s *State) error {
-	for _, a := range s.Assignment.Steps() {
+	steps := s.Assignment.Steps()
+	if s.Request.Schedule != "" {
+		if len(steps) > 1 {
+			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps, since its terms sum over different indices: %s; schedule each by itself",
+				s.Assignment, strings.Join(texts(steps), "; "))
+		}
+		s.Steps = steps
+		return nil
+	}
+	for _, a := range steps {
 		s.Steps = append(s.Steps, autoschedule.Path(a)...)
 	}
 	for _, a := range s.Steps[:len(s.Steps)-1] {
@@ -159,12 +179,14 @@ func split(s *State) error {
 	return nil
 }
 
-func printSteps(s *State) string {
-	lines := make([]string, len(s.Steps))
-	for i, a := range s.Steps {
+func printSteps(s *State) string { return strings.Join(texts(s.Steps), "\n") }
+
+func texts(steps []*index.Assignment) []string {
+	lines := make([]string, len(steps))
+	for i, a := range steps {
 		lines[i] = a.String()
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 // inferFormats fills in what the request leaves open about the result.
@@ -240,6 +262,15 @@ func concretize(s *State) error {
 }
 
 func decide(s *State) error {
+	if text := s.Request.Schedule; text != "" {
+		script, err := schedule.Parse(text)
+		if err != nil {
+			return err
+		}
+		s.Script = script
+		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+		return nil
+	}
 	d, err := autoschedule.Decide(s.Assignment)
 	s.Decision = d
 	return err
@@ -257,7 +288,11 @@ func printDecision(s *State) string {
 	return b.String()
 }
 
-func apply(s *State) error {
+func apply(s *State) (err error) {
+	if s.Script != nil {
+		s.Scheduled, err = s.Script.Apply(s.Naive)
+		return err
+	}
 	p, err := schedule.Apply(s.Naive, s.Decision.Commands)
 	s.Scheduled = p
 	return err

@@ -77,6 +77,12 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 		r.Reduce = pick(rng, []string{"sum", "min", "max"})
 		r.Combine = pick(rng, []string{"mul", "add", "min", "max", "first", "second"})
 	}
+	if r.Reduce == "" && rng.IntN(5) == 0 {
+		elem := pick(rng, []string{"i16", "i32", "i64"})
+		for i := range r.Operands {
+			r.Operands[i].Dtype = elem
+		}
+	}
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(out))
 	}
@@ -146,20 +152,26 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 	r.Operands = append(r.Operands, o)
 }
 
-// TestRandomPrograms compares the meanings of random programs. LIBSPARSE_FUZZ=n tries n of them; LIBSPARSE_SEED=s starts
-// from another seed.
+// TestRandomPrograms compares the meanings of random programs, each as autoschedule runs it and with a random schedule.
+// LIBSPARSE_FUZZ=n tries n of them; LIBSPARSE_SEED=s starts from another seed. make fuzz sets both.
 func TestRandomPrograms(t *testing.T) {
 	count, seed := fromEnv("LIBSPARSE_FUZZ", 3000), fromEnv("LIBSPARSE_SEED", 1)
 	for n := range count {
 		s := uint64(seed + n)
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(s, 7))
-			r, extents := randomRequest(rng)
-			p := newProgram(t, r, extents, pick(rng, []float64{0, 0.2, 0.5, 1}), rng)
-			p.agree(t, r, n%100 == 0)
+			c := &trial{Seed: s, Compiled: n%100 == 0}
+			c.Request, c.Extents = randomRequest(rng)
+			c.Density = pick(rng, densities)
+			c.check(t)
+			if r := rescheduled(t, rng, c.Request); r != nil {
+				(&trial{Request: r, Extents: c.Extents, Density: pick(rng, densities), Seed: s, Compiled: n%100 == 50}).check(t)
+			}
 		})
 	}
 }
+
+var densities = []float64{0, 0.2, 0.5, 1}
 
 func fromEnv(name string, otherwise int) int {
 	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {

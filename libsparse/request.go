@@ -19,7 +19,9 @@ type Request struct {
 	// Reduce and Combine are the operators of an einsum; empty means sum and mul.
 	Reduce  string `json:"reduce,omitempty"`
 	Combine string `json:"combine,omitempty"`
-	Target  Target `json:"target"`
+	// Schedule is what to do in place of what autoschedule would choose; operands are then used as they are stored.
+	Schedule string `json:"schedule,omitempty"`
+	Target   Target `json:"target"`
 	// Key names the request in the cache's table of requests; empty means that it is not entered.
 	Key string `json:"request_key,omitempty"`
 }

@@ -1,11 +1,12 @@
-// Command libsparse is the compiler as an executable: compile a request, or explain one.
+// Command libsparse is the compiler as an executable: compile an expression, explain how, or run it.
 //
 // It must not do anything that the library can't: it is the same code for processes that can't load the library, such
-// as forked children, and for people at a terminal.
+// as forked children, and for people at a terminal. It uses no cgo.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -14,28 +15,76 @@ import (
 
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/schedule"
 )
 
 var version = "dev"
 
-const usage = `usage: libsparse COMMAND [STAGE] [EXPRESSION OPTIONS...]
-  compile          compile, print the kernel's description
-  explain [STAGE]  print one stage of the compilation, or all of them
+const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
+  explain          print the stages of the compilation
+  compile          compile into the cache, print the kernel's description
+  run              compile and run; print what came out
   version          print the version
+  help             print this
 
-Without an expression the request is read as JSON from standard input. With one, options describe its tensors:
+An expression is an assignment such as "y(i) = A(i,j) * x(j)"; indices that are only on the right are summed. Without
+one, explain and compile read a request as JSON from standard input, and explain takes the name of a stage.
   -f=A:ds          the format of A: d dense, s compressed, b bitmap, u compressed not unique, q and c singletons
   -f=A:ds:1,0      the same with the modes in the order 1, 0
   -t=A:f64         the type of A's values (f32): bool, u8 i8 i16 i32 i64, f16 bf16 f32 f64, c64 c128
-  -d=i:1000        the extent of index i, as far as the schedule depends on it (4096)
+  -d=i:1000        the extent of index i; explain and compile use it as far as the schedule depends on it (4096)
+  -d=A:100x200     the extents of A
+  -s="SCHEDULE"    what to do in place of what the compiler would choose; may be given several times
+  -stage=NAME      explain: only this stage
+run also takes
+  -i=A:FILE        read A from a .mtx or .tns file, perhaps with .gz; other operands are random
+  -fill=A:0.01     the density of a random sparse operand (16 entries a row)
+  -o=FILE          write the result to a .mtx or .tns file
+  -threads=N       the number of threads (1)
+  -time=N          run N times and say how long it takes
+  -check           compare with a dense evaluation
 
-  libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds`
+The commands of a schedule, separated by semicolons:
+  COMMANDS
+
+  libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds -stage=c
+  libsparse run "y(i) = A(i,j) * x(j)" -f=A:ds -i=A:matrix.mtx -s="split(i, i0, i1, 64); parallelize(i0)" -threads=4 -check
+
+Errors end it with status 1, a wrong command line with status 2.`
+
+// usageErr is a wrong command line.
+type usageErr struct{ why *diag.Error }
+
+func (e usageErr) Error() string { return e.why.Error() }
+func (e usageErr) Unwrap() error { return e.why }
+
+func usageError(format string, args ...any) error {
+	return usageErr{diag.Errorf(diag.Syntax, format, args...)}
+}
 
 func main() {
-	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "%s\n", libsparse.ErrorJSON(err))
-		os.Exit(1)
+	err := run(os.Args[1:], os.Stdin, os.Stdout)
+	if err == nil {
+		return
 	}
+	fmt.Fprintln(os.Stderr, report(os.Args[1:], err))
+	if _, ok := errors.AsType[usageErr](err); ok {
+		os.Exit(2)
+	}
+	os.Exit(1)
+}
+
+// report is an error as it is printed: JSON for programs, which hand over JSON, and text for people.
+func report(args []string, err error) string {
+	if len(args) < 2 || !strings.Contains(args[1], "=") {
+		return string(libsparse.ErrorJSON(err))
+	}
+	e := diag.From(err)
+	text := "libsparse: " + e.Message
+	if e.Detail != "" {
+		text += "\n" + e.Detail
+	}
+	return text
 }
 
 // run turns a panic into an error, as the library does: the caller expects JSON.
@@ -46,45 +95,61 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 		}
 	}()
 	if len(args) == 0 {
-		_, err := fmt.Fprintln(out, usage)
-		return err
+		return printUsage(out)
+	}
+	for _, a := range args[1:] {
+		if a == "-h" || a == "-help" || a == "--help" {
+			return printUsage(out)
+		}
 	}
 	switch args[0] {
 	case "compile":
-		r, err := request(in, args[1:])
+		r, _, err := request(in, args[1:])
 		if err != nil {
 			return err
 		}
 		return compile(r, out)
 	case "explain":
-		stage, rest := "", args[1:]
-		if len(rest) > 0 && !strings.Contains(rest[0], "=") {
-			stage, rest = rest[0], rest[1:]
+		return explain(args[1:], in, out)
+	case "run":
+		if len(args) < 2 {
+			return usageError("run needs an expression, such as \"y(i) = A(i,j) * x(j)\"")
 		}
-		r, err := request(in, rest)
+		p, err := parse(args[1], args[2:], runExtent)
 		if err != nil {
 			return err
 		}
-		return explain(r, out, stage)
+		return p.run(context.Background(), out)
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
+	case "help", "-h", "-help", "--help":
+		return printUsage(out)
 	default:
-		_, err := fmt.Fprintln(out, usage)
-		return err
+		return usageError("there is no command %q; the commands are explain, compile, run, version, help", args[0])
 	}
 }
 
-// request is described by args, or by JSON on the standard input.
-func request(in io.Reader, args []string) (*libsparse.Request, error) {
+func printUsage(out io.Writer) error {
+	_, err := fmt.Fprintln(out, strings.Replace(usage, "COMMANDS", strings.Join(schedule.Usage(), "\n  "), 1))
+	return err
+}
+
+// request is described by args, or by JSON on the standard input; stage is what -stage says.
+func request(in io.Reader, args []string) (r *libsparse.Request, stage string, err error) {
 	if len(args) > 0 {
-		return requestFromArgs(args[0], args[1:])
+		p, err := parse(args[0], args[1:], defaultExtent)
+		if err != nil {
+			return nil, "", err
+		}
+		return p.request, p.stage, nil
 	}
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return libsparse.ParseRequest(text)
+	r, err = libsparse.ParseRequest(text)
+	return r, "", err
 }
 
 func compile(r *libsparse.Request, out io.Writer) error {
@@ -97,7 +162,19 @@ func compile(r *libsparse.Request, out io.Writer) error {
 	return err
 }
 
-func explain(r *libsparse.Request, out io.Writer, stage string) error {
+// explain prints stages; the name of one may come first.
+func explain(args []string, in io.Reader, out io.Writer) error {
+	stage := ""
+	if len(args) > 0 && !strings.Contains(args[0], "=") {
+		stage, args = args[0], args[1:]
+	}
+	r, named, err := request(in, args)
+	if err != nil {
+		return err
+	}
+	if named != "" {
+		stage = named
+	}
 	text, err := libsparse.Explain(r, stage)
 	if _, werr := io.WriteString(out, text); err == nil {
 		err = werr

@@ -23,7 +23,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	for _, args := range [][]string{nil, {"help"}, {"compute"}} {
+	for _, args := range [][]string{nil, {"help"}, {"run", "-h"}, {"explain", "y(i) = x(i)", "--help"}} {
 		var out bytes.Buffer
 		if err := run(args, nil, &out); err != nil || !strings.HasPrefix(out.String(), "usage: libsparse COMMAND") {
 			t.Errorf("%v: %q, %v", args, out.String(), err)
@@ -117,6 +117,9 @@ func TestExpressionOnTheCommandLine(t *testing.T) {
 	}
 	for flag, want := range map[string]string{
 		"-x=A:ds": "is no option", "-f=A": "is no option", "-d=i:many": "is no extent", "-f=A:dx": `"x" is no level`, "-t=A:f8": "dtype",
+		"-f=Q:ds": "Q is no tensor of", "-d=q:5": "q is no index and no operand", "-d=A:5": "A(i,j) has 2 indices", "-s=split(i)": "expected split(",
+		"-s=parallelize(j)": "iterations over j write the same elements", "-time=0": "no number of times", "-fill=A:2": "no density",
+		"-i=A:nowhere.mtx": "nowhere.mtx can't be read", "-stage=nonsense": "no stage", "-i=y:a.mtx": "y is the result", "A": "is no option",
 	} {
 		err := run([]string{"explain", "y(i) = A(i,j) * x(j)", flag}, nil, &out)
 		if err == nil || !strings.Contains(err.Error(), want) {

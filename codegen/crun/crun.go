@@ -1,17 +1,13 @@
-// Package crun runs loop programs as compiled C in a process of their own, so that tests can compare C with the
-// interpreter. It is for tests only and needs a C compiler; no package of the compiler imports it.
+// Package crun runs loop programs as compiled C in tests, which compare C with the interpreter. It needs a C compiler; no
+// package of the compiler imports it.
 package crun
 
 import (
-	"bytes"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"libsparse/codegen"
+	"libsparse/codegen/process"
 	"libsparse/libsparse/ir"
 )
 
@@ -31,9 +27,7 @@ type Options struct {
 
 // Program is a module compiled to an executable.
 type Program struct {
-	module *ir.Module
-	dir    string
-	Source string // the emitted C, without the main function
+	*process.Program
 }
 
 // Run compiles m and calls its functions fns, one after the other while their status is OK, on args, which it updates
@@ -46,27 +40,15 @@ func Run(t testing.TB, m *ir.Module, fns []string, args []ir.Arg) int64 {
 // Compile verifies, emits and compiles m.
 func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
 	t.Helper()
-	if err := ir.Verify(m); err != nil {
-		t.Fatalf("%v\n%s", err, m)
-	}
 	source, err := codegen.Emit(m, codegen.Options{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, m)
 	}
-	p := &Program{module: m, dir: t.TempDir(), Source: source}
-	file := filepath.Join(p.dir, "kernel.c")
-	before := ""
-	if opts.FailingMalloc {
-		before = failingMalloc
+	p, err := process.Compile(t.Context(), "cc", t.TempDir(), m, process.Options{Flags: flags(source, opts), FailingMalloc: opts.FailingMalloc})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, source)
 	}
-	if err := os.WriteFile(file, []byte(before+source+harness(m)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("cc", append(flags(source, opts), "-o", filepath.Join(p.dir, "kernel"), file, "-lm")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %v\n%s\n%s", cmd, err, out, source)
-	}
-	return p
+	return &Program{p}
 }
 
 func flags(source string, opts Options) []string {
@@ -104,21 +86,9 @@ func (p *Program) Run(t testing.TB, fns []string, args []ir.Arg) int64 {
 // with Options.FailingMalloc.
 func (p *Program) RunFailing(t testing.TB, nth int, fns []string, args []ir.Arg) int64 {
 	t.Helper()
-	input, err := encode(p.module, args)
+	status, _, err := p.Program.Run(t.Context(), fns, args, process.Limits{FailAt: nth})
 	if err != nil {
 		t.Fatal(err)
-	}
-	cmd := exec.Command(filepath.Join(p.dir, "kernel"), fns...)
-	cmd.Stdin = bytes.NewReader(input)
-	cmd.Env = append(os.Environ(), "ASAN_OPTIONS=detect_leaks=1", fmt.Sprint("CRUN_FAIL=", nth))
-	var output, errors bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &errors
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("compiled C: %v\n%s\n%s", err, errors.String(), p.Source)
-	}
-	status, err := decode(p.module, output.Bytes(), args)
-	if err != nil {
-		t.Fatal(fmt.Errorf("result of compiled C: %w", err))
 	}
 	return status
 }

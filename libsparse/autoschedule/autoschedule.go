@@ -144,7 +144,7 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Tile})
 		d.note("workspace w: a scalar, since %v is summed inside each element", a.Reduced())
 	case inserts(a, q) && shuffled < 0:
-		d.add(schedule.Assemble{})
+		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
 		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Row})
@@ -196,7 +196,7 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.lanes(a, innermost)
 	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
 		d.tile(a, inner[0], first)
-	default:
+	case slices.Contains(inner, innermost[0]): // lanes of a sum would write the same element
 		d.lanes(a, innermost)
 	}
 }
@@ -240,12 +240,34 @@ func (d *Decision) threads(a *index.Assignment) {
 		}
 	}
 	outermost, root := d.outermost()
-	owned := slices.Contains(a.LHS.Vars, root)
-	if owned && len(lattice.Build(a.RHS, root).Points) == 1 && (!discovered(a.LHS.Tensor) || a.LHS.Tensor.Format.Rowwise()) {
+	switch {
+	case !owned(a.LHS, root):
+		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
+	case !divisible(a, root):
+		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
+	default:
 		d.add(schedule.Parallelize{Var: outermost})
-		return
 	}
-	d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
+}
+
+// owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.
+func owned(lhs *index.Access, v index.Var) bool {
+	m := slices.Index(lhs.Vars, v)
+	if m < 0 || discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
+		return false
+	}
+	at := lhs.Tensor.Format.LevelOf(m)
+	return !slices.ContainsFunc(lhs.Tensor.Format.Levels[:at], func(l format.Level) bool {
+		return l.Props().Locate && l.Props().HasCrd && lhs.Tensor.SamePattern == nil
+	})
+}
+
+// divisible reports whether the loop over v is over all coordinates, or over what one level stores.
+func divisible(a *index.Assignment, v index.Var) bool {
+	l := lattice.Build(a.RHS, v)
+	its := l.Iterators()
+	return len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() &&
+		its[0].Access.Tensor.Format.Levels[its[0].Level].Props().Unique
 }
 
 // outermost is the first loop, and the variable of the expression that it belongs to.

@@ -20,7 +20,11 @@ type (
 	Forall struct {
 		Var  index.Var
 		Unit Unit
-		Body Stmt
+		// Race says how threads that may write the same element keep apart.
+		Race Race
+		// Unroll is how many iterations are written out one after the other; 0 leaves it to the C compiler.
+		Unroll int64
+		Body   Stmt
 	}
 	// Where clears the workspace that Producer writes, runs Producer, then Consumer, which reads it.
 	Where struct{ Consumer, Producer Stmt }
@@ -46,6 +50,27 @@ const (
 	Lanes   Unit = "lanes"
 )
 
+// Race is how the threads of a loop keep apart.
+type Race string
+
+// The strategies.
+const (
+	// Owned loops write elements that no other iteration writes.
+	Owned Race = ""
+	// Atomics update elements one by one: right in any order, so floating sums differ from run to run.
+	Atomics Race = "atomics"
+	// Temporary gives each thread a result of its own; they are added up in the order of the threads, so that the
+	// result is the same for the same number of threads.
+	Temporary Race = "temporary"
+)
+
+// With is f around another body.
+func (f *Forall) With(body Stmt) *Forall {
+	g := *f
+	g.Body = body
+	return &g
+}
+
 // Storage is how a workspace is kept.
 type Storage string
 
@@ -53,6 +78,8 @@ type Storage string
 const (
 	// Tile is a dense array of a size known at compile time, or a scalar: registers.
 	Tile Storage = "tile"
+	// Array is a dense array on the heap.
+	Array Storage = "array"
 	// Row is a dense array with the list of the coordinates that are set, so that it is read and cleared in time
 	// proportional to those.
 	Row Storage = "row"
@@ -60,19 +87,12 @@ const (
 	List Storage = "list"
 )
 
-// Split divides the coordinates of Parent into tiles: Parent = Outer * Factor + Inner. What is left over at the end is
-// covered by tiles of width Tail, the last one shifted inwards so that it overlaps its neighbour; that is right only
-// where the tile's elements are set once, not reduced into.
-type Split struct {
-	Parent, Outer, Inner index.Var
-	Factor, Tail         int64
-}
-
 // Program is a statement with its tensors and the relations between its variables.
 type Program struct {
 	Source     *index.Assignment
 	Workspaces map[*index.Tensor]Storage
-	Splits     []Split
+	// Relations derive variables from others, in the order in which they were made.
+	Relations []Relation
 	// Insert says that entries of a rowwise result are put into their rows as they come, in any order of rows.
 	Insert bool
 	// Exact gives variables whose extent is known at compile time.
@@ -97,30 +117,10 @@ func Nest(vars []index.Var, body Stmt) Stmt {
 	return body
 }
 
-// Root is the variable of the source that v is or was split from.
-func (p *Program) Root(v index.Var) index.Var {
-	for _, s := range p.Splits {
-		if v == s.Outer || v == s.Inner {
-			return p.Root(s.Parent)
-		}
-	}
-	return v
-}
-
-// SplitOf is the split that v is the outer or inner half of, or nil.
-func (p *Program) SplitOf(v index.Var) *Split {
-	for i, s := range p.Splits {
-		if v == s.Outer || v == s.Inner {
-			return &p.Splits[i]
-		}
-	}
-	return nil
-}
-
 // Clone copies p so that a transformation can change the copy's fields. Statements are shared: they never change.
 func (p *Program) Clone() *Program {
 	q := *p
-	q.Splits = slices.Clone(p.Splits)
+	q.Relations = slices.Clone(p.Relations)
 	q.Workspaces = map[*index.Tensor]Storage{}
 	for t, s := range p.Workspaces {
 		q.Workspaces[t] = s

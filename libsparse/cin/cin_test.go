@@ -46,7 +46,7 @@ func rowwise() *Program {
 
 func tiled(factor int64) *Program {
 	p := Concretize(rowwise().Source)
-	p.Splits = []Split{{Parent: "k", Outer: "k0", Inner: "k1", Factor: factor, Tail: 1}}
+	p.Relations = []Relation{&Split{Parent: "k", Outer: "k0", Inner: "k1", Factor: factor, Tail: 1}}
 	p.Body = forall("i", &Forall{Var: "k0", Body: forall("j", &Forall{Var: "k1", Unit: Lanes, Body: &Assign{
 		LHS: p.Source.LHS, Reduce: dtype.Add, RHS: p.Source.RHS,
 	}})})
@@ -106,11 +106,11 @@ func TestVerify(t *testing.T) {
 		"no workspace":       {func(p *Program) { p.Workspaces = nil }, "w is no workspace"},
 		"read before filled": {swap, "w(k) is read before it is filled"},
 		"half of a split": {func(p *Program) {
-			p.Splits = []Split{{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
+			p.Relations = []Relation{&Split{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
 			p.Body = forall("i0", p.Body.(*Forall).Body)
 		}, "i of A(i,j) is not bound"},
 		"both halves": {func(p *Program) {
-			p.Splits = []Split{{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
+			p.Relations = []Relation{&Split{Parent: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 1}}
 			p.Body = forall("i0", forall("i1", p.Body.(*Forall).Body))
 		}, ""},
 	} {
@@ -188,7 +188,7 @@ func TestClone(t *testing.T) {
 	p := rowwise()
 	before := p.String()
 	q := p.Clone()
-	q.Splits = append(q.Splits, Split{Parent: "i"})
+	q.Relations = append(q.Relations, &Split{Parent: "i"})
 	q.Exact["k"] = 3
 	q.Workspaces[tensor("v", "d")] = Row
 	if p.String() != before {

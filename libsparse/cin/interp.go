@@ -8,7 +8,7 @@ import (
 // Evaluate runs p on dense operands. It defines the meaning of concrete index notation and must agree with
 // index.Assignment.Evaluate on the program's source, whatever the schedule.
 func (p *Program) Evaluate(extents map[index.Var]int, data map[*index.Tensor]*index.Dense) *index.Dense {
-	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}}
+	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}, lists: map[visited][]map[index.Var]int{}}
 	for t, d := range data {
 		in.data[t] = d
 	}
@@ -23,6 +23,8 @@ type interp struct {
 	extents map[index.Var]int
 	data    map[*index.Tensor]*index.Dense
 	at      map[index.Var]int
+	// lists are what is stored below some coordinates; operands don't change.
+	lists map[visited][]map[index.Var]int
 }
 
 func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {
@@ -32,32 +34,6 @@ func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {
 	}
 	in.data[t] = index.NewDense(shape)
 	return in.data[t]
-}
-
-// extent is the number of values of v, the tiles of an outer half rounded up.
-func (in *interp) extent(v index.Var) int {
-	s := in.program.SplitOf(v)
-	switch {
-	case s == nil:
-		return in.extents[v]
-	case v == s.Inner:
-		return int(s.Factor)
-	default:
-		return (in.extent(s.Parent) + int(s.Factor) - 1) / int(s.Factor)
-	}
-}
-
-// coord is the value of v; ok is false beyond the end of a split variable.
-func (in *interp) coord(v index.Var) (c int, ok bool) {
-	for _, s := range in.program.Splits {
-		if s.Parent == v {
-			outer, _ := in.coord(s.Outer)
-			inner, _ := in.coord(s.Inner)
-			c = outer*int(s.Factor) + inner
-			return c, c < in.extent(v)
-		}
-	}
-	return in.at[v], true
 }
 
 func (in *interp) offset(a *index.Access) (int, bool) {

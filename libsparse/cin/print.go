@@ -12,8 +12,8 @@ import (
 func (p *Program) String() string {
 	var b strings.Builder
 	write(&b, p.Body, 0)
-	for _, s := range p.Splits {
-		fmt.Fprintf(&b, "split %s = %s * %d + %s, tail %d\n", s.Parent, s.Outer, s.Factor, s.Inner, s.Tail)
+	for _, r := range p.Relations {
+		fmt.Fprintln(&b, r)
 	}
 	var lines []string
 	for v, n := range p.Exact {
@@ -36,6 +36,12 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		unit := ""
 		if s.Unit != Serial {
 			unit = " on " + string(s.Unit)
+		}
+		if s.Race != Owned {
+			unit += " with " + string(s.Race)
+		}
+		if s.Unroll > 0 {
+			unit += fmt.Sprintf(" unrolled %d", s.Unroll)
 		}
 		fmt.Fprintf(b, "%sforall %s%s\n", indent, s.Var, unit)
 		write(b, s.Body, depth+1)

@@ -5,8 +5,8 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Verify checks that p is well formed: each variable that an access uses is bound by one enclosing loop, or by both
-// halves of its split; no loop binds a variable twice; a workspace is read only by the consumer of the Where that
+// Verify checks that p is well formed: each variable that an access uses is bound by one enclosing loop, or follows
+// from variables that are; no loop binds a variable twice; a workspace is read only by the consumer of the Where that
 // fills it; reduction writes are only to what the Where or the program clears.
 func (p *Program) Verify() error {
 	v := verifier{program: p, filled: map[*index.Tensor]bool{}}
@@ -62,15 +62,16 @@ func (v *verifier) assign(a *Assign, bound map[index.Var]bool) error {
 	return nil
 }
 
-// known reports whether x is bound by a loop, or both halves of its split are.
+// known reports whether x is bound by a loop, or everything that it follows from is.
 func (v *verifier) known(x index.Var, bound map[index.Var]bool) bool {
-	if bound[x] {
-		return true
+	r := v.program.Follows(x)
+	if r == nil {
+		return bound[x]
 	}
-	for _, s := range v.program.Splits {
-		if s.Parent == x {
-			return v.known(s.Outer, bound) && v.known(s.Inner, bound)
+	for _, t := range r.To() {
+		if !v.known(t, bound) {
+			return false
 		}
 	}
-	return false
+	return true
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 )
 
 func TestParse(t *testing.T) {
@@ -51,31 +52,32 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestPack(t *testing.T) {
-	entries := []Entry{{[]int{0, 1}, 2}, {[]int{2, 0}, 3}, {[]int{2, 2}, 4}}
+	number := func(n int64) dtype.Value { return dtype.Value{Int: n} }
+	entries := []Entry{{[]int{0, 1}, number(2)}, {[]int{2, 0}, number(3)}, {[]int{2, 2}, number(4)}}
 	for _, c := range []struct {
 		format   string
 		pos, crd [][]int64
-		vals     []float64
+		vals     []int64
 	}{
-		{"ds", [][]int64{nil, {0, 1, 1, 3}}, [][]int64{nil, {1, 0, 2}}, []float64{2, 3, 4}},
-		{"ds:1,0", [][]int64{nil, {0, 1, 2, 3}}, [][]int64{nil, {2, 0, 2}}, []float64{3, 2, 4}},
-		{"ss", [][]int64{{0, 2}, {0, 1, 3}}, [][]int64{{0, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
-		{"uq", [][]int64{{0, 3}, nil}, [][]int64{{0, 2, 2}, {1, 0, 2}}, []float64{2, 3, 4}},
-		{"sd", [][]int64{{0, 2}, nil}, [][]int64{{0, 2}, nil}, []float64{0, 2, 0, 3, 0, 4}},
-		{"dp", [][]int64{nil, {2}}, [][]int64{nil, {1, -1, 0, -1, -1, 2}}, []float64{2, 0, 3, 0, 0, 4}},
-		{"dl(2)", [][]int64{nil, {0, 2, 6}}, [][]int64{nil, {1, -1, 0, -1, 2, -1}}, []float64{2, 0, 3, 0, 4, 0}},
-		{"do", [][]int64{nil, {3}}, [][]int64{nil, {-2, 0, 1}}, []float64{0, 0, 3, 0, 0, 4, 2, 0, 0}},
-		{"dk(2,2)", [][]int64{nil, {0, 1, 3}}, [][]int64{nil, {0, 0, 1}}, []float64{0, 2, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}},
-		{"dh", [][]int64{nil, {0, 2, 2, 6}}, [][]int64{nil, {-1, 1, 0, 2, -1, -1}}, []float64{0, 2, 3, 4, 0, 0}},
-		{"dd", [][]int64{nil, nil}, [][]int64{nil, nil}, []float64{0, 2, 0, 0, 0, 0, 3, 0, 4}},
+		{"ds", [][]int64{nil, {0, 1, 1, 3}}, [][]int64{nil, {1, 0, 2}}, []int64{2, 3, 4}},
+		{"ds:1,0", [][]int64{nil, {0, 1, 2, 3}}, [][]int64{nil, {2, 0, 2}}, []int64{3, 2, 4}},
+		{"ss", [][]int64{{0, 2}, {0, 1, 3}}, [][]int64{{0, 2}, {1, 0, 2}}, []int64{2, 3, 4}},
+		{"uq", [][]int64{{0, 3}, nil}, [][]int64{{0, 2, 2}, {1, 0, 2}}, []int64{2, 3, 4}},
+		{"sd", [][]int64{{0, 2}, nil}, [][]int64{{0, 2}, nil}, []int64{0, 2, 0, 3, 0, 4}},
+		{"dp", [][]int64{nil, {2}}, [][]int64{nil, {1, -1, 0, -1, -1, 2}}, []int64{2, 0, 3, 0, 0, 4}},
+		{"dl(2)", [][]int64{nil, {0, 2, 6}}, [][]int64{nil, {1, -1, 0, -1, 2, -1}}, []int64{2, 0, 3, 0, 4, 0}},
+		{"do", [][]int64{nil, {3}}, [][]int64{nil, {-2, 0, 1}}, []int64{0, 0, 3, 0, 0, 4, 2, 0, 0}},
+		{"dk(2,2)", [][]int64{nil, {0, 1, 3}}, [][]int64{nil, {0, 0, 1}}, []int64{0, 2, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0}},
+		{"dh", [][]int64{nil, {0, 2, 2, 6}}, [][]int64{nil, {-1, 1, 0, 2, -1, -1}}, []int64{0, 2, 3, 4, 0, 0}},
+		{"dd", [][]int64{nil, nil}, [][]int64{nil, nil}, []int64{0, 2, 0, 0, 0, 0, 3, 0, 4}},
 	} {
 		d := Pack(MustParse(c.format), []int{3, 3}, entries)
-		if diff := cmp.Diff(c.pos, d.Pos) + cmp.Diff(c.crd, d.Crd) + cmp.Diff(c.vals, d.Vals); diff != "" {
+		if diff := cmp.Diff(c.pos, d.Pos) + cmp.Diff(c.crd, d.Crd) + cmp.Diff(c.vals, numbers(d.Vals)); diff != "" {
 			t.Errorf("%s: %s", c.format, diff)
 		}
 		found := 0
 		for _, e := range d.Entries() {
-			if e.Value != 0 {
+			if e.Value.Int != 0 {
 				found++
 			}
 		}
@@ -83,6 +85,14 @@ func TestPack(t *testing.T) {
 			t.Errorf("%s: unpacked %d entries", c.format, found)
 		}
 	}
+}
+
+func numbers(values []dtype.Value) []int64 {
+	out := make([]int64, len(values))
+	for i, v := range values {
+		out[i] = v.Int
+	}
+	return out
 }
 
 func TestShapes(t *testing.T) {

@@ -3,12 +3,14 @@ package format
 import (
 	"cmp"
 	"slices"
+
+	"libsparse/libsparse/dtype"
 )
 
 // Entry is one stored element.
 type Entry struct {
 	Coord []int
-	Value float64
+	Value dtype.Value
 }
 
 // Data is a stored tensor: the reference that interpreters and tests pack and unpack. Pos and Crd have one array a
@@ -17,7 +19,7 @@ type Data struct {
 	Format   Format
 	Shape    []int
 	Pos, Crd [][]int64
-	Vals     []float64
+	Vals     []dtype.Value
 }
 
 // Pack stores entries, which have distinct coordinates, in format f.
@@ -55,10 +57,10 @@ func Pack(f Format, shape []int, entries []Entry) *Data {
 		}
 		held = next
 	}
-	d.Vals = make([]float64, len(held))
+	d.Vals = make([]dtype.Value, len(held))
 	for p, entries := range held {
-		for _, e := range entries {
-			d.Vals[p] += e.Value
+		if len(entries) > 0 {
+			d.Vals[p] = entries[0].Value
 		}
 	}
 	return d

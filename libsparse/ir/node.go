@@ -169,6 +169,8 @@ type (
 		Reduce dtype.Op
 		Value  Expr
 		Lanes  int
+		// Atomic says that other threads update the same element: Reduce is then Add or Mul, on numbers.
+		Atomic bool
 	}
 	// For runs Body for Var = Lo, Lo+Step, ... < Hi. Hi is evaluated once.
 	For struct {
@@ -178,7 +180,9 @@ type (
 		Kind   LoopKind
 		// Chunk is the number of iterations a thread of a Shared loop takes at a time.
 		Chunk Expr
-		Body  *Block
+		// Unroll asks for that many iterations to be written out at a time, where it is above one.
+		Unroll int64
+		Body   *Block
 	}
 	// While runs Body as long as Cond holds.
 	While struct {
@@ -198,12 +202,13 @@ type (
 		Cond    Expr
 		Body    *Block
 	}
-	// Alloc makes a local array of Size elements: on the stack where Size is an Int literal, else on the heap until a
-	// Free in the same block. Zero sets it to zero. Failure makes the Func return NoMemory.
+	// Alloc makes a local array of Size elements: on the stack where Size is an Int literal and Heap is not set, else on
+	// the heap until a Free in the same block. Zero sets it to zero. Failure makes the Func return NoMemory.
 	Alloc struct {
 		Array *Array
 		Size  Expr
 		Zero  bool
+		Heap  bool
 	}
 	// Grow reallocates a heap array to at least Size elements, keeping its contents. Capacity is the variable that
 	// holds the number of elements it has room for; Grow updates it.
@@ -252,6 +257,12 @@ const (
 	Simd              // iterations are independent but for reductions into scalars; may use vector lanes
 	Unrolled          // the bounds are constant; write every iteration out
 )
+
+// OnStack reports whether s makes a stack array.
+func (s *Alloc) OnStack() bool {
+	_, ok := s.Size.(*Int)
+	return ok && !s.Heap
+}
 
 // Statuses that a Func returns.
 const (

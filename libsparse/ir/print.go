@@ -112,7 +112,11 @@ func (p *printer) stmt(s Stmt) {
 	case *Assign:
 		p.line("%s %s %s", s.Var.Name, assignSign(s.Reduce), ExprText(s.Value))
 	case *Store:
-		p.line("%s %s %s", cell(s.Array, s.Index, StoreLanes(s)), assignSign(s.Reduce), ExprText(s.Value))
+		atomic := ""
+		if s.Atomic {
+			atomic = "atomic "
+		}
+		p.line("%s%s %s %s", atomic, cell(s.Array, s.Index, StoreLanes(s)), assignSign(s.Reduce), ExprText(s.Value))
 	case *For:
 		p.loop(s)
 	case *While:
@@ -168,6 +172,9 @@ func (p *printer) loop(s *For) {
 	}
 	if s.Chunk != nil {
 		chunk = " chunk " + ExprText(s.Chunk)
+	}
+	if s.Unroll > 1 {
+		chunk += fmt.Sprintf(" unroll %d", s.Unroll)
 	}
 	p.line("for %s = %s .. %s%s%s%s", s.Var.Name, ExprText(s.Lo), ExprText(s.Hi), step, s.Kind, chunk)
 	p.body(s.Body)

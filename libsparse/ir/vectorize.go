@@ -81,7 +81,7 @@ func storesOf(b *Block, v *Var) ([]*Store, int) {
 			continue
 		}
 		store, ok := s.(*Store)
-		if !ok || StoreLanes(store) > 1 {
+		if !ok || StoreLanes(store) > 1 || store.Atomic {
 			return nil, 1
 		}
 		stores = append(stores, store)

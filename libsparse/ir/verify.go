@@ -115,7 +115,7 @@ func (v *verifier) block(b *Block) {
 			vars = append(vars, s.Var.Name)
 		case *Alloc:
 			v.index(s.Size)
-			_, stack := s.Size.(*Int)
+			stack := s.OnStack()
 			v.bindArray(s.Array, !stack)
 			arrays = append(arrays, s.Array.Name)
 		case *Free:

@@ -16,6 +16,9 @@ func (v *verifier) stmt(s Stmt) {
 		v.index(s.Index)
 		v.convertible(s.Value, Type{Elem: s.Array.Elem, Lanes: StoreLanes(s)})
 		v.reduce(s.Reduce, s.Array.Elem)
+		if s.Atomic && (s.Reduce != dtype.Add && s.Reduce != dtype.Mul || s.Array.Elem == dtype.Bool || StoreLanes(s) > 1) {
+			v.failf("%s can't be updated atomically by %q", s.Array.Name, s.Reduce)
+		}
 	case *For:
 		v.loop(s)
 	case *While:

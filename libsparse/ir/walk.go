@@ -167,7 +167,7 @@ func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
 		}
 		s = &Block{Stmts: out}
 	case *For:
-		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Body: b(x.Body)}
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Body: b(x.Body)}
 	case *While:
 		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
 	case *If:
@@ -192,9 +192,9 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Assign:
 		return &Assign{Var: x.Var, Reduce: x.Reduce, Value: e(x.Value)}
 	case *Store:
-		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes}
+		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes, Atomic: x.Atomic}
 	case *Alloc:
-		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero}
+		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero, Heap: x.Heap}
 	case *Grow:
 		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
 	case *Fill:

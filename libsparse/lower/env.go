@@ -16,6 +16,10 @@ type env struct {
 	coord map[index.Var]ir.Expr
 	// pos holds the positions that iterators stand at, by lattice.Key.
 	pos map[string]format.Range
+	// space is the range of values of variables that is visited here, where that isn't all of them or has been computed.
+	space map[index.Var]span
+	// chain links the variable of the loop to be lowered next with what it is a strip of.
+	chain []strip
 	// width and base are the width of the current tile by inner variable, and the tile's first coordinate by parent.
 	width map[index.Var]int64
 	base  map[index.Var]ir.Expr
@@ -24,12 +28,12 @@ type env struct {
 }
 
 func newEnv() env {
-	return env{coord: map[index.Var]ir.Expr{}, pos: map[string]format.Range{}, width: map[index.Var]int64{}, base: map[index.Var]ir.Expr{}}
+	return env{coord: map[index.Var]ir.Expr{}, pos: map[string]format.Range{}, space: map[index.Var]span{}, width: map[index.Var]int64{}, base: map[index.Var]ir.Expr{}}
 }
 
 // clone copies e before something is added to it.
 func (e env) clone() env {
-	e.coord, e.pos = maps.Clone(e.coord), maps.Clone(e.pos)
+	e.coord, e.pos, e.space = maps.Clone(e.coord), maps.Clone(e.pos), maps.Clone(e.space)
 	e.width, e.base = maps.Clone(e.width), maps.Clone(e.base)
 	return e
 }
@@ -58,14 +62,14 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	if w, ok := l.spaces[a.Tensor]; ok {
 		return w.storageOf(l, v, level, e)
 	}
-	s := l.slots.storage(a.Tensor, level, l.extent(l.program.Root(v)))
+	s := l.slots.storage(a.Tensor, level, l.extent(v))
 	props := a.Tensor.Format.Levels[level].Props()
 	if props.Fixed {
 		s.Parents = l.positions(a.Tensor, level-1)
 	}
 	if props.OfRow {
 		row := a.Vars[a.Tensor.Format.ModeOrder[level-1]]
-		s.Row, s.Rows, s.Above = e.coord[row], l.extent(l.program.Root(row)), l.position(a, level-2, e).Lo
+		s.Row, s.Rows, s.Above = e.coord[row], l.extent(row), l.position(a, level-2, e).Lo
 	}
 	return s
 }

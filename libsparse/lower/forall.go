@@ -19,14 +19,13 @@ func (l *lowerer) forall(f *cin.Forall, e env) []ir.Stmt {
 }
 
 func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
-	if s := l.program.SplitOf(f.Var); s != nil {
-		if f.Var == s.Outer {
-			return l.tiles(f, s, e, kind)
-		}
-		return l.inside(f, s, e)
+	if r := l.program.Derivation(f.Var); r != nil {
+		return l.derived(f, r, e, kind)
 	}
 	lat := lattice.Build(cin.Value(f.Body), f.Var)
 	switch {
+	case e.coord[f.Var] != nil:
+		return l.located(f, lat, e)
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, e, kind)
 	case lat.Full():
@@ -40,17 +39,22 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 
 // dense visits every coordinate.
 func (l *lowerer) dense(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	r := l.window(f.Var, e)
 	inner := e.clone()
-	inner.coord[f.Var] = v
+	v := inner.enter(l, f.Var, r)
 	body := l.visit(f, f.Body, inner)
 	if len(body) == 0 {
 		return nil
 	}
+	return []ir.Stmt{l.counted(f, v, integer(0), r.count, kind, body)}
+}
+
+// counted is the loop of f over v, serial unless kind or the unit of f says otherwise.
+func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.LoopKind, body []ir.Stmt) *ir.For {
 	if f.Unit == cin.Lanes {
 		kind = ir.Simd
 	}
-	return []ir.Stmt{&ir.For{Var: v, Lo: integer(0), Hi: l.extent(f.Var), Step: 1, Kind: kind, Chunk: l.chunk(kind, l.extent(f.Var)), Body: block(body...)}}
+	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, hi), Unroll: f.Unroll, Body: block(body...)}
 }
 
 // children is the range of positions that an iterator walks here.
@@ -86,8 +90,11 @@ func unique(it lattice.Iterator) bool {
 
 // positionVar names the position of an iterator: pA2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
-	name := fmt.Sprintf("p%s%d%s", it.Access.Tensor.Owner().Name, it.Level+1, suffix)
-	return &ir.Var{Name: l.names.fresh(name), T: ir.Index}
+	return &ir.Var{Name: l.names.fresh(l.positionName(it) + suffix), T: ir.Index}
+}
+
+func (l *lowerer) positionName(it lattice.Iterator) string {
+	return fmt.Sprintf("p%s%d", it.Access.Tensor.Owner().Name, it.Level+1)
 }
 
 // walk visits the coordinates that one level stores.
@@ -95,25 +102,22 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 	if !unique(it) {
 		return l.merge(f, lattice.Lattice{Points: []lattice.Point{{Iterators: []lattice.Iterator{it}}}}, e)
 	}
-	r := l.children(it, e)
+	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
 	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
 	inner := e.clone()
 	inner.partial = e.partial || !l.coversResult(it)
-	inner.coord[f.Var] = v
+	inner.settle(f.Var, v)
 	inner.pos[it.Key] = l.place(it, p, next(p), e)
 	body := l.visit(f, f.Body, inner)
 	if len(body) == 0 {
 		return nil
 	}
-	if f.Unit == cin.Lanes {
-		kind = ir.Simd
-	}
 	body = append([]ir.Stmt{constant(v, l.coordinate(it, p, e))}, body...)
 	if valid := l.valid(it, p, e); valid != nil {
 		body = []ir.Stmt{&ir.If{Cond: valid, Then: block(body...)}}
 	}
-	return []ir.Stmt{&ir.For{Var: p, Lo: r.Lo, Hi: r.Hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, r.Hi), Body: block(body...)}}
+	return append(before, l.counted(f, p, r.Lo, r.Hi, kind, body))
 }
 
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.

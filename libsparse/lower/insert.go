@@ -16,7 +16,7 @@ func (r *result) frameInsert(l *lowerer, g format.Group) (before, after []ir.Stm
 	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
 	copyPos := &ir.Store{Array: r.next, Index: p, Value: &ir.Load{Array: r.pos(l, g), Index: p}}
 	return []ir.Stmt{
-		&ir.Alloc{Array: r.next, Size: binary(dtype.Max, rows, integer(1))},
+		&ir.Alloc{Array: r.next, Size: binary(dtype.Max, rows, integer(1)), Heap: true},
 		&ir.For{Var: p, Lo: integer(0), Hi: rows, Step: 1, Body: block(copyPos)},
 	}, []ir.Stmt{&ir.Free{Array: r.next}}
 }

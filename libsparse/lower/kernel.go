@@ -2,7 +2,8 @@
 // pattern of the result has to be found first.
 //
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. One file a concern: forall and merge emit
-// loops, where, tile, row and list the temporaries, result and insert the appending, split the tiles, slots the argument block.
+// loops, derive the loops over derived variables, where, tile, row and list the temporaries, result and insert the appending, split
+// the tiles, slots the argument block.
 package lower
 
 import (
@@ -54,6 +55,10 @@ type lowerer struct {
 	result  result
 	// sums replaces the values of a result that can't be summed in its own type.
 	sums *ir.Array
+	// own is where a thread keeps a result of its own, if it does.
+	own *ownResult
+	// atomic says that threads update the same elements of the result.
+	atomic bool
 	// partly is set once an element of a dense result may be left unwritten or is reduced into.
 	partly bool
 }
@@ -63,7 +68,10 @@ type scope struct{ allocs, frees []ir.Stmt }
 
 // Lower lowers a program whose loops no format contradicts.
 func Lower(p *cin.Program) (*Kernel, error) {
-	if err := check(p); err != nil {
+	if err := p.Legal(); err != nil {
+		return nil, err
+	}
+	if err := check(p.Body); err != nil {
 		return nil, err
 	}
 	s := newSlots(p)
@@ -112,7 +120,11 @@ func (l *lowerer) guards() []ir.Stmt {
 			refuse(compare(ir.Ne, l.slots.extents[v], integer(n)))
 		}
 	}
-	for _, s := range l.program.Splits {
+	for _, r := range l.program.Relations {
+		s, ok := r.(*cin.Split)
+		if !ok || s.Tail == 0 {
+			continue
+		}
 		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
 			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
 		}

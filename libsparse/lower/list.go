@@ -27,7 +27,7 @@ func (w *workspace) makeList(l *lowerer) {
 	for _, a := range w.arrays() {
 		room := &ir.Var{Name: l.names.fresh(a.Name + "_room"), T: ir.Index}
 		w.capacity[a] = room
-		w.scope.allocs = append(w.scope.allocs, declare(room, integer(listRoom)), &ir.Alloc{Array: a, Size: room})
+		w.scope.allocs = append(w.scope.allocs, declare(room, integer(listRoom)), &ir.Alloc{Array: a, Size: room, Heap: true})
 		w.scope.frees = append(w.scope.frees, &ir.Free{Array: a})
 	}
 }
@@ -69,7 +69,7 @@ func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
 	}
 	room := binary(dtype.Max, w.count, integer(1))
 	for _, a := range local {
-		ready = append(ready, &ir.Alloc{Array: a, Size: room})
+		ready = append(ready, &ir.Alloc{Array: a, Size: room, Heap: true})
 		done = append(done, &ir.Free{Array: a})
 	}
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
@@ -114,7 +114,7 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 
 // workspaceExtent is the extent of a mode of a workspace.
 func (l *lowerer) workspaceExtent(t *index.Tensor, mode int) ir.Expr {
-	return l.extent(l.program.Root(l.held(t)[mode]))
+	return l.extent(l.held(t)[mode])
 }
 
 // held is the variables that a workspace is written through.

@@ -5,6 +5,7 @@ import (
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -17,9 +18,10 @@ type cursor struct {
 	coord, run ir.Expr
 }
 
-func (l *lowerer) cursors(lat lattice.Lattice, e env) (cs []*cursor, decls []ir.Stmt) {
+func (l *lowerer) cursors(lat lattice.Lattice, v index.Var, e env) (cs []*cursor, decls []ir.Stmt) {
 	for _, it := range lat.Iterators() {
-		r := l.children(it, e)
+		before, r := l.narrowed(it, v, e)
+		decls = append(decls, before...)
 		c := &cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
 		decls = append(decls, declare(c.pos, r.Lo), constant(c.end, r.Hi))
 		decls = append(decls, l.skip(c, e)...)
@@ -53,7 +55,7 @@ func at(cs []*cursor, p lattice.Point) []*cursor {
 
 // merge walks several levels together, one loop for each point of the lattice.
 func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	cs, out := l.cursors(lat, e)
+	cs, out := l.cursors(lat, f.Var, e)
 	loops := 0
 	for _, p := range lat.Points {
 		if restrict(f.Body, f.Var, p) == nil {
@@ -74,7 +76,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
 	inner := e.clone()
 	inner.partial = true
-	inner.coord[f.Var] = v
+	inner.settle(f.Var, v)
 	var body, advance []ir.Stmt
 	var valid []ir.Expr
 	for _, c := range cs {
@@ -183,13 +185,13 @@ func otherwise(chain, last *ir.If, body *ir.Block) ir.Stmt {
 
 // matchAll visits every coordinate and matches what is stored against it.
 func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	cs, out := l.cursors(lat, e)
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	cs, out := l.cursors(lat, f.Var, e)
+	r := l.window(f.Var, e)
 	inner := e.clone()
-	inner.coord[f.Var] = v
+	v := inner.enter(l, f.Var, r)
 	var before, advance []ir.Stmt
 	for _, c := range cs {
-		before = append(before, l.match(c, v, e)...)
+		before = append(before, l.match(c, inner.coord[f.Var], e)...)
 		advance = append(append(advance, set(c.pos, c.run)), l.skip(c, e)...)
 	}
 	cases := l.matched(f, lat, cs, inner)
@@ -197,11 +199,11 @@ func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt 
 		return nil
 	}
 	body := append(append(before, cases), advance...)
-	return append(out, &ir.For{Var: v, Lo: integer(0), Hi: l.extent(f.Var), Step: 1, Body: block(body...)})
+	return append(out, &ir.For{Var: v, Lo: integer(0), Hi: r.count, Step: 1, Body: block(body...)})
 }
 
 // match sets the run of a cursor to what it holds of coordinate v, perhaps nothing.
-func (l *lowerer) match(c *cursor, v *ir.Var, e env) []ir.Stmt {
+func (l *lowerer) match(c *cursor, v ir.Expr, e env) []ir.Stmt {
 	end := l.positionVar(c.it, "_run")
 	c.run = end
 	here := all([]ir.Expr{compare(ir.Lt, end, c.end), compare(ir.Eq, l.coordinate(c.it, end, e), v)})

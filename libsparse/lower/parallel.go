@@ -19,18 +19,33 @@ const (
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels, and one that appends to a result that is not rowwise, runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
-	if l.result.appends() && !l.result.rowwise() || l.program.Insert {
+	if l.result.appends() && !l.result.rowwise() {
 		return l.loop(f, e, ir.Serial)
 	}
+	races := reduction(f) != "" && !l.program.Covers(cin.Written(f).Vars, f.Var)
+	if f.Race == cin.Temporary && races {
+		return l.combined(f, e)
+	}
+	l.atomic = f.Race == cin.Atomics && races
+	stmts := l.team(f, e)
+	l.atomic = false
+	if !slices.ContainsFunc(stmts, shared) {
+		return []ir.Stmt{block(stmts...)}
+	}
+	return []ir.Stmt{l.region(stmts)}
+}
+
+// team is what each thread does: the loop, with workspaces of its own.
+func (l *lowerer) team(f *cin.Forall, e env) []ir.Stmt {
 	private := &scope{}
 	l.scopes = append(l.scopes, private)
 	stmts := l.loop(f, e, ir.Shared)
 	l.scopes = l.scopes[:len(l.scopes)-1]
-	body := block(slices.Concat(private.allocs, stmts, private.frees)...)
-	if !slices.ContainsFunc(stmts, shared) {
-		return []ir.Stmt{body}
-	}
-	return []ir.Stmt{&ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.work(), integer(grain)), Body: body}}
+	return slices.Concat(private.allocs, stmts, private.frees)
+}
+
+func (l *lowerer) region(stmts []ir.Stmt) ir.Stmt {
+	return &ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.work(), integer(grain)), Body: block(stmts...)}
 }
 
 func shared(s ir.Stmt) bool {

@@ -44,7 +44,13 @@ func (l *lowerer) resultVals() *ir.Array {
 // put writes one element of the result, or reduces into it.
 func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
 	t, vals := a.LHS.Tensor.Elem.Accum(), l.resultVals()
-	return &ir.Store{Array: vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: cast(l.value(a.RHS, t, e), vals.Elem)}
+	if own := l.own; own != nil {
+		vals, at = own.vals, plus(own.base, at)
+	}
+	return &ir.Store{
+		Array: vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: cast(l.value(a.RHS, t, e), vals.Elem),
+		Atomic: l.atomic && a.Reduce != "",
+	}
 }
 
 // frameSums makes the array of sums, and rounds it into the result after the loops.

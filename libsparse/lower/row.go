@@ -22,7 +22,7 @@ func (w *workspace) makeRow(l *lowerer) {
 	}
 	w.scope.allocs = append(w.scope.allocs, declare(w.count, integer(0)))
 	for _, a := range arrays {
-		w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: a, Size: size, Zero: a == w.mark})
+		w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: a, Size: size, Zero: a == w.mark, Heap: true})
 		w.scope.frees = append(w.scope.frees, &ir.Free{Array: a})
 	}
 }

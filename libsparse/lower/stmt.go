@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
@@ -68,7 +70,7 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 	switch s := s.(type) {
 	case *cin.Forall:
 		if body := without(s.Body, f); body != nil {
-			return &cin.Forall{Var: s.Var, Unit: s.Unit, Body: body}
+			return s.With(body)
 		}
 	case *cin.Assign:
 		if rhs := f(s.RHS); rhs != nil {
@@ -76,8 +78,11 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 		}
 	case *cin.Where:
 		consumer, producer := without(s.Consumer, f), without(s.Producer, f)
+		held := cin.Written(s.Producer).Tensor
+		if consumer != nil && !reads(consumer, held) {
+			return consumer
+		}
 		if producer == nil && consumer != nil {
-			held := cin.Written(s.Producer).Tensor
 			consumer = without(consumer, func(x index.Expr) index.Expr {
 				return lattice.Without(x, func(a *index.Access) bool { return a.Tensor == held }, nil)
 			})
@@ -92,4 +97,18 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 		}
 	}
 	return nil
+}
+
+// reads reports whether s reads t.
+func reads(s cin.Stmt, t *index.Tensor) bool {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return reads(s.Body, t)
+	case *cin.Where:
+		return reads(s.Consumer, t) || reads(s.Producer, t)
+	case *cin.Assign:
+		return slices.ContainsFunc(index.Accesses(s.RHS), func(a *index.Access) bool { return a.Tensor == t })
+	default:
+		return false
+	}
 }

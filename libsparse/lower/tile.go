@@ -1,17 +1,48 @@
 package lower
 
 import (
+	"cmp"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
 
+// An Array is made once and cleared before each use.
+
+func (w *workspace) makeArray(l *lowerer) {
+	if l.phase == counting {
+		return
+	}
+	w.vals = w.array(l, "", w.tensor.Elem)
+	w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: w.vals, Size: binary(dtype.Max, w.room(l), integer(1)), Heap: true})
+	w.scope.frees = append(w.scope.frees, &ir.Free{Array: w.vals})
+}
+
+// room is the number of elements of an Array.
+func (w *workspace) room(l *lowerer) ir.Expr {
+	n := ir.Expr(integer(1))
+	for _, v := range l.held(w.tensor) {
+		n = binary(dtype.Mul, n, l.count(v))
+	}
+	return n
+}
+
+func (w *workspace) clear(l *lowerer, start ir.Expr) ir.Stmt {
+	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	body := block(&ir.Store{Array: w.vals, Index: q, Value: start})
+	return &ir.For{Var: q, Lo: integer(0), Hi: w.room(l), Step: 1, Kind: ir.Simd, Body: body}
+}
+
 // A Tile is a scalar, or an array whose size is known at compile time: the C compiler keeps it in registers.
 
 func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
-	w.scalar, w.set, w.vals = nil, nil, nil
 	t := w.tensor
+	w.scalar, w.set = nil, nil
+	if w.storage == cin.Tile {
+		w.vals = nil
+	}
 	var out []ir.Stmt
 	if l.result.appends() && !l.result.denseTail() && t.Order() == 0 {
 		w.set = &ir.Var{Name: l.names.fresh(t.Name + "_set"), T: ir.Scalar(dtype.Bool)}
@@ -21,8 +52,11 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 		return out
 	}
 	start := zero(t.Elem)
-	if op := reduction(s.Producer); op != "" {
+	if op := cmp.Or(reduction(s.Producer), reduction(s.Consumer)); op != "" {
 		start = identity(op, t.Elem)
+	}
+	if w.storage == cin.Array {
+		return append(out, w.clear(l, start))
 	}
 	if t.Order() == 0 {
 		w.scalar = &ir.Var{Name: l.names.fresh(t.Name), T: ir.Scalar(t.Elem)}

@@ -30,7 +30,7 @@ func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
 	w := l.workspace(cin.Written(s.Producer).Tensor)
 	begin := w.begin(l, s, e)
 	producer := l.stmt(s.Producer, e)
-	if len(producer) == 0 && l.phase == counting && w.storage == cin.Tile && w.set == nil {
+	if len(producer) == 0 && l.phase == counting && (w.storage == cin.Tile || w.storage == cin.Array) && w.set == nil {
 		return l.stmt(s.Consumer, e)
 	}
 	ready, done := w.finish(l)
@@ -61,6 +61,8 @@ func (l *lowerer) workspace(t *index.Tensor) *workspace {
 		w.makeRow(l)
 	case cin.List:
 		w.makeList(l)
+	case cin.Array:
+		w.makeArray(l)
 	case cin.Tile:
 	}
 	return w
@@ -68,7 +70,7 @@ func (l *lowerer) workspace(t *index.Tensor) *workspace {
 
 func (w *workspace) begin(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 	switch w.storage {
-	case cin.Tile:
+	case cin.Tile, cin.Array:
 		return w.beginTile(l, s, e)
 	default:
 		return []ir.Stmt{set(w.count, integer(0))}
@@ -78,7 +80,7 @@ func (w *workspace) begin(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 // write reduces one value into the workspace.
 func (w *workspace) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	switch w.storage {
-	case cin.Tile:
+	case cin.Tile, cin.Array:
 		return w.writeTile(l, a, e)
 	case cin.Row:
 		return w.writeRow(l, a, e)
@@ -90,7 +92,7 @@ func (w *workspace) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 // finish makes the workspace ready to be read; done is what has to follow the reader.
 func (w *workspace) finish(l *lowerer) (ready, done []ir.Stmt) {
 	switch w.storage {
-	case cin.Tile:
+	case cin.Tile, cin.Array:
 		return nil, nil
 	case cin.Row:
 		return w.finishRow(l)
@@ -124,7 +126,7 @@ func (w *workspace) storageOf(l *lowerer, v index.Var, level int, e env) format.
 		if n, ok := e.width[v]; ok {
 			return format.Storage{Extent: integer(n)}
 		}
-		return format.Storage{Extent: l.extent(v)}
+		return format.Storage{Extent: l.count(v)}
 	}
 }
 

@@ -4,59 +4,134 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
-// Precompute puts a workspace below the outermost At loops: the loops inside compute the factors named by Of (all of
-// the right-hand side where Of is empty) into it, and a second nest reads it.
+// Precompute puts a workspace below the outermost At loops of the nest that has the expression Of: the loops inside
+// compute it into the workspace, and a second nest reads that.
 type Precompute struct {
-	Of      []*index.Tensor
-	At      int
-	Name    string
+	// Of is the text of a part of the right-hand side, or factors of a product by name (Q*K); empty means all of it.
+	Of   string
+	At   int
+	Name string
+	// Storage may be empty: then it is a tile where the size is known and small, else an array.
 	Storage cin.Storage
 }
 
+// maxTile is the number of elements up to which a workspace is kept on the stack.
+const maxTile = 1 << 13
+
 func (c Precompute) String() string {
-	of := "all"
-	if len(c.Of) > 0 {
-		names := make([]string, len(c.Of))
-		for i, t := range c.Of {
-			names[i] = t.Name
-		}
-		of = strings.Join(names, "*")
+	text := fmt.Sprintf("precompute(%s, %s, at=%d", cmp.Or(c.Of, "all"), c.Name, c.At)
+	if c.Storage != "" {
+		text += ", " + string(c.Storage)
 	}
-	return fmt.Sprintf("precompute(%s, %s, at=%d, %s)", of, c.Name, c.At, c.Storage)
+	return text + ")"
 }
 
 // Apply implements Command.
 func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
-	loops, innermost := nest(p.Body)
-	assign, ok := innermost.(*cin.Assign)
-	if !ok || c.At > len(loops) {
-		return nil, failf(c, "the loops have to be directly nested")
+	if err := c.checkName(p); err != nil {
+		return nil, err
 	}
-	inner, rest, err := c.factors(assign.RHS)
+	q := p.Clone()
+	body, err := c.split(q, p.Body, nil)
 	if err != nil {
 		return nil, err
 	}
-	uses := func(v index.Var, exprs ...index.Expr) bool { return slices.Contains(index.Vars(exprs...), p.Root(v)) }
+	q.Body = body
+	return q, nil
+}
+
+// check wants a result that has an operand's pattern to be written by loops that still walk that pattern.
+func (c Precompute) check(p *cin.Program) (err error) {
+	lhs := p.Source.LHS
+	if lhs.Tensor.SamePattern == nil {
+		return nil
+	}
+	for level, m := range lhs.Tensor.Format.ModeOrder {
+		if lhs.Tensor.Format.Levels[level].Props().Locate {
+			continue
+		}
+		leaves := p.Leaves(lhs.Vars[m])
+		loopsOver(p.Body, leaves[len(leaves)-1], func(f *cin.Forall, _ []*cin.Forall) {
+			l := lattice.Build(cin.Value(f.Body), lhs.Vars[m])
+			if innermost(f.Body).LHS.Tensor == lhs.Tensor && !only(l, lattice.Key(lhs, level)) {
+				err = failf(c, "%s has the pattern of %s, which the loop over %s that reads %s does not walk; choose a later at or a part of the expression",
+					lhs, lhs.Tensor.Owner().Name, f.Var, c.Name)
+			}
+		})
+	}
+	return err
+}
+
+func (c Precompute) checkName(p *cin.Program) error {
+	taken := isName(c.Name) && p.Source.LHS.Tensor.Name == c.Name
+	for _, t := range p.Source.Tensors() {
+		taken = taken || t.Name == c.Name
+	}
+	for t := range p.Workspaces {
+		taken = taken || t.Name == c.Name
+	}
+	switch {
+	case !isName(c.Name):
+		return failf(c, "%q is no name of a workspace", c.Name)
+	case taken:
+		return failf(c, "%s is already a tensor; choose another name", c.Name)
+	default:
+		return nil
+	}
+}
+
+// split finds the nest whose assignment has the expression and divides it; around are the loops outside s. Workspaces are
+// entered into p.
+func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin.Stmt, error) {
+	loops, innermost := nest(s)
+	if w, ok := innermost.(*cin.Where); ok {
+		producer, err := c.split(p, w.Producer, nil) // whose workspace is cleared here
+		if err == nil {
+			return rebuild(loops, &cin.Where{Consumer: w.Consumer, Producer: producer}), nil
+		}
+		consumer, other := c.split(p, w.Consumer, slices.Concat(around, loops))
+		if other != nil {
+			return nil, err
+		}
+		return rebuild(loops, &cin.Where{Consumer: consumer, Producer: w.Producer}), nil
+	}
+	assign := innermost.(*cin.Assign)
+	if c.At < 0 || c.At > len(loops) {
+		return nil, failf(c, "the nest around %s has %d loops", assign, len(loops))
+	}
+	part, err := c.part(assign)
+	if err != nil {
+		return nil, err
+	}
+	return c.where(p, around, loops, assign, part)
+}
+
+// where divides the loops inside At between the two sides of a workspace.
+func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
+	uses := func(v index.Var, exprs ...index.Expr) bool {
+		named := variables(exprs...)
+		return slices.ContainsFunc(p.Roots(v), func(r index.Var) bool { return slices.Contains(named, r) }) || slices.Contains(named, v)
+	}
 	outside, inside := loops[:c.At], loops[c.At:]
 	var held []index.Var               // the workspace's variables
 	var produce, consume []*cin.Forall // the loops of each side
 	for _, f := range inside {
-		kept := uses(f.Var, assign.LHS) || (rest != nil && uses(f.Var, rest))
-		if uses(f.Var, inner) {
+		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce)
+		if uses(f.Var, part.inner) {
 			produce = append(produce, f)
 			if kept {
 				held = append(held, f.Var)
 			}
 		}
-		if kept {
+		if kept || !uses(f.Var, part.inner) {
 			consume = append(consume, f)
 		}
 	}
@@ -71,70 +146,109 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 		slices.SortStableFunc(held, func(a, b index.Var) int { return cmp.Compare(rank(a), rank(b)) })
 		slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(a.Var), rank(b.Var)) })
 	}
-	w := c.workspace(p, held)
-	q := p.Clone()
-	q.Workspaces[w] = c.Storage
-	access := &index.Access{Tensor: w, Vars: held}
-	value := index.Expr(access)
-	if rest != nil {
-		value = index.Term(dtype.Mul, rest, access)
+	access, err := c.workspace(p, held)
+	if err != nil {
+		return nil, err
 	}
-	reduced := func(loops []*cin.Forall, keep func(v index.Var) bool) dtype.Op {
-		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !keep(f.Var) }) {
-			return assign.Reduce
+	reduced := func(loops []*cin.Forall, into []index.Var) dtype.Op {
+		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !p.Covers(into, f.Var) }) {
+			return cmp.Or(assign.Reduce, p.Source.Reduce)
 		}
 		return ""
 	}
-	q.Body = rebuild(outside, &cin.Where{
-		Consumer: rebuild(consume, &cin.Assign{LHS: assign.LHS, RHS: value, Reduce: reduced(
-			append(slices.Clone(outside), consume...), func(v index.Var) bool { return uses(v, assign.LHS) })}),
-		Producer: rebuild(produce, &cin.Assign{LHS: access, RHS: inner, Reduce: reduced(
-			produce, func(v index.Var) bool { return slices.Contains(held, v) })}),
-	})
-	return q, nil
+	consumer := &cin.Assign{LHS: assign.LHS, RHS: part.with(access)}
+	if assign.Reduce != "" {
+		consumer.Reduce = reduced(slices.Concat(around, outside, consume), assign.LHS.Vars)
+	}
+	producer := &cin.Assign{LHS: access, RHS: part.inner, Reduce: reduced(produce, held)}
+	if err := c.complete(part, assign.Reduce); err != nil {
+		return nil, err
+	}
+	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(produce, producer)}), nil
 }
 
-// factors divides a product into the part that is precomputed and the rest.
-func (c Precompute) factors(rhs index.Expr) (inner, rest index.Expr, err error) {
-	if len(c.Of) == 0 {
-		return rhs, nil, nil
-	}
-	for _, f := range product(rhs) {
-		part := &rest
-		if a, ok := f.(*index.Access); ok && slices.Contains(c.Of, a.Tensor) {
-			part = &inner
+// variables lists those of expressions, index variables as values among them; nil expressions have none.
+func variables(exprs ...index.Expr) []index.Var {
+	var out []index.Var
+	for _, e := range exprs {
+		switch e := e.(type) {
+		case *index.Access:
+			out = append(out, e.Vars...)
+		case *index.Position:
+			out = append(out, e.Var)
+		case *index.Call:
+			out = append(out, variables(e.Args...)...)
 		}
-		if *part == nil {
-			*part = f
-		} else {
-			*part = index.Term(dtype.Mul, *part, f)
+	}
+	return out
+}
+
+// workspace makes the temporary, with one mode for each held variable.
+func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, error) {
+	storage, f := c.Storage, format.AllDense(len(held))
+	size, known := int64(1), true
+	w := &index.Tensor{Name: c.Name, Elem: p.Source.LHS.Tensor.Elem.Accum(), Index: p.Source.LHS.Tensor.Index}
+	for _, v := range held {
+		n, constant, err := c.count(p, v)
+		if err != nil {
+			return nil, err
 		}
+		known = known && constant && n <= maxTile
+		if known {
+			size *= n
+			known = size <= maxTile
+		}
+		w.Extents = append(w.Extents, n)
 	}
-	if inner == nil || rest == nil {
-		return nil, nil, failf(c, "%s is no product of these and something else", index.String(rhs))
+	switch {
+	case storage == "" && known:
+		storage = cin.Tile
+	case storage == "":
+		storage = cin.Array
+	case storage == cin.Tile && !known:
+		return nil, failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
+	case storage == cin.Row && len(held) != 1:
+		return nil, failf(c, "a row has one variable, not %v; keep it as an array or as a list", held)
+	case storage != cin.Tile && storage != cin.Array && storage != cin.Row && storage != cin.List:
+		return nil, failf(c, "there is no storage %q; it is tile, array, row or list", storage)
 	}
-	return inner, rest, nil
-}
-
-// product lists the factors of nested products.
-func product(e index.Expr) []index.Expr {
-	if c, ok := e.(*index.Call); ok && c.Op == dtype.Mul {
-		return append(product(c.Args[0]), product(c.Args[1])...)
-	}
-	return []index.Expr{e}
-}
-
-func (c Precompute) workspace(p *cin.Program, held []index.Var) *index.Tensor {
-	f := format.AllDense(len(held))
-	if c.Storage != cin.Tile {
-		// The coordinates in use are one run of positions, walked like the later levels of COO.
-		for i := range f.Levels {
+	if storage == cin.Row || storage == cin.List {
+		for i, v := range held {
+			if p.Derivation(v) != nil || p.Follows(v) != nil {
+				return nil, failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, v)
+			}
+			// The coordinates in use are one run of positions, walked like the later levels of COO.
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
+		if storage == cin.List && len(held) == 0 {
+			return nil, failf(c, "a list needs a variable; keep a single value as a tile")
+		}
 	}
-	w := &index.Tensor{Name: c.Name, Format: f, Elem: p.Source.LHS.Tensor.Elem.Accum(), Index: p.Source.LHS.Tensor.Index}
-	for _, v := range held {
-		w.Extents = append(w.Extents, p.Source.Extent(p.Root(v)))
+	w.Format = f
+	p.Workspaces[w] = storage
+	return &index.Access{Tensor: w, Vars: held}, nil
+}
+
+// count is how many values a workspace has for v, and whether the kernel knows that when it is compiled.
+func (c Precompute) count(p *cin.Program, v index.Var) (n int64, constant bool, err error) {
+	ceil := func(n, by int64) int64 { return (n + by - 1) / max(by, 1) }
+	switch r := p.Derivation(v).(type) {
+	case nil:
+		if exact, ok := p.Exact[v]; ok {
+			return exact, true, nil
+		}
+		return p.Source.Extent(v), false, nil
+	case *cin.Split:
+		_, positions := p.Derivation(r.Parent).(*cin.Positions)
+		switch {
+		case v == r.Inner && r.Parts == 0:
+			return r.Factor, true, nil
+		case v == r.Outer && r.Parts > 0:
+			return r.Parts, true, nil
+		case !positions:
+			n, constant, err := c.count(p, r.Parent)
+			return ceil(n, max(r.Factor, r.Parts)), constant, err
+		}
 	}
-	return w
+	return 0, false, failf(c, "the workspace would be indexed by %s, which has no fixed number of values; choose another at", v)
 }

@@ -1,5 +1,5 @@
 // Package schedule is the scheduling language: commands on concrete index notation that change how a program runs and
-// never what it computes.
+// never what it computes. It holds the commands, one a file, and their text form, which is the one they print as.
 //
 // It must not decide anything: autoschedule, tuners and people choose the commands. The names follow Senanayake et al.,
 // "A Sparse Iteration Space Transformation Framework for Sparse Tensor Algebra", and Halide for the shifted tail.
@@ -19,19 +19,37 @@ type Command interface {
 	String() string
 }
 
-// Apply runs commands in order, and verifies the result of each.
+// checker is a command with a precondition that commands after it can break.
+type checker interface {
+	check(p *cin.Program) error
+}
+
+// Apply runs commands in order and verifies the result of each, and in the end what each command rests on.
 func Apply(p *cin.Program, commands []Command) (*cin.Program, error) {
-	for _, c := range commands {
+	q, _, err := apply(p, commands)
+	return q, err
+}
+
+// apply is Apply; an error comes with the number of the command that it is about.
+func apply(p *cin.Program, commands []Command) (q *cin.Program, at int, err error) {
+	for i, c := range commands {
 		q, err := c.Apply(p)
 		if err != nil {
-			return nil, err
+			return nil, i, err
 		}
 		if err := q.Verify(); err != nil {
-			return nil, err
+			return nil, i, err
 		}
 		p = q
 	}
-	return p, nil
+	for i, c := range slices.Backward(commands) {
+		if c, ok := c.(checker); ok {
+			if err := c.check(p); err != nil {
+				return nil, i, err
+			}
+		}
+	}
+	return p, 0, nil
 }
 
 // nest takes the loops around the innermost statement of a perfect nest apart.
@@ -57,7 +75,7 @@ func vars(loops []*cin.Forall) []index.Var {
 // rebuild puts loops around body.
 func rebuild(loops []*cin.Forall, body cin.Stmt) cin.Stmt {
 	for _, f := range slices.Backward(loops) {
-		body = &cin.Forall{Var: f.Var, Unit: f.Unit, Body: body}
+		body = f.With(body)
 	}
 	return body
 }
@@ -70,7 +88,7 @@ func rewrite(s cin.Stmt, v index.Var, f func(*cin.Forall) cin.Stmt) (cin.Stmt, b
 			return f(s), true
 		}
 		body, ok := rewrite(s.Body, v, f)
-		return &cin.Forall{Var: s.Var, Unit: s.Unit, Body: body}, ok
+		return s.With(body), ok
 	case *cin.Where:
 		consumer, a := rewrite(s.Consumer, v, f)
 		producer, b := rewrite(s.Producer, v, f)
@@ -78,6 +96,76 @@ func rewrite(s cin.Stmt, v index.Var, f func(*cin.Forall) cin.Stmt) (cin.Stmt, b
 	default:
 		return s, false
 	}
+}
+
+// loopsOver calls visit for every loop over v, with the loops around it.
+func loopsOver(s cin.Stmt, v index.Var, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	eachLoop(s, func(f *cin.Forall) bool { return f.Var == v }, visit)
+}
+
+// loopsOn calls visit for every loop that a unit runs: commands after the one that said so may have given it other names.
+func loopsOn(s cin.Stmt, u cin.Unit, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	eachLoop(s, func(f *cin.Forall) bool { return f.Unit == u }, visit)
+}
+
+func eachLoop(s cin.Stmt, wanted func(*cin.Forall) bool, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	var walk func(s cin.Stmt, outside []*cin.Forall)
+	walk = func(s cin.Stmt, outside []*cin.Forall) {
+		switch s := s.(type) {
+		case *cin.Forall:
+			if wanted(s) {
+				visit(s, outside)
+			}
+			walk(s.Body, append(outside[:len(outside):len(outside)], s))
+		case *cin.Where:
+			walk(s.Producer, outside)
+			walk(s.Consumer, outside)
+		}
+	}
+	walk(s, nil)
+}
+
+// allLoops lists the variables that loops of s run over, for messages.
+func allLoops(s cin.Stmt) []index.Var {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return append([]index.Var{s.Var}, allLoops(s.Body)...)
+	case *cin.Where:
+		out := allLoops(s.Producer)
+		for _, v := range allLoops(s.Consumer) {
+			if !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+// fresh refuses names of derived variables that can't be used.
+func fresh(c Command, p *cin.Program, names ...index.Var) error {
+	for i, v := range names {
+		switch {
+		case !isName(string(v)):
+			return failf(c, "%q is no name of a variable", v)
+		case p.Named(v) || slices.Contains(names[:i], v):
+			return failf(c, "%s is already a variable; choose another name", v)
+		}
+	}
+	return nil
+}
+
+// missing says that there is no loop over v.
+func missing(c Command, p *cin.Program, v index.Var) error {
+	if r := p.Follows(v); r != nil {
+		return failf(c, "there is no loop over %s: it has become %v", v, p.Leaves(v))
+	}
+	return failf(c, "there is no loop over %s; the loops are %v", v, allLoops(p.Body))
+}
+
+func subset(some, all []index.Var) bool {
+	return !slices.ContainsFunc(some, func(v index.Var) bool { return !slices.Contains(all, v) })
 }
 
 func failf(c Command, format string, args ...any) error {

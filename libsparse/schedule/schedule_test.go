@@ -26,15 +26,6 @@ func program(t *testing.T, text string, formats map[string]string) *cin.Program 
 	return cin.Concretize(a)
 }
 
-func operand(p *cin.Program, name string) *index.Tensor {
-	for _, t := range p.Source.Tensors() {
-		if t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
 const (
 	spmm  = "C(i,k) = A(i,j) * B(j,k)"
 	sddmm = "S(i,j) = P(i,j) * Q(i,k) * K(j,k)"
@@ -55,12 +46,31 @@ func TestCommands(t *testing.T) {
     forall k
       C(i,k) += A(i,j) * B(j,k)
 `},
-		{spmm, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 8, Tail: 4}}, "split(k, k0, k1, 8, tail=4)", `forall i
+		{"D(i,k) = B(i,k)", []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 8, Tail: 4}}, "split(k, k0, k1, 8, tail=4)", `forall i
+  forall k0
+    forall k1
+      D(i,k) = B(i,k)
+split k = k0 * 8 + k1, tail 4
+`},
+		{spmm, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 8}}, "split(k, k0, k1, 8)", `forall i
   forall k0
     forall k1
       forall j
         C(i,k) += A(i,j) * B(j,k)
-split k = k0 * 8 + k1, tail 4
+split k = k0 * 8 + k1
+`},
+		{spmm, []Command{Divide{Var: "j", Outer: "j0", Inner: "j1", Parts: 3}, Unroll{"j1", 4}}, "unroll(j1, 4)", `forall i
+  forall k
+    forall j0
+      forall j1 unrolled 4
+        C(i,k) += A(i,j) * B(j,k)
+divide j = j0 * ceil(j / 3) + j1
+`},
+		{spmm, []Command{Reorder{vars3("i", "j", "k")}, Fuse{"i", "j", "f"}, Pos{"f", "fp", "A"}, Parallelize{"fp", cin.Atomics}}, "parallelize(fp, threads, atomics)", `forall fp on threads with atomics
+  forall k
+    C(i,k) += A(i,j) * B(j,k)
+fuse f = i * |j| + j
+positions fp: f as stored in A(i,j)
 `},
 		{spmm, []Command{Bound{"k", 16}}, "bound(k, 16)", `forall i
   forall k
@@ -68,9 +78,9 @@ split k = k0 * 8 + k1, tail 4
       C(i,k) += A(i,j) * B(j,k)
 bound k = 16
 `},
-		{spmm, []Command{Parallelize{"i"}, Vectorize{"k"}}, "vectorize(k)", `forall i on threads
-  forall k on lanes
-    forall j
+		{spmm, []Command{Reorder{vars3("i", "j", "k")}, Parallelize{Var: "i"}, Vectorize{"k"}}, "vectorize(k)", `forall i on threads
+  forall j
+    forall k on lanes
       C(i,k) += A(i,j) * B(j,k)
 `},
 		{
@@ -107,8 +117,18 @@ workspace w: list of f64, order 2
 workspace w: tile of f64, order 0
 `,
 		},
+		{
+			"y(i) = sin(B(i,j)) * x(j)", []Command{Precompute{Of: "B(i,j)", At: 1, Name: "w"}}, "precompute(B(i,j), w, at=1)", `forall i
+  forall j
+    y(i) += sin(w(j)) * x(j)
+  where
+    forall j
+      w(j) = B(i,j)
+workspace w: array of f64, order 1
+`,
+		},
 	} {
-		got, err := Apply(program(t, c.expr, nil), c.commands)
+		got, err := Apply(program(t, c.expr, map[string]string{"A": "ds"}), c.commands)
 		if err != nil {
 			t.Errorf("%s: %v", c.printed, err)
 			continue
@@ -125,13 +145,10 @@ workspace w: tile of f64, order 0
 // TestPrecomputeFactors moves some factors of a product into the workspace and leaves the others where it is read.
 func TestPrecomputeFactors(t *testing.T) {
 	p := program(t, sddmm, map[string]string{"P": "ds", "S": "ds"})
-	c := Precompute{Of: []*index.Tensor{operand(p, "Q"), operand(p, "K")}, At: 2, Name: "w", Storage: cin.Tile}
+	c := Precompute{Of: "Q*K", At: 2, Name: "w", Storage: cin.Tile}
 	q, err := Apply(p, []Command{c})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if want := "precompute(Q*K, w, at=2, tile)"; c.String() != want {
-		t.Errorf("printed as %s, want %s", c, want)
 	}
 	want := `forall i
   forall j
@@ -160,7 +177,7 @@ func TestListOrder(t *testing.T) {
 
 func TestAssemble(t *testing.T) {
 	p := program(t, "C(i,j) = A(i,j)", map[string]string{"A": "ds", "C": "ds:1,0"})
-	q, err := Apply(p, []Command{Assemble{}})
+	q, err := Apply(p, []Command{Assemble{Insert: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,29 +187,64 @@ func TestAssemble(t *testing.T) {
 }
 
 func TestPreconditions(t *testing.T) {
-	where := Precompute{At: 1, Name: "w", Storage: cin.Tile}
+	where := Precompute{At: 1, Name: "w"}
+	csr := map[string]string{"A": "ds"}
 	for _, c := range []struct {
 		expr     string
 		formats  map[string]string
 		commands []Command
 		want     string
 	}{
-		{spmm, nil, []Command{Reorder{[]index.Var{"i", "j"}}}, "reorder(i, j): the nest has the loops [i k j]"},
-		{spmm, nil, []Command{Reorder{vars3("i", "j", "j")}}, "reorder(i, j, j): the nest has the loops [i k j]"},
-		{spmm, nil, []Command{Reorder{vars3("i", "j", "l")}}, "the nest has the loops [i k j]"},
-		{spmm, nil, []Command{where, Reorder{vars3("i", "j", "k")}}, "reorder before precompute"},
+		{spmm, nil, []Command{Reorder{vars3("i", "j", "j")}}, "reorder(i, j, j): j is named twice"},
+		{spmm, nil, []Command{Reorder{vars3("i", "j", "l")}}, "there is no loop over l; the loops are [i k j]"},
+		{spmm, nil, []Command{where, Reorder{vars3("i", "j", "k")}}, "the loops are not directly nested in one another"},
+		{spmm, csr, []Command{Reorder{[]index.Var{"j", "i"}}}, `the loops [j k i] contradict the order in which A(i,j) in format "ds" is stored`},
+		{spmm, csr, []Command{Pos{"j", "jp", "A"}, Reorder{vars3("jp", "k", "i")}}, "the loops [jp k i] contradict the order"},
+		{spmm, csr, []Command{
+			Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4},
+			Pos{"j", "jp", "A"},
+			Split{Var: "jp", Outer: "p0", Inner: "p1", Factor: 4},
+			Reorder{vars3("i0", "p0", "i1")},
+		}, "visit positions of A(i,j) before i is known"},
+		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4}, Reorder{[]index.Var{"k", "i"}}}, "there is no loop over k: it has become [k0 k1]"},
 		{spmm, nil, []Command{Split{Var: "l", Outer: "l0", Inner: "l1", Factor: 4, Tail: 1}}, "there is no loop over l"},
 		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 3}}, "the tail has to divide the factor"},
-		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 0}}, "the tail has to divide the factor"},
-		{spmm, nil, []Command{Split{Var: "k", Outer: "i", Inner: "k1", Factor: 4, Tail: 1}}, "i is bound twice"},
-		{spmm, nil, []Command{Parallelize{"k"}}, "parallelize(k, threads): k is not the outermost loop"},
-		{spmm, nil, []Command{Reorder{vars3("j", "i", "k")}, Parallelize{"j"}}, "j is reduced over"},
-		{"y = x(i)", nil, []Command{Precompute{Name: "w", Storage: cin.Tile}, Parallelize{"i"}}, "i is not the outermost loop"},
+		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 0}}, "the factor has to be at least 1"},
+		{spmm, nil, []Command{Split{Var: "k", Outer: "i", Inner: "k1", Factor: 4, Tail: 1}}, "i is already a variable"},
+		{spmm, nil, []Command{Split{Var: "k", Outer: "k0", Inner: "k1", Factor: 4, Tail: 2}}, "strips that overlap would count twice"},
+		{"D(i,j) = A(i,j)", csr, []Command{Split{Var: "j", Outer: "j0", Inner: "j1", Factor: 4, Tail: 2}}, "j is stored sparsely"},
+		{spmm, nil, []Command{Divide{"k", "k0", "k1", 0}}, "the number of parts has to be at least 1"},
+		{spmm, nil, []Command{Divide{"q", "k0", "k1", 2}}, "there is no loop over q"},
+		{spmm, nil, []Command{Fuse{"i", "j", "f"}}, "the loop over j is not directly in the one over i; reorder first"},
+		{spmm, csr, []Command{Pos{"j", "jp", "A"}, Fuse{"k", "jp", "f"}}, "jp runs over positions; fuse first"},
+		{spmm, nil, []Command{Pos{"k", "kp", "B"}}, `k is dense in B(j,k) in format "dd": its positions are its coordinates`},
+		{spmm, csr, []Command{Pos{"k", "kp", "A"}}, "A(i,j) has no index k"},
+		{spmm, csr, []Command{Pos{"j", "jp", "X"}}, "X is no operand; the operands are [A B]"},
+		{spmm, csr, []Command{Pos{"q", "qp", "A"}}, "there is no loop over q"},
+		{"C(i,j) = A(i,j) + B(i,j)", csr, []Command{Pos{"j", "jp", "A"}}, "has values where A(i,j) stores nothing"},
+		{"y(i) = A(i,j)", map[string]string{"A": "uq"}, []Command{Pos{"i", "ip", "A"}}, "stores i more than once; fuse it with the levels below"},
+		{"y(i) = A(i,j)", map[string]string{"A": "bs"}, []Command{Fuse{"i", "j", "f"}, Pos{"f", "fp", "A"}}, "has no positions to visit"},
+		{spmm, nil, []Command{Bound{"q", 4}}, "there is no variable q"},
+		{spmm, nil, []Command{Bound{"k", 4}, Bound{"k", 5}}, "k is already bound to 4"},
+		{spmm, nil, []Command{Unroll{"k", 1}}, "the factor has to be from 2 to 64"},
+		{spmm, csr, []Command{Parallelize{Var: "j"}}, "iterations over j write the same elements of C(i,k)"},
+		{spmm, nil, []Command{Parallelize{Var: "i"}, Parallelize{Var: "k"}}, "the loop over i around it runs on threads already"},
+		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{Parallelize{Var: "i"}}, "visits {A1 B1} together"},
+		{"y = x(i)", nil, []Command{Precompute{Name: "w", Storage: cin.Tile}, Parallelize{Var: "i"}}, "the same elements of the workspace w"},
+		{spmm, map[string]string{"C": "ds"}, []Command{Precompute{At: 2, Name: "w"}, Parallelize{Var: "k"}}, "threads fill rows of C(i,k), which are [i]"},
+		{"C(i,j) = A(i,j)", map[string]string{"A": "ss", "C": "ss"}, []Command{Parallelize{Var: "i"}}, "appended to C(i,j)"},
 		{spmm, nil, []Command{Vectorize{"l"}}, "vectorize(l): there is no loop over l"},
-		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "the loops have to be directly nested"},
-		{spmm, nil, []Command{where, where}, "the loops have to be directly nested"},
-		{spmm, nil, []Command{Assemble{}}, `C(i,k) in format "dd" has no rows to insert into`},
-		{spmm, map[string]string{"C": "ds"}, []Command{Assemble{}}, "C(i,k) sums over [j], so an element may be produced twice"},
+		{"y(i) = A(j,i)", nil, []Command{Reorder{[]index.Var{"j", "i"}}, Vectorize{"j"}}, "the loop over j is not innermost, and"},
+		{spmm, nil, []Command{Vectorize{"j"}}, "precompute the sum in a scalar"},
+		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "has 3 loops"},
+		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},
+		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "a tile over [k] has no constant size"},
+		{spmm, nil, []Command{Precompute{At: 0, Name: "w", Storage: cin.Row}}, "a row has one variable, not [i k]"},
+		{spmm, nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of A(i,j) * B(j,k)"},
+		{"y(i) = A(i,j) + B(i,j)", nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of"},
+		{spmm, nil, []Command{Assemble{Insert: true}}, `C(i,k) in format "dd" is known`},
+		{spmm, map[string]string{"C": "ss"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
+		{spmm, map[string]string{"C": "ds"}, []Command{Assemble{Insert: true}}, "C(i,k) sums over [j], so an element may be produced twice"},
 	} {
 		p := program(t, c.expr, c.formats)
 		before := p.String()
@@ -209,9 +261,9 @@ func TestPreconditions(t *testing.T) {
 // TestNotAProduct refuses to take factors from what is none.
 func TestNotAProduct(t *testing.T) {
 	p := program(t, "C(i,j) = A(i,j) + B(i,j)", nil)
-	for _, of := range [][]*index.Tensor{{operand(p, "A")}, {operand(p, "A"), operand(p, "B")}} {
+	for _, of := range []string{"A*B", "A*C"} {
 		_, err := Precompute{Of: of, At: 2, Name: "w", Storage: cin.Tile}.Apply(p)
-		if err == nil || !strings.Contains(err.Error(), "is no product of these and something else") {
+		if err == nil || !strings.Contains(err.Error(), "is no part of A(i,j) + B(i,j)") {
 			t.Errorf("got %v", err)
 		}
 	}

@@ -5,47 +5,109 @@ import (
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
-// Split divides the loop over Var into a loop over tiles of Factor coordinates and one inside a tile. The remainder
-// runs in tiles of width Tail, the last of which is shifted inwards.
+// Split divides the loop over Var into a loop over strips of Factor values and one inside a strip. The last strip ends
+// where the values do. With a Tail, the remainder runs in strips of that width, the last of which is shifted inwards:
+// every strip has a constant width then, but elements are written twice.
 type Split struct {
 	Var, Outer, Inner index.Var
 	Factor, Tail      int64
 }
 
+// maxFactor bounds the width of a strip and the number of strips.
+const maxFactor = 1 << 40
+
 func (c Split) String() string {
+	if c.Tail == 0 {
+		return fmt.Sprintf("split(%s, %s, %s, %d)", c.Var, c.Outer, c.Inner, c.Factor)
+	}
 	return fmt.Sprintf("split(%s, %s, %s, %d, tail=%d)", c.Var, c.Outer, c.Inner, c.Factor, c.Tail)
 }
 
 // Apply implements Command.
 func (c Split) Apply(p *cin.Program) (*cin.Program, error) {
-	if c.Tail < 1 || c.Factor%c.Tail != 0 {
+	switch {
+	case c.Factor < 1 || c.Factor > maxFactor:
+		return nil, failf(c, "the factor has to be at least 1 and at most %d", int64(maxFactor))
+	case c.Tail < 0 || c.Tail > 0 && c.Factor%c.Tail != 0:
 		return nil, failf(c, "the tail has to divide the factor")
+	case c.Tail > 0 && p.Derivation(c.Var) != nil:
+		return nil, failf(c, "%s is derived from %v, so its last strip can't be shifted; leave tail out", c.Var, p.Roots(c.Var))
 	}
+	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail})
+}
+
+// check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice.
+func (c Split) check(p *cin.Program) (err error) {
+	if c.Tail == 0 {
+		return nil
+	}
+	if p.Follows(c.Outer) != nil || p.Follows(c.Inner) != nil {
+		return failf(c, "shifted strips can't be divided again; leave tail out")
+	}
+	loopsOver(p.Body, c.Inner, func(f *cin.Forall, _ []*cin.Forall) {
+		if l := lattice.Build(cin.Value(f.Body), c.Var); !l.Full() || len(l.Iterators()) > 0 {
+			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
+		}
+	})
+	loopsOver(p.Body, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
+		if a := innermost(f.Body); a.Reduce != "" && a.LHS.Tensor == p.Source.LHS.Tensor || discovered(a.LHS.Tensor) {
+			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
+		}
+	})
+	return err
+}
+
+// innermost is the assignment that s ends in: that of the consumer of a Where.
+func innermost(s cin.Stmt) *cin.Assign {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return innermost(s.Body)
+	case *cin.Where:
+		return innermost(s.Consumer)
+	default:
+		return s.(*cin.Assign)
+	}
+}
+
+// discovered reports whether the kernel finds the pattern of t.
+func discovered(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
+
+// cut replaces the loop over a variable by one over strips and one inside them.
+func cut(c Command, p *cin.Program, s *cin.Split) (*cin.Program, error) {
 	q := p.Clone()
-	body, ok := rewrite(p.Body, c.Var, func(f *cin.Forall) cin.Stmt {
-		return &cin.Forall{Var: c.Outer, Unit: f.Unit, Body: &cin.Forall{Var: c.Inner, Body: f.Body}}
+	body, ok := rewrite(p.Body, s.Parent, func(f *cin.Forall) cin.Stmt {
+		outer := f.With(&cin.Forall{Var: s.Inner, Body: f.Body})
+		outer.Var = s.Outer
+		return outer
 	})
 	if !ok {
-		return nil, failf(c, "there is no loop over %s", c.Var)
+		return nil, missing(c, p, s.Parent)
+	}
+	if err := fresh(c, p, s.Outer, s.Inner); err != nil {
+		return nil, err
 	}
 	q.Body = body
-	q.Splits = append(q.Splits, cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail})
+	q.Relations = append(q.Relations, s)
 	return q, nil
 }
 
-// Bound states that Var has exactly Extent coordinates, which the kernel then checks when it is called.
-type Bound struct {
-	Var    index.Var
-	Extent int64
+// Divide divides the loop over Var into a loop over Parts strips and one inside a strip.
+type Divide struct {
+	Var, Outer, Inner index.Var
+	Parts             int64
 }
 
-func (c Bound) String() string { return fmt.Sprintf("bound(%s, %d)", c.Var, c.Extent) }
+func (c Divide) String() string {
+	return fmt.Sprintf("divide(%s, %s, %s, %d)", c.Var, c.Outer, c.Inner, c.Parts)
+}
 
 // Apply implements Command.
-func (c Bound) Apply(p *cin.Program) (*cin.Program, error) {
-	q := p.Clone()
-	q.Exact[c.Var] = c.Extent
-	return q, nil
+func (c Divide) Apply(p *cin.Program) (*cin.Program, error) {
+	if c.Parts < 1 || c.Parts > maxFactor {
+		return nil, failf(c, "the number of parts has to be at least 1 and at most %d", int64(maxFactor))
+	}
+	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Parts: c.Parts})
 }

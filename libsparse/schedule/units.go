@@ -5,50 +5,174 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
-// Parallelize divides the iterations of the outermost loop among threads. The loop has to be over a variable of the
-// result, so that each thread owns what it writes.
-type Parallelize struct{ Var index.Var }
+// Parallelize divides the iterations of a loop among threads. Where iterations may write the same element, Race says how
+// the threads keep apart.
+type Parallelize struct {
+	Var  index.Var
+	Race cin.Race
+}
 
-func (c Parallelize) String() string { return fmt.Sprintf("parallelize(%s, threads)", c.Var) }
+func (c Parallelize) String() string {
+	if c.Race == cin.Owned {
+		return fmt.Sprintf("parallelize(%s, threads)", c.Var)
+	}
+	return fmt.Sprintf("parallelize(%s, threads, %s)", c.Var, c.Race)
+}
 
 // Apply implements Command.
 func (c Parallelize) Apply(p *cin.Program) (*cin.Program, error) {
-	f, ok := p.Body.(*cin.Forall)
-	if !ok || f.Var != c.Var {
-		return nil, failf(c, "%s is not the outermost loop", c.Var)
-	}
-	if !slices.Contains(p.Source.LHS.Vars, p.Root(c.Var)) {
-		return nil, failf(c, "%s is reduced over, so threads would write the same element", c.Var)
-	}
-	return unit(c, p, c.Var, cin.Threads)
+	return mark(c, p, c.Var, func(f *cin.Forall) { f.Unit, f.Race = cin.Threads, c.Race })
 }
 
-// Vectorize runs the iterations of an innermost loop in vector lanes.
+func (c Parallelize) check(p *cin.Program) (err error) {
+	loopsOn(p.Body, cin.Threads, func(f *cin.Forall, outside []*cin.Forall) {
+		for _, g := range outside {
+			if g.Unit == cin.Threads {
+				err = failf(c, "the loop over %s around it runs on threads already", g.Var)
+			}
+		}
+		if together := merges(p, f); err == nil && together != "" {
+			err = failf(c, "the loop over %s visits %s together, so its iterations can't be divided; split it and parallelize the outer loop", f.Var, together)
+		}
+		if err == nil {
+			err = c.checkWrites(p, f)
+		}
+	})
+	return err
+}
+
+// checkWrites finds out whether iterations of f own what they write, and if not whether the strategy copes.
+func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
+	a := innermost(f.Body)
+	storage, workspace := p.Workspaces[a.LHS.Tensor]
+	dense := storage == cin.Tile || storage == cin.Array
+	switch t := a.LHS.Tensor; {
+	case !workspace && discovered(t):
+		return c.checkRows(p, f, a)
+	case p.Covers(a.LHS.Vars, f.Var) && (dense || !workspace && ownsMasks(p, a.LHS, f.Var)):
+		return nil
+	case workspace:
+		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, t.Name)
+	case f.Race == cin.Owned:
+		return failf(c, "iterations over %s write the same elements of %s: parallelize a loop over %v, or say how threads "+
+			"keep apart with parallelize(%s, threads, temporary) or (..., atomics)", f.Var, a.LHS, a.LHS.Vars, f.Var)
+	case !ownsMasks(p, a.LHS, f.Var):
+		return failf(c, "%s in format %q has a mask that several threads would set; give the result another format", a.LHS, t.Format)
+	case f.Race == cin.Atomics && !atomic(a.Reduce, t.Elem):
+		return failf(c, "there is no atomic %s of %s; use temporary", a.Reduce, t.Elem)
+	default:
+		return nil
+	}
+}
+
+// checkRows wants the iterations to own rows of a result whose entries are appended.
+func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
+	format := a.LHS.Tensor.Format
+	if !format.Rowwise() {
+		return failf(c, "entries are appended to %s in format %q one after the other; a format with dense rows can be filled by threads", a.LHS, format)
+	}
+	var rows []index.Var
+	for _, m := range format.ModeOrder[:format.Groups()[0].First] {
+		rows = append(rows, a.LHS.Vars[m])
+	}
+	if !p.Covers(rows, f.Var) {
+		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
+	}
+	return nil
+}
+
+// ownsMasks reports whether each byte of the masks of a result is set by one value of v only.
+func ownsMasks(p *cin.Program, a *index.Access, v index.Var) bool {
+	f := a.Tensor.Format
+	var above []index.Var
+	for level, m := range f.ModeOrder {
+		above = append(above, a.Vars[m])
+		if l := f.Levels[level].Props(); a.Tensor.SamePattern == nil && l.Locate && l.HasCrd && !p.Covers(above, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// atomic reports whether op on values of type t can be one instruction that no other thread interrupts.
+func atomic(op dtype.Op, t dtype.T) bool {
+	switch t {
+	case dtype.U8, dtype.I8, dtype.I16, dtype.I32, dtype.I64, dtype.F32, dtype.F64:
+		return op == dtype.Add || op == dtype.Mul
+	default:
+		return false
+	}
+}
+
+// merges says which levels the loop f walks together, "" where it is a loop over one of them or over coordinates.
+func merges(p *cin.Program, f *cin.Forall) string {
+	v := f.Var
+	for {
+		s, ok := p.Derivation(v).(*cin.Split)
+		if !ok || v != s.Inner {
+			break
+		}
+		v = s.Parent
+	}
+	if p.Derivation(v) != nil {
+		return ""
+	}
+	l := lattice.Build(cin.Value(f.Body), v)
+	its := l.Iterators()
+	unique := !slices.ContainsFunc(its, func(it lattice.Iterator) bool {
+		return !it.Access.Tensor.Format.Levels[it.Level].Props().Unique
+	})
+	if len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() && unique {
+		return ""
+	}
+	return l.Points[0].String()
+}
+
+// Vectorize runs the iterations of a loop in vector lanes: of an innermost one, or of one whose iterations write elements of
+// their own.
 type Vectorize struct{ Var index.Var }
 
 func (c Vectorize) String() string { return fmt.Sprintf("vectorize(%s)", c.Var) }
 
 // Apply implements Command.
 func (c Vectorize) Apply(p *cin.Program) (*cin.Program, error) {
-	return unit(c, p, c.Var, cin.Lanes)
+	return mark(c, p, c.Var, func(f *cin.Forall) { f.Unit, f.Race = cin.Lanes, cin.Owned })
 }
 
-func unit(c Command, p *cin.Program, v index.Var, u cin.Unit) (*cin.Program, error) {
+func (c Vectorize) check(p *cin.Program) (err error) {
+	loopsOn(p.Body, cin.Lanes, func(f *cin.Forall, _ []*cin.Forall) {
+		inside, body := nest(f.Body)
+		a, ok := body.(*cin.Assign)
+		if !ok || len(inside) > 0 && !p.Covers(a.LHS.Vars, f.Var) {
+			err = failf(c, "the loop over %s is not innermost, and its iterations don't own what they write", f.Var)
+			return
+		}
+		if together := merges(p, f); together != "" {
+			err = failf(c, "the loop over %s visits %s together, which lanes can't", f.Var, together)
+		}
+		if scalar := len(a.LHS.Vars) == 0 && p.Workspaces[a.LHS.Tensor] == cin.Tile; !scalar && !p.Covers(a.LHS.Vars, f.Var) {
+			err = failf(c, "the iterations over %s all reduce into %s; precompute the sum in a scalar, then its loop can be vectorized", f.Var, a.LHS)
+		}
+	})
+	return err
+}
+
+// mark changes every loop over v: a workspace's consumer and producer each have one.
+func mark(c Command, p *cin.Program, v index.Var, change func(*cin.Forall)) (*cin.Program, error) {
 	q := p.Clone()
-	body, ok := mark(p.Body, v, u)
+	body, ok := rewrite(p.Body, v, func(f *cin.Forall) cin.Stmt {
+		g := f.With(f.Body)
+		change(g)
+		return g
+	})
 	if !ok {
-		return nil, failf(c, "there is no loop over %s", v)
+		return nil, missing(c, p, v)
 	}
 	q.Body = body
 	return q, nil
-}
-
-// mark sets the unit of every loop over v: a workspace's consumer and producer each have one.
-func mark(s cin.Stmt, v index.Var, u cin.Unit) (cin.Stmt, bool) {
-	return rewrite(s, v, func(f *cin.Forall) cin.Stmt {
-		return &cin.Forall{Var: v, Unit: u, Body: f.Body}
-	})
 }

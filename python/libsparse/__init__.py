@@ -44,6 +44,7 @@ from .io import read, write
 from .overrides import disable, enable, override
 from .pattern import Pattern
 from .products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from .scheduling import Schedule, schedule
 from .settings import options
 from .sparsetensor import SparseTensor
 from .version import VERSION as __version__
@@ -56,6 +57,7 @@ __all__ = [
     "InternalError",
     "LibsparseError",
     "Pattern",
+    "Schedule",
     "ShapeError",
     "SparseTensor",
     "ToolchainError",
@@ -88,6 +90,7 @@ __all__ = [
     "override",
     "random",
     "read",
+    "schedule",
     "sddmm",
     "spgemm",
     "spmm",

@@ -23,6 +23,10 @@ class IndexOverflowError(Exception):
     """The result has more entries than its index dtype can number."""
 
 
+class WrongExtentsError(InternalError):
+    """A kernel was called with extents that it was not compiled for."""
+
+
 class Call:
     """A kernel, a block of slots a thread, and how to fill it; made for one problem on given patterns and shapes."""
 
@@ -270,7 +274,7 @@ def check(status: int) -> None:
     if status == 1:
         raise MemoryError("a kernel could not allocate its workspace")
     if status == 3:
-        raise InternalError("a kernel was called with extents that it was not compiled for")
+        raise WrongExtentsError("a kernel was called with extents that it was not compiled for")
     raise InternalError(f"a kernel returned status {status}")
 
 

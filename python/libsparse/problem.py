@@ -54,6 +54,7 @@ class Problem(NamedTuple):
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
         dtype: The dtype of the result, None for what the operands promote to. Kernels convert values as they read them.
+        schedule: Commands in place of what the compiler would choose, "" to let it.
     """
 
     text: str
@@ -66,6 +67,7 @@ class Problem(NamedTuple):
     combine: str = "mul"
     pattern_of: int | None = None
     dtype: torch.dtype | None = None
+    schedule: str = ""
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -134,7 +136,9 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
     output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of)
-    return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
+    return request.Request(
+        problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine, problem.schedule
+    )
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:

@@ -54,6 +54,7 @@ class Request(NamedTuple):
     output: OutputInfo
     reduce: str = "sum"
     combine: str = "mul"
+    schedule: str = ""
 
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
@@ -61,12 +62,14 @@ class Request(NamedTuple):
         if self.output.pattern_of is None:
             del output["pattern_of"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
+        by_hand = {"schedule": self.schedule} if self.schedule else {}
         return {
             "expr" if self.is_expr else "spec": self.text,
             "operands": operands,
             "output": output,
             "reduce": self.reduce,
             "combine": self.combine,
+            **by_hand,
         }
 
 

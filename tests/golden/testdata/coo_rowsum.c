@@ -3,8 +3,8 @@
  * out: "d" of f32
  * reorder(i, j, k)
  * precompute(all, w, at=1, tile)
- * parallelize(i, threads)
  * workspace w: a scalar, since [j k] is summed inside each element
+ * one thread: the outermost loop over i merges what several levels store
  */
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-package crun
+package process
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package crun
+package process
 
 import (
 	"fmt"
@@ -8,7 +8,8 @@ import (
 )
 
 // harness is a main function: it reads the slots from standard input, calls the functions that its arguments name,
-// and writes status and slots to standard output. Arrays are allocated to the byte, for the sanitizers.
+// and writes status and slots to standard output. With KERNEL_REPEAT=n it calls them n times and prints how long each
+// took to standard error, in nanoseconds. Arrays are allocated to the byte, for the sanitizers.
 func harness(m *ir.Module) string {
 	var arrays, calls []string
 	for i, s := range m.Slots {
@@ -17,7 +18,7 @@ func harness(m *ir.Module) string {
 		}
 	}
 	for _, f := range m.Funcs {
-		calls = append(calls, fmt.Sprintf("        if (!strcmp(argv[a], %q)) status = %s(slots);", f.Name, f.Name))
+		calls = append(calls, fmt.Sprintf("            if (!strcmp(argv[a], %q)) status = %s(slots);", f.Name, f.Name))
 	}
 	arrays = append(arrays, "-1")
 	return strings.NewReplacer(
@@ -26,42 +27,42 @@ func harness(m *ir.Module) string {
 	).Replace(harnessText)
 }
 
-// failingMalloc stands before the kernel: the allocation whose number is in CRUN_FAIL returns NULL.
+// failingMalloc stands before the kernel: the allocation whose number is in KERNEL_FAIL returns NULL.
 const failingMalloc = `#include <stdlib.h>
-static void *crun_allocated(void *p)
+static void *counting_allocated(void *p)
 {
     static int count;
-    const char *nth = getenv("CRUN_FAIL");
+    const char *nth = getenv("KERNEL_FAIL");
     if (__atomic_add_fetch(&count, 1, __ATOMIC_RELAXED) == (nth ? atoi(nth) : 0)) {
         return NULL;
     }
     return p;
 }
-static void *crun_failing(void *p, void *result)
+static void *counting_failing(void *p, void *result)
 {
     if (!result) {
         free(p);
     }
     return result;
 }
-static void *crun_malloc(size_t n)
+static void *counting_malloc(size_t n)
 {
     void *p = malloc(n);
-    return crun_failing(p, crun_allocated(p));
+    return counting_failing(p, counting_allocated(p));
 }
-static void *crun_calloc(size_t n, size_t size)
+static void *counting_calloc(size_t n, size_t size)
 {
     void *p = calloc(n, size);
-    return crun_failing(p, crun_allocated(p));
+    return counting_failing(p, counting_allocated(p));
 }
-static void *crun_realloc(void *p, size_t n)
+static void *counting_realloc(void *p, size_t n)
 {
     static char dummy;
-    return crun_allocated(&dummy) ? realloc(p, n) : NULL;
+    return counting_allocated(&dummy) ? realloc(p, n) : NULL;
 }
-#define malloc crun_malloc
-#define calloc crun_calloc
-#define realloc crun_realloc
+#define malloc counting_malloc
+#define calloc counting_calloc
+#define realloc counting_realloc
 `
 
 const harnessText = `
@@ -71,6 +72,7 @@ const harnessText = `
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static void transfer(size_t moved, size_t wanted)
 {
@@ -91,8 +93,17 @@ int main(int argc, char **argv)
         slots[*i] = (int64_t)malloc(size);
         transfer(fread((void *)slots[*i], 1, size, stdin), size);
     }
-    for (int a = 1; a < argc && status == 0; a++) {
+    const char *repeat = getenv("KERNEL_REPEAT");
+    for (int r = repeat ? atoi(repeat) : 1; r > 0; r--) {
+        struct timespec begin, end;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        for (int a = 1; a < argc && status == 0; a++) {
 CALLS
+        }
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        if (repeat) {
+            fprintf(stderr, "%lld\n", (long long)(end.tv_sec - begin.tv_sec) * 1000000000 + (end.tv_nsec - begin.tv_nsec));
+        }
     }
     transfer(fwrite(&status, 8, 1, stdout), 1);
     transfer(fwrite(slots, 8, COUNT, stdout), COUNT);

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/cmplx"
+	"os"
+	"slices"
+	"time"
+
+	"libsparse/codegen"
+	"libsparse/codegen/process"
+	"libsparse/libsparse"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/execute"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lower"
+	"libsparse/libsparse/tensorfile"
+)
+
+// run computes the program, step by step, and says what came out.
+func (p *program) run(ctx context.Context, out io.Writer) error {
+	state, err := libsparse.Lower(p.request, codegen.VectorBytes())
+	if err != nil {
+		return err
+	}
+	held := map[*index.Tensor][]format.Entry{}
+	for _, t := range state.Operands {
+		if held[t], err = p.operand(t); err != nil {
+			return err
+		}
+	}
+	for i := range max(len(state.Steps), 1) {
+		step, err := state.LowerStep(i)
+		if err != nil {
+			return err
+		}
+		result, err := p.step(ctx, step, held, out)
+		if err != nil {
+			return err
+		}
+		held[step.Assignment.LHS.Tensor] = result.Entries()
+		if i == len(state.Steps)-1 && p.output != "" {
+			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries()})
+		}
+	}
+	return nil
+}
+
+// step computes one assignment.
+func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.Tensor][]format.Entry, out io.Writer) (*format.Data, error) {
+	call := &execute.Call{
+		Assignment: s.Assignment, Kernel: s.Kernel, Threads: p.threads, Extents: map[index.Var]int{},
+		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
+	}
+	for v, n := range p.size {
+		call.Extents[v] = int(n)
+	}
+	for _, a := range index.Accesses(s.Assignment.RHS) {
+		d, err := packed(a.Tensor, p.shape(a.Vars), held[a.Tensor])
+		if err != nil {
+			return nil, err
+		}
+		call.Stored[a.Tensor] = d
+		if a.Tensor.Permuted { // packed as the kernel reads it, so each value is where its position says
+			for at := range d.Vals {
+				call.Perms[a.Tensor] = append(call.Perms[a.Tensor], int64(at))
+			}
+		}
+	}
+	if t := s.Assignment.LHS.Tensor; t.Format.Dense() {
+		if _, err := volume(t.Name, p.shape(s.Assignment.LHS.Vars)); err != nil {
+			return nil, err
+		}
+	}
+	result, took, err := p.compiled(ctx, s, call)
+	if err != nil {
+		return nil, err
+	}
+	t := s.Assignment.LHS.Tensor
+	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", s.Assignment, t.Name, t.Format, t.Elem, result.Shape,
+		len(result.Vals), sum(t.Elem, result.Vals))
+	if len(took) > 0 {
+		slices.Sort(took)
+		text += fmt.Sprintf("time: %v at best, %v in the median of %d, threads %d\n", took[0], took[len(took)/2], len(took), p.threads)
+	}
+	if _, err := io.WriteString(out, text); err != nil || !p.check {
+		return result, err
+	}
+	return result, p.compare(s, call, result, out)
+}
+
+// sum is what a summary prints to tell results apart.
+func sum(t dtype.T, values []dtype.Value) string {
+	total := complex128(0)
+	for _, v := range values {
+		total += dtype.Convert(v, t, dtype.C128).Num
+	}
+	if t.IsComplex() {
+		return fmt.Sprintf("%.6g", total)
+	}
+	return fmt.Sprintf("%.6g", real(total))
+}
+
+// compiled runs a kernel as C.
+func (p *program) compiled(ctx context.Context, s *libsparse.State, call *execute.Call) (*format.Data, []time.Duration, error) {
+	var toolchain codegen.Toolchain
+	cc, err := toolchain.Find(ctx, p.request.Target.CC, p.request.Target.Path, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "libsparse")
+	if err != nil {
+		return nil, nil, diag.Errorf(diag.Toolchain, "no folder for the executable can be made: %v", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // in the folder for temporary files anyway
+	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-shared" || f == "-fPIC" })
+	prog, err := process.Compile(ctx, cc.Path, dir, s.Loops, process.Options{Flags: flags})
+	if err != nil {
+		return nil, nil, err
+	}
+	var took []time.Duration
+	result, err := call.Result(func(fn string, args []ir.Arg) (int64, error) {
+		limits := process.Limits{}
+		if fn == lower.ComputeName {
+			limits.Repeat = p.repeat
+		}
+		status, times, err := prog.Run(ctx, []string{fn}, args, limits)
+		took = times
+		return status, err
+	})
+	if status, ok := errors.AsType[*execute.Status](err); ok {
+		err = refused(status.Code)
+	}
+	return result, took, err
+}
+
+// refused is what a kernel's status means.
+func refused(code int64) error {
+	switch code {
+	case ir.NoMemory:
+		return diag.Errorf(diag.Shape, "the kernel could not allocate its workspace")
+	case lower.TooLarge:
+		return diag.Errorf(diag.Shape, "the result has more entries than 32 bits can count")
+	case lower.WrongSize:
+		return diag.Errorf(diag.Shape, "a bound or a tail in the schedule does not suit the extents")
+	default:
+		return diag.Errorf(diag.Internal, "the kernel returned status %d", code)
+	}
+}
+
+// tolerance is the relative error that is expected of sums of type t, each element rounded once.
+func tolerance(t dtype.T) float64 {
+	switch t {
+	case dtype.BF16:
+		return 1e-2
+	case dtype.F16:
+		return 2e-3
+	case dtype.F32, dtype.C64:
+		return 1e-4
+	default:
+		return 1e-9
+	}
+}
+
+// maxChecked is the number of points of the iteration space up to which a result is compared.
+const maxChecked = 1 << 26
+
+// compare evaluates the assignment densely.
+func (p *program) compare(s *libsparse.State, call *execute.Call, got *format.Data, out io.Writer) error {
+	points := 1.0
+	for _, v := range s.Assignment.Vars() {
+		points *= float64(p.size[v])
+	}
+	if points > maxChecked {
+		return diag.Errorf(diag.Shape, "-check would visit %.3g points; use smaller extents", points)
+	}
+	data := map[*index.Tensor]*index.Dense{}
+	for t, d := range call.Stored {
+		data[t] = index.NewDense(d.Shape)
+		for _, e := range d.Entries() {
+			data[t].Set(e.Coord, e.Value)
+		}
+	}
+	want := s.Assignment.Evaluate(call.Extents, data)
+	have := index.NewDense(got.Shape)
+	for _, e := range got.Entries() {
+		have.Set(e.Coord, e.Value)
+	}
+	elem := s.Assignment.LHS.Tensor.Elem
+	worst := 0.0
+	for i := range want.Vals {
+		w := dtype.Convert(want.Vals[i], elem.Wide(), dtype.C128).Num
+		h := dtype.Convert(have.Vals[i], elem, dtype.C128).Num
+		worst = max(worst, cmplx.Abs(h-w)/(1+cmplx.Abs(w)))
+	}
+	if worst > tolerance(elem) || math.IsNaN(worst) {
+		return diag.Errorf(diag.Internal, "the result differs from a dense evaluation by %.3g, relatively", worst)
+	}
+	_, err := fmt.Fprintf(out, "check: as a dense evaluation, but for %.2g\n", worst)
+	return err
+}

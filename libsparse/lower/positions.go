@@ -1,0 +1,115 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// Loops over positions. The coordinates of a position follow from it, level by level from the inside out: a compressed
+// level's parent is found in its pos array, a dense one's by division.
+
+// positionsBelow is the range of positions in the last level of r below what is known, in the strip that r is of.
+func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
+	if s, ok := l.program.Derivation(r.Parent).(*cin.Split); ok {
+		narrowed := e.clone()
+		narrowed.chain = nil
+		pre = l.stripOf(s, &narrowed)
+		it := lattice.Iterator{Access: r.Access, Level: r.Last, Key: lattice.Key(r.Access, r.Last)}
+		stmts, out := l.narrowed(it, s.Parent, narrowed)
+		return append(pre, stmts...), out
+	}
+	out = l.position(r.Access, r.First-1, *e)
+	for level := r.First; level <= r.Last; level++ {
+		kind, store := r.Access.Tensor.Format.Levels[level], l.storage(r.Access, level, *e)
+		if kind.Props().Full {
+			out = format.Range{Lo: binary(dtype.Mul, out.Lo, store.Extent), Hi: binary(dtype.Mul, out.Hi, store.Extent)}
+			continue
+		}
+		out = kind.Children(store, out)
+	}
+	return pre, out
+}
+
+// positionLoop lowers the loop over the positions of r: along them, so that parents are tracked and not searched for.
+func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.LoopKind) []ir.Stmt {
+	pre := l.spaceOf(r.Pos, &e)
+	w := l.window(r.Pos, e)
+	p := &ir.Var{Name: l.names.forVar(r.Pos), T: ir.Index}
+	inner := e.clone()
+	inner.settle(r.Pos, p)
+	found := resolved{}
+	var tracked []ir.Stmt
+	if kind == ir.Serial && f.Unit == cin.Serial {
+		tracked = l.recover(r, p, &inner, &found, w.start)
+	} else {
+		l.recover(r, p, &inner, &found, nil)
+	}
+	body := l.stmt(cin.Nest(found.vars, f.Body), inner)
+	if len(body) == 0 {
+		return nil
+	}
+	loop := l.counted(f, p, w.start, plus(w.start, w.count), kind, found.guard(body))
+	return slices.Concat(pre, tracked, []ir.Stmt{loop})
+}
+
+// recover finds the coordinates and positions above position p of r. Where the loop runs along the positions from first
+// on, parents are variables that the caller declares by the statements returned and that follow p.
+func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, first ir.Expr) (tracked []ir.Stmt) {
+	t := r.Access.Tensor
+	var vars []index.Var
+	for level := r.Last; level >= r.First; level-- {
+		kind, store := t.Format.Levels[level], l.storage(r.Access, level, *e)
+		v := r.Access.Vars[t.Format.ModeOrder[level]]
+		vars = append(vars, v)
+		e.pos[lattice.Key(r.Access, level)] = format.Range{Lo: p, Hi: next(p)}
+		if !kind.Props().Full {
+			parent := format.Range{}
+			l.define(v, kind.Coord(store, parent, p), e, out)
+		}
+		switch {
+		case kind.Props().Full:
+			parent := &ir.Var{Name: l.names.fresh("p" + t.Name + string(rune('0'+level))), T: ir.Index}
+			out.compute(constant(parent, binary(dtype.Div, p, store.Extent)))
+			l.define(v, remainder(p, parent, store.Extent), e, out)
+			p = parent
+			if first != nil {
+				first = binary(dtype.Div, first, store.Extent)
+			}
+		case kind.Props().HasPos && level > r.First:
+			parents := l.parentsOf(r, level, *e)
+			from := first
+			if from == nil {
+				from = p
+			}
+			stmts, above := l.search("p"+t.Name+string(rune('0'+level)), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
+				return compare(ir.Le, loadIndex(store.Pos, next(at)), from)
+			})
+			if first == nil {
+				out.compute(stmts...)
+			} else {
+				tracked = append(tracked, stmts...)
+				follow := compare(ir.Le, loadIndex(store.Pos, next(above)), p)
+				out.compute(&ir.While{Cond: follow, Body: block(increment(above))})
+				first = above
+			}
+			p = above
+		}
+	}
+	slices.Reverse(vars)
+	out.vars = append(out.vars, vars...)
+	return tracked
+}
+
+// parentsOf is the range of positions above a level of r.
+func (l *lowerer) parentsOf(r *cin.Positions, level int, e env) format.Range {
+	above := *r
+	above.Last = level - 1
+	_, out := l.positionsBelow(&above, &e)
+	return out
+}

@@ -1,0 +1,110 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// Searches: where a window begins and ends in a level that stores its coordinates in order, and where one coordinate is.
+
+// search finds the first of the positions from lo to hi for which below doesn't hold.
+func (l *lowerer) search(name string, lo, hi ir.Expr, below func(at ir.Expr) ir.Expr) (stmts []ir.Stmt, found *ir.Var) {
+	found = &ir.Var{Name: l.names.fresh(name), T: ir.Index}
+	end := &ir.Var{Name: l.names.fresh(found.Name + "_above"), T: ir.Index}
+	middle := &ir.Var{Name: l.names.fresh(found.Name + "_middle"), T: ir.Index}
+	half := binary(dtype.Div, binary(dtype.Sub, end, found), integer(2))
+	return []ir.Stmt{
+		declare(found, lo), declare(end, hi),
+		&ir.While{Cond: compare(ir.Lt, found, end), Body: block(
+			constant(middle, plus(found, half)),
+			&ir.If{Cond: below(middle), Then: block(set(found, next(middle))), Else: block(set(end, middle))},
+		)},
+	}, found
+}
+
+// narrowed is the range of positions that an iterator walks here: its children in the window of v.
+func (l *lowerer) narrowed(it lattice.Iterator, v index.Var, e env) (pre []ir.Stmt, r format.Range) {
+	w, ok := e.space[v]
+	if !ok {
+		return nil, l.children(it, e)
+	}
+	if kind := it.Access.Tensor.Format.Levels[it.Level]; kind.Props().Locate {
+		store, parent := l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo
+		at := func(x ir.Expr) ir.Expr { return kind.At(store, parent, x) }
+		return nil, format.Range{Lo: at(w.start), Hi: at(plus(w.start, w.count))}
+	}
+	r = l.children(it, e)
+	if first, ok := w.start.(*ir.Int); !ok || first.Value != 0 {
+		stmts, begin := l.search(l.positionName(it)+"_begin", r.Lo, r.Hi, l.before(it, w.start, e))
+		pre, r.Lo = append(pre, stmts...), begin
+	}
+	stmts, end := l.search(l.positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, plus(w.start, w.count), e))
+	return append(pre, stmts...), format.Range{Lo: r.Lo, Hi: end}
+}
+
+// before says whether the coordinate of an iterator at a position is smaller than x.
+func (l *lowerer) before(it lattice.Iterator, x ir.Expr, e env) func(ir.Expr) ir.Expr {
+	return func(at ir.Expr) ir.Expr { return compare(ir.Lt, l.coordinate(it, at, e), x) }
+}
+
+// located lowers the loop over a variable whose value is known: each level that stores it is searched.
+func (l *lowerer) located(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	inner := e.clone()
+	var out []ir.Stmt
+	var cs []*cursor
+	for _, it := range lat.Iterators() {
+		if _, ok := e.pos[it.Key]; !ok {
+			stmts, c := l.locate(it, e.coord[f.Var], e)
+			out, cs = append(out, stmts...), append(cs, c)
+			continue
+		}
+		inner.partial = inner.partial || !l.coversResult(it)
+		lat.Points = having(lat.Points, it.Key)
+	}
+	var body ir.Stmt
+	if len(cs) == 0 {
+		rest := restrict(f.Body, f.Var, lat.Points[0])
+		if rest == nil {
+			return nil
+		}
+		return l.visit(f, rest, inner)
+	}
+	if body = l.matched(f, lat, cs, inner); body == nil {
+		return nil
+	}
+	return append(out, body)
+}
+
+// having are the points that have the iterator called key.
+func having(points []lattice.Point, key string) []lattice.Point {
+	var out []lattice.Point
+	for _, p := range points {
+		if p.Has(key) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// locate sets a cursor to what is stored of coordinate x, perhaps nothing.
+func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, *cursor) {
+	c := &cursor{it: it, coord: x}
+	if kind := it.Access.Tensor.Format.Levels[it.Level]; kind.Props().Locate {
+		c.pos = l.positionVar(it, "")
+		at := kind.At(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, x)
+		run := l.positionVar(it, "_run")
+		c.run = run
+		return []ir.Stmt{constant(c.pos, at), constant(run, plus(c.pos, &ir.Cast{X: l.valid(it, c.pos, e), To: dtype.I64}))}, c
+	}
+	r := l.children(it, e)
+	c.end = l.positionVar(it, "_end")
+	pre := []ir.Stmt{constant(c.end, r.Hi)}
+	stmts, pos := l.search(l.positionName(it), r.Lo, c.end, l.before(it, x, e))
+	c.pos = pos
+	pre = append(pre, stmts...)
+	return append(pre, l.match(c, x, e)...), c
+}

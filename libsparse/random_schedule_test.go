@@ -1,0 +1,137 @@
+package libsparse
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/schedule"
+)
+
+// Random schedules: what autoschedule chose for a program, with commands left out and others put in between, as far as
+// their preconditions hold. A command that can't be applied has to say so; it must not crash or change the meaning.
+
+// rescheduled is r with operands as autoschedule wants them stored, and a random schedule; nil where the program of r takes
+// several steps.
+func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
+	s, err := Lower(r, 32)
+	if err != nil {
+		t.Fatalf("%s: %v", describe(r), err)
+	}
+	if len(s.Steps) > 1 || len(s.Assignment.Vars()) == 0 {
+		return nil
+	}
+	q := *r
+	q.Operands = slices.Clone(r.Operands)
+	for i, o := range s.Operands {
+		q.Operands[i].Format = o.Format.String()
+	}
+	q.Schedule = ";"
+	base := &State{Request: &q, VectorBytes: s.VectorBytes}
+	if err := run(base, Pipeline()[:4], nil); err != nil {
+		t.Fatalf("%s: %v", describe(&q), err)
+	}
+	g := &scheduler{t: t, rng: rng, naive: base.Naive, vars: base.Assignment.Vars()}
+	var chosen []string
+	for _, c := range s.Decision.Commands {
+		chosen = append(chosen, c.String())
+	}
+	if g.try(chosen); g.commands == nil {
+		return nil // what autoschedule does with the operands' patterns as they were is not possible with these
+	}
+	for range rng.IntN(4) {
+		if len(g.commands) > 0 {
+			at := rng.IntN(len(g.commands))
+			g.try(slices.Delete(slices.Clone(g.commands), at, at+1))
+		}
+	}
+	for range 1 + rng.IntN(8) {
+		g.try(slices.Insert(slices.Clone(g.commands), rng.IntN(len(g.commands)+1), g.command()))
+	}
+	q.Schedule = strings.Join(g.commands, "; ") + ";"
+	return &q
+}
+
+type scheduler struct {
+	t        testing.TB
+	rng      *rand.Rand
+	naive    *cin.Program
+	vars     []index.Var
+	commands []string
+	made     int
+}
+
+// try keeps a list of commands if it is legal.
+func (g *scheduler) try(commands []string) {
+	script, err := schedule.Parse(strings.Join(commands, "; "))
+	if err != nil {
+		g.t.Fatalf("%v: %v", commands, err)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			g.t.Fatalf("%s: %s: %v\n%s", g.naive.Source, script, r, debug.Stack())
+		}
+	}()
+	p, err := script.Apply(g.naive)
+	if err == nil {
+		err = p.Legal()
+	}
+	switch {
+	case err == nil:
+		g.commands = commands
+	case diag.From(err).Kind != diag.Unsupported:
+		g.t.Fatalf("%s: %v", script, err)
+	}
+}
+
+func (g *scheduler) fresh() index.Var {
+	g.made++
+	v := index.Var(fmt.Sprintf("v%d", g.made))
+	g.vars = append(g.vars, v)
+	return v
+}
+
+// command draws one; names are made up last, so that no command derives a variable from one that it makes.
+func (g *scheduler) command() string {
+	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
+	accesses := index.Accesses(g.naive.Source.RHS)
+	of := pick(g.rng, accesses).Tensor.Name
+	switch g.rng.IntN(14) {
+	case 0, 1:
+		return fmt.Sprintf("split(%s, %s, %s, %d)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}))
+	case 2:
+		return fmt.Sprintf("divide(%s, %s, %s, %d)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 7}))
+	case 3, 4:
+		return fmt.Sprintf("fuse(%s, %s, %s)", v, w, g.fresh())
+	case 5, 6:
+		return fmt.Sprintf("pos(%s, %s, %s)", v, g.fresh(), of)
+	case 7, 8:
+		return fmt.Sprintf("reorder(%s, %s)", v, w)
+	case 9:
+		return fmt.Sprintf("unroll(%s, %d)", v, 2+g.rng.IntN(3))
+	case 10:
+		return fmt.Sprintf("vectorize(%s)", v)
+	case 11:
+		return fmt.Sprintf("parallelize(%s, threads%s)", v, pick(g.rng, []string{"", ", atomics", ", temporary"}))
+	case 12:
+		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
+		g.made++
+		return fmt.Sprintf("precompute(%s, w%d, at=%d%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list"}))
+	default:
+		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))
+	}
+}
+
+// part is a subexpression.
+func part(rng *rand.Rand, e index.Expr) index.Expr {
+	if c, ok := e.(*index.Call); ok && rng.IntN(3) > 0 {
+		return part(rng, pick(rng, c.Args))
+	}
+	return e
+}

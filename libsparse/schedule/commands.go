@@ -1,0 +1,65 @@
+package schedule
+
+import (
+	"libsparse/libsparse/cin"
+)
+
+// command reads the arguments of the command called name.
+func (a *arguments) command(name string) Command {
+	switch name {
+	case "split":
+		c := Split{Var: a.variable(), Outer: a.variable(), Inner: a.variable(), Factor: a.number(a.next("the factor"))}
+		if tail, ok := a.option("tail"); ok {
+			if c.Tail = a.number(tail); c.Tail < 1 {
+				a.failf("a tail is at least 1")
+			}
+		}
+		return c
+	case "divide":
+		return Divide{Var: a.variable(), Outer: a.variable(), Inner: a.variable(), Parts: a.number(a.next("the number of parts"))}
+	case "fuse":
+		return Fuse{Outer: a.variable(), Inner: a.variable(), Fused: a.variable()}
+	case "pos":
+		return Pos{Var: a.variable(), Pos: a.variable(), Of: string(a.variable())}
+	case "bound":
+		return Bound{Var: a.variable(), Extent: a.number(a.next("the extent"))}
+	case "unroll":
+		return Unroll{Var: a.variable(), Factor: a.number(a.next("the factor"))}
+	case "vectorize":
+		return Vectorize{Var: a.variable()}
+	case "reorder":
+		c := Reorder{}
+		for len(a.parts) > 0 && a.err == nil {
+			c.Vars = append(c.Vars, a.variable())
+		}
+		return c
+	case "parallelize":
+		c := Parallelize{Var: a.variable()}
+		a.choice("threads")
+		c.Race = cin.Race(a.choice(string(cin.Atomics), string(cin.Temporary)))
+		return c
+	case "assemble":
+		word := a.choice("insert", "append")
+		if word == "" {
+			a.failf("how is missing")
+		}
+		return Assemble{Insert: word == "insert"}
+	default:
+		return a.precompute()
+	}
+}
+
+func (a *arguments) precompute() Command {
+	c := Precompute{Of: a.next("the expression"), Name: string(a.variable())}
+	if c.Of == "all" {
+		c.Of = ""
+	}
+	at, ok := a.option("at")
+	if !ok {
+		a.failf("at is missing")
+		return c
+	}
+	c.At = int(a.number(at))
+	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.List)))
+	return c
+}

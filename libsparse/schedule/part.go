@@ -1,0 +1,145 @@
+package schedule
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
+)
+
+// part is a part of a right-hand side: inner is what is precomputed, path the operators around it from the outside in,
+// with the other arguments of those in rest, an expression that is only good for its variables.
+type part struct {
+	inner index.Expr
+	path  []*index.Call
+	rest  index.Expr
+	// with is the right-hand side with something else in place of inner.
+	with func(index.Expr) index.Expr
+}
+
+// part finds the expression that Of names in an assignment.
+func (c Precompute) part(a *cin.Assign) (*part, error) {
+	if c.Of == "" || c.Of == "all" {
+		return &part{inner: a.RHS, with: func(w index.Expr) index.Expr { return w }}, nil
+	}
+	want := compact(c.Of)
+	if p := find(a.RHS, want); p != nil {
+		return p, nil
+	}
+	if p := factors(a.RHS, strings.Split(want, "*")); p != nil {
+		return p, nil
+	}
+	return nil, failf(c, "%s is no part of %s", c.Of, index.String(a.RHS))
+}
+
+// compact is text without spaces.
+func compact(text string) string { return strings.Join(strings.Fields(text), "") }
+
+// means reports whether e is what a text without spaces says; a tensor's name stands for its access.
+func means(e index.Expr, text string) bool {
+	if a, ok := e.(*index.Access); ok && a.Tensor.Name == text {
+		return true
+	}
+	printed := compact(index.String(e))
+	return printed == text || "("+printed+")" == text
+}
+
+// find looks for a subexpression.
+func find(e index.Expr, text string) *part {
+	if means(e, text) {
+		return &part{inner: e, with: func(w index.Expr) index.Expr { return w }}
+	}
+	call, ok := e.(*index.Call)
+	if !ok {
+		return nil
+	}
+	for i, arg := range call.Args {
+		p := find(arg, text)
+		if p == nil {
+			continue
+		}
+		args := slices.Clone(call.Args)
+		others := append(slices.Delete(slices.Clone(args), i, i+1), p.rest)
+		inside := p.with
+		p.path = append([]*index.Call{call}, p.path...)
+		p.rest = &index.Call{Op: call.Op, Args: others}
+		p.with = func(w index.Expr) index.Expr {
+			changed := slices.Clone(args)
+			changed[i] = inside(w)
+			return &index.Call{Op: call.Op, Args: changed, Region: call.Region}
+		}
+		return p
+	}
+	return nil
+}
+
+// factors takes some factors of a product out, whatever the parentheses; nil where they are no proper part of it.
+func factors(e index.Expr, texts []string) *part {
+	var inner, rest index.Expr
+	found := 0
+	for _, f := range product(e) {
+		into := &rest
+		if slices.ContainsFunc(texts, func(t string) bool { return means(f, t) }) {
+			into = &inner
+			found++
+		}
+		if *into == nil {
+			*into = f
+		} else {
+			*into = index.Term(dtype.Mul, *into, f)
+		}
+	}
+	if found != len(texts) || inner == nil || rest == nil {
+		return nil
+	}
+	with := func(w index.Expr) index.Expr { return index.Term(dtype.Mul, rest, w) }
+	return &part{inner: inner, rest: rest, with: with, path: []*index.Call{index.NewCall(dtype.Mul, rest, inner)}}
+}
+
+// product lists the factors of nested products.
+func product(e index.Expr) []index.Expr {
+	if c, ok := e.(*index.Call); ok && c.Op == dtype.Mul {
+		return append(product(c.Args[0]), product(c.Args[1])...)
+	}
+	return []index.Expr{e}
+}
+
+// distributes reports whether the part can be reduced by op before the operators around it are applied.
+func (p *part) distributes(op dtype.Op) bool {
+	return !slices.ContainsFunc(p.path, func(c *index.Call) bool {
+		linear := c.Op == dtype.Mul && op == dtype.Add
+		shifted := c.Op == dtype.Add && (op == dtype.Min || op == dtype.Max)
+		return op != "" && !linear && !shifted
+	})
+}
+
+// complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace has there means
+// something to the operators around it or to the reduction.
+func (c Precompute) complete(part *part, op dtype.Op) error {
+	harmless := op == "" || op == dtype.Add
+	var around dtype.Op
+	for _, call := range part.path {
+		switch call.Op {
+		case dtype.Mul, dtype.Neg, dtype.And:
+		case dtype.Add, dtype.Sub, dtype.Or:
+			harmless = harmless && call.Region == index.Some
+			around = call.Op
+		default:
+			harmless, around = false, call.Op
+		}
+	}
+	if harmless || len(part.path) == 0 {
+		return nil
+	}
+	for _, v := range variables(part.inner) {
+		if l := lattice.Build(part.inner, v); !l.Full() || len(l.Iterators()) > 0 {
+			return failf(c, "%s has no value where nothing is stored; in a workspace it is zero there, which changes %s", index.String(part.inner),
+				cmp.Or(around, op))
+		}
+	}
+	return nil
+}

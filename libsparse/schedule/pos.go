@@ -1,0 +1,150 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
+)
+
+// Pos makes the loop over Var visit what Of stores of it, by position: Var is the variable of a sparse level, a strip of
+// it, or the fused variables of adjacent levels of which the last is sparse. So strips of Pos hold the same number of
+// entries each, whatever the coordinates.
+type Pos struct {
+	Var, Pos index.Var
+	// Of is the name of an operand.
+	Of string
+}
+
+func (c Pos) String() string { return fmt.Sprintf("pos(%s, %s, %s)", c.Var, c.Pos, c.Of) }
+
+// Apply implements Command.
+func (c Pos) Apply(p *cin.Program) (*cin.Program, error) {
+	access, err := c.access(p)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(allLoops(p.Body), c.Var) {
+		return nil, missing(c, p, c.Var)
+	}
+	if err := c.source(p); err != nil {
+		return nil, err
+	}
+	r, err := c.levels(p, access)
+	if err != nil {
+		return nil, err
+	}
+	if err := fresh(c, p, c.Pos); err != nil {
+		return nil, err
+	}
+	q := p.Clone()
+	q.Relations = append(q.Relations, r)
+	q.Body, _ = rewrite(p.Body, c.Var, func(f *cin.Forall) cin.Stmt {
+		g := f.With(f.Body)
+		g.Var = c.Pos
+		return g
+	})
+	return q, nil
+}
+
+// access is that of the operand.
+func (c Pos) access(p *cin.Program) (*index.Access, error) {
+	var names []string
+	for _, a := range index.Accesses(p.Source.RHS) {
+		if a.Tensor.Name == c.Of {
+			return a, nil
+		}
+		names = append(names, a.Tensor.Name)
+	}
+	return nil, failf(c, "%s is no operand; the operands are %v", c.Of, names)
+}
+
+// source refuses variables that positions can't be found for.
+func (c Pos) source(p *cin.Program) error {
+	switch r := p.Derivation(c.Var).(type) {
+	case *cin.Positions:
+		return failf(c, "%s runs over positions of %s already", c.Var, r.Access)
+	case *cin.Split:
+		if c.Var != r.Inner || p.Derivation(r.Parent) != nil || r.Tail > 0 {
+			return failf(c, "%s is a strip of %s of which no positions can be found; take the inner half of a variable of the expression, without a tail",
+				c.Var, r.Parent)
+		}
+	case *cin.Fuse:
+		for _, v := range r.From() {
+			if _, split := p.Derivation(v).(*cin.Split); split {
+				return failf(c, "%s is fused from the strip %s; fuse whole variables", c.Var, v)
+			}
+		}
+	}
+	return nil
+}
+
+// levels finds the levels of an access that store Var.
+func (c Pos) levels(p *cin.Program, a *index.Access) (*cin.Positions, error) {
+	roots := p.Roots(c.Var)
+	f := a.Tensor.Format
+	var at []int
+	for _, v := range roots {
+		mode := slices.Index(a.Vars, v)
+		if mode < 0 {
+			return nil, failf(c, "%s has no index %s", a, v)
+		}
+		at = append(at, f.LevelOf(mode))
+	}
+	for i, level := range at {
+		if level != at[0]+i {
+			return nil, failf(c, "%s in format %q does not store %v in adjacent levels in this order", a, f, roots)
+		}
+		if !positional(f.Levels[level]) {
+			return nil, failf(c, "level %d of %s in format %q, which stores %s, has no positions to visit", level+1, a, f, roots[i])
+		}
+	}
+	last := f.Levels[at[len(at)-1]]
+	switch {
+	case last.Props().Full:
+		return nil, failf(c, "%s is dense in %s in format %q: its positions are its coordinates", roots[len(roots)-1], a, f)
+	case !last.Props().Unique:
+		return nil, failf(c, "%s in format %q stores %s more than once; fuse it with the levels below", a, f, roots[len(roots)-1])
+	}
+	return &cin.Positions{Parent: c.Var, Pos: c.Pos, Access: a, First: at[0], Last: at[len(at)-1]}, nil
+}
+
+// positional reports whether the coordinates of a level, and what is above it, follow from positions.
+func positional(l format.Level) bool {
+	switch l.(type) {
+	case format.Dense, format.Compressed, format.Singleton:
+		return true
+	default:
+		return false
+	}
+}
+
+// check wants nothing to be left to do where the operand stores nothing, and the strip to be known where it is searched.
+func (c Pos) check(p *cin.Program) (err error) {
+	access, err := c.access(p)
+	if err != nil {
+		return err
+	}
+	roots := p.Roots(c.Pos)
+	loopsOver(p.Body, p.Leaves(c.Pos)[0], func(f *cin.Forall, outside []*cin.Forall) {
+		value := cin.Value(f)
+		for _, v := range roots {
+			level := access.Tensor.Format.LevelOf(slices.Index(access.Vars, v))
+			if !access.Tensor.Format.Levels[level].Props().Full && !only(lattice.Build(value, v), lattice.Key(access, level)) {
+				err = failf(c, "%s has values where %s stores nothing, which a loop over its positions would leave out", index.String(value), access)
+			}
+		}
+		if s, ok := p.Derivation(c.Var).(*cin.Split); ok && !subset(p.Leaves(s.Outer), vars(outside)) {
+			err = failf(c, "the loop over %s has to stand outside the one over %s", s.Outer, f.Var)
+		}
+	})
+	return err
+}
+
+// only reports whether every point of a lattice has the iterator called key and visits nothing else.
+func only(l lattice.Lattice, key string) bool {
+	return !slices.ContainsFunc(l.Points, func(p lattice.Point) bool { return p.Full || !p.Has(key) })
+}

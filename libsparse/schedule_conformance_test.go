@@ -1,0 +1,133 @@
+package libsparse
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// The schedules that TACO's tests use, and those of its papers, in this language: each has to be accepted, and to mean
+// what the expression does in every interpreter and in C.
+var conformance = []struct {
+	name, expr, formats, schedule string
+}{
+	{"SpMV by rows", "y(i) = A(i,j) * x(j)", "A:ds", "split(i, i0, i1, 16); parallelize(i0, threads)"},
+	{"SpMV by entries", "y(i) = A(i,j) * x(j)", "A:ds", "fuse(i, j, f); pos(f, fp, A); split(fp, p0, p1, 8); parallelize(p0, threads, atomics)"},
+	{"SpMV by entries, combined", "y(i) = A(i,j) * x(j)", "A:ds", "fuse(i, j, f); pos(f, fp, A); split(fp, p0, p1, 8); parallelize(p0, threads, temporary)"},
+	{"SpMV by entries of DCSR", "y(i) = A(i,j) * x(j)", "A:ss", "fuse(i, j, f); pos(f, fp, A); divide(fp, p0, p1, 4); parallelize(p0, threads, temporary)"},
+	{"SpMV by entries of COO", "y(i) = A(i,j) * x(j)", "A:uq", "fuse(i, j, f); pos(f, fp, A); split(fp, p0, p1, 8); parallelize(p0, threads, atomics)"},
+	{"SpMV, one entry at a time", "y(i) = A(i,j) * x(j)", "A:ds", "fuse(i, j, f); pos(f, fp, A); parallelize(fp, threads, atomics)"},
+	{"SpMV with atomics", "y(i) = A(i,j) * x(j)", "A:ds:1,0", "reorder(j, i); parallelize(j, threads, atomics)"},
+	{"slices with atomics", "y(j) = A(i,j,k) * x(k)", "A:dss", "reorder(i, j, k); parallelize(i, threads, atomics)"},
+	{"dense slices", "y(j) = A(i,j,k) * x(k)", "", "reorder(j, i, k); parallelize(j, threads)"},
+	{
+		"SpMM", "C(i,k) = A(i,j) * B(j,k)", "A:ds",
+		"split(i, i0, i1, 16); pos(j, jp, A); split(jp, jp0, jp1, 8); reorder(i0, i1, jp0, k, jp1); parallelize(i0, threads); vectorize(k)",
+	},
+	{"SpGEMM CSR x CSR", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, row); assemble(insert); parallelize(i, threads)"},
+	{"SpGEMM DCSR x CSR", "C(i,k) = A(i,j) * B(j,k)", "A:ss B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, row); assemble(insert); parallelize(i, threads)"},
+	{"SpGEMM DCSR x DCSR", "C(i,k) = A(i,j) * B(j,k)", "A:ss B:ss C:ds", "reorder(i, j, k); precompute(all, w, at=1, row); assemble(insert); parallelize(i, threads)"},
+	{"SpGEMM CSR x CSC", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds:1,0 C:ds", "precompute(all, w, at=2, tile); assemble(insert); parallelize(i, threads)"},
+	{"SpGEMM CSC x CSC", "C(i,k) = A(i,j) * B(j,k)", "A:ds:1,0 B:ds:1,0 C:ds:1,0", "reorder(k, j, i); precompute(all, w, at=1, row); assemble(insert); parallelize(k, threads)"},
+	{"SpGEMM in strips", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds", "reorder(i, j, k); split(k, k0, k1, 4); reorder(k0, i, j, k1); precompute(all, w, at=2, tile)"},
+	{"sum of CSR", "C(i,j) = A(i,j) + B(i,j)", "A:ds B:ds C:ds", "assemble(insert); parallelize(i, threads)"},
+	{"sum of tensors", "C(i,j,k) = A(i,j,k) + B(i,j,k)", "A:dds B:dds C:dds", "assemble(insert); parallelize(i, threads)"},
+	{"sum of strips", "C(i,j) = A(i,j) + B(i,j)", "A:ds B:ds C:ds", "split(i, i0, i1, 4); split(j, j0, j1, 3); parallelize(i0, threads)"},
+	{
+		"SDDMM", "D(i,k) = B(i,k) * C(i,j) * E(j,k)", "B:ds D:ds",
+		"split(i, i0, i1, 16); pos(k, kp, B); split(kp, kp0, kp1, 8); reorder(i0, i1, kp0, j, kp1); parallelize(i0, threads); vectorize(kp1)",
+	},
+	{"SDDMM by entries", "D(i,k) = B(i,k) * C(i,j) * E(j,k)", "B:ds D:ds", "fuse(i, k, f); pos(f, fp, B); precompute(C(i,j) * E(j,k), w, at=1, tile); parallelize(fp, threads)"},
+	{"TTV by fibers", "A(i,j) = B(i,j,k) * c(k)", "B:dss", "fuse(i, j, f); pos(f, fp, B); split(fp, p0, p1, 16); reorder(p0, p1, k); parallelize(p0, threads)"},
+	{"TTV in strips of fibers", "A(i,j) = B(i,j,k) * c(k)", "B:dss", "fuse(i, j, f); pos(f, fp, B); split(fp, p0, p1, 4); pos(k, kp, B); split(kp, k0, k1, 2); reorder(p0, p1, k0, k1)"},
+	{"TTV to CSR", "A(i,j) = B(i,j,k) * c(k)", "B:dss A:ds", "precompute(all, w, at=2, tile); assemble(insert); parallelize(i, threads)"},
+	{"TTM", "A(i,j,l) = B(i,j,k) * C(k,l)", "B:dss", "reorder(i, j, k, l); fuse(i, j, f); pos(f, fp, B); split(fp, p0, p1, 8); parallelize(p0, threads); vectorize(l)"},
+	{"MTTKRP", "A(i,j) = B(i,k,l) * C(k,j) * D(l,j)", "B:dss", "reorder(i, k, l, j); precompute(B(i,k,l) * D(l,j), w, at=2); parallelize(i, threads)"},
+	{"MTTKRP by entries", "A(i,j) = B(i,k,l) * C(k,j) * D(l,j)", "B:sss", "reorder(i, k, l, j); fuse(i, k, f); fuse(f, l, g); pos(g, gp, B); split(gp, g0, g1, 8); parallelize(g0, threads, temporary)"},
+	{"precompute a factor", "y(i) = A(i,j) * x(j)", "", "precompute(x(j), w, at=0)"},
+	{"precompute in 2-D", "C(i,k) = A(i,j) * B(j,k)", "", "precompute(A(i,j) * B(j,k), w, at=0)"},
+	{"precompute in 3-D", "C(i,j,k) = A(i,j,k) * B(j,k)", "", "precompute(A(i,j,k), w, at=0)"},
+	{"precompute in 4-D", "D(i,j,k,l) = A(i,j,k,l) + B(i,l)", "", "precompute(A(i,j,k,l), w, at=0)"},
+	{"tiles in 2-D", "C(i,k) = A(i,j) * B(j,k)", "", "split(i, i0, i1, 4); split(k, k0, k1, 3); reorder(i0, k0, j, i1, k1); precompute(all, w, at=2, tile)"},
+	{"two workspaces", "C(i,j) = A(i,j) * B(i,j) * x(j)", "A:ds", "precompute(x(j), v, at=0); precompute(A(i,j) * B(i,j), w, at=1)"},
+	{"a workspace in a workspace", "y(i) = A(i,j) * B(j,k) * x(k)", "", "precompute(all, w, at=1, tile); precompute(B(j,k) * x(k), v, at=1)"},
+	{"bound and split, 16 by 4", "a(i) = b(i) * c(i)", "", "bound(i, 16); split(i, i0, i1, 4); precompute(all, w, at=1, tile)"},
+	{"bound and split, 16 by 5", "a(i) = b(i) * c(i)", "", "bound(i, 16); split(i, i0, i1, 5); precompute(b(i), w, at=1, tile)"},
+	{"split with a shifted tail", "a(i) = b(i) * c(i)", "", "split(i, i0, i1, 4, tail=2); vectorize(i1)"},
+	{"dot product in tiles", "a = b(i) * c(i)", "", "split(i, i0, i1, 4); precompute(all, w, at=1, tile)"},
+	{"dot product in a tile", "a = b(i) * c(i)", "", "split(i, i0, i1, 4); reorder(i1, i0); precompute(all, w, at=1, tile); unroll(i0, 4)"},
+	{"dot product of a copy", "a = b(i) * c(i)", "", "split(i, i0, i1, 4); precompute(b(i), w, at=1, tile)"},
+	{"dot product in lanes", "a = b(i) * c(i)", "", "precompute(all, w, at=0, tile); vectorize(i)"},
+	{"dot product on threads", "a = b(i) * c(i)", "", "parallelize(i, threads, temporary)"},
+	{"split", "a(i) = b(i) * c(i)", "b:d c:d", "split(i, i0, i1, 2)"},
+	{"split of an intersection", "a(i) = b(i) * c(i)", "b:s c:s", "split(i, i0, i1, 2)"},
+	{"split of a union", "a(i) = b(i) + c(i)", "b:s c:s a:s", "split(i, i0, i1, 2)"},
+	{"split of a mixture", "a(i) = b(i) + c(i)", "b:s c:d", "split(i, i0, i1, 2); parallelize(i0, threads)"},
+	{"dense tiles", "C(i,j) = A(i,j) + B(i,j)", "", "split(i, i0, i1, 2); split(j, j0, j1, 4); reorder(i0, j0, i1, j1)"},
+	{"positions", "a(i) = b(i)", "b:s", "pos(i, ip, b)"},
+	{"positions and a sparse factor", "a(i) = b(i) * c(i)", "b:s c:s", "pos(i, ip, b)"},
+	{"positions in a strip", "a(i) = b(i) * c(i)", "b:s c:s", "split(i, i0, i1, 4); pos(i1, ip, b)"},
+	{"strips of positions", "a(i) = b(i) * c(i)", "b:s c:b", "pos(i, ip, b); split(ip, p0, p1, 3)"},
+	{"fuse", "C(i,j) = A(i,j) * B(i,j)", "", "fuse(i, j, f); split(f, f0, f1, 8); parallelize(f0, threads)"},
+	{"matrix product in tiles", "C(i,j) = A(i,k) * B(k,j)", "", "split(i, i0, i1, 4); split(j, j0, j1, 4); split(k, k0, k1, 4); reorder(i0, j0, k0, i1, j1, k1); parallelize(i0, threads)"},
+	{"divide", "y(i) = A(i,j) * x(j)", "A:ds", "divide(i, i0, i1, 4); divide(j, j0, j1, 2); reorder(i0, i1, j0, j1); parallelize(i0, threads)"},
+}
+
+// scheduledTrial makes a trial of a row.
+func scheduledTrial(t *testing.T, expr, formats, commands, elem string, extents map[index.Var]int) *trial {
+	t.Helper()
+	given := map[string]string{}
+	for _, f := range strings.Fields(formats) {
+		name, text, _ := strings.Cut(f, ":")
+		given[name] = text
+	}
+	c := &trial{Request: &Request{Expr: expr, Schedule: commands}, Extents: extents, Density: 0.4, Seed: 5}
+	a, err := index.ParseAssignment(expr, func(name string, order int, result bool) (*index.Tensor, error) {
+		if f, ok := given[name]; result && ok {
+			c.Request.Output.Format = f
+		}
+		return &index.Tensor{Name: name, Format: format.AllDense(order)}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, acc := range index.Accesses(a.RHS) {
+		o := Operand{Name: acc.Tensor.Name, Format: given[acc.Tensor.Name], Dtype: elem}
+		if o.Format == "" {
+			o.Format = strings.Repeat("d", len(acc.Vars))
+		}
+		for _, v := range acc.Vars {
+			o.Shape = append(o.Shape, int64(extents[v]))
+		}
+		c.Request.Operands = append(c.Request.Operands, o)
+	}
+	if c.Request.Output.Format == "" {
+		c.Request.Output.Format = strings.Repeat("d", len(a.LHS.Vars))
+	}
+	return c
+}
+
+func TestConformance(t *testing.T) {
+	sizes := []map[index.Var]int{
+		{"i": 16, "j": 7, "k": 5, "l": 6}, {"i": 17, "j": 9, "k": 5, "l": 3}, {"i": 1, "j": 19, "k": 2, "l": 4}, {"i": 0, "j": 0, "k": 1, "l": 1},
+	}
+	for _, row := range conformance {
+		t.Run(row.name, func(t *testing.T) {
+			for n, extents := range sizes {
+				if strings.Contains(row.schedule, "bound(") && n > 0 || strings.Contains(row.schedule, "tail=") && extents["i"] < 2 {
+					continue
+				}
+				for _, elem := range []string{"f64", "f32"} {
+					c := scheduledTrial(t, row.expr, row.formats, row.schedule, elem, extents)
+					c.Compiled = n == 0 && elem == "f64"
+					if failure := c.run(t); failure != "" {
+						t.Fatal(fmt.Sprint(extents), failure)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+"""`schedule`: a computation whose loops, workspaces and threads are chosen by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import autograd, call, contraction, einsums, explaining, expressions, golib, problem, request, running, spec
+from .errors import ShapeError, UnsupportedError
+from .explaining import Explanation
+from .format import Format
+from .problem import Operand, Problem
+
+__all__ = ["Schedule", "schedule"]
+
+
+class Schedule:
+    """A computation with the commands that say how it is done; immutable, each command gives a new one.
+
+    The commands are those of the compiler's scheduling language, applied in order to one loop an index, in the order in
+    which the expression names them. Loops go by the names of their indices, operands of an einsum by A0, A1, and so on.
+    What a command can't do is an `UnsupportedError` when the schedule runs or is explained; it says which and why.
+    """
+
+    __slots__ = ("_asked", "_commands", "_operands")
+
+    def __init__(self, asked: Problem, operands: tuple[Operand, ...], commands: tuple[str, ...] = ()) -> None:
+        """Use `libsparse.schedule`."""
+        self._asked = asked
+        self._operands = operands
+        self._commands = commands
+
+    def then(self, text: str) -> Schedule:
+        """Adds commands as text, such as `"split(k, k0, k1, 64); parallelize(i, threads)"`."""
+        return Schedule(self._asked, self._operands, (*self._commands, text.strip().rstrip(";")))
+
+    def reorder(self, *indices: str) -> Schedule:
+        """Puts directly nested loops in this order."""
+        return self.then(f"reorder({', '.join(indices)})")
+
+    def split(self, index: str, outer: str, inner: str, factor: int, tail: int | None = None) -> Schedule:
+        """Cuts a loop into strips of `factor` values; with `tail`, the last strips are shifted and overlap."""
+        last = "" if tail is None else f", tail={tail}"
+        return self.then(f"split({index}, {outer}, {inner}, {factor}{last})")
+
+    def divide(self, index: str, outer: str, inner: str, parts: int) -> Schedule:
+        """Cuts a loop into `parts` strips."""
+        return self.then(f"divide({index}, {outer}, {inner}, {parts})")
+
+    def fuse(self, outer: str, inner: str, fused: str) -> Schedule:
+        """Makes one loop of two nested ones."""
+        return self.then(f"fuse({outer}, {inner}, {fused})")
+
+    def pos(self, index: str, position: str, operand: str) -> Schedule:
+        """Visits what a sparse operand stores, by position."""
+        return self.then(f"pos({index}, {position}, {operand})")
+
+    def precompute(self, part: str, workspace: str, at: int, storage: str | None = None) -> Schedule:
+        """Computes a part of the expression ("all" for all of it) into a workspace below the outermost `at` loops.
+
+        Args:
+            part: The text of a subexpression, or factors by name, such as "A1*A2".
+            workspace: The name of the workspace.
+            at: How many loops stand around it.
+            storage: "tile" (registers), "array", "row" or "list"; None lets the size decide between the first two.
+        """
+        kept = "" if storage is None else f", {storage}"
+        return self.then(f"precompute({part}, {workspace}, at={at}{kept})")
+
+    def bound(self, index: str, extent: int) -> Schedule:
+        """States the extent of an index, which the kernel is then compiled for.
+
+        Raises:
+            ShapeError: It is not what the operands have.
+        """
+        found = self._asked.extents(self._operands).get(index, extent)
+        if found != extent:
+            raise ShapeError(f"schedule: bound({index}, {extent}): the operands have extent {found} for {index!r}")
+        return self.then(f"bound({index}, {extent})")
+
+    def unroll(self, index: str, factor: int) -> Schedule:
+        """Writes `factor` iterations of a loop out."""
+        return self.then(f"unroll({index}, {factor})")
+
+    def vectorize(self, index: str) -> Schedule:
+        """Runs an innermost loop in vector lanes."""
+        return self.then(f"vectorize({index})")
+
+    def parallelize(self, index: str, race: str | None = None) -> Schedule:
+        """Divides a loop among threads.
+
+        Args:
+            index: The loop.
+            race: How threads that write the same elements keep apart: "temporary" (deterministic for a number of
+                threads) or "atomics" (sums differ in rounding from run to run). None where each owns what it writes.
+        """
+        apart = "" if race is None else f", {race}"
+        return self.then(f"parallelize({index}, threads{apart})")
+
+    def assemble(self, strategy: str) -> Schedule:
+        """Says how entries of a sparse result find their place: "insert" or "append"."""
+        return self.then(f"assemble({strategy})")
+
+    def run(self) -> Any:
+        """Compiles and computes; the result is as from `einsum` or `evaluate`.
+
+        Raises:
+            UnsupportedError: A command can't be applied, or an operand requires a gradient.
+            FormatError: A command is malformed.
+            ShapeError: The operands are smaller than the tail of a split, or have not the extent of a bound.
+        """
+        if autograd.needed(self._operands):
+            raise UnsupportedError("schedule: gradients don't follow a schedule; detach the operands")
+        try:
+            return einsums.finish(*running.run(self._scheduled(), self._operands))
+        except call.WrongExtentsError:
+            raise ShapeError(
+                f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes"
+            ) from None
+
+    def explain(self, stage: str | None = None) -> Explanation:
+        """What the compiler makes of it; see `libsparse.explain`."""
+        question = request.complete(problem.describe(self._scheduled(), self._operands), "")
+        return explaining.Explanation(golib.explain_request(question, stage or ""))
+
+    def _scheduled(self) -> Problem:
+        return self._asked._replace(schedule=str(self) + ";")
+
+    def __str__(self) -> str:
+        """The commands as text."""
+        return "; ".join(self._commands)
+
+    def __repr__(self) -> str:
+        """The expression and the commands."""
+        return f"<schedule of {self._asked.text!r}: {self}>"
+
+
+def schedule(
+    text: str,
+    *operands: Any,
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    **named: Any,
+) -> Schedule:
+    """Begins a computation that is scheduled by hand.
+
+        ls.schedule("ij,jk->ik", A, B).split("k", "k0", "k1", 64).reorder("i", "k0", "j", "k1").parallelize("i").run()
+
+    Args:
+        text: An einsum specification, or an assignment with operands by name.
+        operands: The operands of an einsum.
+        format: As in `einsum`.
+        reduce: As in `einsum`; not mean, which is two computations.
+        combine: As in `einsum`.
+        named: The operands of an assignment.
+    """
+    if reduce == "mean":
+        raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
+    if named or "=" in text:
+        asked, plain = expressions.problem_of(text, named, format, reduce, combine)
+        return Schedule(asked, tuple(plain))
+    plain = einsums.to_operands(operands)
+    parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
+    wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    inputs, plain = einsums.simplify(parsed.inputs, plain)
+    wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
+    # contraction.product would rename the indices, which commands name
+    terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
+    names = tuple(f"A{number}" for number in range(len(inputs)))
+    asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine)
+    return Schedule(asked, tuple(contraction.unify(plain)))

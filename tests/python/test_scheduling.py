@@ -1,0 +1,109 @@
+"""Schedules by hand: the scheduling language from Python, its results against dense torch, its errors."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+
+def matrix(rows: int, columns: int, format: str = "csr", density: float = 0.2) -> tuple[ls.SparseTensor, torch.Tensor]:
+    """A random matrix twice."""
+    plain = torch.randn(rows, columns, dtype=torch.float64) * (torch.rand(rows, columns) < density)
+    return ls.tensor(plain, format=format), plain
+
+
+SPMV = {
+    "rows": "split(i, i0, i1, 16); parallelize(i0, threads)",
+    "entries": "fuse(i, j, f); pos(f, p, A0); split(p, p0, p1, 8); parallelize(p0, threads, {race})",
+    "columns": "split(j, j0, j1, 5); reorder(j0, i, j1); parallelize(j0, threads, {race})",
+    "divided": "divide(i, i0, i1, 3); precompute(all, w, at=2, tile); unroll(j, 4); parallelize(i0, threads)",
+}
+
+
+@pytest.mark.parametrize("race", ["atomics", "temporary"])
+@pytest.mark.parametrize("name", SPMV)
+@pytest.mark.parametrize("shape", [(17, 23), (1, 1), (64, 0), (300, 200)])
+def test_products_with_vectors(shape: tuple[int, int], name: str, race: str) -> None:
+    A, plain = matrix(*shape)
+    x = torch.randn(shape[1], dtype=torch.float64)
+    found = ls.schedule("ij,j->i", A, x).then(SPMV[name].format(race=race)).run()
+    torch.testing.assert_close(found, plain @ x)
+
+
+@pytest.mark.parametrize("race", ["atomics", "temporary"])
+@pytest.mark.parametrize("name", ["entries", "columns"])
+def test_several_threads_on_the_same_elements(name: str, race: str) -> None:
+    """Large enough for threads to be worth their while."""
+    A, plain = matrix(700, 900, density=0.5)
+    x = torch.randn(900, dtype=torch.float64)
+    made = ls.schedule("ij,j->i", A, x).then(SPMV[name].format(race=race))
+    with ls.options(num_threads=8):
+        for _ in range(5):
+            torch.testing.assert_close(made.run(), plain @ x)
+
+
+def test_the_example_of_the_documentation() -> None:
+    A, plain = matrix(40, 30)
+    B = torch.randn(30, 100, dtype=torch.float64)
+    made = ls.schedule("ij,jk->ik", A, B).split("k", "k0", "k1", 64).reorder("i", "k0", "j", "k1").parallelize("i")
+    torch.testing.assert_close(made.run(), plain @ B)
+    assert str(made) == "split(k, k0, k1, 64); reorder(i, k0, j, k1); parallelize(i, threads)"
+    assert "forall k0" in made.explain("scheduled")
+    assert "#pragma omp parallel" in made.explain()
+
+
+def test_names_are_those_of_the_expression() -> None:
+    A, plain = matrix(12, 9)
+    x = torch.randn(9, dtype=torch.float64)
+    by_letter = ls.schedule("rc,c->r", A, x).pos("c", "p", "A0").parallelize("r")
+    torch.testing.assert_close(by_letter.run(), plain @ x)
+    by_name = ls.schedule("y(row) = M(row,col) * v(col)", M=A, v=x).pos("col", "p", "M").parallelize("row")
+    torch.testing.assert_close(by_name.run(), plain @ x)
+
+
+def test_sparse_results() -> None:
+    (A, a), (B, b) = matrix(20, 15), matrix(15, 18)
+    product = ls.schedule("ij,jk->ik", A, B, format="csr").reorder("i", "j", "k").precompute("all", "w", 1, "row")
+    found = product.assemble("insert").parallelize("i").run()
+    assert str(found.format) == "csr"
+    torch.testing.assert_close(found.to_dense(), a @ b)
+
+
+def test_temporaries_make_sums_repeatable() -> None:
+    A, _ = matrix(500, 400, density=0.3)
+    x = torch.randn(400, dtype=torch.float64)
+    made = ls.schedule("ij,j->i", A, x).fuse("i", "j", "f").pos("f", "p", "A0").parallelize("p", "temporary")
+    first = made.run()
+    for _ in range(5):
+        assert torch.equal(made.run(), first)
+
+
+def test_errors_say_which_command_and_why() -> None:
+    A, _ = matrix(10, 8)
+    x = torch.randn(8, dtype=torch.float64)
+    begun = ls.schedule("ij,j->i", A, x)
+    for made, kind, text in [
+        (begun.pos("j", "p", "A1"), ls.UnsupportedError, r"pos\(j, p, A1\): j is dense in A1"),
+        (begun.reorder("j", "i"), ls.UnsupportedError, r"reorder\(j, i\): .*order in which A0"),
+        (begun.parallelize("j"), ls.UnsupportedError, r"parallelize\(j, threads\): iterations over j write the same"),
+        (begun.split("i", "i", "i1", 4), ls.UnsupportedError, "i is already a variable"),
+        (begun.then("splice(i)"), ls.FormatError, 'there is no command "splice"'),
+        (begun.then("split(i, i0)"), ls.FormatError, "a variable is missing"),
+        (
+            begun.split("i", "a", "b", 16, tail=16).precompute("all", "w", 2),
+            ls.ShapeError,
+            "does not suit the operands",
+        ),
+    ]:
+        with pytest.raises(kind, match=text):
+            made.run()
+    with pytest.raises(ls.ShapeError, match="the operands have extent 10"):
+        begun.bound("i", 11)
+    with pytest.raises(ls.UnsupportedError, match="gradients"):
+        ls.schedule("ij,j->i", A, x.requires_grad_()).run()
+    with pytest.raises(ls.UnsupportedError, match="takes several steps"):
+        ls.schedule("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x.detach(), b=torch.ones(10, dtype=torch.float64)).run()
