@@ -76,11 +76,15 @@ func main() {
 
 // report is an error as it is printed: JSON for programs, which hand over JSON, and text for people.
 func report(args []string, err error) string {
-	if len(args) < 2 || !strings.Contains(args[1], "=") {
+	_, wrong := errors.AsType[usageErr](err)
+	if !wrong && (len(args) < 2 || !strings.Contains(args[1], "=")) {
 		return string(libsparse.ErrorJSON(err))
 	}
 	e := diag.From(err)
 	text := "libsparse: " + e.Message
+	if wrong {
+		text += "\n(libsparse help says how it is used)"
+	}
 	if e.Detail != "" {
 		text += "\n" + e.Detail
 	}

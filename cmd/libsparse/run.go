@@ -149,7 +149,7 @@ func refused(code int64) error {
 	case lower.TooLarge:
 		return diag.Errorf(diag.Shape, "the result has more entries than 32 bits can count")
 	case lower.WrongSize:
-		return diag.Errorf(diag.Shape, "a bound or a tail in the schedule does not suit the extents")
+		return diag.Errorf(diag.Shape, "the schedule does not suit the extents: a bound, a tail, or a workspace or fused loop that is too large")
 	default:
 		return diag.Errorf(diag.Internal, "the kernel returned status %d", code)
 	}

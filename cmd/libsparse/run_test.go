@@ -60,6 +60,11 @@ func TestRunErrors(t *testing.T) {
 	if err := os.WriteFile(path, []byte("%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	few := filepath.Join(t.TempDir(), "few.tns")
+	if err := os.WriteFile(few, []byte("1 1 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	huge := []string{"C(i,j) = A(i,j) + B(i,j)", "-f=A:ss", "-f=B:ss", "-i=B:" + few, "-f=C:ss", "-i=A:" + few, "-d=A:10000000000x10000000000", "-d=B:10000000000x10000000000"}
 	spmv := "y(i) = A(i,j) * x(j)"
 	for _, c := range []struct {
 		args []string
@@ -71,9 +76,11 @@ func TestRunErrors(t *testing.T) {
 		{[]string{spmv, "-i=x:" + path}, "x(j) has 1 indices and"},
 		{[]string{spmv, "-f=A:ds", "-s=bound(j, 3)"}, "does not suit the extents"},
 		{[]string{spmv, "-d=i:100000", "-d=j:100000"}, "too large"},
-		{[]string{spmv, "-f=A:ds", "-d=i:100000", "-d=j:100000", "-check"}, "-check would visit 1e+10 points"},
+		{[]string{spmv, "-f=A:ds", "-d=i:100000", "-d=j:100000", "-fill=A:0.000001", "-check"}, "-check would visit 1e+10 points"},
 		{[]string{spmv, "-f=A:ds", "-o=y.mtx"}, "can't be written there"},
 		{[]string{"y(i) = A(i,j) *"}, "expected"},
+		{append(huge, "-s=precompute(A, w, at=0, array)"), "does not suit the extents"},
+		{[]string{"y = A(i,j)", "-f=A:ss", "-i=A:" + few, "-d=A:10000000000x10000000000", "-s=fuse(i, j, f)"}, "does not suit the extents"},
 	} {
 		err := run(append([]string{"run"}, c.args...), nil, &bytes.Buffer{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

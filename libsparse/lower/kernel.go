@@ -109,29 +109,6 @@ func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
 }
 
-// guards make a kernel refuse extents that it was not compiled for.
-func (l *lowerer) guards() []ir.Stmt {
-	var out []ir.Stmt
-	refuse := func(cond ir.Expr) {
-		out = append(out, &ir.If{Cond: cond, Then: block(&ir.Return{Value: integer(WrongSize)})})
-	}
-	for _, v := range l.program.Source.Vars() {
-		if n, ok := l.program.Exact[v]; ok {
-			refuse(compare(ir.Ne, l.slots.extents[v], integer(n)))
-		}
-	}
-	for _, r := range l.program.Relations {
-		s, ok := r.(*cin.Split)
-		if !ok || s.Tail == 0 {
-			continue
-		}
-		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
-			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
-		}
-	}
-	return out
-}
-
 // clearResult sets a dense result to its fill value where the loops don't write every element.
 func (l *lowerer) clearResult() []ir.Stmt {
 	t := l.program.Source.LHS.Tensor

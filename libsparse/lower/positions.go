@@ -69,10 +69,11 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		vars = append(vars, v)
 		e.pos[lattice.Key(r.Access, level)] = format.Range{Lo: p, Hi: next(p)}
 		if !kind.Props().Full {
-			parent := format.Range{}
-			l.define(v, kind.Coord(store, parent, p), e, out)
+			l.define(v, kind.Coord(store, format.Range{}, p), e, out)
 		}
 		switch {
+		case kind.Props().Full && level == 0:
+			l.define(v, p, e, out)
 		case kind.Props().Full:
 			parent := &ir.Var{Name: l.names.fresh("p" + t.Name + string(rune('0'+level))), T: ir.Index}
 			out.compute(constant(parent, binary(dtype.Div, p, store.Extent)))

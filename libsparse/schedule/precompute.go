@@ -116,10 +116,7 @@ func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin
 
 // where divides the loops inside At between the two sides of a workspace.
 func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
-	uses := func(v index.Var, exprs ...index.Expr) bool {
-		named := variables(exprs...)
-		return slices.ContainsFunc(p.Roots(v), func(r index.Var) bool { return slices.Contains(named, r) }) || slices.Contains(named, v)
-	}
+	uses := func(v index.Var, e index.Expr) bool { return dependsOn(p, v, variables(e)) }
 	outside, inside := loops[:c.At], loops[c.At:]
 	var held []index.Var               // the workspace's variables
 	var produce, consume []*cin.Forall // the loops of each side
@@ -165,6 +162,15 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 		return nil, err
 	}
 	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(produce, producer)}), nil
+}
+
+// dependsOn reports whether v is one of vars or a part of one.
+func dependsOn(p *cin.Program, v index.Var, vars []index.Var) bool {
+	if slices.Contains(vars, v) {
+		return true
+	}
+	r := p.Derivation(v)
+	return r != nil && slices.ContainsFunc(r.From(), func(u index.Var) bool { return dependsOn(p, u, vars) })
 }
 
 // variables lists those of expressions, index variables as values among them; nil expressions have none.

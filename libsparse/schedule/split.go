@@ -16,8 +16,10 @@ type Split struct {
 	Factor, Tail      int64
 }
 
-// maxFactor bounds the width of a strip and the number of strips.
-const maxFactor = 1 << 40
+const (
+	maxFactor = 1 << 40 // bounds the width of a strip
+	maxParts  = 1 << 20 // bounds the number of strips, empty ones among them
+)
 
 func (c Split) String() string {
 	if c.Tail == 0 {
@@ -106,8 +108,8 @@ func (c Divide) String() string {
 
 // Apply implements Command.
 func (c Divide) Apply(p *cin.Program) (*cin.Program, error) {
-	if c.Parts < 1 || c.Parts > maxFactor {
-		return nil, failf(c, "the number of parts has to be at least 1 and at most %d", int64(maxFactor))
+	if c.Parts < 1 || c.Parts > maxParts {
+		return nil, failf(c, "the number of parts has to be at least 1 and at most %d", maxParts)
 	}
 	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Parts: c.Parts})
 }

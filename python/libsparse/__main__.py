@@ -54,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
     explain.add_argument("--density", type=float, default=0.01, help="of the sparse operands (default: %(default)s)")
     explain.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
     explain.add_argument("--stage", help="only this stage")
+    explain.add_argument("--schedule", help="commands in place of what the compiler would choose")
     explain.set_defaults(command=_explain)
 
     bench = commands.add_parser("bench", help="measure against other libraries (from a clone)", add_help=False)
@@ -109,6 +110,9 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
             named[key] = made
         else:
             operands.append(made)
+    if options.schedule:
+        print(ls.schedule(options.spec, *operands, **named).then(options.schedule).explain(options.stage))
+        return 0
     print(ls.explain(options.spec, *operands, stage=options.stage, **named))
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from libsparse.__main__ import main
 
 import libsparse as ls
 
@@ -107,3 +108,19 @@ def test_errors_say_which_command_and_why() -> None:
         ls.schedule("ij,j->i", A, x.requires_grad_()).run()
     with pytest.raises(ls.UnsupportedError, match="takes several steps"):
         ls.schedule("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x.detach(), b=torch.ones(10, dtype=torch.float64)).run()
+
+
+def test_the_command_line_takes_a_schedule(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        "ij,j->i",
+        "csr:20x30",
+        "dense:30",
+        "--stage",
+        "scheduled",
+        "--schedule",
+        "pos(j, p, A0); unroll(p, 4)",
+    ]
+    assert main(["explain", *arguments]) == 0
+    assert "forall p unrolled 2" in capsys.readouterr().out
+    assert main(["explain", *arguments, "pos(i, p, A0)"]) == 1
+    assert "i is dense in A0" in capsys.readouterr().err

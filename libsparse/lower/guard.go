@@ -1,0 +1,96 @@
+package lower
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// guards make a kernel refuse extents that it was not compiled for.
+func (l *lowerer) guards() []ir.Stmt {
+	var out []ir.Stmt
+	refuse := func(cond ir.Expr) {
+		out = append(out, &ir.If{Cond: cond, Then: block(&ir.Return{Value: integer(WrongSize)})})
+	}
+	for _, v := range l.program.Source.Vars() {
+		if n, ok := l.program.Exact[v]; ok {
+			refuse(compare(ir.Ne, l.slots.extents[v], integer(n)))
+		}
+	}
+	for _, r := range l.program.Relations {
+		s, ok := r.(*cin.Split)
+		if !ok || s.Tail == 0 {
+			continue
+		}
+		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
+			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
+		}
+	}
+	for _, counts := range l.products() {
+		for _, cond := range l.overflows(counts) {
+			refuse(cond)
+		}
+	}
+	return out
+}
+
+// products lists the numbers that the kernel multiplies: the extents of fused variables that are counted through, and
+// those of workspaces.
+func (l *lowerer) products() (out [][]ir.Expr) {
+	for _, r := range l.program.Relations {
+		f, ok := r.(*cin.Fuse)
+		if !ok {
+			continue
+		}
+		if _, stored := l.program.Follows(f.Fused).(*cin.Positions); stored {
+			continue
+		}
+		var counts []ir.Expr
+		for _, v := range l.program.Roots(f.Fused) {
+			counts = append(counts, l.extent(v))
+		}
+		out = append(out, counts)
+	}
+	for _, t := range l.arrays() {
+		counts := []ir.Expr{integer(int64(t.Elem.Size()))}
+		for _, v := range l.held(t) {
+			counts = append(counts, l.count(v))
+		}
+		out = append(out, counts)
+	}
+	return out
+}
+
+// arrays lists the workspaces that are kept as arrays, by name.
+func (l *lowerer) arrays() []*index.Tensor {
+	var out []*index.Tensor
+	for t, storage := range l.program.Workspaces {
+		if storage == cin.Array {
+			out = append(out, t)
+		}
+	}
+	slices.SortFunc(out, func(a, b *index.Tensor) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// overflows lists the conditions, to be asked one after the other, under which a product is no 64-bit integer.
+func (l *lowerer) overflows(counts []ir.Expr) (out []ir.Expr) {
+	product := counts[0]
+	for _, n := range counts[1:] {
+		known, ok := n.(*ir.Int)
+		before, okBefore := product.(*ir.Int)
+		if ok && okBefore && before.Value < 1<<31 && known.Value < 1<<31 {
+			product = integer(before.Value * known.Value)
+			continue
+		}
+		most := binary(dtype.Div, integer(math.MaxInt64), binary(dtype.Max, n, integer(1)))
+		out = append(out, compare(ir.Gt, product, most))
+		product = binary(dtype.Mul, product, n)
+	}
+	return out
+}
