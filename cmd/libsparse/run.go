@@ -47,7 +47,7 @@ func (p *program) run(ctx context.Context, out io.Writer) error {
 		}
 		held[step.Assignment.LHS.Tensor] = result.Entries()
 		if i == len(state.Steps)-1 && p.output != "" {
-			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries()})
+			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries(), Elem: step.Assignment.LHS.Tensor.Elem})
 		}
 	}
 	return nil

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import autograd, call, contraction, einsums, explaining, expressions, golib, problem, request, running, spec
+from . import (
+    autograd,
+    call,
+    contraction,
+    einsums,
+    explaining,
+    expressions,
+    golib,
+    problem,
+    promotion,
+    request,
+    running,
+    spec,
+)
 from .errors import ShapeError, UnsupportedError
 from .explaining import Explanation
 from .format import Format
@@ -168,4 +181,4 @@ def schedule(
     terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
     names = tuple(f"A{number}" for number in range(len(inputs)))
     asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine)
-    return Schedule(asked, tuple(contraction.unify(plain)))
+    return Schedule(asked, tuple(contraction.unify(plain, promotion.common(plain))))
