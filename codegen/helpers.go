@@ -62,6 +62,11 @@ var helperText = map[string]string{
     return x != 0 || y != 0;
 }
 `,
+	"xor": `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
+{
+    return (x != 0) != (y != 0);
+}
+`,
 	"allocate": `static void *NAME(int64_t count, size_t size)
 {
     return malloc((size_t)count * size + 1);

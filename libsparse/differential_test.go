@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,24 +20,46 @@ import (
 type program struct {
 	state   *State
 	extents map[index.Var]int
+	shape   []int // of the result
 	data    map[*index.Tensor]*index.Dense
 	stored  []*format.Data // by operand, in the format that the kernel wants
 	perms   [][]int64      // by operand: where its values are
 }
 
-// newProgram compiles a request and makes operands of the given density.
-func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density float64, rng *rand.Rand) *program {
+// sizes are the extents of the variables, and of modes that are accessed through windows, by tensor and mode.
+type sizes struct {
+	vars  map[index.Var]int
+	modes map[string]int
+}
+
+func (z sizes) shape(acc *index.Access) []int {
+	shape := make([]int, len(acc.Vars))
+	for m, v := range acc.Vars {
+		shape[m] = z.vars[v]
+		if acc.Window(m) != nil {
+			shape[m] = z.modes[modeName(acc.Tensor.Name, m)]
+		}
+	}
+	return shape
+}
+
+func modeName(tensor string, mode int) string { return fmt.Sprint(tensor, mode) }
+
+// newProgram compiles a request and makes operands of the given density, unless given has them.
+func newProgram(t testing.TB, r *Request, z sizes, density float64, rng *rand.Rand, given map[string]*index.Dense) *program {
 	t.Helper()
 	s, err := Lower(r, 32)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}
-	if len(s.Steps) > 1 {
-		return &program{state: s}
-	}
-	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
-	for _, acc := range index.Accesses(s.Assignment.RHS) {
-		p.fill(acc, density, rng)
+	p := &program{state: s, extents: z.vars, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
+	p.shape = z.shape(s.Assignment.LHS)
+	for _, a := range s.Program {
+		for _, acc := range index.Accesses(a.RHS) {
+			if slices.Contains(s.Operands, acc.Tensor) {
+				p.fill(acc.Tensor, z.shape(acc), density, rng, given[acc.Tensor.Name])
+			}
+		}
 	}
 	return p
 }
@@ -51,12 +74,7 @@ func describe(r *Request) string {
 	return b.String()
 }
 
-func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
-	t := acc.Tensor
-	shape := make([]int, len(acc.Vars))
-	for i, v := range acc.Vars {
-		shape[i] = p.extents[v]
-	}
+func (p *program) fill(t *index.Tensor, shape []int, density float64, rng *rand.Rand, given *index.Dense) {
 	if t.Format.Dense() {
 		density = 1
 	}
@@ -69,10 +87,16 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 		if t.SamePattern == nil {
 			d.Stored[at] = rng.Float64() < density
 		}
+		if given != nil {
+			d.Stored[at] = given.Stored[at]
+		}
 		if !d.Stored[at] {
 			continue
 		}
 		d.Vals[at] = float64(rng.IntN(7) - 3)
+		if given != nil {
+			d.Vals[at] = given.Vals[at]
+		}
 		coord := make([]int, len(shape))
 		for m, rest := len(shape)-1, at; m >= 0; m-- {
 			coord[m], rest = rest%shape[m], rest/shape[m]
@@ -125,6 +149,10 @@ func (p *program) args(counts map[int]int) []ir.Arg {
 			args[i] = ir.ScalarArg(2)
 		case slot.Kind == "extent":
 			args[i] = ir.ScalarArg(int64(p.extents[index.Var(slot.Index)]))
+		case slot.Kind == "mode" && slot.Operand == lower.Result:
+			args[i] = ir.ScalarArg(int64(p.shape[slot.Level]))
+		case slot.Kind == "mode":
+			args[i] = ir.ScalarArg(int64(src.Shape[slot.Level]))
 		case slot.Kind == "count":
 			args[i] = ir.ScalarArg(int64(counts[slot.Level]))
 		case slot.Operand == lower.Result:
@@ -159,7 +187,7 @@ func (p *program) positions(level int, counts map[int]int) int {
 	n := 1
 	for l := 0; l <= level; l++ {
 		if t.Format.Levels[l].Props().Locate {
-			n *= p.extents[p.state.Assignment.LHS.Vars[t.Format.ModeOrder[l]]]
+			n *= p.shape[t.Format.ModeOrder[l]]
 			continue
 		}
 		for _, g := range t.Format.Groups() {
@@ -222,11 +250,7 @@ func (p *program) result(run runner) (*index.Dense, error) {
 }
 
 func (p *program) unpack(args []ir.Arg) *index.Dense {
-	t, lhs := p.state.Assignment.LHS.Tensor, p.state.Assignment.LHS
-	shape := make([]int, len(lhs.Vars))
-	for i, v := range lhs.Vars {
-		shape[i] = p.extents[v]
-	}
+	t, shape := p.state.Assignment.LHS.Tensor, p.shape
 	d := &format.Data{Format: t.Format, Shape: shape, Pos: make([][]int64, t.Order()), Crd: make([][]int64, t.Order())}
 	if t.SamePattern != nil {
 		for i, o := range p.state.Operands {
@@ -264,7 +288,7 @@ func (p *program) unpack(args []ir.Arg) *index.Dense {
 // different says where two results differ; elements that are not stored count as zero.
 func different(got, want *index.Dense) string {
 	for i := range want.Vals {
-		if got.Vals[i] == want.Vals[i] {
+		if got.Vals[i] == want.Vals[i] || math.IsNaN(got.Vals[i]) && math.IsNaN(want.Vals[i]) {
 			continue // infinities among them
 		}
 		if math.Abs(got.Vals[i]-want.Vals[i]) > 1e-4*(1+math.Abs(want.Vals[i])) || math.IsNaN(got.Vals[i]) {
@@ -292,12 +316,9 @@ func filled(a *index.Assignment, d *index.Dense) *index.Dense {
 // passes, and C where compiled is set.
 func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	t.Helper()
-	if len(p.state.Steps) > 1 {
-		return // each step is a request of its own
-	}
 	fill := func(d *index.Dense) *index.Dense { return filled(p.state.Assignment, d) }
-	want := fill(p.state.Assignment.Evaluate(p.extents, p.data))
-	if diff := different(fill(p.state.Scheduled.Evaluate(p.extents, p.data)), want); diff != "" {
+	want := fill(p.state.Assignment.Evaluate(p.extents, p.shape, p.data))
+	if diff := different(fill(p.state.Scheduled.Evaluate(p.extents, p.shape, p.data)), want); diff != "" {
 		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.state.Scheduled)
 	}
 	check := func(stage string, m *ir.Module, run runner) {

@@ -3,6 +3,7 @@ package libsparse
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"libsparse/codegen"
@@ -25,8 +26,10 @@ type State struct {
 	// VectorBytes is the width of the vector registers that the kernel may use.
 	VectorBytes int
 
-	// Steps are the assignments that the request is split into; more than one if a temporary makes it cheaper or possible.
+	// Program is what is asked for, Steps what that is split into; more than one where there are several assignments, or a
+	// temporary makes it cheaper or possible.
 	// The stages after that work on one step, Assignment.
+	Program    []*index.Assignment
 	Steps      []*index.Assignment
 	Assignment *index.Assignment
 	Operands   []*index.Tensor // in the order of the request
@@ -49,8 +52,8 @@ type Stage struct {
 // Pipeline is the compiler: each stage runs on what the ones before it left in the State.
 func Pipeline() []Stage {
 	return []Stage{
-		{"notation", parse, func(s *State) string { return s.Assignment.String() }, func(s *State) error { return s.Assignment.Verify() }},
-		{"steps", split, printSteps, nil},
+		{"notation", parse, func(s *State) string { return lines(s.Program) }, verify},
+		{"steps", split, func(s *State) string { return lines(s.Steps) }, nil},
 		{"formats", inferFormats, printFormats, nil},
 		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
 		{"schedule", decide, printDecision, nil},
@@ -125,35 +128,79 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 		r.Output = s.Request.Output
 	}
 	steps[i].LHS.Tensor.Extents = nil
-	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: steps[i].Tensors()}
+	operands := steps[i].Tensors()
+	for _, t := range operands {
+		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
+			t.SamePattern = nil
+		}
+	}
+	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: operands}
 }
 
 func nothing(*State) error { return nil }
 
 func parse(s *State) error {
-	a, operands, err := s.Request.assignment()
+	program, operands, err := s.Request.program()
 	if err != nil {
 		return err
 	}
-	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
-	s.Assignment, s.Operands = a, operands
+	for _, a := range program {
+		a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
+		s.Assignment = a
+	}
+	s.Program, s.Operands = program, operands
 	return nil
 }
 
-// split divides the assignment where its terms sum over different variables, and each part along a contraction path.
+func verify(s *State) error {
+	for _, a := range s.Program {
+		if err := a.Verify(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split divides each assignment where its terms sum over different variables, and each part along a contraction path.
 func split(s *State) error {
-	for _, a := range s.Assignment.Steps() {
-		s.Steps = append(s.Steps, autoschedule.Path(a)...)
+	names := index.Names(s.Program)
+	for _, a := range s.Program {
+		for _, part := range a.Steps(names) {
+			s.Steps = append(s.Steps, autoschedule.Path(part, names)...)
+			if part.LHS.Tensor != s.Assignment.LHS.Tensor {
+				settle(part)
+			}
+		}
+	}
+	if len(s.Steps) == 1 {
+		s.Assignment = s.Steps[0]
 	}
 	return nil
 }
 
-func printSteps(s *State) string {
-	lines := make([]string, len(s.Steps))
-	for i, a := range s.Steps {
-		lines[i] = a.String()
+// settle says what the paths of later steps have to know of a result: its extents and the format that it will probably
+// have.
+func settle(a *index.Assignment) {
+	t := a.LHS.Tensor
+	volume := 1.0
+	t.Extents = nil
+	for _, v := range a.LHS.Vars {
+		t.Extents = append(t.Extents, a.Extent(v))
+		volume *= float64(max(a.Extent(v), 1))
 	}
-	return strings.Join(lines, "\n")
+	t.Format, _ = infer.Output(a)
+	if !t.Format.Dense() {
+		volume *= infer.Density(a)
+	}
+	t.NNZ = int64(min(volume, 1<<60))
+}
+
+func lines(program []*index.Assignment) string {
+	out := make([]string, len(program))
+	for i, a := range program {
+		out[i] = a.String()
+	}
+	return strings.Join(out, "\n")
 }
 
 // inferFormats fills in what the request leaves open about the result.
@@ -209,7 +256,14 @@ func checkOperators(e index.Expr, t dtype.T) error {
 	if !ok {
 		return nil
 	}
-	if _, function := c.Op.CFunction(t); (function || c.Op == dtype.Div) && !t.IsFloat() {
+	if c.Function != nil {
+		for _, k := range c.Function.Cases {
+			if err := checkOperators(k.Body, t); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Function == nil && c.Op.NeedsFloat() && !t.IsFloat() {
 		return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", c, t)
 	}
 	if t == dtype.Bool && (c.Op == dtype.Neg || c.Op == dtype.Sub) {
@@ -226,7 +280,7 @@ func checkOperators(e index.Expr, t dtype.T) error {
 func forcePattern(s *State, k int) error {
 	a := s.Assignment
 	for _, acc := range index.Accesses(a.RHS) {
-		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
+		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && !acc.Windowed() && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
 			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
 			return checkOperators(a.RHS, a.LHS.Tensor.Elem)
 		}

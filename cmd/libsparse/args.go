@@ -23,19 +23,24 @@ const (
 type options struct {
 	formats, types map[string]string
 	extents        map[string]int64
+	functions      []libsparse.Function
 }
 
 // requestFromArgs makes a request from an assignment in TACO's syntax and flags such as -f=A:ds:1,0.
 func requestFromArgs(expr string, flags []string) (*libsparse.Request, error) {
-	o := options{formats: map[string]string{}, types: map[string]string{}, extents: map[string]int64{}}
+	o := &options{formats: map[string]string{}, types: map[string]string{}, extents: map[string]int64{}}
 	for _, flag := range flags {
 		if err := o.set(flag); err != nil {
 			return nil, err
 		}
 	}
-	r := &libsparse.Request{Expr: expr}
+	r := &libsparse.Request{Expr: expr, Functions: o.functions}
+	functions, err := r.Library()
+	if err != nil {
+		return nil, err
+	}
 	seen := map[string]bool{}
-	_, err := index.ParseAssignment(expr, func(name string, order int, result bool) (*index.Tensor, error) {
+	program, err := index.Grammar{Functions: functions, Lookup: func(name string, order int, result bool) (*index.Tensor, error) {
 		if result {
 			r.Output.Format = o.formats[name]
 			r.Output.Dtype = o.types[name]
@@ -48,20 +53,23 @@ func requestFromArgs(expr string, flags []string) (*libsparse.Request, error) {
 			return nil, diag.Errorf(diag.Syntax, "%s is no tensor", name) // an index variable as a value
 		}
 		return &index.Tensor{Name: name, Format: format.AllDense(order)}, nil
-	})
+	}}.Parse(expr)
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range program {
+		o.shape(r, a)
 	}
 	folder, err := os.UserCacheDir()
 	r.Target = libsparse.Target{Path: os.Getenv("PATH"), CC: os.Getenv("LIBSPARSE_CC"), CacheDir: filepath.Join(folder, "libsparse")}
 	if dir := os.Getenv("LIBSPARSE_CACHE_DIR"); dir != "" || err != nil {
 		r.Target.CacheDir = dir
 	}
-	return r, o.shape(r)
+	return r, nil
 }
 
 // set reads one flag.
-func (o options) set(flag string) error {
+func (o *options) set(flag string) error {
 	name, value, ok := strings.Cut(strings.TrimLeft(flag, "-"), "=")
 	key, rest, pair := strings.Cut(value, ":")
 	if !ok || !pair || !strings.HasPrefix(flag, "-") {
@@ -78,13 +86,30 @@ func (o options) set(flag string) error {
 			return diag.Errorf(diag.Syntax, "%q: %q is no extent", flag, rest)
 		}
 		o.extents[key] = n
+	case "u":
+		return o.function(key, rest)
 	default:
-		return diag.Errorf(diag.Syntax, "%q is no option; the options are -f -t -d", flag)
+		return diag.Errorf(diag.Syntax, "%q is no option; the options are -f -t -d -u", flag)
 	}
 	return nil
 }
 
-func (o options) operand(name string, order int) libsparse.Operand {
+// function reads the definition of a function: f(a,b) and a * b, perhaps with @ and a region.
+func (o *options) function(head, text string) error {
+	name, params, ok := strings.Cut(strings.TrimSuffix(head, ")"), "(")
+	if !ok {
+		return diag.Errorf(diag.Syntax, "-u=%s:%s: expected a function such as -u=f(a,b):a*b@a&~b", head, text)
+	}
+	body, region, _ := strings.Cut(text, "@")
+	f := libsparse.Function{Name: name, Cases: []index.CaseText{{Body: body, Region: region}}}
+	for _, p := range strings.Split(params, ",") {
+		f.Params = append(f.Params, strings.TrimSpace(p))
+	}
+	o.functions = append(o.functions, f)
+	return nil
+}
+
+func (o *options) operand(name string, order int) libsparse.Operand {
 	op := libsparse.Operand{Name: name, Format: o.formats[name], Dtype: o.types[name]}
 	if op.Format == "" {
 		op.Format = strings.Repeat("d", order)
@@ -95,30 +120,26 @@ func (o options) operand(name string, order int) libsparse.Operand {
 	return op
 }
 
-// shape gives the operands representative extents, once the whole expression is known.
-func (o options) shape(r *libsparse.Request) error {
-	a, err := index.ParseAssignment(r.Expr, func(name string, order int, _ bool) (*index.Tensor, error) {
-		return &index.Tensor{Name: name, Format: format.AllDense(order)}, nil
-	})
-	if err != nil {
-		return err
-	}
+// shape gives the operands of an assignment representative extents.
+func (o *options) shape(r *libsparse.Request, a *index.Assignment) {
 	for _, acc := range index.Accesses(a.RHS) {
 		for i := range r.Operands {
 			if r.Operands[i].Name == acc.Tensor.Name {
-				o.fill(&r.Operands[i], acc.Vars)
+				o.fill(&r.Operands[i], acc)
 			}
 		}
 	}
-	return nil
 }
 
-func (o options) fill(op *libsparse.Operand, vars []index.Var) {
+func (o *options) fill(op *libsparse.Operand, acc *index.Access) {
 	op.Shape, op.NNZ = nil, defaultFill
-	for m, v := range vars {
+	for m, v := range acc.Vars {
 		n, ok := o.extents[string(v)]
 		if !ok {
 			n = defaultExtent
+		}
+		if w := acc.Window(m); w != nil {
+			n = max(n, w.Hi)
 		}
 		op.Shape = append(op.Shape, autoschedule.SizeClass(n))
 		if m == 0 {

@@ -21,6 +21,7 @@ var version = "dev"
 const usage = `usage: libsparse COMMAND [STAGE] [EXPRESSION OPTIONS...]
   compile          compile, print the kernel's description
   explain [STAGE]  print one stage of the compilation, or all of them
+  functions        print the functions that expressions can call
   version          print the version
 
 Without an expression the request is read as JSON from standard input. With one, options describe its tensors:
@@ -28,6 +29,7 @@ Without an expression the request is read as JSON from standard input. With one,
   -f=A:ds:1,0      the same with the modes in the order 1, 0
   -t=A:f64         the type of A's values (f32)
   -d=i:1000        the extent of index i, as far as the schedule depends on it (4096)
+  -u=f(a,b):a*b    a function; with @ behind it the region where it has a value, as in -u=f(a,b):a@a&~b
 
   libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds`
 
@@ -66,6 +68,9 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 		return explain(r, out, stage)
+	case "functions":
+		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
+		return err
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err

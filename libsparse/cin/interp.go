@@ -6,14 +6,14 @@ import (
 )
 
 // Evaluate runs p on dense operands. It defines the meaning of concrete index notation and must agree with
-// index.Assignment.Evaluate on the program's source, whatever the schedule.
-func (p *Program) Evaluate(extents map[index.Var]int, data map[*index.Tensor]*index.Dense) *index.Dense {
+// index.Assignment.Evaluate on the program's source, whatever the schedule. shape is that of the result.
+func (p *Program) Evaluate(extents map[index.Var]int, shape []int, data map[*index.Tensor]*index.Dense) *index.Dense {
 	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}}
 	for t, d := range data {
 		in.data[t] = d
 	}
-	lhs := p.Source.LHS
-	out := in.clear(lhs.Tensor, lhs.Vars)
+	out := index.NewDense(shape)
+	in.data[p.Source.LHS.Tensor] = out
 	in.run(p.Body)
 	return out
 }
@@ -25,13 +25,12 @@ type interp struct {
 	at      map[index.Var]int
 }
 
-func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {
+func (in *interp) clear(t *index.Tensor, vars []index.Var) {
 	shape := make([]int, len(vars))
 	for i, v := range vars {
 		shape[i] = in.extent(v)
 	}
 	in.data[t] = index.NewDense(shape)
-	return in.data[t]
 }
 
 // extent is the number of values of v, the tiles of an outer half rounded up.
@@ -67,7 +66,7 @@ func (in *interp) offset(a *index.Access) (int, bool) {
 		if !ok {
 			return 0, false
 		}
-		coords[i] = c
+		coords[i] = a.Window(i).Coord(c)
 	}
 	return in.data[a.Tensor].At(coords), true
 }

@@ -34,15 +34,26 @@ var functions = map[Op]function{
 	"acosh": {math.Acosh, "acosh"},
 	"atanh": {math.Atanh, "atanh"},
 	"erf":   {math.Erf, "erf"},
+	"erfc":  {math.Erfc, "erfc"},
 	"floor": {math.Floor, "floor"},
 	"ceil":  {math.Ceil, "ceil"},
 	"trunc": {math.Trunc, "trunc"},
 	"round": {math.RoundToEven, "rint"},
 }
 
-// CFunction is the name in C of a function of one float argument of type t; ok is false for other operators.
+// binaryFunctions are the operators on two floats that C has as functions.
+var binaryFunctions = map[Op]function{
+	Pow:   {nil, "pow"},
+	Atan2: {nil, "atan2"},
+	Fmod:  {nil, "fmod"},
+}
+
+// CFunction is the name in C of a function of floats of type t; ok is false for other operators.
 func (op Op) CFunction(t T) (name string, ok bool) {
 	f, ok := functions[op]
+	if !ok {
+		f, ok = binaryFunctions[op]
+	}
 	if t == F32 {
 		return f.c + "f", ok
 	}
@@ -71,12 +82,44 @@ func (op Op) Apply(x ...float64) float64 {
 		return truth(x[0] != 0 && x[1] != 0)
 	case Or:
 		return truth(x[0] != 0 || x[1] != 0)
+	case Xor:
+		return truth((x[0] != 0) != (x[1] != 0))
+	case Pow:
+		return math.Pow(x[0], x[1])
+	case Atan2:
+		return math.Atan2(x[0], x[1])
+	case Fmod:
+		return math.Mod(x[0], x[1])
 	case First:
 		return x[0]
 	case Second:
 		return x[1]
 	case Neg:
 		return -x[0]
+	case Where:
+		if x[0] != 0 {
+			return x[1]
+		}
+		return x[2]
+	default:
+		return op.compare(x)
+	}
+}
+
+func (op Op) compare(x []float64) float64 {
+	switch op {
+	case Lt:
+		return truth(x[0] < x[1])
+	case Le:
+		return truth(x[0] <= x[1])
+	case Gt:
+		return truth(x[0] > x[1])
+	case Ge:
+		return truth(x[0] >= x[1])
+	case Eq:
+		return truth(x[0] == x[1])
+	case Ne:
+		return truth(x[0] != x[1])
 	default:
 		panic("BUG: no meaning for operator " + string(op))
 	}
@@ -87,4 +130,13 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
+}
+
+// Functions lists the operators that are written as functions, unsorted.
+func Functions() []Op {
+	out := []Op{Add, Sub, Mul, Div, Neg, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Lt, Le, Gt, Ge, Eq, Ne, Where}
+	for op := range functions {
+		out = append(out, op)
+	}
+	return out
 }

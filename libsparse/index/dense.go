@@ -46,9 +46,21 @@ func (d *Dense) Accumulate(at int, op dtype.Op, v float64) {
 
 // Eval is the value of e at a point, and whether it exists there. value looks an access up, coord the value of a variable.
 func Eval(e Expr, value func(*Access) (float64, bool), coord func(Var) int) (float64, bool) {
+	return (&point{value: value, coord: coord}).eval(e)
+}
+
+// point is where an expression is evaluated: values of accesses, variables and, in the body of a function, parameters.
+type point struct {
+	value   func(*Access) (float64, bool)
+	coord   func(Var) int
+	params  []float64
+	defined []bool
+}
+
+func (p *point) eval(e Expr) (float64, bool) {
 	switch e := e.(type) {
 	case *Access:
-		v, stored := value(e)
+		v, stored := p.value(e)
 		if stored && e.Tensor.PatternOnly {
 			v = 1
 		}
@@ -58,35 +70,46 @@ func Eval(e Expr, value func(*Access) (float64, bool), coord func(Var) int) (flo
 	case *Missing:
 		return 0, false
 	case *Position:
-		return float64(coord(e.Var)), true
+		return float64(p.coord(e.Var)), true
+	case *Param:
+		return p.params[e.Index], p.defined[e.Index]
 	case *Call:
-		args, defined := make([]float64, len(e.Args)), make([]bool, len(e.Args))
-		for i, a := range e.Args {
-			args[i], defined[i] = Eval(a, value, coord)
-		}
-		if !e.Region.Holds(defined...) {
-			return 0, false
-		}
-		return e.Op.Apply(args...), true
+		return p.call(e)
 	default:
 		panic("BUG: unknown index expression")
 	}
 }
 
-// Evaluate is the meaning of an assignment: it visits every point of the iteration space. Extents gives the range of
-// every variable. It is slow, and right by inspection.
-func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Dense {
-	vars := a.Vars()
-	shape := make([]int, len(a.LHS.Vars))
-	for i, v := range a.LHS.Vars {
-		shape[i] = extents[v]
+func (p *point) call(c *Call) (float64, bool) {
+	args, defined := make([]float64, len(c.Args)), make([]bool, len(c.Args))
+	for i, a := range c.Args {
+		args[i], defined[i] = p.eval(a)
+		if !defined[i] {
+			args[i] = 0
+		}
 	}
+	if !c.Region.Holds(defined...) {
+		return 0, false
+	}
+	if c.Function == nil {
+		return c.Op.Apply(args...), true
+	}
+	inside := point{value: p.value, coord: p.coord, params: args, defined: defined}
+	v, _ := inside.eval(c.body(defined...))
+	return v, true
+}
+
+// Evaluate is the meaning of an assignment whose terms are all reduced over the same variables: it visits every point of
+// the iteration space. Extents gives the range of every variable, shape that of the result. It is slow, and right by
+// inspection.
+func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
+	vars := a.Vars()
 	out := NewDense(shape)
 	at := make(map[Var]int, len(vars))
 	coords := func(acc *Access) []int {
 		c := make([]int, len(acc.Vars))
-		for i, v := range acc.Vars {
-			c[i] = at[v]
+		for m, v := range acc.Vars {
+			c[m] = acc.Window(m).Coord(at[v])
 		}
 		return c
 	}

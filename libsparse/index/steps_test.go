@@ -29,7 +29,7 @@ func TestSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, s := range a.Steps() {
+		for _, s := range a.Steps(Names([]*Assignment{a})) {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != want {

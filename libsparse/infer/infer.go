@@ -86,13 +86,15 @@ func density(e index.Expr) float64 {
 		}
 		return min(1, float64(e.Tensor.NNZ)/volume)
 	case *index.Call:
-		every, most := 1.0, 0.0
-		for _, arg := range e.Args {
-			p := density(arg)
-			every, most = every*p, max(most, p)
-		}
-		if e.Region == index.Every {
-			return every
+		most := 0.0
+		for _, set := range e.Region.Least() {
+			every := 1.0
+			for k, arg := range e.Args {
+				if set&(1<<k) != 0 {
+					every *= density(arg)
+				}
+			}
+			most = max(most, every)
 		}
 		return most
 	default:
@@ -132,13 +134,15 @@ func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
 
 // Pattern is the operand whose pattern the result has, or nil.
 func Pattern(a *index.Assignment) *index.Tensor {
-	if !isProduct(a.RHS) {
+	if !isProduct(a.RHS) || a.LHS.Windowed() {
 		return nil
 	}
 	var owner *index.Access
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
 		case acc.Tensor.Format.Dense():
+		case acc.Windowed():
+			return nil
 		case owner == nil && slices.Equal(acc.Vars, a.LHS.Vars):
 			owner = acc
 		case owner != nil && acc.Tensor.Owner() == owner.Tensor.Owner() && slices.Equal(acc.Vars, owner.Vars):
@@ -158,7 +162,7 @@ func isProduct(e index.Expr) bool {
 	if !ok {
 		return true
 	}
-	return c.Region == index.Every && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+	return c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
 }
 
 // elementwise is the format of the first sparse operand where all operands have the result's variables, and, unless the

@@ -120,12 +120,12 @@ func apply(op dtype.Op, x, y value) (value, error) {
 
 func applyScalar(op dtype.Op, x, y value) (value, error) {
 	switch {
-	case op == dtype.And || op == dtype.Or:
-		holds := x.truth() && y.truth()
-		if op == dtype.Or {
-			holds = x.truth() || y.truth()
-		}
-		return boolValue(holds).convert(x.t), nil
+	case op == dtype.And:
+		return boolValue(x.truth() && y.truth()).convert(x.t), nil
+	case op == dtype.Or:
+		return boolValue(x.truth() || y.truth()).convert(x.t), nil
+	case op == dtype.Xor:
+		return boolValue(x.truth() != y.truth()).convert(x.t), nil
 	case x.t.IsFloat():
 		return floatValue(x.t, applyFloat(op, x.f, y.f)), nil
 	case op == dtype.Div && y.i == 0:
@@ -156,6 +156,8 @@ func applyFloat(op dtype.Op, x, y float64) float64 {
 			return x
 		}
 		return y
+	case dtype.Pow, dtype.Atan2, dtype.Fmod:
+		return op.Apply(x, y)
 	default:
 		panic("BUG: no float operator " + string(op))
 	}

@@ -68,7 +68,11 @@ func (v *verifier) binary(e *Binary) {
 // operator checks that op is binary and takes values of type t.
 func (v *verifier) operator(op dtype.Op, t dtype.T) {
 	switch op {
-	case dtype.Add, dtype.Mul, dtype.Min, dtype.Max, dtype.And, dtype.Or:
+	case dtype.Add, dtype.Mul, dtype.Min, dtype.Max, dtype.And, dtype.Or, dtype.Xor:
+	case dtype.Pow, dtype.Atan2, dtype.Fmod:
+		if !t.IsFloat() {
+			v.failf("%s does not apply to %s", op, t)
+		}
 	case dtype.Sub, dtype.Div:
 		if t == dtype.Bool {
 			v.failf("%s does not apply to %s", op, t)

@@ -73,7 +73,7 @@ func TestRestrict(t *testing.T) {
 		{"(B(i) + C(i)) * d(i)", "C", "C(i) * d(i)"},
 	} {
 		got := ""
-		if e := Restrict(parse(t, c.text), "i", only(c.has)); e != nil {
+		if e := Restrict(parse(t, c.text), "i", only(c.has), func(index.Var) bool { return false }); e != nil {
 			got = index.String(e)
 		}
 		if got != c.want {

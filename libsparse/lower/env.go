@@ -46,10 +46,20 @@ func (l *lowerer) extent(v index.Var) ir.Expr {
 func (l *lowerer) extentOfMode(t *index.Tensor, level int) ir.Expr {
 	for _, a := range append(index.Accesses(l.program.Source.RHS), l.program.Source.LHS) {
 		if a.Tensor == t {
-			return l.extent(a.Vars[t.Format.ModeOrder[level]])
+			return l.modeExtent(a, level)
 		}
 	}
 	panic("BUG: " + t.Name + " is not stored")
+}
+
+// modeExtent is the extent of the mode that a level of an access stores: that of its variable, unless it is accessed
+// through a window.
+func (l *lowerer) modeExtent(a *index.Access, level int) ir.Expr {
+	mode := a.Tensor.Format.ModeOrder[level]
+	if a.Window(mode) != nil {
+		return l.slots.modes[modeKey{a.Tensor, mode}]
+	}
+	return l.extent(l.program.Root(a.Vars[mode]))
 }
 
 // storage is the level of an access. A tile has the width of the variable that it is accessed by.
@@ -58,7 +68,7 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	if w, ok := l.spaces[a.Tensor]; ok {
 		return w.storageOf(l, v, level, e)
 	}
-	return l.slots.storage(a.Tensor, level, l.extent(l.program.Root(v)))
+	return l.slots.storage(a.Tensor, level, l.modeExtent(a, level))
 }
 
 // position is where an access stands at a level: known from the loop that walks it, or located.
@@ -76,8 +86,7 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	if !kind.Props().Locate {
 		panic("BUG: no loop walks level " + string(kind.Letter()) + " of " + a.String())
 	}
-	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
-	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, e.coord[v])
+	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, coordOf(a, level, e))
 	return format.Range{Lo: at, Hi: next(at)}
 }
 
@@ -96,6 +105,9 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	case *index.Access:
 		return l.element(x, t, e)
 	case *index.Call:
+		if x.Function != nil {
+			return l.inlined(x, t, e)
+		}
 		args := make([]ir.Expr, len(x.Args))
 		for i, a := range x.Args {
 			args[i] = l.value(a, t, e)
@@ -124,30 +136,4 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 		read = &ir.Cast{X: read, To: t}
 	}
 	return read
-}
-
-// apply is an operator on values of type t.
-func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
-	switch {
-	case op == dtype.First:
-		return args[0]
-	case op == dtype.Second:
-		return args[1]
-	case op.Arity() == 1:
-		return &ir.Unary{Op: op, X: args[0]}
-	default:
-		return binary(scalarOp(op, t), args[0], args[1])
-	}
-}
-
-// scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.
-func scalarOp(op dtype.Op, t dtype.T) dtype.Op {
-	switch {
-	case t == dtype.Bool && op == dtype.Add:
-		return dtype.Or
-	case t == dtype.Bool && op == dtype.Mul:
-		return dtype.And
-	default:
-		return op
-	}
 }

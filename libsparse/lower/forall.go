@@ -26,6 +26,13 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		return l.inside(f, s, e)
 	}
 	lat := lattice.Build(cin.Value(f.Body), f.Var)
+	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
+		body := restrict(f.Body, f.Var, lat.Points[0], e)
+		if body == nil {
+			return l.nothing()
+		}
+		f = &cin.Forall{Var: f.Var, Unit: f.Unit, Body: body}
+	}
 	switch {
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, e, kind)
@@ -36,6 +43,12 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	default:
 		return l.merge(f, lat, e)
 	}
+}
+
+// nothing is what is left of a loop over an expression that has a value nowhere: the result keeps what it is filled with.
+func (l *lowerer) nothing() []ir.Stmt {
+	l.partly = true
+	return nil
 }
 
 // dense visits every coordinate.
@@ -51,22 +64,6 @@ func (l *lowerer) dense(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		kind = ir.Simd
 	}
 	return []ir.Stmt{&ir.For{Var: v, Lo: integer(0), Hi: l.extent(f.Var), Step: 1, Kind: kind, Chunk: l.chunk(kind, l.extent(f.Var)), Body: block(body...)}}
-}
-
-// children is the range of positions that an iterator walks here.
-func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
-	level := it.Access.Tensor.Format.Levels[it.Level]
-	return level.Children(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e))
-}
-
-func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	parent := l.position(it.Access, it.Level-1, e)
-	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), parent, at)
-}
-
-// valid says whether an iterator's level stores something at a position; nil where it always does.
-func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	return it.Access.Tensor.Format.Levels[it.Level].Valid(l.storage(it.Access, it.Level, e), at)
 }
 
 func unique(it lattice.Iterator) bool {
@@ -108,7 +105,7 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
-	return lhs.Tensor.SamePattern != nil && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
+	return lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
 }
 
 // visit is the body of the loop f at one coordinate, with what appending to the result needs around it.
