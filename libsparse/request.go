@@ -190,7 +190,7 @@ func operator(name string, otherwise dtype.Op) (dtype.Op, error) {
 		return otherwise, nil
 	}
 	op := dtype.Op(name)
-	if op.Arity() != 2 {
+	if f := index.Library()[name]; op.Arity() != 2 && (f == nil || len(f.Params) != 2) {
 		return "", diag.Errorf(diag.Unsupported, "there is no operator %q", name)
 	}
 	return op, nil

@@ -43,6 +43,7 @@ from .io import read, write
 from .overrides import disable, enable, override
 from .pattern import Pattern
 from .products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from .registry import register, unregister
 from .settings import options
 from .sparsetensor import SparseTensor
 from .version import VERSION as __version__
@@ -86,11 +87,13 @@ __all__ = [
     "override",
     "random",
     "read",
+    "register",
     "sddmm",
     "spgemm",
     "spmm",
     "spmv",
     "tensor",
+    "unregister",
     "write",
 ]
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from . import autograd, dtypes, running
+from .errors import UnsupportedError
 from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -33,7 +34,10 @@ def product(
     pattern_of: int | None = None,
 ) -> Problem:
     """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
-    letters = dict(zip(dict.fromkeys(index for term in inputs for index in term), _LETTERS, strict=False))
+    names = dict.fromkeys(index for term in inputs for index in term)
+    if len(names) > len(_LETTERS):
+        raise UnsupportedError(f"einsum: {len(names)} indices; up to {len(_LETTERS)} are supported")
+    letters = dict(zip(names, _LETTERS, strict=False))
     terms = tuple(tuple(letters[index] for index in term) for term in inputs)
     result = tuple(letters[index] for index in output)
     text = ",".join(map("".join, terms)) + "->" + "".join(result)

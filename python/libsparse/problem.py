@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from . import dtypes, request
+from .assignment import Window
 from .dtypes import INT32_MAX
 from .errors import ShapeError
 from .format import Format
 from .pattern import Pattern
+from .registry import Definition
 
 
 class Operand(NamedTuple):
@@ -53,6 +55,9 @@ class Problem(NamedTuple):
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
+        windows: The windows of each operand, () for one without; () if there are none at all.
+        shape: The shape of a result that is written through windows, None of any other.
+        functions: The definitions of the user's functions that `text` calls.
     """
 
     text: str
@@ -64,6 +69,9 @@ class Problem(NamedTuple):
     reduce: str = "sum"
     combine: str = "mul"
     pattern_of: int | None = None
+    windows: tuple[tuple[Window | None, ...], ...] = ()
+    shape: tuple[int, ...] | None = None
+    functions: tuple[Definition, ...] = ()
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -85,7 +93,7 @@ class Problem(NamedTuple):
                     f"{self.title(number)} has {len(indices)} indices and {len(operand.shape)} dimensions ({operand}); "
                     "give each dimension one index"
                 )
-            for index, extent in zip(indices, operand.shape, strict=True):
+            for index, extent in zip(indices, self._counted(number, operand), strict=True):
                 if found.setdefault(index, extent) != extent:
                     other = owner[index]
                     raise ShapeError(
@@ -95,6 +103,20 @@ class Problem(NamedTuple):
                     )
                 owner.setdefault(index, number)
         return found
+
+    def result_shape(self, extents: dict[str, int]) -> tuple[int, ...]:
+        """The shape of the result, given the extents of the indices."""
+        return self.shape or tuple(extents[index] for index in self.output)
+
+    def _counted(self, number: int, operand: Operand) -> Sequence[int]:
+        """How many coordinates of each dimension of an operand its indices run over."""
+        windows = self.windows[number] if self.windows else ()
+        if not windows:
+            return operand.shape
+        return [
+            n if w is None else w.resolved(n, self.title(number)).extent
+            for w, n in zip(windows, operand.shape, strict=True)
+        ]
 
 
 def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
@@ -128,10 +150,13 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
             )
         )
     extents = problem.extents(operands)
-    fits = max((extents[i] for i in problem.output if i in extents), default=0) <= INT32_MAX
+    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
+    fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     output = request.OutputInfo(wish, None, "i32" if fits and not wide else "i64", problem.pattern_of)
-    return request.Request(problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine)
+    return request.Request(
+        problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine, problem.functions
+    )
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:

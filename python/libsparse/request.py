@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import host
+from .registry import Definition
 
 
 def size_class(n: int) -> int:
@@ -55,6 +56,7 @@ class Request(NamedTuple):
     output: OutputInfo
     reduce: str = "sum"
     combine: str = "mul"
+    functions: tuple[Definition, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
@@ -62,13 +64,16 @@ class Request(NamedTuple):
         if self.output.pattern_of is None:
             del output["pattern_of"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
-        return {
+        described = {
             "expr" if self.is_expr else "spec": self.text,
             "operands": operands,
             "output": output,
             "reduce": self.reduce,
             "combine": self.combine,
         }
+        if self.functions:
+            described["functions"] = [definition.describe() for definition in self.functions]
+        return described
 
 
 def key(request: Request, build: str) -> str:

@@ -1,0 +1,297 @@
+"""Gradients of expressions: each is an expression again, computed by the same compiler and differentiable again.
+
+The derivative by an operand is the product of the partial derivatives on the way from the root to its only access, times
+the gradient of the result, reduced over the indices that the operand doesn't have. Where the operand is sparse its pattern
+joins the product. What is reduced by min or max passes its gradient to the terms that are equal to the result, in equal
+shares.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import assignment, autograd, einsums, expressions, grammar, operations, registry, running
+from .assignment import Access, Call, Expr, Number, Statement
+from .errors import UnsupportedError
+from .pattern import Pattern
+from .problem import Operand, Problem
+from .registry import Definition
+
+_ONE = Number(1)
+
+
+def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Computes an assignment that autograd follows.
+
+    Raises:
+        UnsupportedError: Something in it has no derivative.
+    """
+    if not autograd.needed(operands):
+        return running.run(asked, operands)
+    prepared = running.prepare(asked, operands)
+    if isinstance(prepared, running.Chain):
+        return prepared.through(operands, apply)
+    _statement(asked)  # says what has no gradient now, not in backward
+    for number, operand in enumerate(operands):
+        if operand.data is not None and operand.data.requires_grad:
+            _partials(asked, asked.names[number])
+    patterns = [o.pattern for o in operands]
+    out, pattern = _Expression.apply(asked, patterns, *(o.data for o in operands))
+    return out, pattern
+
+
+def as_expression(asked: Problem) -> Problem:
+    """An einsum as an assignment."""
+    accesses = [Access(n, indices) for n, indices in zip(asked.names, asked.inputs, strict=True)]
+    value: Expr = accesses[0]
+    for access in accesses[1:]:
+        value = Call("*", (value, access)) if asked.combine == "mul" else Call(asked.combine, (value, access), "every")
+    text = str(Statement(Access("out", asked.output), "", value))
+    return asked._replace(text=text, is_expr=True, combine="mul")
+
+
+class _Expression(torch.autograd.Function):
+    """Values in, values out; patterns travel beside them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, asked: Problem, patterns: list[Pattern | None], *datas: Tensor | None
+    ) -> tuple[Tensor, Pattern | None]:
+        out, pattern = running.run(asked, list(map(Operand, patterns, datas)))
+        ctx.asked, ctx.patterns, ctx.result = asked, patterns, pattern
+        ctx.save_for_backward(*datas, out)
+        ctx.set_materialize_grads(False)
+        return out, pattern
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+        if grad is None:
+            return (None,) * len(ctx.needs_input_grad)
+        *datas, out = ctx.saved_tensors
+        operands = list(map(Operand, ctx.patterns, datas))
+        known = {
+            name: einsums.finish(o.data, o.pattern) if o.data is not None else _mask(o.pattern)
+            for name, o in zip(ctx.asked.names, operands, strict=True)
+        }
+        made = _Made(*(_free(word, ctx.asked.names) for word in _Made._fields))
+        known[made.grad] = einsums.finish(grad if ctx.result is None else grad.contiguous(), ctx.result)
+        known[made.out] = einsums.finish(out, ctx.result)
+        return (
+            None,
+            None,
+            *(
+                _gradient(ctx.asked, operands, known, made, number) if wanted else None
+                for number, wanted in enumerate(ctx.needs_input_grad[2:])
+            ),
+        )
+
+
+class _Made(NamedTuple):
+    """The names that gradients give to what they add to the operands."""
+
+    grad: str
+    out: str
+    ties: str
+    pattern: str
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return name if name not in taken else assignment.fresh(name, taken)
+
+
+def _gradient(
+    asked: Problem, operands: Sequence[Operand], known: dict[str, Any], made: _Made, number: int
+) -> Tensor:
+    """The gradient of one operand: values on its pattern, or a dense tensor."""
+    pattern, data = operands[number]
+    assert data is not None
+    partials, definitions = _partials(asked, asked.names[number])
+    if partials is None:
+        return torch.zeros_like(data)
+    value, _, reduce = _statement(asked)
+    factors: list[Expr] = [Access(made.grad, asked.output)]
+    if partials != _ONE:
+        factors.append(partials)
+    if reduce in ("min", "max"):
+        hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
+        known[made.ties] = _value(Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None)
+        factors += [hit, Call("/", (_ONE, Access(made.ties, asked.output)))]
+    indices = asked.inputs[number]
+    windows = asked.windows[number] if asked.windows else ()
+    if pattern is not None:
+        return _sampled(pattern, Access(made.pattern, indices, windows), factors, known, definitions)
+    total = _product(factors)
+    carried = {i for node in assignment.walk(total) if isinstance(node, Access) for i in node.indices}
+    kept = tuple(index for index in indices if index in carried)
+    part = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
+    extents = asked.extents(operands)
+    part = part[tuple(slice(None) if i in carried else None for i in indices)].expand([extents[i] for i in indices])
+    if not windows:
+        return part
+    whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
+    whole[tuple(slice(None) if w is None else w.slice for w in windows)] = part
+    return whole
+
+
+def _sampled(
+    pattern: Pattern, access: Access, factors: list[Expr], known: dict[str, Any], definitions: dict[str, Definition]
+) -> Tensor:
+    """The values of a product at the entries of a pattern."""
+    asked, plain = expressions.prepare(
+        "a gradient",
+        Access("d_", access.indices, access.windows),
+        _product([access, *factors]),
+        {**known, access.name: _mask(pattern)},
+        pattern.format,
+        definitions=definitions,
+        pattern_of=None if access.windows else access.name,
+        shape=tuple(pattern.shape) if access.windows else None,
+    )
+    values, made = expressions.compute(asked, plain)
+    return autograd.resample(values, made, pattern)
+
+
+def _value(target: Access, value: Expr, known: dict[str, Any], definitions: dict[str, Definition], format: Any) -> Any:
+    asked, plain = expressions.prepare("a gradient", target, value, known, format, definitions=definitions)
+    return einsums.finish(*expressions.compute(asked, plain))
+
+
+def _mask(pattern: Pattern | None) -> Any:
+    from . import sparsetensor
+
+    assert pattern is not None
+    return sparsetensor.SparseTensor(pattern, None)
+
+
+def _product(factors: Sequence[Expr]) -> Expr:
+    total = factors[0]
+    for factor in factors[1:]:
+        total = Call("*", (total, factor))
+    return total
+
+
+def _statement(asked: Problem) -> tuple[Expr, tuple[str, ...], str]:
+    """The right side of a problem, the functions it calls, and its reduction if there is anything to reduce.
+
+    Raises:
+        UnsupportedError: The reduction has no gradient.
+    """
+    called = tuple(d.name for d in asked.functions)
+    (statement,) = grammar.parse(asked.text, called)
+    value = statement.value
+    if asked.combine != "mul":
+        value = _combined(value, asked.combine)
+    reduce = operations.REDUCTIONS[statement.sign] if statement.sign else asked.reduce
+    if {i for term in asked.inputs for i in term} <= set(asked.output):
+        reduce = "sum"
+    if reduce not in ("sum", "min", "max"):
+        raise UnsupportedError(
+            f"{asked.text}: a reduction by {reduce!r} has no gradient; detach the operands or use torch.no_grad()"
+        )
+    return value, called, reduce
+
+
+def _combined(value: Expr, combine: str) -> Expr:
+    if not isinstance(value, Call):
+        return value
+    args = tuple([_combined(arg, combine) for arg in value.args])
+    return Call(combine, args, "every") if value.op == "*" else value._replace(args=args)
+
+
+def _partials(asked: Problem, name: str) -> tuple[Expr | None, dict[str, Definition]]:
+    """The derivative of the right side by an operand, None where it is zero, and functions that occur in it."""
+    value, called, _ = _statement(asked)
+    definitions = {d.name: d for d in asked.functions}
+    path = _path(value, name)
+    factors: list[Expr] = []
+    for call, place in path:
+        partial = _partial(call, place, called, definitions)
+        if partial is None:
+            return None, definitions
+        if partial != _ONE:
+            factors.append(partial)
+    return (_product(factors) if factors else _ONE), definitions
+
+
+def _path(value: Expr, name: str) -> list[tuple[Call, int]]:
+    """The calls from the root of an expression to the access of a name, each with the argument that it is in."""
+    waiting: list[tuple[Expr, tuple[Any, ...] | None]] = [(value, None)]
+    while waiting:
+        node, above = waiting.pop()
+        if isinstance(node, Call):
+            waiting.extend((arg, (node, place, above)) for place, arg in enumerate(node.args))
+        elif isinstance(node, Access) and node.name == name:
+            found: list[tuple[Call, int]] = []
+            while above is not None:
+                call, place, above = above
+                found.append((call, place))
+            return found[::-1]
+    raise UnsupportedError(f"{name!r} is in no term")
+
+
+def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Expr | None:
+    """The partial derivative of a call by one of its arguments; functions that it needs are added to `definitions`."""
+    made = definitions.get(call.op)
+    if made is None and not call.region:
+        op = operations.SIGNS.get(call.op, call.op)
+        partial = _formula(op, place)
+        if partial is None:
+            return None
+        given = dict(zip(operations.PARAMETERS, call.args, strict=False))
+        return assignment.replace(partial, lambda access: given[access.name])
+    if made is None:
+        params = operations.PARAMETERS[: len(call.args)]
+        formula = _formula(call.op, place)
+        if formula is None:
+            return None
+        region = re.sub(r"\d+", lambda number: params[int(number[0])], call.region)
+        number = len(definitions)
+        derived = Definition(f"d{place}_{call.op}_{number}", params, ((region, assignment.text(formula)),))
+    else:
+        if call.region:
+            raise UnsupportedError(f"{assignment.text(call)}: no gradient of a registered function in another region yet")
+        derived = _derived(made, place, called, definitions)
+    definitions[derived.name] = derived
+    return Call(derived.name, call.args)
+
+
+def _formula(op: str, place: int) -> Expr | None:
+    if op not in operations.DERIVATIVES:
+        raise UnsupportedError(f"{op}() has no derivative")
+    text = operations.DERIVATIVES[op][place]
+    return grammar.expression(text) if text else None
+
+
+def _derived(made: Definition, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Definition:
+    """The partial derivative of a user's function by one of its parameters."""
+    name = f"d{place}_{made.name}"
+    cases = []
+    for region, body in made.cases:
+        total: Expr | None = None
+        for term in _terms(registry.body(body, called), made.params[place]):
+            factors: list[Expr] = []
+            for call, where in term:
+                partial = _partial(call, where, called, definitions)
+                if partial is None:
+                    break
+                if partial != _ONE:
+                    factors.append(partial)
+            else:
+                product = _product(factors) if factors else _ONE
+                total = product if total is None else Call("+", (total, product))
+        cases.append((region, assignment.text(total or Number(0))))
+    return Definition(name, made.params, tuple(cases))
+
+
+def _terms(value: Expr, name: str) -> list[list[tuple[Call, int]]]:
+    """The paths to all occurrences of a parameter."""
+    if isinstance(value, Access):
+        return [[]] if value.name == name else []
+    if not isinstance(value, Call):
+        return []
+    return [[(value, place), *rest] for place, arg in enumerate(value.args) for rest in _terms(arg, name)]
