@@ -78,7 +78,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	args := slices.Clone(c.Args)
 	for i, arg := range c.Args {
 		others := slices.Clone(kept)
-		if c.Region.IsProduct() { // factors share their sums
+		if !c.additive() { // factors, and arguments of functions, share their sums
 			for j, other := range c.Args {
 				if j != i {
 					others = append(others, Vars(other)...)
@@ -87,7 +87,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 		}
 		args[i] = s.rewrite(arg, others)
 	}
-	if c.Region.IsProduct() || s.alike(args, kept) {
+	if !c.additive() || s.alike(args, kept) {
 		return c.With(args)
 	}
 	for i, arg := range args {
@@ -97,6 +97,9 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	}
 	return c.With(args)
 }
+
+// additive reports whether the arguments of c are additive terms, each summed by itself.
+func (c *Call) additive() bool { return (c.Op == dtype.Add || c.Op == dtype.Sub) && c.written() }
 
 func (s *splitter) alike(args []Expr, kept []Var) bool {
 	first := s.summed(args[0], kept)

@@ -82,7 +82,7 @@ Expr: TypeAlias = "Access | Number | Call"
 
 
 class Statement(NamedTuple):
-    """`target = value`, or a reduction such as `target += value`, where `sign` is what stands before the equals sign."""
+    """`target = value`, or a reduction such as `target += value`; `sign` is what stands before the equals sign."""
 
     target: Access
     sign: str
@@ -90,7 +90,7 @@ class Statement(NamedTuple):
 
     def __str__(self) -> str:
         """The statement in TACO's notation."""
-        sign = self.sign and f" {self.sign}= " or " = "
+        sign = (self.sign and f" {self.sign}= ") or " = "
         return text(self.target) + sign + text(self.value)
 
 

@@ -34,10 +34,10 @@ def product(
     pattern_of: int | None = None,
 ) -> Problem:
     """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
-    names = dict.fromkeys(index for term in inputs for index in term)
-    if len(names) > len(_LETTERS):
-        raise UnsupportedError(f"einsum: {len(names)} indices; up to {len(_LETTERS)} are supported")
-    letters = dict(zip(names, _LETTERS, strict=False))
+    found = dict.fromkeys(index for term in inputs for index in term)
+    if len(found) > len(_LETTERS):
+        raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
+    letters = dict(zip(found, _LETTERS, strict=False))
     terms = tuple(tuple(letters[index] for index in term) for term in inputs)
     result = tuple(letters[index] for index in output)
     text = ",".join(map("".join, terms)) + "->" + "".join(result)

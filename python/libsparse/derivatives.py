@@ -1,9 +1,9 @@
 """Gradients of expressions: each is an expression again, computed by the same compiler and differentiable again.
 
-The derivative by an operand is the product of the partial derivatives on the way from the root to its only access, times
-the gradient of the result, reduced over the indices that the operand doesn't have. Where the operand is sparse its pattern
-joins the product. What is reduced by min or max passes its gradient to the terms that are equal to the result, in equal
-shares.
+The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
+times the gradient of the result, reduced over the indices that the operand doesn't have. Where the operand is sparse its
+pattern joins the product. What is reduced by min or max passes its gradient to the terms that are equal to the result,
+in equal shares.
 """
 
 from __future__ import annotations
@@ -104,9 +104,7 @@ def _free(name: str, taken: Sequence[str]) -> str:
     return name if name not in taken else assignment.fresh(name, taken)
 
 
-def _gradient(
-    asked: Problem, operands: Sequence[Operand], known: dict[str, Any], made: _Made, number: int
-) -> Tensor:
+def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any], made: _Made, number: int) -> Tensor:
     """The gradient of one operand: values on its pattern, or a dense tensor."""
     pattern, data = operands[number]
     assert data is not None
@@ -119,16 +117,19 @@ def _gradient(
         factors.append(partials)
     if reduce in ("min", "max"):
         hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
-        known[made.ties] = _value(Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None)
+        known[made.ties] = _value(
+            Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None
+        )
         factors += [hit, Call("/", (_ONE, Access(made.ties, asked.output)))]
     indices = asked.inputs[number]
+    _check_carried(asked, factors, indices)
     windows = asked.windows[number] if asked.windows else ()
     if pattern is not None:
         return _sampled(pattern, Access(made.pattern, indices, windows), factors, known, definitions)
     total = _product(factors)
-    carried = {i for node in assignment.walk(total) if isinstance(node, Access) for i in node.indices}
+    carried = _carried(total)
     kept = tuple(index for index in indices if index in carried)
-    part = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
+    part: Tensor = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
     extents = asked.extents(operands)
     part = part[tuple(slice(None) if i in carried else None for i in indices)].expand([extents[i] for i in indices])
     if not windows:
@@ -136,6 +137,18 @@ def _gradient(
     whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
     whole[tuple(slice(None) if w is None else w.slice for w in windows)] = part
     return whole
+
+
+def _carried(value: Expr) -> set[str]:
+    """The indices of an expression."""
+    return {i for node in assignment.walk(value) if isinstance(node, Access) for i in node.indices}
+
+
+def _check_carried(asked: Problem, factors: Sequence[Expr], indices: Sequence[str]) -> None:
+    """Raises an UnsupportedError where a gradient would have to be summed over an index that nothing in it has."""
+    missing = {i for term in asked.inputs for i in term} - _carried(_product(factors)) - set(indices)
+    if missing:
+        raise UnsupportedError(f"{asked.text}: no gradient of a term that doesn't depend on index {min(missing)!r} yet")
 
 
 def _sampled(
@@ -254,7 +267,9 @@ def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[
         derived = Definition(f"d{place}_{call.op}_{number}", params, ((region, assignment.text(formula)),))
     else:
         if call.region:
-            raise UnsupportedError(f"{assignment.text(call)}: no gradient of a registered function in another region yet")
+            raise UnsupportedError(
+                f"{assignment.text(call)}: no gradient of a registered function in another region yet"
+            )
         derived = _derived(made, place, called, definitions)
     definitions[derived.name] = derived
     return Call(derived.name, call.args)

@@ -37,7 +37,7 @@ def einsum(
             form, operands and lists of their indices in turns: `einsum(A, [0, 1], B, [1, 2], [0, 2])`.
         operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
         format: The format of the result; None lets the compiler choose.
-        reduce: `sum prod max min any all xor mean`, over the terms that exist: those where every sparse operand is stored.
+        reduce: `sum prod max min any all xor mean` of the terms that exist: those where every sparse operand is stored.
         combine: `mul add sub div min max and or xor first second pow atan2 fmod remainder eq ne lt le gt ge ...`.
 
     Returns:

@@ -30,9 +30,9 @@ def evaluate(
     `A(i(2:10:4),j)` is a part of a dimension. On the left, `y(i(2:4)) = x(i)` is `y`, which has to be an operand or an
     earlier result, with that part of it replaced. Nothing that is passed is modified.
 
-    Functions have torch's names; where they have a value is what `register` calls a region: a product or a function of one
-    argument where all are stored, a sum, a comparison, min and max where some is, a quotient where the left one is.
-    `first[0 & ~1](a(i), b(i))` gives one call another region, over its numbered arguments.
+    Functions have torch's names. A product and a function of one argument have a value where all arguments are stored, a
+    sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.
+    `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments; see `register`.
 
     Args:
         text: The assignments.
@@ -112,7 +112,7 @@ class _Job:
         self.placed = bool(self.target.windows)
         self._check()
         # What can be part of the expression is: the old elements are a term of a sum.
-        if self.old is not None and not self.placed and sign in ("+", "-", "/"):
+        if self.old is not None and not self.placed and sign in ("+", "-"):
             self.value = Call(sign, (self.target, self.value))
             self.sign, self.reduce = "", "sum"
         names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}
@@ -122,8 +122,8 @@ class _Job:
         name, kind = self.target.name, f"{self.sign}="
         if self.old is None and self.placed:
             raise ShapeError(
-                f"evaluate {self.text!r}: {assignment.text(self.target)} is a part of {name!r}, which is not given; pass "
-                f"{name}=..., of which the rest stays as it is"
+                f"evaluate {self.text!r}: {assignment.text(self.target)} is a part of {name!r}, which is not given; "
+                f"pass {name}=..., of which the rest stays as it is"
             )
         if self.old is None and self.sign in ("-", "/"):
             raise FormatError(f"evaluate {self.text!r}: {name!r} has no old elements for {kind!r}; pass {name}=...")
@@ -133,8 +133,7 @@ class _Job:
     def problem(self, format: str | Format | None) -> tuple[Problem, Sequence[Operand]]:
         """The problem for the right side."""
         alone = not self.placed and not (self.sign and self.old is not None)
-        name = self.target.name if self.target.name not in self.known else assignment.fresh(self.target.name, self.known)
-        target = Access(name, self.target.indices)
+        target = self.target._replace(windows=())
         return prepare(self.text, target, self.value, self.known, format if alone else None, self.reduce, self.combine)
 
     def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
@@ -164,7 +163,7 @@ def prepare(
 
     Args:
         text: What messages call it.
-        target: The left side; a result of its name must not be an operand.
+        target: The left side; if it has the name of an operand it gets another one.
         value: The right side.
         operands: What is known by name; names that are not read are ignored.
         format: The format of the result.
@@ -181,6 +180,8 @@ def prepare(
             raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
     value, origin = assignment.distinct(value, set(operands) & {access.name for access in seen})
     found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
+    if target.name in found:
+        target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
     plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
     value, found, plain = placing.resolve(value, found, plain)
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))

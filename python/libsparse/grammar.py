@@ -1,7 +1,7 @@
 """The grammar of assignments: TACO's notation, read into the trees of `assignment`.
 
-The compiler reads the same in Go (`libsparse/index`). Reading it here too keeps Go out of warm calls; a test gives both a
-corpus of texts.
+The compiler reads the same in Go (`libsparse/index`). Reading it here too keeps Go out of warm calls; a test gives both
+a corpus of texts.
 """
 
 from __future__ import annotations
@@ -153,15 +153,20 @@ class _Parser:
         if self.accept("(") and not self.accept(")"):
             while True:
                 indices.append(self.name("an index variable"))
-                windows.append(self.window())
+                windows.append(self.window(name))
                 if not self.accept(","):
                     break
             self.expect(")")
         return Access(name, tuple(indices), tuple(windows) if any(w is not None for w in windows) else ())
 
-    def window(self) -> Window | None:
+    def window(self, name: str) -> Window | None:
         if not self.accept("("):
             return None
+        if (token := self.peek()) not in (":", "-") and not token.isdigit():
+            raise FormatError(
+                f"{self.text!r}: {name!r} is no function, and its index is followed by ({token!r}; a window is such as "
+                "i(2:4), a function of your own has to be registered"
+            )
         bounds = [self.bound()]
         self.expect(":")
         bounds.append(self.bound())

@@ -42,8 +42,10 @@ REDUCTIONS: Final = {
     "max": "max",
     "mean": "mean",
 }
-# What two values of a reduction become.
+# What an old element and a new one become, and a new one where there is no old one.
 UPDATES: Final = {
+    "-": "a - b",
+    "/": "a / b",
     "sum": "a + b",
     "prod": "a * b",
     "min": "min(a, b)",
@@ -52,6 +54,7 @@ UPDATES: Final = {
     "all": "and(a, b)",
     "xor": "xor(a, b)",
 }
+ALONE: Final = {"-": "-b", "/": "0 / b"}
 PARAMETERS: Final = ("x", "y", "z")
 
 # The partial derivatives of the functions, in the expression language, over x, y, z; "" where it is zero.
@@ -105,6 +108,7 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
     "softplus": ("sigmoid(x)",),
     "relu": ("gt(x, 0)",),
     "frac": ("1",),
-    **{name: ("",) for name in "ceil floor round trunc sign not isnan stored truth".split()},
-    **{name: ("", "") for name in "and or xor eq ne lt le gt ge heaviside floor_divide".split()},
+    **{name: ("",) for name in ["ceil", "floor", "round", "trunc", "sign", "not", "isnan", "stored", "truth"]},
+    **{name: ("", "") for name in ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"]},
+    **{name: ("", "") for name in ["heaviside", "floor_divide"]},
 }

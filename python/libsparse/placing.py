@@ -46,8 +46,8 @@ def windows_of(access: Access, shape: Sequence[int]) -> tuple[Window | None, ...
 
 
 def update(sign: str, old: Any, made: Any, indices: tuple[str, ...], format: str | Format | None) -> Any:
-    """A reduction of old elements and new ones; where only one of them has a value, that."""
-    cases = (("a & b", operations.UPDATES[sign]), ("a", "a"), ("b", "b"))
+    """Old elements reduced with new ones; where only one of them has a value, that."""
+    cases = (("a & b", operations.UPDATES[sign]), ("a", "a"), ("b", operations.ALONE.get(sign, "b")))
     merge = Definition("merge_", ("a", "b"), cases)
     value = assignment.Call("merge_", (Access("old", indices), Access("made", indices)))
     asked, plain = expressions.prepare(
@@ -71,44 +71,23 @@ def place(text: str, old: Any, target: Access, made: Any, sign: str) -> Any:
     windows = windows_of(target, old.shape)
     counts = [n if w is None else w.extent for w, n in zip(windows, old.shape, strict=True)]
     if list(made.shape) != counts:
-        raise ShapeError(f"evaluate {text!r}: the part {assignment.text(target)} has shape {counts}, not {list(made.shape)}")
+        raise ShapeError(
+            f"evaluate {text!r}: the part {assignment.text(target)} has shape {counts}, not {list(made.shape)}"
+        )
     if not isinstance(old, sparsetensor.SparseTensor):
         return _place_dense(old, windows, made, sign)
     moved = shift(made, windows, old.shape)
     if not sign:
         return update("sum", _outside(old, windows), moved, target.indices, old.format)
-    if sign in "-/":
-        return _signed(sign, old, moved, target.indices)
     return update(sign, old, moved, target.indices, old.format)
-
-
-def _signed(sign: str, old: Any, moved: Any, indices: tuple[str, ...]) -> Any:
-    """The difference or the quotient of a tensor and a part of it."""
-    cases = (("a & b", f"a {sign} b"), ("a", "a"), ("b", f"0 {sign} b"))
-    value = assignment.Call("merge_", (Access("old", indices), Access("moved", indices)))
-    asked, plain = expressions.prepare(
-        "old and new elements",
-        Access("out", indices),
-        value,
-        {"old": old, "moved": moved},
-        old.format,
-        definitions={"merge_": Definition("merge_", ("a", "b"), cases)},
-    )
-    return einsums.finish(*expressions.compute(asked, plain))
 
 
 def _place_dense(old: Tensor, windows: Sequence[Window | None], made: Any, sign: str) -> Tensor:
     where = tuple(slice(None) if w is None else w.slice for w in windows)
-    made = made.to_dense() if isinstance(made, sparsetensor.SparseTensor) and sign in ("", "-", "sum") else made
-    indices = tuple(f"i{d}" for d in range(old.ndim))
-    part = old[where]
-    if sign == "sum":
-        made = part + made
-    elif sign in ("-", "/"):
-        made = _signed(sign, part, made, indices) if isinstance(made, sparsetensor.SparseTensor) else part - made if sign == "-" else part / made
-    elif sign:
-        made = update(sign, part, made, indices, "dense")
-    made = made.to_dense() if isinstance(made, sparsetensor.SparseTensor) else made
+    if sign:
+        made = update(sign, old[where], made, tuple(f"i{d}" for d in range(old.ndim)), "dense")
+    elif isinstance(made, sparsetensor.SparseTensor):
+        made = made.to_dense()
     out = old.to(dtypes.promote((old.dtype, made.dtype)), copy=True)
     out[where] = made.to(out.dtype)
     return out

@@ -1,4 +1,4 @@
-"""Functions of the user that expressions can call: their definitions travel to the compiler as text, in every request."""
+"""Functions of the user that expressions can call: their definitions travel to the compiler as text, in requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST = 6  # parameters
 
 
 class Definition(NamedTuple):
-    """A function: in the first region of `cases` that holds its value is the body beside it; no region means that of the body."""
+    """A function: its value is the body beside the first region of `cases` that holds; "" is the region of the body."""
 
     name: str
     params: tuple[str, ...]
@@ -35,8 +35,8 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
     """Makes a function that the expressions of `evaluate` can call.
 
     Where it has a value is a Boolean expression over which arguments do: `&`, `|`, `^`, `~` and parentheses over the
-    parameters, or `every`, `some`, `all`. An argument without a value counts as zero. Without a region a function has one
-    where its body, written out in its place, would.
+    parameters, or `every`, `some`, `all`. An argument without a value counts as zero. Without a region a function has
+    one where its body, written out in its place, would.
 
         ls.register("unvisited(front, seen)", "front", region="front & ~seen")
         ls.register("merge(a, b)", {"a & b": "a * b", "a": "a", "b": "-b"})
@@ -134,4 +134,6 @@ def _check(made: Definition, region: str, value: str) -> None:
         )
     for node in assignment.walk(body(value, names())):
         if isinstance(node, Access) and (node.indices or node.name not in made.params):
-            raise FormatError(f"register {made.name!r}: {node.name!r} in {value!r} is neither a parameter nor a function")
+            raise FormatError(
+                f"register {made.name!r}: {node.name!r} in {value!r} is neither a parameter nor a function"
+            )
