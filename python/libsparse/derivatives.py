@@ -1,8 +1,8 @@
 """Gradients of expressions: each is an expression again, computed by the same compiler and differentiable again.
 
 The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
-times the gradient of the result, reduced over the indices that the operand doesn't have. Where the operand is sparse its
-pattern joins the product. What is reduced by min or max passes its gradient to the terms that are equal to the result,
+times the gradient of the result, reduced over the indices that the operand does not have. Where the operand is sparse
+its pattern joins the product. What is reduced by min or max passes its gradient to the terms that equal the result,
 in equal shares.
 """
 

@@ -30,7 +30,7 @@ def evaluate(
     `A(i(2:10:4),j)` is a part of a dimension. On the left, `y(i(2:4)) = x(i)` is `y`, which has to be an operand or an
     earlier result, with that part of it replaced. Nothing that is passed is modified.
 
-    Functions have torch's names. A product and a function of one argument have a value where all arguments are stored, a
+    Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
     sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.
     `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments; see `register`.
 
