@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import assignment, autograd, contraction, derivatives, einsums, grammar, operations, placing, registry, running
 from .assignment import Access, Call, Expr, Statement
@@ -173,23 +174,18 @@ def prepare(
         pattern_of: The operand whose pattern the result has to have.
         shape: The shape of the result, if the target has windows.
     """
-    seen = [node for node in assignment.walk(value) if isinstance(node, Access)]
-    indices = {index for access in (*seen, target) for index in access.indices}
-    for access in seen:  # without indices it may be an index variable as a value
-        if access.name not in operands and (access.indices or access.name not in indices):
-            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
-    value, origin = assignment.distinct(value, set(operands) & {access.name for access in seen})
-    found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
-    if target.name in found:
-        target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
-    plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
-    value, found, plain = placing.resolve(value, found, plain)
+    extra = tuple((definitions or {}).values())
+    reading = _read(text, target, value, frozenset(operands), extra, registry.version())
+    target, found, written = reading.target, reading.found, reading.text
+    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found))
+    if reading.partly:
+        value, found, plain = placing.resolve(reading.value, found, plain)
+        written = str(Statement(target, "", value))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
     wish = einsums.unfilled([a.indices for a in found.values()], target.indices, wish, reduce)
-    windows = tuple(access.windows for access in found.values())
-    functions = registry.needed(registry.calls(value), definitions)
+    windows = tuple(access.windows for access in found.values()) if reading.partly else ()
     asked = Problem(
-        str(Statement(target, "", value)),
+        written,
         True,
         tuple(found),
         tuple(access.indices for access in found.values()),
@@ -200,16 +196,63 @@ def prepare(
         None if pattern_of is None else tuple(found).index(pattern_of),
         windows if any(windows) else (),
         shape,
-        functions,
+        reading.functions,
     )
     extents = asked.extents(plain)
     missing = [index for index in target.indices if index not in extents]
     if missing:
         raise ShapeError(f"evaluate {text!r}: index {missing[0]!r} of the result is in no operand")
+    floats = [1.0] if reduce == "mean" or combine in operations.FLOAT_ONLY else []
+    return asked, contraction.unify(plain, [*reading.numbers, *floats])
+
+
+class _Reading(NamedTuple):
+    """What is known of an assignment from its text and the names of its operands.
+
+    Attributes:
+        target: The left side, with a name of its own.
+        value: The right side, in which every operand is read once.
+        text: Both.
+        origin: The operand that each name stands for.
+        found: The access of each name.
+        partly: Whether there are windows or diagonals among them.
+        functions: The functions that it calls.
+        numbers: Its literals, as `assignment.numbers` has them.
+    """
+
+    target: Access
+    value: Expr
+    text: str
+    origin: dict[str, str]
+    found: dict[str, Access]
+    partly: bool
+    functions: tuple[registry.Definition, ...]
+    numbers: list[int | float]
+
+
+@functools.lru_cache(maxsize=1024)
+def _read(
+    text: str,
+    target: Access,
+    value: Expr,
+    operands: frozenset[str],
+    extra: tuple[registry.Definition, ...],
+    registered: int,
+) -> _Reading:
+    del registered  # names the functions that there are
+    seen = [node for node in assignment.walk(value) if isinstance(node, Access)]
+    indices = {index for access in (*seen, target) for index in access.indices}
+    for access in seen:  # without indices it may be an index variable as a value
+        if access.name not in operands and (access.indices or access.name not in indices):
+            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
+    value, origin = assignment.distinct(value, operands & {access.name for access in seen})
+    found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
+    if target.name in found:
+        target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
+    partly = any(a.windows or len(set(a.indices)) < len(a.indices) for a in found.values())
+    functions = registry.needed(registry.calls(value), {made.name: made for made in extra})
     numbers = assignment.numbers(value, registry.floating(functions))
-    if reduce == "mean" or combine in operations.FLOAT_ONLY:
-        numbers.append(1.0)
-    return asked, contraction.unify(plain, numbers)
+    return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions, numbers)
 
 
 def compute(asked: Problem, operands: Sequence[Operand]) -> Any:

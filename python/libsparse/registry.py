@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -29,6 +30,8 @@ class Definition(NamedTuple):
 
 
 _known: dict[str, Definition] = {}
+_versions = itertools.count(1)
+_version = 0
 
 
 def register(head: str, body: str | Mapping[str, str], region: str | None = None) -> None:
@@ -66,6 +69,7 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
     if any(name in (d.name, *_calls(d)) for d in needed(_calls(made))):
         raise FormatError(f"register {name!r}: its body calls it again")
     _known[name] = made
+    _change()
 
 
 def unregister(name: str) -> None:
@@ -76,6 +80,17 @@ def unregister(name: str) -> None:
     """
     if _known.pop(name, None) is None:
         raise FormatError(f"unregister: there is no function {name!r}")
+    _change()
+
+
+def version() -> int:
+    """A number that is another one after every change."""
+    return _version
+
+
+def _change() -> None:
+    global _version
+    _version = next(_versions)
 
 
 def names() -> tuple[str, ...]:
