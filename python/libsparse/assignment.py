@@ -50,6 +50,35 @@ class Window(NamedTuple):
         return f"({':'.join(bounds[:2] if self.step in (None, 1) else bounds)})"
 
 
+class Selection(NamedTuple):
+    """Some coordinates of a dimension, in any order."""
+
+    places: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """How many they are."""
+        return len(self.places)
+
+    def resolved(self, extent: int, what: str) -> Selection:
+        """The selection with coordinates from the start, of a dimension of this extent.
+
+        Raises:
+            IndexBoundsError: One is beyond the dimension.
+        """
+        for place in self.places:
+            if not -extent <= place < extent:
+                raise IndexBoundsError(f"{what}: coordinate {place} is beyond the extent {extent}")
+        return Selection(tuple(place % extent for place in self.places))
+
+    def __str__(self) -> str:
+        """The selection as it is written behind an index."""
+        return f"([{','.join(map(str, self.places))}])"
+
+
+Part: TypeAlias = "Window | Selection | None"
+
+
 class Access(NamedTuple):
     """An element of an operand; without indices a scalar, or an index variable as a value.
 
@@ -61,7 +90,7 @@ class Access(NamedTuple):
 
     name: str
     indices: tuple[str, ...] = ()
-    windows: tuple[Window | None, ...] = ()
+    windows: tuple[Part, ...] = ()
 
 
 class Number(NamedTuple):
@@ -170,7 +199,7 @@ def text(expr: Expr) -> str:
     if isinstance(expr, Number):
         return repr(expr.value) if expr.value >= 0 else f"({expr.value!r})"
     if isinstance(expr, Access):
-        windows: Sequence[Window | None] = expr.windows or (None,) * len(expr.indices)
+        windows: Sequence[Part] = expr.windows or (None,) * len(expr.indices)
         indices = [i if w is None else f"{i}{w}" for i, w in zip(expr.indices, windows, strict=True)]
         return f"{expr.name}({','.join(indices)})" if expr.indices else expr.name
     if expr.op in operations.SIGNS:

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from . import assignment, autograd, einsums, expressions, grammar, operations, registry, running
-from .assignment import Access, Call, Expr, Number, Statement
+from .assignment import Access, Call, Expr, Number, Statement, Window
 from .errors import UnsupportedError
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -135,7 +135,7 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
     if not windows:
         return part
     whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
-    whole[tuple(slice(None) if w is None else w.slice for w in windows)] = part
+    whole[tuple(w.slice if isinstance(w, Window) else slice(None) for w in windows)] = part
     return whole
 
 

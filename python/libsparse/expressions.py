@@ -28,8 +28,8 @@ def evaluate(
     takes its old elements, those that are stored, as one more term; `-=` and `/=` need an old one. A later assignment
     reads what earlier ones made, and the result is that of the last.
 
-    `A(i(2:10:4),j)` is a part of a dimension. On the left, `y(i(2:4)) = x(i)` is `y`, which has to be an operand or an
-    earlier result, with that part of it replaced. Nothing that is passed is modified.
+    `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
+    that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
 
     Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
     sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.

@@ -1,7 +1,8 @@
 """The grammar of assignments: TACO's notation, read into the trees of `assignment`.
 
-The compiler reads the same in Go (`libsparse/index`). Reading it here too keeps Go out of warm calls; a test gives both
-a corpus of texts.
+The compiler reads the same in Go (`libsparse/index`), but for what has become something else before it is asked: bounds
+that are left out or counted from the end, and coordinates selected one by one. Reading it here too keeps Go out of warm
+calls; a test gives both a corpus of texts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from . import operations
-from .assignment import Access, Call, Expr, Number, Statement, Window
+from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, Window
 from .errors import FormatError
 
 _TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
@@ -149,7 +150,7 @@ class _Parser:
 
     def access(self, name: str) -> Access:
         indices: list[str] = []
-        windows: list[Window | None] = []
+        windows: list[Part] = []
         if self.accept("(") and not self.accept(")"):
             while True:
                 indices.append(self.name("an index variable"))
@@ -159,9 +160,16 @@ class _Parser:
             self.expect(")")
         return Access(name, tuple(indices), tuple(windows) if any(w is not None for w in windows) else ())
 
-    def window(self, name: str) -> Window | None:
+    def window(self, name: str) -> Part:
         if not self.accept("("):
             return None
+        if self.accept("["):
+            places = [self.whole()]
+            while self.accept(","):
+                places.append(self.whole())
+            self.expect("]")
+            self.expect(")")
+            return Selection(tuple(places))
         if (token := self.peek()) not in (":", "-") and not token.isdigit():
             raise FormatError(
                 f"{self.text!r}: {name!r} is no function, and its index is followed by ({token!r}; a window is such as "
@@ -175,8 +183,9 @@ class _Parser:
         return Window(*bounds)
 
     def bound(self) -> int | None:
-        if self.peek() in (":", ")"):
-            return None
+        return None if self.peek() in (":", ")") else self.whole()
+
+    def whole(self) -> int:
         sign = -1 if self.accept("-") else 1
         token = self.peek()
         if not token.isdigit():

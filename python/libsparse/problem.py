@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from . import dtypes, request
-from .assignment import Window
+from .assignment import Part
 from .dtypes import INT32_MAX
 from .errors import ShapeError
 from .format import Format
@@ -69,7 +69,7 @@ class Problem(NamedTuple):
     reduce: str = "sum"
     combine: str = "mul"
     pattern_of: int | None = None
-    windows: tuple[tuple[Window | None, ...], ...] = ()
+    windows: tuple[tuple[Part, ...], ...] = ()
     shape: tuple[int, ...] | None = None
     functions: tuple[Definition, ...] = ()
 

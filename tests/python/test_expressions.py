@@ -204,6 +204,26 @@ def test_windows_on_the_left(data, x, y, sign):
     check(A, before)
 
 
+@pytest.mark.parametrize("x", FORMATS)
+@pytest.mark.parametrize("y", ["csr", "dense"])
+def test_selections(data, x, y):
+    A, B = as_format(data, x), as_format(data.flip(0).contiguous(), y)
+    a, b = data, data.flip(0)
+    check(
+        ls.evaluate("C(i,j) = A(i([4,0,-1]),j(1:3)) + B(i(1:4),j([0,2]))", A=A, B=B), a[[4, 0, 5], 1:3] + b[1:4, [0, 2]]
+    )
+    check(ls.evaluate("C(i,j) = A(i([4,0,4]),j) * 2", A=A), a[[4, 0, 4]] * 2)
+    want = a.clone()
+    want[[5, 1, 2], 2:4] = b[:3, :2]
+    check(ls.evaluate("A(i([5,1,2]),j(2:4)) = B(i(:3),j(:2))", A=A, B=B), want)
+    want[[0, 2]] += b[1:3]
+    check(ls.evaluate("A(i([5,1,2]),j(2:4)) = B(i(:3),j(:2)); A(i([0,2]),j) += B(i(1:3),j)", A=A, B=B), want)
+    with pytest.raises(ls.IndexBoundsError, match="beyond"):
+        ls.evaluate("C(i,j) = A(i([6]),j)", A=A)
+    with pytest.raises(ls.FormatError, match="twice"):
+        ls.evaluate("A(i([1,1]),j) = B(i(:2),j)", A=A, B=B)
+
+
 def test_windows_out_of_range(data):
     A = ls.tensor(data)
     with pytest.raises(ls.IndexBoundsError, match="beyond the extent 6"):
