@@ -8,21 +8,18 @@ in equal shares.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from . import assignment, autograd, einsums, expressions, grammar, operations, registry, running
-from .assignment import Access, Call, Expr, Number, Statement, Window
+from . import assignment, autograd, einsums, expressions, grammar, operations, partials, running
+from .assignment import Access, Call, Expr, Statement, Window
 from .errors import UnsupportedError
 from .pattern import Pattern
 from .problem import Operand, Problem
 from .registry import Definition
-
-_ONE = Number(1)
 
 
 def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
@@ -36,10 +33,10 @@ def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern 
     prepared = running.prepare(asked, operands)
     if isinstance(prepared, running.Chain):
         return prepared.through(operands, apply)
-    _statement(asked)  # says what has no gradient now, not in backward
+    value, _ = _statement(asked)  # says what has no gradient now, not in backward
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
-            _partials(asked, asked.names[number])
+            partials.of(value, asked.names[number], asked.functions)
     patterns = [o.pattern for o in operands]
     out, pattern = _Expression.apply(asked, patterns, *(o.data for o in operands))
     return out, pattern
@@ -108,25 +105,25 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
     """The gradient of one operand: values on its pattern, or a dense tensor."""
     pattern, data = operands[number]
     assert data is not None
-    partials, definitions = _partials(asked, asked.names[number])
-    if partials is None:
+    value, reduce = _statement(asked)
+    partial, definitions = partials.of(value, asked.names[number], asked.functions)
+    if partial is None:
         return torch.zeros_like(data)
-    value, _, reduce = _statement(asked)
     factors: list[Expr] = [Access(made.grad, asked.output)]
-    if partials != _ONE:
-        factors.append(partials)
+    if partial != partials.ONE:
+        factors.append(partial)
     if reduce in ("min", "max"):
         hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
         known[made.ties] = _value(
             Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None
         )
-        factors += [hit, Call("/", (_ONE, Access(made.ties, asked.output)))]
+        factors += [hit, Call("/", (partials.ONE, Access(made.ties, asked.output)))]
     indices = asked.inputs[number]
     _check_carried(asked, factors, indices)
     windows = asked.windows[number] if asked.windows else ()
     if pattern is not None:
         return _sampled(pattern, Access(made.pattern, indices, windows), factors, known, definitions)
-    total = _product(factors)
+    total = partials.product(factors)
     carried = _carried(total)
     kept = tuple(index for index in indices if index in carried)
     part: Tensor = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
@@ -146,7 +143,7 @@ def _carried(value: Expr) -> set[str]:
 
 def _check_carried(asked: Problem, factors: Sequence[Expr], indices: Sequence[str]) -> None:
     """Raises an UnsupportedError where a gradient would have to be summed over an index that nothing in it has."""
-    missing = {i for term in asked.inputs for i in term} - _carried(_product(factors)) - set(indices)
+    missing = {i for term in asked.inputs for i in term} - _carried(partials.product(factors)) - set(indices)
     if missing:
         raise UnsupportedError(f"{asked.text}: no gradient of a term that doesn't depend on index {min(missing)!r} yet")
 
@@ -158,7 +155,7 @@ def _sampled(
     asked, plain = expressions.prepare(
         "a gradient",
         Access("d_", access.indices, access.windows),
-        _product([access, *factors]),
+        partials.product([access, *factors]),
         {**known, access.name: _mask(pattern)},
         pattern.format,
         definitions=definitions,
@@ -181,15 +178,8 @@ def _mask(pattern: Pattern | None) -> Any:
     return sparsetensor.SparseTensor(pattern, None)
 
 
-def _product(factors: Sequence[Expr]) -> Expr:
-    total = factors[0]
-    for factor in factors[1:]:
-        total = Call("*", (total, factor))
-    return total
-
-
-def _statement(asked: Problem) -> tuple[Expr, tuple[str, ...], str]:
-    """The right side of a problem, the functions it calls, and its reduction if there is anything to reduce.
+def _statement(asked: Problem) -> tuple[Expr, str]:
+    """The right side of a problem, and its reduction if there is anything to reduce.
 
     Raises:
         UnsupportedError: The reduction has no gradient.
@@ -206,7 +196,7 @@ def _statement(asked: Problem) -> tuple[Expr, tuple[str, ...], str]:
         raise UnsupportedError(
             f"{asked.text}: a reduction by {reduce!r} has no gradient; detach the operands or use torch.no_grad()"
         )
-    return value, called, reduce
+    return value, reduce
 
 
 def _combined(value: Expr, combine: str) -> Expr:
@@ -214,99 +204,3 @@ def _combined(value: Expr, combine: str) -> Expr:
         return value
     args = tuple([_combined(arg, combine) for arg in value.args])
     return Call(combine, args, "every") if value.op == "*" else value._replace(args=args)
-
-
-def _partials(asked: Problem, name: str) -> tuple[Expr | None, dict[str, Definition]]:
-    """The derivative of the right side by an operand, None where it is zero, and functions that occur in it."""
-    value, called, _ = _statement(asked)
-    definitions = {d.name: d for d in asked.functions}
-    path = _path(value, name)
-    factors: list[Expr] = []
-    for call, place in path:
-        partial = _partial(call, place, called, definitions)
-        if partial is None:
-            return None, definitions
-        if partial != _ONE:
-            factors.append(partial)
-    return (_product(factors) if factors else _ONE), definitions
-
-
-def _path(value: Expr, name: str) -> list[tuple[Call, int]]:
-    """The calls from the root of an expression to the access of a name, each with the argument that it is in."""
-    waiting: list[tuple[Expr, tuple[Any, ...] | None]] = [(value, None)]
-    while waiting:
-        node, above = waiting.pop()
-        if isinstance(node, Call):
-            waiting.extend((arg, (node, place, above)) for place, arg in enumerate(node.args))
-        elif isinstance(node, Access) and node.name == name:
-            found: list[tuple[Call, int]] = []
-            while above is not None:
-                call, place, above = above
-                found.append((call, place))
-            return found[::-1]
-    raise UnsupportedError(f"{name!r} is in no term")
-
-
-def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Expr | None:
-    """The partial derivative of a call by one of its arguments; functions that it needs are added to `definitions`."""
-    made = definitions.get(call.op)
-    if made is None and not call.region:
-        op = operations.SIGNS.get(call.op, call.op)
-        partial = _formula(op, place)
-        if partial is None:
-            return None
-        given = dict(zip(operations.PARAMETERS, call.args, strict=False))
-        return assignment.replace(partial, lambda access: given[access.name])
-    if made is None:
-        params = operations.PARAMETERS[: len(call.args)]
-        formula = _formula(call.op, place)
-        if formula is None:
-            return None
-        region = re.sub(r"\d+", lambda number: params[int(number[0])], call.region)
-        number = len(definitions)
-        derived = Definition(f"d{place}_{call.op}_{number}", params, ((region, assignment.text(formula)),))
-    else:
-        if call.region:
-            raise UnsupportedError(
-                f"{assignment.text(call)}: no gradient of a registered function in another region yet"
-            )
-        derived = _derived(made, place, called, definitions)
-    definitions[derived.name] = derived
-    return Call(derived.name, call.args)
-
-
-def _formula(op: str, place: int) -> Expr | None:
-    if op not in operations.DERIVATIVES:
-        raise UnsupportedError(f"{op}() has no derivative")
-    text = operations.DERIVATIVES[op][place]
-    return grammar.expression(text) if text else None
-
-
-def _derived(made: Definition, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Definition:
-    """The partial derivative of a user's function by one of its parameters."""
-    name = f"d{place}_{made.name}"
-    cases = []
-    for region, body in made.cases:
-        total: Expr | None = None
-        for term in _terms(registry.body(body, called), made.params[place]):
-            factors: list[Expr] = []
-            for call, where in term:
-                partial = _partial(call, where, called, definitions)
-                if partial is None:
-                    break
-                if partial != _ONE:
-                    factors.append(partial)
-            else:
-                product = _product(factors) if factors else _ONE
-                total = product if total is None else Call("+", (total, product))
-        cases.append((region, assignment.text(total or Number(0))))
-    return Definition(name, made.params, tuple(cases))
-
-
-def _terms(value: Expr, name: str) -> list[list[tuple[Call, int]]]:
-    """The paths to all occurrences of a parameter."""
-    if isinstance(value, Access):
-        return [[]] if value.name == name else []
-    if not isinstance(value, Call):
-        return []
-    return [[(value, place), *rest] for place, arg in enumerate(value.args) for rest in _terms(arg, name)]

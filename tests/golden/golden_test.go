@@ -26,6 +26,10 @@ func cube(name, format string) libsparse.Operand {
 	return libsparse.Operand{Name: name, Format: format, Dtype: "f32", Shape: []int64{1024, 1024, 1024}, NNZ: 262144}
 }
 
+func vector(name string) libsparse.Operand {
+	return libsparse.Operand{Name: name, Format: "s", Dtype: "f32", Shape: []int64{4096}, NNZ: 256}
+}
+
 func mask(name string) libsparse.Operand {
 	m := matrix(name, "ds")
 	m.PatternOnly = true
@@ -48,6 +52,13 @@ var kernels = []struct {
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
 	{"mttkrp_csf", libsparse.Request{Spec: "ikl,kj,lj->ij", Operands: []libsparse.Operand{cube("A", "dss"), dense("B", 1024, 16), dense("C", 1024, 16)}}},
+	{"bfs_mask", libsparse.Request{Expr: "next(j) = first[0 & ~1](front(j), seen(j))", Operands: []libsparse.Operand{vector("front"), vector("seen")}}},
+	{"window_spmv", libsparse.Request{Expr: "y(i) = A(i,j(8:72:4)) * x(j)", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 16)}}},
+	{"window_result", libsparse.Request{
+		Expr:     "C(i(2:34),j) = A(i,j)",
+		Operands: []libsparse.Operand{{Name: "A", Format: "ds", Dtype: "f32", Shape: []int64{33, 4096}, NNZ: 1024}},
+		Output:   libsparse.Output{Format: "ds"},
+	}},
 	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
 }
 
