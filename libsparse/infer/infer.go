@@ -17,14 +17,17 @@ const unknownDensity = 0.01
 
 // Output returns the format of the result of a, and the operand whose pattern it has, or nil.
 //
-// A product has the pattern of an operand with the result's variables if everything else in it is dense. A copy keeps
-// its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
+// A product has the pattern of an operand with the result's variables if everything else in it is dense. What has a value
+// everywhere is dense. A copy keeps its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
 // mode is dense, as in CSR, unless most of its coordinates would be empty, the modes of dense operands are dense, and the
 // others are compressed. That products of sparse tensors are sparse doesn't depend on how full they are: a program must
 // not get another type of tensor for other data.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	if t := Pattern(a); t != nil {
 		return t.Format, t
+	}
+	if everywhere(a.RHS) {
+		return format.AllDense(a.LHS.Tensor.Order()), nil
 	}
 	if f, ok := elementwise(a); ok {
 		return f, nil
@@ -163,6 +166,22 @@ func isProduct(e index.Expr) bool {
 		return true
 	}
 	return c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+}
+
+// everywhere reports whether e has a value even where nothing sparse is stored.
+func everywhere(e index.Expr) bool {
+	switch e := e.(type) {
+	case *index.Access:
+		return e.Tensor.Format.Dense()
+	case *index.Call:
+		defined := make([]bool, len(e.Args))
+		for k, arg := range e.Args {
+			defined[k] = everywhere(arg)
+		}
+		return e.Region.Holds(defined...)
+	default:
+		return true
+	}
 }
 
 // elementwise is the format of the first sparse operand where all operands have the result's variables, and, unless the

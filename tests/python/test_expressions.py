@@ -448,3 +448,34 @@ def test_sublists(sublists):
     check(ls.einsum(ls.tensor(a), list(sublists[0]), b, list(sublists[1]), *map(list, rest)), want)
     with pytest.raises(ls.FormatError, match="no index"):
         ls.einsum(ls.tensor(a), [0, 99], b, [1, 2])
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "min", "max"])
+@pytest.mark.parametrize("combine", ["mul", "add", "max"])
+def test_gradients_of_semirings(data, reduce, combine):
+    data[:, 0] = 1.0  # where there is no term the result is infinite
+    A, stored = ls.tensor(data), (data != 0)[:, :, None]
+    X = torch.randn(M, 3, dtype=torch.float64)
+    values, x = A.values().clone().requires_grad_(), X.clone().requires_grad_()
+    twin, y = data.clone().requires_grad_(), X.clone().requires_grad_()
+    a, b = twin[:, :, None], y[None]
+    term = {"mul": a * b, "add": a + b, "max": torch.maximum(a, b)}[combine]
+    want = {
+        "sum": torch.where(stored, term, 0).sum(1),
+        "mean": torch.where(stored, term, 0).sum(1) / stored.sum(1),
+        "min": torch.where(stored, term, torch.inf).amin(1),
+        "max": torch.where(stored, term, -torch.inf).amax(1),
+    }[reduce]
+    made = ls.einsum("ij,jk->ik", A.with_values(values), x, reduce=reduce, combine=combine)
+    check(made, want)
+    made.square().sum().backward()
+    want.square().sum().backward()
+    torch.testing.assert_close(values.grad, twin.grad[tuple(A.indices())])
+    torch.testing.assert_close(x.grad, y.grad)
+
+
+def test_what_has_a_value_everywhere_is_dense(data):
+    A = ls.tensor(data)
+    assert not isinstance(ls.evaluate("C(i,j) = A(i,j) + 1", A=A), ls.SparseTensor)
+    assert not isinstance(ls.evaluate("C(i,j) = stored[~0](A(i,j))", A=A), ls.SparseTensor)
+    assert isinstance(ls.evaluate("C(i,j) = (A(i,j) + 1) * A(i,j)", A=A), ls.SparseTensor)
