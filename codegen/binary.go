@@ -19,6 +19,10 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	case (x.Op == dtype.Mul || x.Op == dtype.Div) && !t.Elem.IsComplex():
 		prec = precMul
 	default:
+		if fn, ok := x.Op.CFunction(t.Elem); ok {
+			e.uses.header("math.h")
+			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
+		}
 		fn := e.uses.helper(string(x.Op), t)
 		return fmt.Sprintf("%s(%s, %s)", fn, e.lanes(x.X, t, precSelect), e.lanes(x.Y, t, precSelect)), precAtom
 	}
@@ -35,10 +39,11 @@ func (e *emitter) boolean(x *ir.Binary) (string, int) {
 	if x.Type().Lanes > 1 {
 		e.failf("vectors of booleans in %s", ir.ExprText(x))
 	}
-	if boolSign(x.Op) == "&" {
-		return e.expr(x.X, precAdd) + " & " + e.expr(x.Y, precAdd), precBitAnd
+	sign, prec := boolSign(x.Op), precBitOr
+	if sign == "&" {
+		prec = precBitAnd
 	}
-	return e.expr(x.X, precAdd) + " | " + e.expr(x.Y, precAdd), precBitOr
+	return fmt.Sprintf("%s %s %s", e.expr(x.X, precAdd), sign, e.expr(x.Y, precAdd)), prec
 }
 
 // boolSign is the bitwise operator that op is on booleans.
@@ -46,6 +51,8 @@ func boolSign(op dtype.Op) string {
 	switch op {
 	case dtype.Mul, dtype.And, dtype.Min:
 		return "&"
+	case dtype.Xor:
+		return "^"
 	default:
 		return "|"
 	}

@@ -12,7 +12,7 @@ func (h helper) text() string {
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
-	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" {
+	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" && h.kind != "xor" {
 		source, ok = complexText[h.kind]
 	}
 	if !ok {
@@ -75,6 +75,11 @@ var helperText = map[string]string{
 	"or": `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 {
     return x != 0 || y != 0;
+}
+`,
+	"xor": `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
+{
+    return (x != 0) != (y != 0);
 }
 `,
 	"allocate": `static void *NAME(int64_t count, size_t size)

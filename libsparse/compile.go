@@ -118,7 +118,7 @@ func (c *Compiler) publish(r *Request, store *cache.Store, k *Kernel) (*Kernel, 
 }
 
 func (c *Compiler) describeSteps(s *State) *Kernel {
-	k := &Kernel{ABI: ABI, Version: c.Version, Expression: s.Assignment.String(), Output: KernelOutput{PatternOf: -1}}
+	k := &Kernel{ABI: ABI, Version: c.Version, Expression: lines(s.Program), Output: KernelOutput{PatternOf: -1}}
 	for _, a := range s.Steps {
 		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem)}
 		for _, v := range a.LHS.Vars {

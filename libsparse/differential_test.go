@@ -3,6 +3,7 @@ package libsparse
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,13 +20,33 @@ import (
 type program struct {
 	state   *State
 	extents map[index.Var]int
+	shape   []int // of the result
 	data    map[*index.Tensor]*index.Dense
 	stored  []*format.Data // by operand, in the format that the kernel wants
 	perms   [][]int64      // by operand: where its values are
 }
 
-// newProgram compiles a request and makes operands of the given density.
-func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density float64, rng *rand.Rand) *program {
+// sizes are the extents of the variables, and of modes that are accessed through windows, by tensor and mode.
+type sizes struct {
+	vars  map[index.Var]int
+	modes map[string]int
+}
+
+func (z sizes) shape(acc *index.Access) []int {
+	shape := make([]int, len(acc.Vars))
+	for m, v := range acc.Vars {
+		shape[m] = z.vars[v]
+		if acc.Window(m) != nil {
+			shape[m] = z.modes[modeName(acc.Tensor.Name, m)]
+		}
+	}
+	return shape
+}
+
+func modeName(tensor string, mode int) string { return fmt.Sprint(tensor, mode) }
+
+// newProgram compiles a request and makes operands of the given density, unless given has them.
+func newProgram(t testing.TB, r *Request, z sizes, density float64, rng *rand.Rand, given map[string]*index.Dense) *program {
 	t.Helper()
 	s, err := Lower(r, 32)
 	if err != nil && diag.From(err).Kind == diag.Dtype {
@@ -34,12 +55,14 @@ func newProgram(t testing.TB, r *Request, extents map[index.Var]int, density flo
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}
-	if len(s.Steps) > 1 {
-		return &program{state: s}
-	}
-	p := &program{state: s, extents: extents, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
-	for _, acc := range index.Accesses(s.Assignment.RHS) {
-		p.fill(acc, density, rng)
+	p := &program{state: s, extents: z.vars, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
+	p.shape = z.shape(s.Assignment.LHS)
+	for _, a := range s.Program {
+		for _, acc := range index.Accesses(a.RHS) {
+			if slices.Contains(s.Operands, acc.Tensor) {
+				p.fill(acc.Tensor, z.shape(acc), density, rng, given[acc.Tensor.Name])
+			}
+		}
 	}
 	return p
 }
@@ -54,12 +77,7 @@ func describe(r *Request) string {
 	return b.String()
 }
 
-func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
-	t := acc.Tensor
-	shape := make([]int, len(acc.Vars))
-	for i, v := range acc.Vars {
-		shape[i] = p.extents[v]
-	}
+func (p *program) fill(t *index.Tensor, shape []int, density float64, rng *rand.Rand, given *index.Dense) {
 	if t.Format.Dense() {
 		density = 1
 	}
@@ -72,10 +90,16 @@ func (p *program) fill(acc *index.Access, density float64, rng *rand.Rand) {
 		if t.SamePattern == nil {
 			d.Stored[at] = rng.Float64() < density
 		}
+		if given != nil {
+			d.Stored[at] = given.Stored[at]
+		}
 		if !d.Stored[at] {
 			continue
 		}
 		d.Vals[at] = randomValue(rng, t.Elem, p.state.Assignment.LHS.Tensor.Elem)
+		if given != nil {
+			d.Vals[at] = given.Vals[at]
+		}
 		coord := make([]int, len(shape))
 		for m, rest := len(shape)-1, at; m >= 0; m-- {
 			coord[m], rest = rest%shape[m], rest/shape[m]
@@ -112,7 +136,7 @@ func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
 func (p *program) result(run execute.Runner) (*index.Dense, error) {
 	s := p.state
 	call := &execute.Call{
-		Assignment: s.Assignment, Kernel: s.Kernel, Extents: p.extents, Threads: 2,
+		Assignment: s.Assignment, Kernel: s.Kernel, Extents: p.extents, Shape: p.shape, Threads: 2,
 		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
 	for i, t := range s.Operands {
@@ -147,13 +171,10 @@ func filled(a *index.Assignment, d *index.Dense) *index.Dense {
 // passes, and C where compiled is set.
 func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	t.Helper()
-	if len(p.state.Steps) > 1 {
-		return // each step is a request of its own
-	}
 	fill := func(d *index.Dense) *index.Dense { return filled(p.state.Assignment, d) }
 	elem := p.state.Assignment.LHS.Tensor.Elem
-	want := fill(p.state.Assignment.Evaluate(p.extents, p.data))
-	if diff := different(elem, elem.Wide(), fill(p.state.Scheduled.Evaluate(p.extents, p.data)), want); diff != "" {
+	want := fill(p.state.Assignment.Evaluate(p.extents, p.shape, p.data))
+	if diff := different(elem, elem.Wide(), fill(p.state.Scheduled.Evaluate(p.extents, p.shape, p.data)), want); diff != "" {
 		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.state.Scheduled)
 	}
 	check := func(stage string, m *ir.Module, run execute.Runner) {

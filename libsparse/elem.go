@@ -3,6 +3,7 @@ package libsparse
 import (
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
 )
@@ -23,6 +24,18 @@ func resultElem(a *index.Assignment, asked string) (dtype.T, error) {
 	return t, nil
 }
 
+// typed gives the result of a its type, and refuses what values of that type don't have.
+func typed(a *index.Assignment, asked string) (err error) {
+	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
+	if a.LHS.Tensor.Elem, err = resultElem(a, asked); err != nil {
+		return err
+	}
+	if err := checkOperators(a.RHS, a.LHS.Tensor.Elem.Accum()); err != nil {
+		return err
+	}
+	return checkReduction(a)
+}
+
 // stepElem is the type of a temporary on the way to a result of type t.
 func stepElem(a *index.Assignment, t dtype.T) dtype.T {
 	own := infer.Elem(a)
@@ -41,13 +54,21 @@ func checkOperators(e index.Expr, t dtype.T) error {
 	case *index.Literal:
 		return checkLiteral(e, t)
 	case *index.Call:
+		for _, body := range e.Bodies() {
+			if err := checkOperators(body, t); err != nil {
+				return err
+			}
+		}
+		if e.Function != nil {
+			return nil
+		}
 		u := e.ArgType(t)
 		switch {
 		case u.IsComplex() && !e.Op.On(u):
 			return diag.Errorf(diag.Dtype, "%s: %s is not defined for complex values, as in torch; take real(...), imag(...) or abs(...) first", e, e.Op)
 		case e.Op == dtype.Imag && !u.IsComplex():
 			return diag.Errorf(diag.Dtype, "%s: imag is only defined for complex values, not %s", e, u)
-		case (e.Op.IsFunction() || e.Op == dtype.Div) && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
+		case e.Op.NeedsFloat() && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
 			return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", e, u)
 		case !e.Op.On(u):
 			return diag.Errorf(diag.Dtype, "%s is not defined for %s; convert the operands first", e, u)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/index"
 )
 
 // ParseRequest reads a request. Unknown fields are errors: they are the caller's typing mistakes.
@@ -23,6 +24,9 @@ func ParseRequest(text []byte) (*Request, error) {
 
 // JSON is the kernel's description.
 func (k *Kernel) JSON() []byte { return marshal(k) }
+
+// FunctionsJSON lists the functions that expressions can call.
+func FunctionsJSON() []byte { return marshal(index.Signatures()) }
 
 // ErrorJSON is an error as the C interface reports it.
 func ErrorJSON(err error) []byte { return marshal(diag.From(err)) }

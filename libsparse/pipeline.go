@@ -2,6 +2,7 @@ package libsparse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"libsparse/codegen"
@@ -23,8 +24,10 @@ type State struct {
 	// VectorBytes is the width of the vector registers that the kernel may use.
 	VectorBytes int
 
-	// Steps are the assignments that the request is split into; more than one if a temporary makes it cheaper or possible.
+	// Program is what is asked for, Steps what that is split into; more than one where there are several assignments, or a
+	// temporary makes it cheaper or possible.
 	// The stages after that work on one step, Assignment.
+	Program    []*index.Assignment
 	Steps      []*index.Assignment
 	Assignment *index.Assignment
 	Operands   []*index.Tensor // in the order of the request
@@ -48,8 +51,8 @@ type Stage struct {
 // Pipeline is the compiler: each stage runs on what the ones before it left in the State.
 func Pipeline() []Stage {
 	return []Stage{
-		{"notation", parse, func(s *State) string { return s.Assignment.String() }, func(s *State) error { return s.Assignment.Verify() }},
-		{"steps", split, printSteps, nil},
+		{"notation", parse, func(s *State) string { return lines(s.Program) }, verify},
+		{"steps", split, func(s *State) string { return lines(s.Steps) }, nil},
 		{"formats", inferFormats, printFormats, nil},
 		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
 		{"schedule", decide, printDecision, nil},
@@ -124,7 +127,13 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 		r.Output = s.Request.Output
 	}
 	steps[i].LHS.Tensor.Extents = nil
-	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: steps[i].Tensors()}
+	operands := steps[i].Tensors()
+	for _, t := range operands {
+		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
+			t.SamePattern = nil
+		}
+	}
+	return &State{Request: r, VectorBytes: s.VectorBytes, Assignment: steps[i], Operands: operands}
 }
 
 // LowerStep is the state in which step i of s.Steps has been compiled, after those before it have: its own state where there
@@ -140,53 +149,86 @@ func (s *State) LowerStep(i int) (*State, error) {
 func nothing(*State) error { return nil }
 
 func parse(s *State) error {
-	a, operands, err := s.Request.assignment()
+	program, operands, err := s.Request.program()
 	if err != nil {
 		return err
 	}
-	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
-	if a.LHS.Tensor.Elem, err = resultElem(a, s.Request.Output.Dtype); err != nil {
-		return err
-	}
-	if err := checkOperators(a.RHS, a.LHS.Tensor.Elem.Accum()); err != nil {
-		return err
-	}
-	if err := checkReduction(a); err != nil {
-		return err
-	}
-	s.Assignment, s.Operands = a, operands
-	return nil
-}
-
-// split divides the assignment where its terms sum over different variables, and each part along a contraction path.
-func split(s *State) error {
-	steps := s.Assignment.Steps()
-	if s.Request.Schedule != "" {
-		if len(steps) > 1 {
-			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps, since its terms sum over different indices: %s; schedule each by itself",
-				s.Assignment, strings.Join(texts(steps), "; "))
+	for i, a := range program {
+		asked := ""
+		if i == len(program)-1 {
+			asked = s.Request.Output.Dtype
 		}
-		s.Steps = steps
-		return nil
+		if err := typed(a, asked); err != nil {
+			return err
+		}
+		s.Assignment = a
 	}
-	for _, a := range steps {
-		s.Steps = append(s.Steps, autoschedule.Path(a)...)
-	}
-	for _, a := range s.Steps[:len(s.Steps)-1] {
-		// Temporaries are not rounded to halves.
-		a.LHS.Tensor.Elem = stepElem(a, s.Assignment.LHS.Tensor.Elem)
+	s.Program, s.Operands = program, operands
+	return nil
+}
+
+func verify(s *State) error {
+	for _, a := range s.Program {
+		if err := a.Verify(); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func printSteps(s *State) string { return strings.Join(texts(s.Steps), "\n") }
-
-func texts(steps []*index.Assignment) []string {
-	lines := make([]string, len(steps))
-	for i, a := range steps {
-		lines[i] = a.String()
+// split divides each assignment where its terms sum over different variables, and each part along a contraction path.
+func split(s *State) error {
+	names := index.Names(s.Program)
+	for _, a := range s.Program {
+		parts := a.Steps(names)
+		if s.Request.Schedule != "" && len(parts)+len(s.Program) > 2 {
+			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(s.Program), lines(parts))
+		}
+		for _, part := range parts {
+			path := []*index.Assignment{part}
+			if s.Request.Schedule == "" {
+				path = autoschedule.Path(part, names)
+			}
+			for _, step := range path {
+				if step.LHS.Tensor != a.LHS.Tensor {
+					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
+				}
+			}
+			s.Steps = append(s.Steps, path...)
+			if part.LHS.Tensor != s.Assignment.LHS.Tensor {
+				settle(part)
+			}
+		}
 	}
-	return lines
+	if len(s.Steps) == 1 {
+		s.Assignment = s.Steps[0]
+	}
+	return nil
+}
+
+// settle says what the paths of later steps have to know of a result: its extents and the format that it will probably
+// have.
+func settle(a *index.Assignment) {
+	t := a.LHS.Tensor
+	volume := 1.0
+	t.Extents = nil
+	for _, v := range a.LHS.Vars {
+		t.Extents = append(t.Extents, a.Extent(v))
+		volume *= float64(max(a.Extent(v), 1))
+	}
+	t.Format, _ = infer.Output(a)
+	if !t.Format.Dense() {
+		volume *= infer.Density(a)
+	}
+	t.NNZ = int64(min(volume, 1<<60))
+}
+
+func lines(program []*index.Assignment) string {
+	out := make([]string, len(program))
+	for i, a := range program {
+		out[i] = a.String()
+	}
+	return strings.Join(out, "\n")
 }
 
 // inferFormats fills in what the request leaves open about the result.
@@ -233,7 +275,7 @@ func inferFormats(s *State) error {
 func forcePattern(s *State, k int) error {
 	a := s.Assignment
 	for _, acc := range index.Accesses(a.RHS) {
-		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
+		if k < len(s.Operands) && acc.Tensor == s.Operands[k] && !acc.Windowed() && fmt.Sprint(acc.Vars) == fmt.Sprint(a.LHS.Vars) {
 			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
 			return nil
 		}

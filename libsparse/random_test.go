@@ -13,7 +13,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// random expressions: products of one to three operands, sums of two, over up to four variables.
+// Random einsums of one to three operands over up to four variables; assignments are in randomexpr_test.go.
 
 func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] }
 
@@ -39,20 +39,20 @@ func randomFormat(rng *rand.Rand, order int) string {
 }
 
 // randomRequest makes an expression with the extents of its variables.
-func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
+func randomRequest(rng *rand.Rand) (*Request, sizes) {
 	vars := []index.Var{"i", "j", "k", "l"}[:1+rng.IntN(4)]
-	extents := map[index.Var]int{}
+	z := sizes{vars: map[index.Var]int{}, modes: map[string]int{}}
 	for _, v := range vars {
-		extents[v] = pick(rng, []int{0, 1, 2, 3, 5, 7, 8, 11, 16, 19})
+		z.vars[v] = pick(rng, []int{0, 1, 2, 3, 5, 7, 8, 11, 16, 19})
 	}
 	if len(vars) == 4 {
 		for _, v := range vars {
-			extents[v] = min(extents[v], 7)
+			z.vars[v] = min(z.vars[v], 7)
 		}
 	}
 	r := &Request{}
-	if rng.IntN(4) == 0 {
-		return sumRequest(rng, r, vars, extents), extents
+	if rng.IntN(3) == 0 {
+		return exprRequest(rng, r, vars, z), z
 	}
 	var terms []string
 	used := map[index.Var]bool{}
@@ -64,7 +64,7 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 			used[vars[v]] = true
 		}
 		terms = append(terms, term)
-		r.addOperand(rng, i, term, extents)
+		r.addOperand(rng, i, term, z.vars)
 	}
 	out := ""
 	for _, i := range rng.Perm(len(vars)) {
@@ -74,8 +74,8 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 	}
 	r.Spec = strings.Join(terms, ",") + "->" + out
 	if rng.IntN(3) == 0 {
-		r.Reduce = pick(rng, []string{"sum", "min", "max"})
-		r.Combine = pick(rng, []string{"mul", "add", "min", "max", "first", "second"})
+		r.Reduce = pick(rng, []string{"sum", "min", "max", "any", "all", "xor", "mean"})
+		r.Combine = pick(rng, []string{"mul", "add", "sub", "min", "max", "first", "second", "lt", "ge", "eq", "xor", "and"})
 	}
 	if r.Reduce == "" && rng.IntN(5) == 0 {
 		elem := pick(rng, []string{"i16", "i32", "i64"})
@@ -86,54 +86,7 @@ func randomRequest(rng *rand.Rand) (*Request, map[index.Var]int) {
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(out))
 	}
-	return r, extents
-}
-
-func sumRequest(rng *rand.Rand, r *Request, vars []index.Var, extents map[index.Var]int) *Request {
-	access := func(name string, perm []int) string {
-		names := make([]string, len(perm))
-		for i, v := range perm {
-			names[i] = string(vars[v])
-		}
-		return name + "(" + strings.Join(names, ",") + ")"
-	}
-	var terms []string
-	for i := range 2 + rng.IntN(2) {
-		perm := rng.Perm(len(vars))
-		term := ""
-		for _, v := range perm {
-			term += string(vars[v])
-		}
-		r.addOperand(rng, i, term, extents)
-		text := access(r.Operands[i].Name, perm)
-		switch rng.IntN(10) {
-		case 0:
-			text = pick(rng, []string{"abs(", "sin(", "-(", "trunc(", "conj(", "real(", "tanh(", "expm1("}) + text + ")"
-		case 1:
-			text += " * " + string(pick(rng, vars))
-		case 2:
-			text = pick(rng, []string{"2.5 * ", "(", "i * "}) + text
-			if strings.HasPrefix(text, "(") {
-				text += " / 4)"
-			}
-		}
-		terms = append(terms, text)
-	}
-	out := rng.Perm(len(vars))[:rng.IntN(len(vars)+1)]
-	r.Expr = access("out", out) + " = " + terms[0]
-	for _, t := range terms[1:] {
-		switch f := rng.IntN(8); f {
-		case 0, 1:
-			lhs, rhs, _ := strings.Cut(r.Expr, " = ")
-			r.Expr = fmt.Sprintf("%s = %s(%s, %s)", lhs, []string{"min", "max"}[f], rhs, t)
-		default:
-			r.Expr += pick(rng, []string{" + ", " - ", " * "}) + t
-		}
-	}
-	if rng.IntN(2) == 0 {
-		r.Output.Format = randomFormat(rng, len(out))
-	}
-	return r
+	return r, z
 }
 
 func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[index.Var]int) {
@@ -161,11 +114,13 @@ func TestRandomPrograms(t *testing.T) {
 		t.Run(fmt.Sprint(s), func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(s, 7))
 			c := &trial{Seed: s, Compiled: n%100 == 0}
-			c.Request, c.Extents = randomRequest(rng)
+			var z sizes
+			c.Request, z = randomRequest(rng)
+			c.Extents, c.Modes = z.vars, z.modes
 			c.Density = pick(rng, densities)
 			c.check(t)
 			if r := rescheduled(t, rng, c.Request); r != nil {
-				(&trial{Request: r, Extents: c.Extents, Density: pick(rng, densities), Seed: s, Compiled: n%100 == 50}).check(t)
+				(&trial{Request: r, Extents: c.Extents, Modes: c.Modes, Density: pick(rng, densities), Seed: s, Compiled: n%100 == 50}).check(t)
 			}
 		})
 	}

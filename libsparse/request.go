@@ -1,7 +1,9 @@
 package libsparse
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -16,14 +18,23 @@ type Request struct {
 	Expr     string    `json:"expr,omitempty"`
 	Operands []Operand `json:"operands"`
 	Output   Output    `json:"output"`
-	// Reduce and Combine are the operators of an einsum; empty means sum and mul.
+	// Reduce and Combine are the operators of an einsum, or of a plain "=" and of "*"; empty means sum and mul.
 	Reduce  string `json:"reduce,omitempty"`
 	Combine string `json:"combine,omitempty"`
 	// Schedule is what to do in place of what autoschedule would choose; operands are then used as they are stored.
 	Schedule string `json:"schedule,omitempty"`
-	Target   Target `json:"target"`
+	// Functions are the caller's own, which the expression and later ones of them may call.
+	Functions []Function `json:"functions,omitempty"`
+	Target    Target     `json:"target"`
 	// Key names the request in the cache's table of requests; empty means that it is not entered.
 	Key string `json:"request_key,omitempty"`
+}
+
+// Function defines a function of the caller: what it is in which region of its arguments, the first that fits.
+type Function struct {
+	Name   string           `json:"name"`
+	Params []string         `json:"params"`
+	Cases  []index.CaseText `json:"cases"`
 }
 
 // Operand describes one tensor of a request.
@@ -61,8 +72,8 @@ type Target struct {
 	CacheDir string `json:"cache_dir,omitempty"`
 }
 
-// assignment turns a request into index notation.
-func (r *Request) assignment() (*index.Assignment, []*index.Tensor, error) {
+// program turns a request into index notation.
+func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
 	operands := make([]*index.Tensor, len(r.Operands))
 	names := map[string]bool{"out": r.Expr == ""}
 	for i, o := range r.Operands {
@@ -76,31 +87,36 @@ func (r *Request) assignment() (*index.Assignment, []*index.Tensor, error) {
 		}
 		operands[i] = t
 	}
-	a, err := r.parse(operands, &index.Tensor{Name: "out", Index: dtype.I32})
-	return a, operands, err
+	program, err := r.parse(operands)
+	return program, operands, err
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (r *Request) parse(operands []*index.Tensor, result *index.Tensor) (*index.Assignment, error) {
-	if r.Expr != "" {
-		return r.parseExpr(operands, result)
-	}
+func (r *Request) parse(operands []*index.Tensor) ([]*index.Assignment, error) {
 	combine, err := operator(r.Combine, dtype.Mul)
 	if err != nil {
 		return nil, err
 	}
-	reduce, err := operator(r.Reduce, dtype.Add)
+	reduce, err := reduction(r.Reduce)
 	if err != nil {
 		return nil, err
 	}
-	return index.ParseEinsum(r.Spec, operands, result, combine, reduce)
+	if r.Expr != "" {
+		return r.parseExpr(operands, combine, reduce)
+	}
+	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out", Index: dtype.I32}, combine, reduce)
+	return []*index.Assignment{a}, err
 }
 
-// parseExpr reads an assignment; operands are found by name, the result by its absence from them.
-func (r *Request) parseExpr(operands []*index.Tensor, result *index.Tensor) (*index.Assignment, error) {
+// parseExpr reads assignments; operands are found by name, results by their absence from them.
+func (r *Request) parseExpr(operands []*index.Tensor, combine, reduce dtype.Op) ([]*index.Assignment, error) {
+	functions, err := r.Library()
+	if err != nil {
+		return nil, err
+	}
 	used := map[string]bool{}
-	a, err := index.ParseAssignment(r.Expr, func(name string, _ int, isResult bool) (*index.Tensor, error) {
+	program, err := index.Grammar{Functions: functions, Combine: combine, Reduce: reduce, Lookup: func(name string, _ int, isResult bool) (*index.Tensor, error) {
 		for _, t := range operands {
 			switch {
 			case t.Name != name:
@@ -116,9 +132,8 @@ func (r *Request) parseExpr(operands []*index.Tensor, result *index.Tensor) (*in
 		if !isResult {
 			return nil, diag.Errorf(diag.Syntax, "expression %q: there is no operand %s", r.Expr, name)
 		}
-		result.Name = name
-		return result, nil
-	})
+		return &index.Tensor{Name: name, Elem: promoted(operands), Index: dtype.I32}, nil
+	}}.Parse(r.Expr)
 	if err != nil {
 		return nil, err
 	}
@@ -127,24 +142,57 @@ func (r *Request) parseExpr(operands []*index.Tensor, result *index.Tensor) (*in
 			return nil, diag.Errorf(diag.Syntax, "expression %q: operand %s is not used", r.Expr, t.Name)
 		}
 	}
-	return a, nil
+	return program, nil
+}
+
+// promoted is the type of the operands with values, which the caller has promoted to one.
+func promoted(operands []*index.Tensor) dtype.T {
+	for _, t := range operands {
+		if !t.PatternOnly {
+			return t.Elem
+		}
+	}
+	return dtype.Bool
+}
+
+// Library is the functions that the request's expression can call: those of the compiler, and its own.
+func (r *Request) Library() (map[string]*index.Function, error) {
+	known := maps.Clone(index.Library())
+	for _, f := range r.Functions {
+		if !identifier.MatchString(f.Name) || known[f.Name] != nil || dtype.Op(f.Name).Arity() > 0 {
+			return nil, diag.Errorf(diag.Syntax, "a function can't be called %q: names are letters and digits, none the library's or given twice", f.Name)
+		}
+		for i, p := range f.Params {
+			if !identifier.MatchString(p) || slices.Contains(f.Params[:i], p) {
+				return nil, diag.Errorf(diag.Syntax, "a parameter of %s can't be called %q: names are letters and digits, each given once", f.Name, p)
+			}
+		}
+		made, err := index.NewFunction(f.Name, f.Params, f.Cases, known)
+		if err != nil {
+			return nil, err
+		}
+		known[f.Name] = made
+	}
+	return known, nil
+}
+
+func reduction(name string) (dtype.Op, error) {
+	if name == "" {
+		return dtype.Add, nil
+	}
+	op, ok := index.Reduction(name)
+	if !ok {
+		return "", diag.Errorf(diag.Unsupported, "there is no reduction %q; there are sum, prod, min, max, any, all, xor and mean", name)
+	}
+	return op, nil
 }
 
 func operator(name string, otherwise dtype.Op) (dtype.Op, error) {
-	switch name {
-	case "":
+	if name == "" {
 		return otherwise, nil
-	case "sum":
-		return dtype.Add, nil
-	case "prod":
-		return dtype.Mul, nil
-	case "any":
-		return dtype.Or, nil
-	case "all":
-		return dtype.And, nil
 	}
 	op := dtype.Op(name)
-	if op.Arity() != 2 {
+	if f := index.Library()[name]; op.Arity() != 2 && (f == nil || len(f.Params) != 2) {
 		return "", diag.Errorf(diag.Unsupported, "there is no operator %q", name)
 	}
 	return op, nil

@@ -29,6 +29,7 @@ type options struct {
 	shapes                map[string][]int64
 	fills                 map[string]float64
 	schedule              []string
+	functions             []libsparse.Function
 	stage, output         string
 	repeat, threads       int
 	check                 bool
@@ -36,7 +37,8 @@ type options struct {
 }
 
 const allowed = "-f=TENSOR:FORMAT[:MODES] -t=TENSOR:DTYPE -d=INDEX:EXTENT -d=TENSOR:AxB -s=SCHEDULE -stage=NAME " +
-	"-i=TENSOR:FILE -o=FILE -fill=TENSOR:DENSITY -time=N -threads=N -check"
+	"-i=TENSOR:FILE -o=FILE -fill=TENSOR:DENSITY -time=N -threads=N -check " +
+	"-u=FUNCTION:BODY[@REGION]"
 
 func newOptions() *options {
 	return &options{
@@ -96,6 +98,8 @@ func (o *options) setNamed(flag, name, value string) error {
 		o.types[key] = rest
 	case "i":
 		o.files[key] = rest
+	case "u":
+		return o.function(key, rest)
 	case "d":
 		return o.setExtents(flag, key, rest)
 	case "fill":
@@ -107,6 +111,21 @@ func (o *options) setNamed(flag, name, value string) error {
 	default:
 		return usageError("%q is no option; the options are %s", flag, allowed)
 	}
+	return nil
+}
+
+// function reads the definition of a function: f(a,b) and a * b, perhaps with @ and a region.
+func (o *options) function(head, text string) error {
+	name, params, ok := strings.Cut(strings.TrimSuffix(head, ")"), "(")
+	if !ok {
+		return usageError("-u=%s:%s: expected a function such as -u=f(a,b):a*b@a&~b", head, text)
+	}
+	body, region, _ := strings.Cut(text, "@")
+	f := libsparse.Function{Name: name, Cases: []index.CaseText{{Body: body, Region: region}}}
+	for p := range strings.SplitSeq(params, ",") {
+		f.Params = append(f.Params, strings.TrimSpace(p))
+	}
+	o.functions = append(o.functions, f)
 	return nil
 }
 
@@ -151,14 +170,23 @@ func parse(expr string, flags []string, extent int64) (*program, error) {
 		}
 	}
 	p.request.Schedule = strings.Join(p.schedule, "; ")
-	a, err := index.ParseAssignment(expr, p.tensor)
+	p.request.Functions = p.functions
+	functions, err := p.request.Library()
 	if err != nil {
 		return nil, err
 	}
-	for _, acc := range index.Accesses(a.RHS) {
-		p.accesses[acc.Tensor.Name] = acc
+	assignments, err := index.Grammar{Functions: functions, Lookup: p.tensor}.Parse(expr)
+	if err != nil {
+		return nil, err
 	}
-	if err := p.known(a); err != nil {
+	for _, a := range assignments {
+		for _, acc := range index.Accesses(a.RHS) {
+			if p.operand(acc.Tensor.Name) != nil {
+				p.accesses[acc.Tensor.Name] = acc
+			}
+		}
+	}
+	if err := p.known(assignments); err != nil {
 		return nil, err
 	}
 	for name, file := range p.files {
@@ -166,7 +194,7 @@ func parse(expr string, flags []string, extent int64) (*program, error) {
 			return nil, err
 		}
 	}
-	if err := p.sizes(a); err != nil {
+	if err := p.sizes(assignments); err != nil {
 		return nil, err
 	}
 	p.describe()
@@ -181,21 +209,34 @@ func (p *program) tensor(name string, order int, result bool) (*index.Tensor, er
 		p.request.Output.Dtype = p.types[name]
 	case order == 0 && p.formats[name] == "" && len(name) == 1:
 		return nil, diag.Errorf(diag.Syntax, "%s is no tensor", name) // an index variable as a value
+	case p.operand(name) != nil:
 	default:
 		p.request.Operands = append(p.request.Operands, libsparse.Operand{Name: name, Format: p.formats[name], Dtype: p.types[name]})
 	}
 	return &index.Tensor{Name: name, Format: format.AllDense(order)}, nil
 }
 
+func (p *program) operand(name string) *libsparse.Operand {
+	for i := range p.request.Operands {
+		if p.request.Operands[i].Name == name {
+			return &p.request.Operands[i]
+		}
+	}
+	return nil
+}
+
 // known refuses flags about what is not in the expression.
-func (p *program) known(a *index.Assignment) error {
-	indices := map[string]bool{}
-	for _, v := range a.Vars() {
-		indices[string(v)] = true
+func (p *program) known(assignments []*index.Assignment) error {
+	indices, results := map[string]bool{}, map[string]bool{}
+	for _, a := range assignments {
+		results[a.LHS.Tensor.Name] = true
+		for _, v := range a.Vars() {
+			indices[string(v)] = true
+		}
 	}
 	for _, names := range []map[string]string{p.formats, p.types, p.files} {
 		for name := range names {
-			if p.accesses[name] == nil && name != a.LHS.Tensor.Name {
+			if p.accesses[name] == nil && !results[name] {
 				return usageError("%s is no tensor of %s", name, p.request.Expr)
 			}
 		}
@@ -227,7 +268,7 @@ func target() libsparse.Target {
 }
 
 // sizes gives every index its extent: from files, from -d, or the default.
-func (p *program) sizes(a *index.Assignment) error {
+func (p *program) sizes(assignments []*index.Assignment) error {
 	owner := map[index.Var]string{}
 	put := func(v index.Var, n int64, from string) error {
 		if old, ok := p.size[v]; ok && old != n {
@@ -254,37 +295,78 @@ func (p *program) sizes(a *index.Assignment) error {
 			}
 		}
 		for m, n := range shape {
+			if acc.Window(m) != nil {
+				continue
+			}
 			if err := put(acc.Vars[m], n, name); err != nil {
 				return err
 			}
 		}
 	}
-	for _, v := range a.Vars() {
-		if n, ok := p.extents[string(v)]; ok {
-			if err := put(v, n, "-d"); err != nil {
-				return err
-			}
+	for _, a := range assignments {
+		if err := p.windows(a, put); err != nil {
+			return err
 		}
-		if _, ok := p.size[v]; !ok {
-			p.size[v] = p.extent
+		for _, v := range a.Vars() {
+			if n, ok := p.extents[string(v)]; ok {
+				if err := put(v, n, "-d"); err != nil {
+					return err
+				}
+			}
+			if _, ok := p.size[v]; !ok {
+				p.size[v] = p.extent
+			}
 		}
 	}
 	return nil
+}
+
+// windows gives the indices of windows their extents.
+func (p *program) windows(a *index.Assignment, put func(v index.Var, n int64, from string) error) error {
+	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
+		for m, v := range acc.Vars {
+			if w := acc.Window(m); w != nil {
+				if err := put(v, w.Extent(), acc.String()); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// shape is that of the tensor of an access. A mode that is accessed through a window may be larger than its index.
+func (p *program) shape(acc *index.Access) []int {
+	out := make([]int, len(acc.Vars))
+	for m, v := range acc.Vars {
+		w := acc.Window(m)
+		switch file := p.read[acc.Tensor.Name]; {
+		case w == nil:
+			out[m] = int(p.size[v])
+		case p.shapes[acc.Tensor.Name] != nil:
+			out[m] = int(max(p.shapes[acc.Tensor.Name][m], w.Hi))
+		case file != nil:
+			out[m] = int(max(int64(file.Shape[m]), w.Hi))
+		default:
+			out[m] = int(w.Hi)
+		}
+	}
+	return out
 }
 
 // describe completes the operands of the request.
 func (p *program) describe() {
 	for i := range p.request.Operands {
 		op := &p.request.Operands[i]
-		vars := p.accesses[op.Name].Vars
+		shape := p.shape(p.accesses[op.Name])
 		if op.Format == "" {
-			op.Format = strings.Repeat("d", len(vars))
+			op.Format = strings.Repeat("d", len(shape))
 		}
 		if op.Dtype == "" {
 			op.Dtype = "f32"
 		}
-		for _, v := range vars {
-			op.Shape = append(op.Shape, autoschedule.SizeClass(p.size[v]))
+		for _, n := range shape {
+			op.Shape = append(op.Shape, autoschedule.SizeClass(int64(n)))
 		}
 		op.NNZ = p.entries(op.Name)
 	}
@@ -296,10 +378,10 @@ func (p *program) entries(name string) int64 {
 		return int64(len(file.Entries))
 	}
 	volume, n := 1.0, int64(defaultFill)
-	for m, v := range p.accesses[name].Vars {
-		volume *= float64(p.size[v])
+	for m, extent := range p.shape(p.accesses[name]) {
+		volume *= float64(extent)
 		if m == 0 {
-			n *= p.size[v]
+			n *= int64(extent)
 		}
 	}
 	if fill, ok := p.fills[name]; ok {

@@ -13,15 +13,6 @@ import (
 // maxElements is the size of the largest dense operand, level or result that is made.
 const maxElements = 1 << 28
 
-// shape is that of an access.
-func (p *program) shape(vars []index.Var) []int {
-	out := make([]int, len(vars))
-	for m, v := range vars {
-		out[m] = int(p.size[v])
-	}
-	return out
-}
-
 // volume is the number of elements of a shape; an error where that is more than fits.
 func volume(what string, shape []int) (int, error) {
 	n := 1.0
@@ -34,9 +25,9 @@ func volume(what string, shape []int) (int, error) {
 	return int(n), nil
 }
 
-// operand is what an operand of the request holds: what its file does, or random values.
-func (p *program) operand(t *index.Tensor) ([]format.Entry, error) {
-	shape := p.shape(p.accesses[t.Name].Vars)
+// entriesOf is what an operand of the request holds: what its file does, or random values.
+func (p *program) entriesOf(t *index.Tensor) ([]format.Entry, error) {
+	shape := p.shape(p.accesses[t.Name])
 	if file := p.read[t.Name]; file != nil {
 		if file.Elem.IsComplex() && !t.Elem.IsComplex() {
 			return nil, diag.Errorf(diag.Dtype, "%s has complex values, and %s is of %s; give it a complex type with -t=%s:c64",

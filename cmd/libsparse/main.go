@@ -24,6 +24,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   explain          print the stages of the compilation
   compile          compile into the cache, print the kernel's description
   run              compile and run; print what came out
+  functions        print the functions that expressions can call
   version          print the version
   help             print this
 
@@ -35,6 +36,7 @@ one, explain and compile read a request as JSON from standard input, and explain
   -d=i:1000        the extent of index i; explain and compile use it as far as the schedule depends on it (4096)
   -d=A:100x200     the extents of A
   -s="SCHEDULE"    what to do in place of what the compiler would choose; may be given several times
+  -u=f(a,b):a*b    a function; with @ behind it the region where it has a value, as in -u=f(a,b):a@a&~b
   -stage=NAME      explain: only this stage
 run also takes
   -i=A:FILE        read A from a .mtx or .tns file, perhaps with .gz; other operands are random
@@ -124,13 +126,16 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 		return p.run(context.Background(), out)
+	case "functions":
+		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
+		return err
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
 	case "help", "-h", "-help", "--help":
 		return printUsage(out)
 	default:
-		return usageError("there is no command %q; the commands are explain, compile, run, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, functions, version, help", args[0])
 	}
 }
 

@@ -32,7 +32,7 @@ func (p *program) run(ctx context.Context, out io.Writer) error {
 	}
 	held := map[*index.Tensor][]format.Entry{}
 	for _, t := range state.Operands {
-		if held[t], err = p.operand(t); err != nil {
+		if held[t], err = p.entriesOf(t); err != nil {
 			return err
 		}
 	}
@@ -56,14 +56,14 @@ func (p *program) run(ctx context.Context, out io.Writer) error {
 // step computes one assignment.
 func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.Tensor][]format.Entry, out io.Writer) (*format.Data, error) {
 	call := &execute.Call{
-		Assignment: s.Assignment, Kernel: s.Kernel, Threads: p.threads, Extents: map[index.Var]int{},
+		Assignment: s.Assignment, Kernel: s.Kernel, Threads: p.threads, Extents: map[index.Var]int{}, Shape: p.shape(s.Assignment.LHS),
 		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
 	for v, n := range p.size {
 		call.Extents[v] = int(n)
 	}
 	for _, a := range index.Accesses(s.Assignment.RHS) {
-		d, err := packed(a.Tensor, p.shape(a.Vars), held[a.Tensor])
+		d, err := packed(a.Tensor, p.shape(a), held[a.Tensor])
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.
 		}
 	}
 	if t := s.Assignment.LHS.Tensor; t.Format.Dense() {
-		if _, err := volume(t.Name, p.shape(s.Assignment.LHS.Vars)); err != nil {
+		if _, err := volume(t.Name, p.shape(s.Assignment.LHS)); err != nil {
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func (p *program) compare(s *libsparse.State, call *execute.Call, got *format.Da
 			data[t].Set(e.Coord, e.Value)
 		}
 	}
-	want := s.Assignment.Evaluate(call.Extents, data)
+	want := s.Assignment.Evaluate(call.Extents, call.Shape, data)
 	have := index.NewDense(got.Shape)
 	for _, e := range got.Entries() {
 		have.Set(e.Coord, e.Value)

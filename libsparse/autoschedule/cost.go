@@ -108,7 +108,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	case *index.Missing:
 		return node{operand: -1, missing: true}
 	default:
-		return node{operand: -1, region: index.All}
+		return node{operand: -1, region: index.Everywhere(0)}
 	}
 }
 
@@ -240,20 +240,25 @@ func (m *model) occupancy(n *node, v int) float64 {
 			}
 		}
 		return 1
-	case n.region == index.All:
-		return 1
-	case n.region == index.Left:
-		return m.occupancy(&n.args[0], v)
 	}
-	every, none := 1.0, 1.0
-	for i := range n.args {
-		p := m.occupancy(&n.args[i], v)
-		every, none = every*p, none*(1-p)
+	p, total := make([]float64, len(n.args)), 0.0
+	for k := range n.args {
+		p[k] = m.occupancy(&n.args[k], v)
 	}
-	if n.region == index.Every {
-		return every
+	for set := range uint(1) << len(n.args) {
+		if !n.region.Has(set) {
+			continue
+		}
+		share := 1.0
+		for k, q := range p {
+			if set&(1<<k) == 0 {
+				q = 1 - q
+			}
+			share *= q
+		}
+		total += share
 	}
-	return 1 - none
+	return total
 }
 
 // visited is the share of the coordinates of v that the loop passes: all if no level stores them, else what the levels

@@ -23,8 +23,8 @@ const (
 // Path splits a long product into steps that compute temporaries, where that is asymptotically cheaper than one loop nest
 // over all variables, as in A(i,j)*B(j,k)*x(k). It searches all ways to contract subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
-// in one nest is its own only step.
-func Path(a *index.Assignment) []*index.Assignment {
+// in one nest is its own only step. The names of temporaries are added to names.
+func Path(a *index.Assignment, names map[string]bool) []*index.Assignment {
 	accs, ok := factors(a)
 	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
 		return []*index.Assignment{a}
@@ -33,10 +33,6 @@ func Path(a *index.Assignment) []*index.Assignment {
 	whole := p.find(1<<len(accs) - 1)
 	if whole.nest <= pathGain*whole.cost || whole.left == 0 {
 		return []*index.Assignment{a}
-	}
-	names := map[string]bool{a.LHS.Tensor.Name: true}
-	for _, acc := range accs {
-		names[acc.Tensor.Name] = true
 	}
 	var steps []*index.Assignment
 	p.emit(whole, a.LHS, names, &steps)

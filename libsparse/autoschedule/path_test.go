@@ -3,6 +3,8 @@ package autoschedule
 import (
 	"strings"
 	"testing"
+
+	"libsparse/libsparse/index"
 )
 
 func TestPath(t *testing.T) {
@@ -21,7 +23,8 @@ func TestPath(t *testing.T) {
 		{"ij,jk,kl,l->i", []string{"ds", "ds", "ds", "d"}, "t2(k) = C(k,l) * D(l); t1(j) = B(j,k) * t2(k); out(i) = A(i,j) * t1(j)"},
 	} {
 		var got []string
-		for _, s := range Path(request(t, c.spec, c.formats, "", 4096)) {
+		a := request(t, c.spec, c.formats, "", 4096)
+		for _, s := range Path(a, index.Names([]*index.Assignment{a})) {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != c.want {
@@ -42,7 +45,7 @@ func BenchmarkPath(b *testing.B) {
 		b.Run(c.spec, func(b *testing.B) {
 			var t testing.T
 			for b.Loop() {
-				Path(request(&t, c.spec, c.formats, "", 4096))
+				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{})
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func at(t *index.Tensor, vars string) *index.Access {
 }
 
 func times(x, y index.Expr) index.Expr {
-	return &index.Call{Op: dtype.Mul, Args: []index.Expr{x, y}}
+	return index.NewCall(dtype.Mul, x, y)
 }
 
 func forall(v string, body Stmt) Stmt { return &Forall{Var: index.Var(v), Body: body} }
@@ -142,7 +142,8 @@ func TestEvaluate(t *testing.T) {
 		for _, n := range []int{0, 1, 5} {
 			extents := map[index.Var]int{"i": 4, "j": 3, "k": n}
 			data := random(p.Source, extents)
-			got, want := p.Evaluate(extents, data), p.Source.Evaluate(extents, data)
+			shape := []int{4, n}
+			got, want := p.Evaluate(extents, shape, data), p.Source.Evaluate(extents, shape, data)
 			for i := range want.Vals {
 				if got.Vals[i] != want.Vals[i] || got.Stored[i] != want.Stored[i] {
 					t.Errorf("%s, n = %d: element %d is %v (%t), want %v (%t)\n%s", name, n, i,

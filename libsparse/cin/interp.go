@@ -1,19 +1,21 @@
 package cin
 
 import (
+	"slices"
+
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
 
 // Evaluate runs p on dense operands. It defines the meaning of concrete index notation and must agree with
-// index.Assignment.Evaluate on the program's source, whatever the schedule.
-func (p *Program) Evaluate(extents map[index.Var]int, data map[*index.Tensor]*index.Dense) *index.Dense {
+// index.Assignment.Evaluate on the program's source, whatever the schedule. shape is that of the result.
+func (p *Program) Evaluate(extents map[index.Var]int, shape []int, data map[*index.Tensor]*index.Dense) *index.Dense {
 	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}, lists: map[visited][]map[index.Var]int{}}
 	for t, d := range data {
 		in.data[t] = d
 	}
-	lhs := p.Source.LHS
-	out := in.clear(lhs.Tensor, lhs.Vars)
+	out := index.NewDense(shape)
+	in.data[p.Source.LHS.Tensor] = out
 	in.run(p.Body)
 	return out
 }
@@ -27,13 +29,12 @@ type interp struct {
 	lists map[visited][]map[index.Var]int
 }
 
-func (in *interp) clear(t *index.Tensor, vars []index.Var) *index.Dense {
+func (in *interp) clear(t *index.Tensor, vars []index.Var) {
 	shape := make([]int, len(vars))
 	for i, v := range vars {
 		shape[i] = in.extent(v)
 	}
 	in.data[t] = index.NewDense(shape)
-	return in.data[t]
 }
 
 func (in *interp) offset(a *index.Access) (int, bool) {
@@ -43,7 +44,7 @@ func (in *interp) offset(a *index.Access) (int, bool) {
 		if !ok {
 			return 0, false
 		}
-		coords[i] = c
+		coords[i] = a.Window(i).Coord(c)
 	}
 	return in.data[a.Tensor].At(coords), true
 }
@@ -56,6 +57,7 @@ func (in *interp) run(s Stmt) {
 			in.at[s.Var] = c
 			in.run(s.Body)
 		}
+		delete(in.at, s.Var)
 	case *Where:
 		lhs := Written(s.Producer)
 		in.clear(lhs.Tensor, lhs.Vars)
@@ -66,9 +68,26 @@ func (in *interp) run(s Stmt) {
 	}
 }
 
+// beyond reports whether a variable of the source is beyond its end here: the loops visit whole strips.
+func (in *interp) beyond() bool {
+	for _, v := range in.program.Source.Vars() {
+		bound := func(w index.Var) bool { _, ok := in.at[w]; return ok }
+		if in.program.Follows(v) == nil || !slices.ContainsFunc(in.program.Leaves(v), bound) {
+			continue
+		}
+		if slices.ContainsFunc(in.program.Leaves(v), func(w index.Var) bool { return !bound(w) }) {
+			continue
+		}
+		if _, ok := in.coord(v); !ok {
+			return true
+		}
+	}
+	return false
+}
+
 func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 	at, ok := in.offset(lhs)
-	if !ok {
+	if !ok || in.beyond() {
 		return
 	}
 	t := lhs.Tensor.Elem.Wide()

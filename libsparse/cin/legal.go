@@ -67,7 +67,11 @@ func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
 				"convert it to another format", bound, a, a.Tensor.Format)
 		}
 		deepest = max(deepest, at)
-		if kind.Props().Fixed && !slices.Contains(bound, v) {
+		divided := !slices.Contains(bound, v)
+		if divided && a.Window(a.Tensor.Format.ModeOrder[level]) != nil && !kind.Props().Full {
+			return diag.Errorf(diag.Unsupported, "%s is a window of stored coordinates, but the loops %v divide %s; take the window first", a, bound, v)
+		}
+		if kind.Props().Fixed && divided {
 			return diag.Errorf(diag.Unsupported, "%s in format %q is walked whole or not at all, but the loops %v divide %s; "+
 				"convert it to another format", a, a.Tensor.Format, bound, v)
 		}
@@ -119,7 +123,8 @@ func appended(p *Program, bound []index.Var) []index.Var {
 	for len(bound) > 0 {
 		roots := p.Roots(bound[0])
 		leaves := p.Leaves(roots[0])
-		if len(roots) > 1 || len(leaves) > len(bound) || !slices.Equal(leaves, bound[:len(leaves)]) {
+		shared := slices.ContainsFunc(leaves, func(v index.Var) bool { return len(p.Roots(v)) > 1 })
+		if shared || len(roots) > 1 || len(leaves) > len(bound) || !slices.Equal(leaves, bound[:len(leaves)]) {
 			return append(out, bound...)
 		}
 		out, bound = append(out, roots[0]), bound[len(leaves):]

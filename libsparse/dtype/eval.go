@@ -14,6 +14,15 @@ func (op Op) Eval(t T, x ...Value) Value {
 		return Convert(truth(x[0].Truth() && x[1].Truth()), Bool, t)
 	case op == Or:
 		return Convert(truth(x[0].Truth() || x[1].Truth()), Bool, t)
+	case op == Xor:
+		return Convert(truth(x[0].Truth() != x[1].Truth()), Bool, t)
+	case op == Where:
+		if x[0].Truth() {
+			return x[1]
+		}
+		return x[2]
+	case op.IsComparison():
+		return Convert(truth(op.compares(t, x[0], x[1])), Bool, t)
 	case t.IsComplex():
 		return roundTo(t, op.onComplex(x))
 	case t.IsFloat():
@@ -52,6 +61,12 @@ func (op Op) onFloats(x []Value) float64 {
 		return b
 	case Neg:
 		return -a
+	case Pow:
+		return math.Pow(a, b)
+	case Atan2:
+		return math.Atan2(a, b)
+	case Fmod:
+		return math.Mod(a, b)
 	case Conj, Real:
 		return a
 	}
@@ -59,6 +74,35 @@ func (op Op) onFloats(x []Value) float64 {
 		return f.eval(a)
 	}
 	panic("BUG: no meaning for operator " + string(op))
+}
+
+// compares is a comparison of values of type t; complex ones are only equal or not.
+func (op Op) compares(t T, x, y Value) bool {
+	switch {
+	case t.IsComplex():
+		return (x.Num == y.Num) == (op == Eq)
+	case t.IsFloat():
+		return holds(op, real(x.Num), real(y.Num))
+	default:
+		return holds(op, x.Int, y.Int)
+	}
+}
+
+func holds[N int64 | float64](op Op, x, y N) bool {
+	switch op {
+	case Lt:
+		return x < y
+	case Le:
+		return x <= y
+	case Gt:
+		return x > y
+	case Ge:
+		return x >= y
+	case Eq:
+		return x == y
+	default:
+		return x != y
+	}
 }
 
 func (op Op) onInts(x []Value) int64 {

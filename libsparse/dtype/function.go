@@ -41,6 +41,7 @@ var functions = map[Op]function{
 	"acosh": {math.Acosh, "acosh", cmplx.Acosh, "cacosh"},
 	"atanh": {math.Atanh, "atanh", cmplx.Atanh, "catanh"},
 	"erf":   {math.Erf, "erf", nil, ""},
+	"erfc":  {math.Erfc, "erfc", nil, ""},
 	"floor": {math.Floor, "floor", nil, ""},
 	"ceil":  {math.Ceil, "ceil", nil, ""},
 	"trunc": {math.Trunc, "trunc", nil, ""},
@@ -84,10 +85,16 @@ func (op Op) KeepsIntegers() bool {
 	}
 }
 
-// CFunction is the name in C of a function of one argument of type t; ok is false where there is none, and codegen has to
+// binaryFunctions are the operators on two floats that C has as functions.
+var binaryFunctions = map[Op]string{Pow: "pow", Atan2: "atan2", Fmod: "fmod"}
+
+// CFunction is the name in C of a function of values of type t; ok is false where there is none, and codegen has to
 // write it.
 func (op Op) CFunction(t T) (name string, ok bool) {
-	f := functions[op]
+	f, unary := functions[op]
+	if !unary {
+		f.c = binaryFunctions[op]
+	}
 	switch {
 	case t.IsComplex():
 		name, ok = "__builtin_"+f.complexC, f.complexC != ""
@@ -113,7 +120,10 @@ func (op Op) On(t T) bool {
 	f, function := functions[op]
 	switch {
 	case t.IsComplex():
-		return op != Min && op != Max && (!function || f.complex != nil || op.IsPart())
+		ordered := op.IsComparison() && op != Eq && op != Ne || op == Min || op == Max || op == Atan2 || op == Fmod || op == Pow
+		return !ordered && (!function || f.complex != nil || op.IsPart())
+	case !function && op.NeedsFloat() && op != Div:
+		return t.IsFloat()
 	case !function:
 		return t != Bool || op != Neg && op != Sub && op != Div
 	case t.IsFloat():
@@ -123,4 +133,13 @@ func (op Op) On(t T) bool {
 	default:
 		return op == Conj || op == Real
 	}
+}
+
+// Functions lists the operators that are written as functions, unsorted.
+func Functions() []Op {
+	out := []Op{Add, Sub, Mul, Div, Neg, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Lt, Le, Gt, Ge, Eq, Ne, Where}
+	for op := range functions {
+		out = append(out, op)
+	}
+	return out
 }

@@ -16,9 +16,24 @@ const (
 	Max    Op = "max"
 	And    Op = "and"
 	Or     Op = "or"
+	Xor    Op = "xor"
 	First  Op = "first"
 	Second Op = "second"
 	Neg    Op = "neg"
+	Pow    Op = "pow"
+	Atan2  Op = "atan2"
+	Fmod   Op = "fmod"
+	// Comparisons are 1 where they hold, else 0.
+	Lt Op = "lt"
+	Le Op = "le"
+	Gt Op = "gt"
+	Ge Op = "ge"
+	Eq Op = "eq"
+	Ne Op = "ne"
+	// Where is its second argument where the first isn't zero, else its third.
+	Where Op = "where"
+	// Mean reduces, and is computed in steps: it is no operator on two values.
+	Mean Op = "mean"
 )
 
 // The functions that complex types treat as special. Real and Imag are the parts of a value.
@@ -32,8 +47,10 @@ const (
 // Arity is the number of arguments of op, 0 if there is no such operator.
 func (op Op) Arity() int {
 	switch op {
-	case Add, Sub, Mul, Div, Min, Max, And, Or, First, Second:
+	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Lt, Le, Gt, Ge, Eq, Ne:
 		return 2
+	case Where:
+		return 3
 	case Neg:
 		return 1
 	}
@@ -63,7 +80,7 @@ func (op Op) Infix() string {
 // ok is false where op has none and so can't reduce.
 func (op Op) Identity() (e float64, ok bool) {
 	switch op {
-	case Add, Or:
+	case Add, Or, Xor:
 		return 0, true
 	case Mul, And:
 		return 1, true
@@ -83,9 +100,32 @@ func (op Op) Annihilates() bool { return op == Mul || op == And }
 // Commutes reports whether op is commutative and associative.
 func (op Op) Commutes() bool {
 	switch op {
-	case Add, Mul, Min, Max, And, Or:
+	case Add, Mul, Min, Max, And, Or, Xor:
 		return true
 	default:
 		return false
+	}
+}
+
+// IsComparison reports whether op compares its arguments.
+func (op Op) IsComparison() bool {
+	switch op {
+	case Lt, Le, Gt, Ge, Eq, Ne:
+		return true
+	default:
+		return false
+	}
+}
+
+// NeedsFloat reports whether op has a value for floating arguments only. The functions that round, and abs, keep integers.
+func (op Op) NeedsFloat() bool {
+	switch op {
+	case Div, Pow, Atan2, Fmod:
+		return true
+	case Abs, Conj, Real, Imag, "floor", "ceil", "trunc", "round":
+		return false
+	default:
+		_, ok := functions[op]
+		return ok
 	}
 }

@@ -22,7 +22,9 @@ type Call struct {
 	Assignment *index.Assignment
 	Kernel     *lower.Kernel
 	Extents    map[index.Var]int
-	Threads    int
+	// Shape is that of the result.
+	Shape   []int
+	Threads int
 	// Stored holds the operands in the formats that the kernel wants, Perms where the values of permuted ones are.
 	Stored map[*index.Tensor]*format.Data
 	Perms  map[*index.Tensor][]int64
@@ -85,6 +87,10 @@ func (c *Call) args(counts map[int]int) []ir.Arg {
 			args[i] = ir.ScalarArg(int64(c.Threads))
 		case slot.Kind == "extent":
 			args[i] = ir.ScalarArg(int64(c.Extents[index.Var(slot.Index)]))
+		case slot.Kind == "mode" && slot.Operand == lower.Result:
+			args[i] = ir.ScalarArg(int64(c.Shape[slot.Level]))
+		case slot.Kind == "mode":
+			args[i] = ir.ScalarArg(int64(c.Stored[t].Shape[slot.Level]))
 		case slot.Kind == "count":
 			args[i] = ir.ScalarArg(int64(counts[slot.Level]))
 		case slot.Operand == lower.Result:
@@ -116,7 +122,7 @@ func (c *Call) positions(level int, counts map[int]int) int {
 	n := 1
 	for l := 0; l <= level; l++ {
 		if t.Format.Levels[l].Props().Locate {
-			n *= c.Extents[c.Assignment.LHS.Vars[t.Format.ModeOrder[l]]]
+			n *= c.Shape[t.Format.ModeOrder[l]]
 			continue
 		}
 		for _, g := range t.Format.Groups() {
@@ -143,12 +149,8 @@ func (c *Call) room(slot lower.Slot, counts map[int]int) int {
 }
 
 func (c *Call) unpack(args []ir.Arg) *format.Data {
-	t, lhs := c.Assignment.LHS.Tensor, c.Assignment.LHS
-	shape := make([]int, len(lhs.Vars))
-	for i, v := range lhs.Vars {
-		shape[i] = c.Extents[v]
-	}
-	d := &format.Data{Format: t.Format, Shape: shape, Pos: make([][]int64, t.Order()), Crd: make([][]int64, t.Order())}
+	t := c.Assignment.LHS.Tensor
+	d := &format.Data{Format: t.Format, Shape: c.Shape, Pos: make([][]int64, t.Order()), Crd: make([][]int64, t.Order())}
 	if t.SamePattern != nil {
 		owner := c.Stored[t.Owner()]
 		d.Pos, d.Crd = owner.Pos, owner.Crd

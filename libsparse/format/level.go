@@ -105,8 +105,17 @@ func (searched) CrdType(index dtype.T) dtype.T { return index }
 // levels lists every kind of level. The numbers of those that have any are replaced by what a format says.
 func levels() []Level {
 	return []Level{
-		Dense{}, Compressed{Unique: true}, Compressed{}, Singleton{Unique: true}, Singleton{}, Bitmap{}, Hashed{},
-		Padded{}, Sliced{}, Offset{}, Blocked{},
+		Dense{},
+		Compressed{Unique: true},
+		Compressed{},
+		Singleton{Unique: true},
+		Singleton{},
+		Bitmap{},
+		Hashed{},
+		Padded{},
+		Sliced{},
+		Offset{},
+		Blocked{},
 	}
 }
 

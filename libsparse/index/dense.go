@@ -48,9 +48,19 @@ func (d *Dense) Accumulate(at int, op dtype.Op, t dtype.T, v dtype.Value) {
 // Eval is the value of e in type t at a point, and whether it exists there. value looks an access up, coord the value of a
 // variable.
 func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func(Var) int) (dtype.Value, bool) {
+	return (&point{value: value, coord: coord}).eval(e, t)
+}
+
+// point is where an expression is evaluated: values of accesses and variables.
+type point struct {
+	value func(*Access) (dtype.Value, bool)
+	coord func(Var) int
+}
+
+func (p *point) eval(e Expr, t dtype.T) (dtype.Value, bool) {
 	switch e := e.(type) {
 	case *Access:
-		v, stored := value(e)
+		v, stored := p.value(e)
 		if stored && e.Tensor.PatternOnly {
 			return dtype.Int(t, 1), true
 		}
@@ -63,36 +73,49 @@ func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func
 	case *Missing:
 		return dtype.Value{}, false
 	case *Position:
-		return dtype.Int(t, int64(coord(e.Var))), true
+		return dtype.Int(t, int64(p.coord(e.Var))), true
 	case *Call:
-		args, defined := make([]dtype.Value, len(e.Args)), make([]bool, len(e.Args))
-		u := e.ArgType(t)
-		for i, a := range e.Args {
-			args[i], defined[i] = Eval(a, u, value, coord)
-		}
-		if !e.Region.Holds(defined...) {
-			return dtype.Value{}, false
-		}
-		return dtype.Convert(e.Op.Eval(u, args...), e.Op.Result(u), t), true
+		return p.call(e, t)
 	default:
 		panic("BUG: unknown index expression")
 	}
 }
 
-// Evaluate is the meaning of an assignment: it visits every point of the iteration space. Extents gives the range of
-// every variable. It is slow, and right by inspection.
-func (a *Assignment) Evaluate(extents map[Var]int, data map[*Tensor]*Dense) *Dense {
-	vars := a.Vars()
-	shape := make([]int, len(a.LHS.Vars))
-	for i, v := range a.LHS.Vars {
-		shape[i] = extents[v]
+func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
+	args, defined := make([]dtype.Value, len(c.Args)), make([]bool, len(c.Args))
+	u := c.ArgType(t)
+	for i, a := range c.Args {
+		if args[i], defined[i] = p.eval(a, u); !defined[i] {
+			args[i] = dtype.Value{}
+		}
 	}
+	if !c.Region.Holds(defined...) {
+		return dtype.Value{}, false
+	}
+	if c.Function == nil {
+		return dtype.Convert(c.Op.Eval(u, args...), c.Op.Result(u), t), true
+	}
+	known := make([]Expr, len(c.Args))
+	for i, a := range c.Args {
+		if known[i] = a; !defined[i] {
+			known[i] = &Missing{}
+		}
+	}
+	v, _ := p.eval(substitute(c.body(defined...), known), t)
+	return v, true
+}
+
+// Evaluate is the meaning of an assignment whose terms are all reduced over the same variables: it visits every point of
+// the iteration space. Extents gives the range of every variable, shape that of the result. It is slow, and right by
+// inspection.
+func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
+	vars := a.Vars()
 	out := NewDense(shape)
 	at := make(map[Var]int, len(vars))
 	coords := func(acc *Access) []int {
 		c := make([]int, len(acc.Vars))
-		for i, v := range acc.Vars {
-			c[i] = at[v]
+		for m, v := range acc.Vars {
+			c[m] = acc.Window(m).Coord(at[v])
 		}
 		return c
 	}

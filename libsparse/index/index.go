@@ -44,10 +44,12 @@ func (t *Tensor) Owner() *Tensor {
 type Expr interface{ expr() }
 
 type (
-	// Access is T(v0, v1, ...): one variable a mode.
+	// Access is T(v0, v1, ...): one variable a mode. Windows are nil, or have for each mode the part that is accessed, nil
+	// for all of it.
 	Access struct {
-		Tensor *Tensor
-		Vars   []Var
+		Tensor  *Tensor
+		Vars    []Var
+		Windows []*Window
 	}
 	// Literal is a number: Int if it is Whole, else Value, which is close to it in any case.
 	Literal struct {
@@ -59,11 +61,12 @@ type (
 	Position struct{ Var Var }
 	// Missing stands for an argument that is known to have no value; it counts as zero.
 	Missing struct{}
-	// Call applies an operator where Region says that it is defined.
+	// Call applies an operator, or a Function called Op, where Region says that it is defined.
 	Call struct {
-		Op     dtype.Op
-		Args   []Expr
-		Region Region
+		Op       dtype.Op
+		Function *Function
+		Args     []Expr
+		Region   Region
 	}
 )
 
@@ -127,7 +130,7 @@ func Replace(e Expr, f func(*Access) Expr) Expr {
 		for i, a := range e.Args {
 			args[i] = Replace(a, f)
 		}
-		return &Call{Op: e.Op, Args: args, Region: e.Region}
+		return e.With(args)
 	default:
 		return e
 	}
@@ -156,7 +159,11 @@ func (a *Assignment) Reduced() []Var { return a.Vars()[len(Vars(a.LHS)):] }
 func (a *Assignment) Extent(v Var) int64 {
 	for _, acc := range append(Accesses(a.RHS), a.LHS) {
 		for m, w := range acc.Vars {
-			if w == v && m < len(acc.Tensor.Extents) {
+			switch {
+			case w != v:
+			case acc.Window(m) != nil:
+				return acc.Window(m).Extent()
+			case m < len(acc.Tensor.Extents):
 				return acc.Tensor.Extents[m]
 			}
 		}

@@ -3,141 +3,138 @@ package index
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 )
 
-// ParseAssignment reads TACO's assignment syntax: "y(i) = A(i,j) * x(j) + b(i)". Variables that are only on the right
-// are summed. lookup resolves a tensor name; an operand that is read twice is one tensor for each access, so lookup is
-// called once an access.
+// Grammar reads TACO's assignment syntax: "y(i) = A(i,j) * x(j) + b(i)", several assignments separated by semicolons.
+// Variables that are only on the right are reduced, per additive term.
+type Grammar struct {
+	// Lookup resolves the name of a tensor. An operand that is read twice is one tensor for each access, so it is called
+	// once an access; results of earlier assignments are known without it.
+	Lookup func(name string, order int, result bool) (*Tensor, error)
+	// Functions are those that expressions can call beside the operators, by name; nil for the library.
+	Functions map[string]*Function
+	// Reduce is the reduction of a plain "=", and Combine what "*" means; empty for sums of products.
+	Reduce, Combine dtype.Op
+}
+
+// ParseAssignment reads a single assignment of a sum of products.
 func ParseAssignment(text string, lookup func(name string, order int, result bool) (*Tensor, error)) (*Assignment, error) {
-	p := &parser{text: text, lookup: lookup}
-	p.next()
-	a, err := p.assignment()
+	program, err := Grammar{Lookup: lookup}.Parse(text)
 	if err != nil {
 		return nil, err
 	}
-	if p.tok.kind != end {
-		return nil, p.unexpected("the end")
+	if len(program) != 1 {
+		return nil, diag.Errorf(diag.Syntax, "expression %q: expected one assignment, found %d", text, len(program))
 	}
-	return a, nil
+	return program[0], nil
 }
 
-type kind int
-
-const (
-	end kind = iota
-	name
-	number
-	sign
-)
-
-type token struct {
-	kind       kind
-	text       string
-	start, end int
+// Parse reads a program.
+func (g Grammar) Parse(text string) ([]*Assignment, error) {
+	p := &parser{text: text, Grammar: g, results: map[string]*Tensor{}}
+	if p.Reduce == "" {
+		p.Reduce = dtype.Add
+	}
+	if p.Combine == "" {
+		p.Combine = dtype.Mul
+	}
+	if p.Functions == nil {
+		p.Functions = Library()
+	}
+	p.next()
+	var out []*Assignment
+	for {
+		a, err := p.assignment()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, a)
+		if p.accept(";") && p.tok.kind != end {
+			continue
+		}
+		if p.tok.kind != end {
+			return nil, p.unexpected("the end")
+		}
+		return out, nil
+	}
 }
 
 type parser struct {
-	text   string
-	at     int
-	tok    token
-	lookup func(string, int, bool) (*Tensor, error)
+	Grammar
+	text string
+	at   int
+	tok  token
+	// results are what earlier assignments made, read what the present one has read of them.
+	results map[string]*Tensor
+	read    map[string]bool
 	// positions are the names that are no tensors, and so have to be index variables.
 	positions []token
+	// params are the parameters while the body of a function is read.
+	params []string
+	depth  int
 }
 
-func (p *parser) next() {
-	for p.at < len(p.text) && (p.text[p.at] == ' ' || p.text[p.at] == '\t' || p.text[p.at] == '\n') {
-		p.at++
-	}
-	start, k := p.at, sign
-	switch {
-	case p.at == len(p.text):
-		k = end
-	case isLetter(p.text[p.at]):
-		k = name
-		for p.at < len(p.text) && (isLetter(p.text[p.at]) || isDigit(p.text[p.at])) {
-			p.at++
-		}
-	case isDigit(p.text[p.at]) || p.text[p.at] == '.':
-		k = number
-		p.number()
-	default:
-		p.at++
-	}
-	p.tok = token{kind: k, text: p.text[start:p.at], start: start, end: p.at}
-}
-
-// number skips digits, a point and an exponent.
-func (p *parser) number() {
-	for p.at < len(p.text) {
-		c := p.text[p.at]
-		signed := (c == '+' || c == '-') && (p.text[p.at-1] == 'e' || p.text[p.at-1] == 'E')
-		if !isDigit(c) && c != '.' && c != 'e' && c != 'E' && !signed {
-			return
-		}
-		p.at++
-	}
-}
-
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-
-func (p *parser) unexpected(want string) error {
-	got := strconv.Quote(p.tok.text)
-	if p.tok.kind == end {
-		got = "the end"
-	}
-	return diag.Errorf(diag.Syntax, "expression %q: expected %s at column %d, found %s", p.text, want, p.tok.start+1, got).
-		At(p.tok.start, p.tok.end)
-}
-
-// called reports whether a parenthesis follows the current token.
-func (p *parser) called() bool {
-	rest := strings.TrimLeft(p.text[p.tok.end:], " \t\n")
-	return strings.HasPrefix(rest, "(")
-}
-
-func (p *parser) accept(text string) bool {
-	if p.tok.kind != sign || p.tok.text != text {
-		return false
-	}
-	p.next()
-	return true
-}
-
-func (p *parser) expect(text string) error {
-	if !p.accept(text) {
-		return p.unexpected(strconv.Quote(text))
-	}
-	return nil
-}
+// maxDepth bounds the nesting of expressions, which everything that follows visits recursively.
+const maxDepth = 1000
 
 func (p *parser) assignment() (*Assignment, error) {
 	if p.tok.kind != name {
 		return nil, p.unexpected("the name of the result")
 	}
+	p.positions, p.read = nil, map[string]bool{}
+	id := p.tok
+	if p.results[id.text] != nil {
+		return nil, diag.Errorf(diag.Unsupported, "expression %q: %s is assigned twice; use another name", p.text, id.text).At(id.start, id.end)
+	}
 	lhs, err := p.access(true)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.expect("="); err != nil {
+	reduce, err := p.assignmentSign()
+	if err != nil {
 		return nil, err
 	}
 	rhs, err := p.sum()
 	if err != nil {
 		return nil, err
 	}
-	a := &Assignment{LHS: lhs, Reduce: dtype.Add, RHS: rhs}
+	a := &Assignment{LHS: lhs, Reduce: reduce, RHS: rhs}
 	for _, id := range p.positions {
 		if !slices.Contains(a.Vars(), Var(id.text)) {
 			return nil, diag.Errorf(diag.Syntax, "expression %q: %s is neither an operand nor an index", p.text, id.text).At(id.start, id.end)
 		}
 	}
+	p.results[id.text] = lhs.Tensor
 	return a, nil
+}
+
+// reductions are the operators that an assignment can reduce by, by what stands before its sign.
+var reductions = map[string]dtype.Op{
+	"+": dtype.Add, "*": dtype.Mul, "&": dtype.And, "|": dtype.Or, "^": dtype.Xor,
+	"add": dtype.Add, "sum": dtype.Add, "mul": dtype.Mul, "prod": dtype.Mul, "min": dtype.Min, "max": dtype.Max,
+	"and": dtype.And, "all": dtype.And, "or": dtype.Or, "any": dtype.Or, "xor": dtype.Xor, "mean": dtype.Mean,
+}
+
+// Reduction is the operator that a reduction is called by.
+func Reduction(name string) (dtype.Op, bool) {
+	op, ok := reductions[name]
+	return op, ok && isLetter(name[0])
+}
+
+// assignmentSign reads "=", or a reduction such as "+=" or "min=".
+func (p *parser) assignmentSign() (dtype.Op, error) {
+	if p.accept("=") {
+		return p.Reduce, nil
+	}
+	op, ok := reductions[p.tok.text]
+	if !ok || p.tok.kind == end {
+		return "", p.unexpected(`"=" or a reduction such as "+="`)
+	}
+	p.next()
+	return op, p.expect("=")
 }
 
 func (p *parser) sum() (Expr, error) {
@@ -163,12 +160,20 @@ func (p *parser) binary(operand func() (Expr, error), ops map[string]dtype.Op) (
 		if err != nil {
 			return nil, err
 		}
-		x = NewCall(op, x, y)
+		if op == dtype.Mul && p.Combine != dtype.Mul {
+			x = Term(p.Combine, x, y)
+		} else {
+			x = NewCall(op, x, y)
+		}
 	}
 	return x, nil
 }
 
 func (p *parser) factor() (Expr, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, diag.Errorf(diag.Unsupported, "expression %.60q...: nested too deeply; compute a part of it first", p.text)
+	}
+	defer func() { p.depth-- }()
 	switch {
 	case p.accept("-"):
 		x, err := p.factor()
@@ -191,76 +196,25 @@ func (p *parser) factor() (Expr, error) {
 		p.next()
 		return &Literal{Value: v, Int: n, Whole: whole == nil}, nil
 	case p.tok.kind == name:
-		return p.nameOrCall()
+		return p.named()
 	default:
 		return nil, p.unexpected("a tensor, a number or a parenthesis")
 	}
 }
 
-// nameOrCall reads an access, or a call of a function such as min(a(i), b(i)).
-func (p *parser) nameOrCall() (Expr, error) {
-	op := dtype.Op(p.tok.text)
-	if op.Arity() == 0 || op.Infix() != "" || !p.called() {
-		id := p.tok
-		a, err := p.access(false)
-		if a == nil && err == nil {
-			return &Position{Var: Var(id.text)}, nil
-		}
-		return a, err
-	}
-	start := p.tok
-	p.next()
-	if err := p.expect("("); err != nil {
-		return nil, err
-	}
-	var args []Expr
-	for {
-		x, err := p.sum()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, x)
-		if p.accept(")") {
-			break
-		}
-		if err := p.expect(","); err != nil {
-			return nil, err
-		}
-	}
-	if len(args) != op.Arity() {
-		return nil, diag.Errorf(diag.Syntax, "expression %q: %s takes %d arguments, not %d", p.text, op, op.Arity(), len(args)).
-			At(start.start, p.tok.start)
-	}
-	return NewCall(op, args...), nil
-}
-
-func (p *parser) access(result bool) (*Access, error) {
+// named reads a parameter, a call of a function such as min(a(i), b(i)), an access, or an index variable as a value.
+func (p *parser) named() (Expr, error) {
 	id := p.tok
-	p.next()
-	var vars []Var
-	if p.accept("(") && !p.accept(")") {
-		for {
-			if p.tok.kind != name {
-				return nil, p.unexpected("an index variable")
-			}
-			vars = append(vars, Var(p.tok.text))
-			p.next()
-			if p.accept(")") {
-				break
-			}
-			if err := p.expect(","); err != nil {
-				return nil, err
-			}
-		}
+	if k := slices.Index(p.params, id.text); k >= 0 {
+		p.next()
+		return &Param{Index: k, Name: id.text}, nil
 	}
-	t, err := p.lookup(id.text, len(vars), result)
-	if err != nil && !result && p.text[id.end:min(id.end+1, len(p.text))] != "(" {
-		p.positions = append(p.positions, id)
-		return nil, nil
+	if p.called() && p.isFunction(id.text) {
+		return p.call()
 	}
-	if err != nil {
-		e := diag.From(err)
-		return nil, e.At(id.start, id.end)
+	a, err := p.access(false)
+	if a == nil && err == nil {
+		return &Position{Var: Var(id.text)}, nil
 	}
-	return &Access{Tensor: t, Vars: vars}, nil
+	return a, err
 }

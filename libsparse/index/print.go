@@ -12,8 +12,8 @@ func (a *Access) String() string {
 		return a.Tensor.Name
 	}
 	vars := make([]string, len(a.Vars))
-	for i, v := range a.Vars {
-		vars[i] = string(v)
+	for m := range a.Vars {
+		vars[m] = a.Index(m)
 	}
 	return a.Tensor.Name + "(" + strings.Join(vars, ",") + ")"
 }
@@ -31,22 +31,42 @@ func (l *Literal) String() string {
 
 func (c *Call) String() string {
 	args := make([]string, len(c.Args))
+	if !c.written() {
+		for i, a := range c.Args {
+			args[i] = String(a)
+		}
+		region := ""
+		if c.Region != c.usual() {
+			region = "[" + c.Region.String() + "]"
+		}
+		return string(c.Op) + region + "(" + strings.Join(args, ", ") + ")"
+	}
 	for i, a := range c.Args {
 		args[i] = parenthesized(a, c.Op, i)
-	}
-	if sign := c.Op.Infix(); sign != "" {
-		return strings.Join(args, " "+sign+" ")
 	}
 	if c.Op == dtype.Neg {
 		return "-" + args[0]
 	}
-	return string(c.Op) + "(" + strings.Join(args, ", ") + ")"
+	return strings.Join(args, " "+c.Op.Infix()+" ")
+}
+
+// written reports whether c has a sign, and the region that the sign means.
+func (c *Call) written() bool {
+	return (c.Op.Infix() != "" || c.Op == dtype.Neg) && c.Function == nil && c.Region == c.usual()
+}
+
+// usual is the region that c has where none is given.
+func (c *Call) usual() Region {
+	if c.Function != nil {
+		return c.Function.region()
+	}
+	return RegionOf(c.Op)
 }
 
 func parenthesized(e Expr, parent dtype.Op, arg int) string {
 	text := String(e)
 	inner, ok := e.(*Call)
-	if !ok || inner.Op.Infix() == "" {
+	if !ok || !inner.written() || inner.Op == dtype.Neg {
 		return text
 	}
 	p, q := precedence(parent), precedence(inner.Op)
@@ -81,6 +101,8 @@ func String(e Expr) string {
 		return "0"
 	case *Position:
 		return string(e.Var)
+	case *Param:
+		return e.Name
 	case *Call:
 		return e.String()
 	default:

@@ -1,41 +1,164 @@
 package index
 
-import "libsparse/libsparse/dtype"
+import (
+	"strconv"
+	"strings"
 
-// Region says at which coordinates a call has a value, given where its arguments have one. Elsewhere it has none, and an
-// argument without a value counts as zero.
-type Region int
-
-// The regions.
-const (
-	// Every argument has a value: products, and the terms of semirings.
-	Every Region = iota
-	// Some argument has a value: sums.
-	Some
-	// Only one of the arguments has a value.
-	One
-	// The first argument has a value.
-	Left
-	// All coordinates.
-	All
+	"libsparse/libsparse/dtype"
 )
 
-var regionNames = [...]string{Every: "every", Some: "some", One: "one", Left: "left", All: "all"}
+// maxArgs is how many arguments a call can have: its region is a table of all sets of them.
+const maxArgs = 6
 
-func (r Region) String() string { return regionNames[r] }
+// Region says at which coordinates a call has a value, given where its arguments have one: a Boolean function. Elsewhere
+// it has none, and an argument without a value counts as zero.
+type Region struct {
+	// Args is the number of arguments. Bit m of Sets is set where the call has a value if exactly the arguments in m do.
+	Args int
+	Sets uint64
+}
+
+// Argument is where argument k of n has a value.
+func Argument(k, n int) Region {
+	r := Region{Args: n}
+	for m := range uint(1) << n {
+		if m&(1<<k) != 0 {
+			r.Sets |= 1 << m
+		}
+	}
+	return r
+}
+
+// Everywhere is all coordinates.
+func Everywhere(n int) Region { return Nowhere(n).Not() }
+
+// Nowhere is no coordinates.
+func Nowhere(n int) Region { return Region{Args: n} }
+
+// Every is where all of n arguments have a value: products, and the terms of semirings.
+func Every(n int) Region {
+	r := Everywhere(n)
+	for k := range n {
+		r = r.And(Argument(k, n))
+	}
+	return r
+}
+
+// Some is where at least one of n arguments has a value: sums.
+func Some(n int) Region {
+	r := Nowhere(n)
+	for k := range n {
+		r = r.Or(Argument(k, n))
+	}
+	return r
+}
+
+// And is the intersection of two regions.
+func (r Region) And(q Region) Region { return Region{Args: r.Args, Sets: r.Sets & q.Sets} }
+
+// Or is the union of two regions.
+func (r Region) Or(q Region) Region { return Region{Args: r.Args, Sets: r.Sets | q.Sets} }
+
+// Xor is where one of two regions is and the other isn't.
+func (r Region) Xor(q Region) Region { return Region{Args: r.Args, Sets: r.Sets ^ q.Sets} }
+
+// Not is the complement of a region.
+func (r Region) Not() Region {
+	n := uint(1) << r.Args
+	return Region{Args: r.Args, Sets: ^r.Sets & (^uint64(0) >> (64 - n))}
+}
+
+// Has reports whether the call has a value where exactly the arguments in set do.
+func (r Region) Has(set uint) bool { return r.Sets&(1<<set) != 0 }
+
+// Holds is Has, with the arguments one by one.
+func (r Region) Holds(defined ...bool) bool { return r.Has(setOf(defined)) }
+
+// setOf has the bits of what is true.
+func setOf(defined []bool) uint {
+	set := uint(0)
+	for k, d := range defined {
+		if d {
+			set |= 1 << k
+		}
+	}
+	return set
+}
+
+// Between says whether the call has a value for every, and for some, choice of arguments that contains those in certain
+// and is among those in possible.
+func (r Region) Between(certain, possible []bool) (always, ever bool) {
+	least, most := setOf(certain), setOf(possible)
+	always = true
+	for m := range uint(1) << r.Args {
+		if m&least == least && m&^most == 0 {
+			always, ever = always && r.Has(m), ever || r.Has(m)
+		}
+	}
+	return always, ever
+}
+
+// Least lists the smallest sets of arguments that give the call a value: wherever it has one, one of them has.
+func (r Region) Least() []uint {
+	var out []uint
+	for m := range uint(1) << r.Args {
+		least := r.Has(m)
+		for k := m; least && k > 0; {
+			k = (k - 1) & m
+			least = !r.Has(k)
+		}
+		if least {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// IsProduct reports whether the region is where all arguments have a value.
+func (r Region) IsProduct() bool { return r == Every(r.Args) }
+
+// String is the region over numbered arguments, as the parser reads it.
+func (r Region) String() string {
+	switch r {
+	case Every(r.Args):
+		return "every"
+	case Some(r.Args):
+		return "some"
+	case Everywhere(r.Args):
+		return "all"
+	}
+	var terms []string
+	for m := range uint(1) << r.Args {
+		if !r.Has(m) {
+			continue
+		}
+		factors := make([]string, r.Args)
+		for k := range factors {
+			factors[k] = strconv.Itoa(k)
+			if m&(1<<k) == 0 {
+				factors[k] = "~" + factors[k]
+			}
+		}
+		terms = append(terms, strings.Join(factors, " & "))
+	}
+	return strings.Join(terms, " | ")
+}
 
 // RegionOf is where op is defined when it is written out in an expression, so that the result is what dense tensors would
-// give: wherever it may differ from zero.
+// give: wherever it may differ from zero. Functions of one argument, and comparisons, are defined where some argument is.
 func RegionOf(op dtype.Op) Region {
+	n := op.Arity()
 	switch {
-	case op == dtype.Div:
-		return Left
-	case op.Annihilates() || op.Arity() == 1:
-		return Every
-	case op == dtype.First:
-		return Left
+	case op == dtype.Div, op == dtype.First, op == dtype.Pow, op == dtype.Fmod:
+		return Argument(0, n)
+	case op == dtype.Second:
+		return Argument(1, n)
+	case op == dtype.Where:
+		return Argument(0, n).And(Argument(1, n)).Or(Argument(2, n))
+	case op.Annihilates():
+		return Every(n)
 	default:
-		return Some
+		return Some(n)
 	}
 }
 
@@ -45,26 +168,6 @@ func NewCall(op dtype.Op, args ...Expr) *Call {
 }
 
 // Term applies an operator to factors that all have to be stored, as in a semiring's product.
-func Term(op dtype.Op, args ...Expr) *Call { return &Call{Op: op, Args: args} }
-
-// Holds reports whether a call over region r is defined, given which arguments are.
-func (r Region) Holds(defined ...bool) bool {
-	count := 0
-	for _, d := range defined {
-		if d {
-			count++
-		}
-	}
-	switch r {
-	case Every:
-		return count == len(defined)
-	case Some:
-		return count > 0
-	case One:
-		return count == 1
-	case Left:
-		return defined[0]
-	default:
-		return true
-	}
+func Term(op dtype.Op, args ...Expr) *Call {
+	return &Call{Op: op, Args: args, Region: Every(len(args))}
 }

@@ -10,15 +10,44 @@ import (
 
 // Steps splits an assignment so that each part sums over the same variables everywhere: variables that are only on the
 // right are summed over per additive term, and one loop nest can't sum one term and not its neighbour. The parts before
-// the last compute temporaries, whose formats are left to be inferred. An assignment that needs no split is its own only
-// step.
-func (a *Assignment) Steps() []*Assignment {
-	s := &splitter{assignment: a, names: map[string]bool{a.LHS.Tensor.Name: true}}
-	for _, t := range a.Tensors() {
-		s.names[t.Name] = true
-	}
+// the last compute temporaries, whose formats are left to be inferred; their names are added to names. An assignment that
+// needs no split is its own only step.
+//
+// A mean is a sum over the number of its terms, and logical reductions are those of truth values.
+func (a *Assignment) Steps(names map[string]bool) []*Assignment {
+	s := &splitter{assignment: a, names: names}
 	rhs := s.rewrite(a.RHS, a.LHS.Vars)
-	return append(s.steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs})
+	last := &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
+	if len(last.Reduced()) > 0 && a.Reduce == dtype.Mean {
+		last.RHS = s.temporary(rhs, a.LHS.Vars)
+	}
+	if len(last.Reduced()) > 0 {
+		last.RHS = reducible(a.Reduce, last.RHS)
+	}
+	if a.Reduce == dtype.Mean {
+		last.Reduce = dtype.Add
+	}
+	return append(s.steps, last)
+}
+
+// reducible is e as op reduces it.
+func reducible(op dtype.Op, e Expr) Expr {
+	c, ok := e.(*Call)
+	if logical := op == dtype.And || op == dtype.Or || op == dtype.Xor; !logical || ok && c.Op == "truth" {
+		return e
+	}
+	return NewFunctionCall(Library()["truth"], e)
+}
+
+// Names are those of the tensors of a program.
+func Names(program []*Assignment) map[string]bool {
+	names := map[string]bool{}
+	for _, a := range program {
+		for _, t := range append(a.Tensors(), a.LHS.Tensor) {
+			names[t.Name] = true
+		}
+	}
+	return names
 }
 
 type splitter struct {
@@ -49,7 +78,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	args := slices.Clone(c.Args)
 	for i, arg := range c.Args {
 		others := slices.Clone(kept)
-		if c.Region == Every { // factors share their sums
+		if !c.additive() { // factors, and arguments of functions, share their sums
 			for j, other := range c.Args {
 				if j != i {
 					others = append(others, Vars(other)...)
@@ -58,22 +87,26 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 		}
 		args[i] = s.rewrite(arg, others)
 	}
-	if c.Region == Every || s.alike(args, kept) {
-		return &Call{Op: c.Op, Args: args, Region: c.Region}
+	if !c.additive() || s.alike(args, kept) {
+		return c.With(args)
 	}
 	for i, arg := range args {
 		if len(s.summed(arg, kept)) > 0 {
 			args[i] = s.temporary(arg, kept)
 		}
 	}
-	return &Call{Op: c.Op, Args: args, Region: c.Region}
+	return c.With(args)
 }
+
+// additive reports whether the arguments of c are additive terms, each summed by itself.
+func (c *Call) additive() bool { return (c.Op == dtype.Add || c.Op == dtype.Sub) && c.written() }
 
 func (s *splitter) alike(args []Expr, kept []Var) bool {
 	first := s.summed(args[0], kept)
 	return !slices.ContainsFunc(args[1:], func(e Expr) bool { return !slices.Equal(s.summed(e, kept), first) })
 }
 
+// temporary computes e, reduced to the variables in kept, in a step of its own, and returns what stands for it.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	var held []Var
 	for _, v := range Vars(e) {
@@ -81,9 +114,17 @@ func (s *splitter) temporary(e Expr, kept []Var) Expr {
 			held = append(held, v)
 		}
 	}
-	t := NewTemporary(s.names, s.assignment, held)
-	access := &Access{Tensor: t, Vars: held}
-	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: s.assignment.Reduce, RHS: e})
+	if s.assignment.Reduce != dtype.Mean {
+		return s.step(s.assignment.Reduce, e, held)
+	}
+	total := s.step(dtype.Add, e, held)
+	number := s.step(dtype.Add, NewFunctionCall(Library()["stored"], e), held)
+	return NewCall(dtype.Div, total, NewCall(dtype.Max, number, &Literal{Value: 1, Int: 1, Whole: true}))
+}
+
+func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) Expr {
+	access := &Access{Tensor: NewTemporary(s.names, s.assignment, held), Vars: held}
+	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: reduce, RHS: reducible(reduce, e)})
 	return access
 }
 

@@ -22,11 +22,18 @@ func elem(e Expr) (t, number dtype.T) {
 			number = dtype.I64
 		}
 	case *Call:
+		if e.Function != nil {
+			for _, body := range e.Bodies() {
+				u, n := elem(body)
+				t, number = dtype.Promote(t, u), dtype.Promote(number, n)
+			}
+			return t, number
+		}
 		for _, arg := range e.Args {
 			u, n := elem(arg)
 			t, number = dtype.Promote(t, u), dtype.Promote(number, n)
 		}
-		if e.Op == dtype.Div || e.Op.IsFunction() && !e.Op.KeepsIntegers() {
+		if e.Op.NeedsFloat() {
 			number = dtype.Promote(number, dtype.F32)
 		}
 		t, number = e.Op.Result(t), e.Op.Result(number)

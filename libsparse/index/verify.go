@@ -4,12 +4,13 @@ import (
 	"slices"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 )
 
 // Verify checks what the later stages rely on: each access has one variable a mode and none twice, operators have
 // their arguments, and a variable that is only on the left has a known extent.
 func (a *Assignment) Verify() error {
-	if a.Reduce != "" {
+	if a.Reduce != "" && a.Reduce != dtype.Mean {
 		if _, ok := a.Reduce.Identity(); !ok {
 			return diag.Errorf(diag.Unsupported, "%s: %q has no identity, so it can't reduce", a, a.Reduce)
 		}
@@ -25,6 +26,9 @@ func (a *Assignment) Verify() error {
 			}
 		}
 	}
+	if err := a.verifyWindows(); err != nil {
+		return err
+	}
 	if err := a.verifyExtents(); err != nil {
 		return err
 	}
@@ -36,7 +40,7 @@ func (a *Assignment) verifyExtents() error {
 	known := map[Var]int64{}
 	for _, acc := range Accesses(a.RHS) {
 		for m, v := range acc.Vars {
-			if m >= len(acc.Tensor.Extents) {
+			if m >= len(acc.Tensor.Extents) || acc.Window(m) != nil {
 				continue
 			}
 			n := acc.Tensor.Extents[m]
@@ -54,7 +58,11 @@ func verifyExpr(a *Assignment, e Expr) error {
 	if !ok {
 		return nil
 	}
-	if len(c.Args) != c.Op.Arity() {
+	arity := c.Op.Arity()
+	if c.Function != nil {
+		arity = len(c.Function.Params)
+	}
+	if len(c.Args) != arity || c.Region.Args != arity {
 		return diag.Errorf(diag.Internal, "%s: %s has %d arguments", a, c.Op, len(c.Args))
 	}
 	for _, arg := range c.Args {

@@ -17,14 +17,17 @@ const unknownDensity = 0.01
 
 // Output returns the format of the result of a, and the operand whose pattern it has, or nil.
 //
-// A product has the pattern of an operand with the result's variables if everything else in it is dense. A copy keeps
-// its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
+// A product has the pattern of an operand with the result's variables if everything else in it is dense. What has a value
+// everywhere is dense. A copy keeps its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
 // mode is dense, as in CSR, unless most of its coordinates would be empty, the modes of dense operands are dense, and the
 // others are compressed. That products of sparse tensors are sparse doesn't depend on how full they are: a program must
 // not get another type of tensor for other data.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	if t := Pattern(a); t != nil {
 		return t.Format, t
+	}
+	if everywhere(a.RHS) {
+		return format.AllDense(a.LHS.Tensor.Order()), nil
 	}
 	if f, ok := elementwise(a); ok {
 		return f, nil
@@ -86,13 +89,15 @@ func density(e index.Expr) float64 {
 		}
 		return min(1, float64(e.Tensor.NNZ)/volume)
 	case *index.Call:
-		every, most := 1.0, 0.0
-		for _, arg := range e.Args {
-			p := density(arg)
-			every, most = every*p, max(most, p)
-		}
-		if e.Region == index.Every {
-			return every
+		most := 0.0
+		for _, set := range e.Region.Least() {
+			every := 1.0
+			for k, arg := range e.Args {
+				if set&(1<<k) != 0 {
+					every *= density(arg)
+				}
+			}
+			most = max(most, every)
 		}
 		return most
 	default:
@@ -132,13 +137,15 @@ func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
 
 // Pattern is the operand whose pattern the result has, or nil.
 func Pattern(a *index.Assignment) *index.Tensor {
-	if !isProduct(a.RHS) {
+	if !isProduct(a.RHS) || a.LHS.Windowed() {
 		return nil
 	}
 	var owner *index.Access
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
 		case acc.Tensor.Format.Dense():
+		case acc.Windowed():
+			return nil
 		case owner == nil && slices.Equal(acc.Vars, a.LHS.Vars):
 			owner = acc
 		case owner != nil && acc.Tensor.Owner() == owner.Tensor.Owner() && slices.Equal(acc.Vars, owner.Vars):
@@ -158,7 +165,23 @@ func isProduct(e index.Expr) bool {
 	if !ok {
 		return true
 	}
-	return c.Region == index.Every && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+	return c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+}
+
+// everywhere reports whether e has a value even where nothing sparse is stored.
+func everywhere(e index.Expr) bool {
+	switch e := e.(type) {
+	case *index.Access:
+		return e.Tensor.Format.Dense()
+	case *index.Call:
+		defined := make([]bool, len(e.Args))
+		for k, arg := range e.Args {
+			defined[k] = everywhere(arg)
+		}
+		return e.Region.Holds(defined...)
+	default:
+		return true
+	}
 }
 
 // elementwise is the format of the first sparse operand where all operands have the result's variables, and, unless the
@@ -183,6 +206,9 @@ func elementwise(a *index.Assignment) (f format.Format, ok bool) {
 // said to have where there is nothing else.
 func Elem(a *index.Assignment) dtype.T {
 	t := index.Elem(a.RHS)
+	if t != dtype.Invalid && a.Reduce == dtype.Mean {
+		t = dtype.PromoteNumber(t, dtype.F32) // as in torch, whole numbers have a floating mean
+	}
 	if t != dtype.Invalid {
 		return t
 	}

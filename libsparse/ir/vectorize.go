@@ -136,7 +136,8 @@ func vectorOp(op dtype.Op, t dtype.T) bool {
 	case op == dtype.Div:
 		return t.IsFloat()
 	default:
-		return op != dtype.And && op != dtype.Or
+		_, function := op.CFunction(t)
+		return !function && op != dtype.And && op != dtype.Or && op != dtype.Xor
 	}
 }
 

@@ -29,7 +29,7 @@ func Key(a *index.Access, level int) string {
 	var b strings.Builder
 	b.WriteString(a.Tensor.Owner().Name)
 	for l := 0; l <= level; l++ {
-		fmt.Fprintf(&b, ",%s", a.Vars[a.Tensor.Format.ModeOrder[l]])
+		b.WriteString("," + a.Index(a.Tensor.Format.ModeOrder[l]))
 	}
 	return b.String()
 }
@@ -114,26 +114,37 @@ func build(e index.Expr, v index.Var) Lattice {
 	}
 }
 
-// call combines the lattices of the arguments. Where no more than the region's coordinates is visited depends on what is
-// left of the expression at a point, see Restrict.
+// call combines the lattices of the arguments: the union, over the least sets of arguments that give the call a value, of
+// the intersection of their lattices. Every other argument is matched against that. What is left of the expression at a
+// point, see Restrict, may be nothing: a region may need that an argument has no value.
 func call(c *index.Call, v index.Var) Lattice {
-	l := build(c.Args[0], v)
-	switch c.Region {
-	case index.Left:
-		for _, arg := range c.Args[1:] {
-			l = join(l, optional(build(arg, v)), false)
+	args := make([]Lattice, len(c.Args))
+	for k, arg := range c.Args {
+		args[k] = build(arg, v)
+	}
+	var l Lattice
+	least := c.Region.Least()
+	for _, set := range least {
+		part := everywhere()
+		for k, arg := range args {
+			if set&(1<<k) != 0 {
+				part = join(part, arg, false)
+			}
 		}
-	case index.All:
-		l = optional(l)
-		for _, arg := range c.Args[1:] {
-			l = join(l, optional(build(arg, v)), false)
-		}
-	default:
-		for _, arg := range c.Args[1:] {
-			l = join(l, build(arg, v), c.Region != index.Every)
+		l = join(l, part, true)
+	}
+	for k, arg := range args {
+		if !matched(least, k) {
+			l = join(l, optional(arg), false)
 		}
 	}
 	return l
+}
+
+// matched reports whether the points of a union over sets of arguments tell of argument k whether it has a value: it is in
+// all sets, or one by itself.
+func matched(sets []uint, k int) bool {
+	return slices.Contains(sets, 1<<k) || !slices.ContainsFunc(sets, func(set uint) bool { return set&(1<<k) == 0 })
 }
 
 // optional is l where nothing has to be stored: every coordinate, matched against what is.
@@ -180,5 +191,6 @@ func join(a, b Lattice, union bool) Lattice {
 			put(p)
 		}
 	}
+	slices.SortStableFunc(out.Points, func(p, q Point) int { return len(q.Iterators) - len(p.Iterators) })
 	return out
 }

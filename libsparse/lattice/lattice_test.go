@@ -26,22 +26,27 @@ func parse(t *testing.T, text string) index.Expr {
 
 func TestBuild(t *testing.T) {
 	for text, want := range map[string]string{
-		"B(i)":                   "{B1}",
-		"b(i)":                   "{all}",
-		"B(i) * C(i)":            "{B1 C1}",
-		"B(i) + C(i)":            "{B1 C1} > {B1} > {C1}",
-		"B(i) - C(i)":            "{B1 C1} > {B1} > {C1}",
-		"B(i) * c(i)":            "{B1}",
-		"B(i) + c(i)":            "{all B1} > {all}",
-		"B(i) * alpha":           "{B1}",
-		"B(i) + 2":               "{all B1} > {all}",
-		"B(i) * C(i) + D(i)":     "{B1 C1 D1} > {B1 C1} > {D1}",
-		"(B(i) + C(i)) * D(i)":   "{B1 C1 D1} > {B1 D1} > {C1 D1}",
-		"(B(i) + C(i)) * d(i)":   "{B1 C1} > {B1} > {C1}",
-		"B(i) + C(i) + D(i)":     "{B1 C1 D1} > {B1 C1} > {B1 D1} > {C1 D1} > {B1} > {C1} > {D1}",
-		"-B(i) * min(C(i),D(i))": "{B1 C1 D1} > {B1 C1} > {B1 D1}",
-		"B(i) / C(i)":            "{B1 C1} > {B1}",
-		"B(i) * b(i) + c(i)":     "{all B1} > {all}",
+		"B(i)":                    "{B1}",
+		"b(i)":                    "{all}",
+		"B(i) * C(i)":             "{B1 C1}",
+		"B(i) + C(i)":             "{B1 C1} > {B1} > {C1}",
+		"B(i) - C(i)":             "{B1 C1} > {B1} > {C1}",
+		"B(i) * c(i)":             "{B1}",
+		"B(i) + c(i)":             "{all B1} > {all}",
+		"B(i) * alpha":            "{B1}",
+		"B(i) + 2":                "{all B1} > {all}",
+		"B(i) * C(i) + D(i)":      "{B1 C1 D1} > {B1 C1} > {D1}",
+		"(B(i) + C(i)) * D(i)":    "{B1 C1 D1} > {B1 D1} > {C1 D1}",
+		"(B(i) + C(i)) * d(i)":    "{B1 C1} > {B1} > {C1}",
+		"B(i) + C(i) + D(i)":      "{B1 C1 D1} > {B1 C1} > {B1 D1} > {C1 D1} > {B1} > {C1} > {D1}",
+		"-B(i) * min(C(i),D(i))":  "{B1 C1 D1} > {B1 C1} > {B1 D1}",
+		"B(i) / C(i)":             "{B1 C1} > {B1}",
+		"B(i) * b(i) + c(i)":      "{all B1} > {all}",
+		"mul[0 & ~1](B(i), C(i))": "{B1 C1} > {B1}",
+		"add[0 ^ 1](B(i), C(i))":  "{B1 C1} > {B1} > {C1}",
+		"add[~0](B(i), C(i))":     "{all B1 C1} > {all B1} > {all C1} > {all}",
+		"add[~0 & 1](B(i), C(i))": "{C1 B1} > {C1}",
+		"B(i(2:8)) * B(i)":        "{B1 B1}",
 	} {
 		got := Build(parse(t, text), "i").String()
 		if len(got) != len(want) || got != want && text != "B(i) + C(i) + D(i)" {
@@ -73,7 +78,7 @@ func TestRestrict(t *testing.T) {
 		{"(B(i) + C(i)) * d(i)", "C", "C(i) * d(i)"},
 	} {
 		got := ""
-		if e := Restrict(parse(t, c.text), "i", only(c.has)); e != nil {
+		if e := Restrict(parse(t, c.text), "i", only(c.has), func(index.Var) bool { return false }); e != nil {
 			got = index.String(e)
 		}
 		if got != c.want {

@@ -1,13 +1,15 @@
 package lattice
 
 import (
+	"slices"
+
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
 
-// Restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone. It returns
-// nil where nothing is left.
-func Restrict(e index.Expr, v index.Var, p Point) index.Expr {
+// Restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone. bound says of a
+// variable whether a loop outside of that of v has matched it. It returns nil where nothing is left.
+func Restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
 	return Without(e, func(a *index.Access) bool {
 		for _, it := range access(a, v).Points[0].Iterators {
 			if !p.Has(it.Key) {
@@ -15,16 +17,16 @@ func Restrict(e index.Expr, v index.Var, p Point) index.Expr {
 			}
 		}
 		return false
-	}, func(a *index.Access) bool { return last(a, v) })
+	}, func(a *index.Access) bool { return found(a, v, bound) })
 }
 
-// last reports whether v is the innermost variable that a stores sparsely, or none is: below it every element has a
-// value.
-func last(a *index.Access, v index.Var) bool {
+// found reports whether every level that a stores sparsely is matched by the loop over v or one outside: then it has a
+// value at the coordinates that are visited inside.
+func found(a *index.Access, v index.Var, bound func(index.Var) bool) bool {
 	f := a.Tensor.Format
-	for l := f.Order() - 1; l >= 0; l-- {
-		if !f.Levels[l].Props().Full {
-			return a.Vars[f.ModeOrder[l]] == v
+	for l, m := range f.ModeOrder {
+		if w := a.Vars[m]; !f.Levels[l].Props().Full && w != v && !bound(w) {
+			return false
 		}
 	}
 	return true
@@ -44,6 +46,8 @@ func without(e index.Expr, gone, known func(*index.Access) bool) (rest index.Exp
 			return nil, false
 		}
 		return e, known != nil && known(e)
+	case *index.Missing:
+		return nil, false
 	case *index.Call:
 		args, certain := make([]index.Expr, len(e.Args)), make([]bool, len(e.Args))
 		for i, a := range e.Args {
@@ -57,38 +61,41 @@ func without(e index.Expr, gone, known func(*index.Access) bool) (rest index.Exp
 
 // restrictCall is a call of which some arguments are gone (nil), the others there for certain or perhaps.
 func restrictCall(c *index.Call, args []index.Expr, certain []bool) (rest index.Expr, sure bool) {
-	missing := 0
-	for _, a := range args {
+	possible := make([]bool, len(args))
+	for k, a := range args {
+		possible[k] = a != nil
+	}
+	always, ever := c.Region.Between(certain, possible)
+	switch {
+	case !ever:
+		return nil, false
+	case !slices.Contains(possible, false):
+		return c.With(args), always
+	}
+	if e := simpler(c, args); e != nil {
+		return e, always
+	}
+	for k, a := range args {
 		if a == nil {
-			missing++
+			args[k] = &index.Missing{}
 		}
 	}
-	sure = c.Region.Holds(certain...)
-	switch {
-	case missing == 0 && (c.Region != index.One || !(certain[0] && certain[1])):
-		return &index.Call{Op: c.Op, Args: args, Region: c.Region}, sure
-	case c.Region == index.Every, c.Region == index.Left && args[0] == nil, c.Region == index.One && missing != 1,
-		c.Region == index.Some && missing == len(args):
-		return nil, false
-	}
-	return zeroed(c, args), sure
+	return c.With(args), always
 }
 
-// zeroed is a call with the missing arguments marked as such; sums become simpler.
-func zeroed(c *index.Call, args []index.Expr) index.Expr {
+// simpler is a sum of which one argument is gone, if it has a value where the other argument has one; else nil.
+func simpler(c *index.Call, args []index.Expr) index.Expr {
+	if len(args) != 2 || c.Function != nil || !c.Region.Has(1) && args[0] != nil || !c.Region.Has(2) && args[1] != nil || c.Region.Has(0) {
+		return nil
+	}
 	switch {
-	case len(args) != 2:
-	case c.Op == dtype.Add && args[0] == nil, c.Op == dtype.Or && args[0] == nil:
+	case args[0] == nil && c.Op == dtype.Add:
 		return args[1]
-	case args[1] == nil && (c.Op == dtype.Add || c.Op == dtype.Sub || c.Op == dtype.Or):
+	case args[1] == nil && (c.Op == dtype.Add || c.Op == dtype.Sub):
 		return args[0]
-	case c.Op == dtype.Sub && args[0] == nil:
+	case args[0] == nil && c.Op == dtype.Sub:
 		return index.NewCall(dtype.Neg, args[1])
+	default:
+		return nil
 	}
-	for i, a := range args {
-		if a == nil {
-			args[i] = &index.Missing{}
-		}
-	}
-	return &index.Call{Op: c.Op, Args: args, Region: c.Region}
 }

@@ -50,10 +50,20 @@ func (l *lowerer) extent(v index.Var) ir.Expr {
 func (l *lowerer) extentOfMode(t *index.Tensor, level int) ir.Expr {
 	for _, a := range append(index.Accesses(l.program.Source.RHS), l.program.Source.LHS) {
 		if a.Tensor == t {
-			return l.extent(a.Vars[t.Format.ModeOrder[level]])
+			return l.modeExtent(a, level)
 		}
 	}
 	panic("BUG: " + t.Name + " is not stored")
+}
+
+// modeExtent is the extent of the mode that a level of an access stores: that of its variable, unless it is accessed
+// through a window.
+func (l *lowerer) modeExtent(a *index.Access, level int) ir.Expr {
+	mode := a.Tensor.Format.ModeOrder[level]
+	if a.Window(mode) != nil {
+		return l.slots.modes[modeKey{a.Tensor, mode}]
+	}
+	return l.extent(a.Vars[mode])
 }
 
 // storage is the level of an access. A tile has the width of the variable that it is accessed by.
@@ -62,14 +72,13 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	if w, ok := l.spaces[a.Tensor]; ok {
 		return w.storageOf(l, v, level, e)
 	}
-	s := l.slots.storage(a.Tensor, level, l.extent(v))
+	s := l.slots.storage(a.Tensor, level, l.modeExtent(a, level))
 	props := a.Tensor.Format.Levels[level].Props()
 	if props.Fixed {
 		s.Parents = l.positions(a.Tensor, level-1)
 	}
 	if props.OfRow {
-		row := a.Vars[a.Tensor.Format.ModeOrder[level-1]]
-		s.Row, s.Rows, s.Above = e.coord[row], l.extent(row), l.position(a, level-2, e).Lo
+		s.Row, s.Rows, s.Above = coordOf(a, level-1, e), l.modeExtent(a, level-1), l.position(a, level-2, e).Lo
 	}
 	return s
 }
@@ -89,8 +98,7 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	if !kind.Props().Locate {
 		panic("BUG: no loop walks level " + kind.String() + " of " + a.String())
 	}
-	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
-	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, e.coord[v])
+	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, coordOf(a, level, e))
 	return format.Range{Lo: at, Hi: next(at)}
 }
 
@@ -109,6 +117,9 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	case *index.Access:
 		return l.element(x, t, e)
 	case *index.Call:
+		if x.Function != nil {
+			return l.inlined(x, t, e)
+		}
 		args, u := make([]ir.Expr, len(x.Args)), x.ArgType(t)
 		for i, a := range x.Args {
 			args[i] = l.value(a, u, e)
@@ -134,32 +145,4 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: at}
 	}
 	return cast(read, t)
-}
-
-// apply is an operator on values of type t.
-func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
-	switch {
-	case op == dtype.First:
-		return args[0]
-	case op == dtype.Second:
-		return args[1]
-	case op == dtype.Conj && !t.IsComplex(), op == dtype.Real && !t.IsComplex(), op.KeepsIntegers() && t.IsInt() && (op != dtype.Abs || t == dtype.U8):
-		return args[0]
-	case op.Arity() == 1:
-		return &ir.Unary{Op: op, X: args[0]}
-	default:
-		return binary(scalarOp(op, t), args[0], args[1])
-	}
-}
-
-// scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.
-func scalarOp(op dtype.Op, t dtype.T) dtype.Op {
-	switch {
-	case t == dtype.Bool && op == dtype.Add:
-		return dtype.Or
-	case t == dtype.Bool && op == dtype.Mul:
-		return dtype.And
-	default:
-		return op
-	}
 }

@@ -23,6 +23,13 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		return l.derived(f, r, e, kind)
 	}
 	lat := lattice.Build(cin.Value(f.Body), f.Var)
+	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
+		body := restrict(f.Body, f.Var, lat.Points[0], e)
+		if body == nil {
+			return l.nothing()
+		}
+		f = f.With(body)
+	}
 	switch {
 	case e.coord[f.Var] != nil:
 		return l.located(f, lat, e)
@@ -35,6 +42,12 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	default:
 		return l.merge(f, lat, e)
 	}
+}
+
+// nothing is what is left of a loop over an expression that has a value nowhere: the result keeps what it is filled with.
+func (l *lowerer) nothing() []ir.Stmt {
+	l.partly = true
+	return nil
 }
 
 // dense visits every coordinate.
@@ -55,23 +68,6 @@ func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.Loop
 		kind = ir.Simd
 	}
 	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, hi), Unroll: f.Unroll, Body: block(body...)}
-}
-
-// children is the range of positions that an iterator walks here.
-func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
-	level := it.Access.Tensor.Format.Levels[it.Level]
-	return level.Children(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e))
-}
-
-func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	parent := l.position(it.Access, it.Level-1, e)
-	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), parent, at)
-}
-
-// valid says whether an iterator's level stores something at a step; nil where it always does.
-func (l *lowerer) valid(it lattice.Iterator, step ir.Expr, e env) ir.Expr {
-	parent := l.position(it.Access, it.Level-1, e)
-	return it.Access.Tensor.Format.Levels[it.Level].Valid(l.storage(it.Access, it.Level, e), parent, step)
 }
 
 // place is the positions that the steps from first to last stand for: several only where they are positions themselves.
@@ -124,7 +120,7 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
 	padded := it.Access.Tensor.Format.Levels[it.Level].Props().Padded
-	return !padded && lhs.Tensor.SamePattern != nil && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
+	return !padded && lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
 }
 
 // visit is the body of the loop f at one coordinate, with what appending to the result needs around it.

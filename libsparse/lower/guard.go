@@ -31,6 +31,7 @@ func (l *lowerer) guards() []ir.Stmt {
 			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
 		}
 	}
+	l.guardWindows(refuse)
 	for _, counts := range l.products() {
 		for _, cond := range l.overflows(counts) {
 			refuse(cond)

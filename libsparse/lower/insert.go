@@ -34,7 +34,7 @@ func (r *result) insert(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	out := []ir.Stmt{constant(at, loadIndex(r.next, row))}
 	for level := g.First; level <= g.Last; level++ {
 		crd := l.slots.storage(t, level, nil).Crd
-		out = append(out, store(crd, at, e.coord[a.LHS.Vars[t.Format.ModeOrder[level]]]))
+		out = append(out, store(crd, at, coordOf(a.LHS, level, e)))
 	}
 	return append(out,
 		l.put(a, at, e),

@@ -11,6 +11,7 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
 )
 
 // Names of the functions of a kernel.
@@ -94,7 +95,7 @@ func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 	l.scopes = []*scope{{}}
 	var body []ir.Stmt
 	before, after := l.result.frame(l)
-	stmts := l.stmt(p.Body, newEnv())
+	stmts := l.body(p.Body)
 	summing, rounding := l.frameSums()
 	body = append(body, l.guards()...)
 	body = append(body, summing...)
@@ -107,6 +108,16 @@ func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 	body = append(body, rounding...)
 	body = append(body, &ir.Return{Value: integer(ir.OK)})
 	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
+}
+
+// body lowers the whole program, without what has a value nowhere whatever the sparse operands store.
+func (l *lowerer) body(s cin.Stmt) []ir.Stmt {
+	none := func(*index.Access) bool { return false }
+	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
+	if s = without(s, func(x index.Expr) index.Expr { return lattice.Without(x, none, dense) }); s == nil {
+		return l.nothing()
+	}
+	return l.stmt(s, newEnv())
 }
 
 // clearResult sets a dense result to its fill value where the loops don't write every element.

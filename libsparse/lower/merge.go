@@ -58,16 +58,13 @@ func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	cs, out := l.cursors(lat, f.Var, e)
 	loops := 0
 	for _, p := range lat.Points {
-		if restrict(f.Body, f.Var, p) == nil {
-			continue
-		}
 		if s := l.mergeAt(f, lat, p, at(cs, p), e); s != nil {
 			out = append(out, s)
 			loops++
 		}
 	}
 	if loops == 0 {
-		return nil
+		return l.nothing()
 	}
 	return out
 }
@@ -128,21 +125,25 @@ func (l *lowerer) run(c *cursor, v *ir.Var, alone bool, e env) ([]ir.Stmt, ir.Ex
 	return []ir.Stmt{
 		declare(end, c.pos),
 		&ir.While{
-			Cond: all([]ir.Expr{compare(ir.Lt, end, c.end), compare(ir.Eq, l.coordinate(c.it, end, e), v)}),
+			Cond: all(l.same(c, end, v, e)),
 			Body: block(increment(end)),
 		},
 	}, end
 }
 
+// same says that a cursor has coordinate v at a position too. Between two coordinates of a window there may be others.
+func (l *lowerer) same(c *cursor, at, v ir.Expr, e env) []ir.Expr {
+	conds := []ir.Expr{compare(ir.Lt, at, c.end)}
+	if valid := l.valid(c.it, at, e); valid != nil && !unique(c.it) {
+		conds = append(conds, valid)
+	}
+	return append(conds, compare(ir.Eq, l.coordinate(c.it, at, e), v))
+}
+
 // cases chooses among the points by which cursors stand at v.
 func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *ir.Var, e env) ir.Stmt {
-	var chain *ir.If
-	var last *ir.If
+	var out choice
 	for _, p := range points {
-		body := restrict(f.Body, f.Var, p)
-		if body == nil {
-			continue
-		}
 		inner := e.clone()
 		var conds []ir.Expr
 		for _, c := range at(cs, p) {
@@ -151,35 +152,53 @@ func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *
 				conds = append(conds, compare(ir.Eq, c.coord, v))
 			}
 		}
-		stmts := l.visit(f, body, inner)
-		if len(stmts) == 0 {
-			continue
-		}
-		if len(conds) == 0 {
-			return otherwise(chain, last, block(stmts...))
-		}
-		chain, last = branch(chain, last, &ir.If{Cond: all(conds), Then: block(stmts...)})
+		out.add(conds, l.visitAt(f, p, inner))
 	}
-	if chain == nil {
+	return out.stmt()
+}
+
+// visitAt is the body of the loop f at a point of its lattice.
+func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
+	body := restrict(f.Body, f.Var, p, e)
+	if body == nil {
 		return nil
 	}
-	return chain
+	return l.visit(f, body, e)
 }
 
-// branch appends to an if-else chain.
-func branch(chain, last, s *ir.If) (*ir.If, *ir.If) {
-	if chain == nil {
-		return s, s
-	}
-	last.Else = s
-	return chain, s
+// choice is a chain of branches. Those that do nothing stay where one that does something follows: they keep it from
+// running.
+type choice struct {
+	branches []*ir.If
+	last     *ir.Block // without a condition
 }
 
-func otherwise(chain, last *ir.If, body *ir.Block) ir.Stmt {
-	if chain == nil {
-		return body
+func (c *choice) add(conds []ir.Expr, stmts []ir.Stmt) {
+	switch {
+	case c.last != nil:
+	case len(conds) == 0:
+		c.last = block(stmts...)
+	default:
+		c.branches = append(c.branches, &ir.If{Cond: all(conds), Then: block(stmts...)})
 	}
-	last.Else = body
+}
+
+// stmt is the chain, nil if it does nothing.
+func (c *choice) stmt() ir.Stmt {
+	var chain ir.Stmt
+	if c.last != nil && len(c.last.Stmts) > 0 {
+		chain = c.last
+	}
+	for _, b := range slices.Backward(c.branches) {
+		if chain == nil && len(b.Then.Stmts) == 0 {
+			continue
+		}
+		if len(b.Then.Stmts) == 0 {
+			b.Then = block(&ir.Comment{Text: "no value where all of these are stored"})
+		}
+		b.Else = chain
+		chain = b
+	}
 	return chain
 }
 
@@ -196,7 +215,7 @@ func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt 
 	}
 	cases := l.matched(f, lat, cs, inner)
 	if cases == nil {
-		return nil
+		return l.nothing()
 	}
 	body := append(append(before, cases), advance...)
 	return append(out, &ir.For{Var: v, Lo: integer(0), Hi: r.count, Step: 1, Body: block(body...)})
@@ -206,7 +225,7 @@ func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt 
 func (l *lowerer) match(c *cursor, v ir.Expr, e env) []ir.Stmt {
 	end := l.positionVar(c.it, "_run")
 	c.run = end
-	here := all([]ir.Expr{compare(ir.Lt, end, c.end), compare(ir.Eq, l.coordinate(c.it, end, e), v)})
+	here := all(l.same(c, end, v, e))
 	if unique(c.it) {
 		return []ir.Stmt{declare(end, c.pos), &ir.If{Cond: here, Then: block(increment(end))}}
 	}
@@ -214,36 +233,22 @@ func (l *lowerer) match(c *cursor, v ir.Expr, e env) []ir.Stmt {
 }
 
 func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e env) ir.Stmt {
-	var chain, last *ir.If
+	var out choice
+	e.partial = e.partial || droppedSomewhere(f, lat, e)
 	for _, p := range lat.Points {
-		body := restrict(f.Body, f.Var, p)
-		if body == nil {
-			continue
-		}
 		inner := e.clone()
-		inner.partial = e.partial || droppedSomewhere(f, lat)
 		var conds []ir.Expr
 		for _, c := range at(cs, p) {
 			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
 			conds = append(conds, compare(ir.Gt, c.run, c.pos))
 		}
-		stmts := l.visit(f, body, inner)
-		if len(stmts) == 0 {
-			continue
-		}
-		if len(conds) == 0 {
-			return otherwise(chain, last, block(stmts...))
-		}
-		chain, last = branch(chain, last, &ir.If{Cond: all(conds), Then: block(stmts...)})
+		out.add(conds, l.visitAt(f, p, inner))
 	}
-	if chain == nil {
-		return nil
-	}
-	return chain
+	return out.stmt()
 }
 
 // droppedSomewhere reports whether some coordinate of a full loop does nothing.
-func droppedSomewhere(f *cin.Forall, lat lattice.Lattice) bool {
-	return slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return restrict(f.Body, f.Var, p) == nil }) ||
+func droppedSomewhere(f *cin.Forall, lat lattice.Lattice, e env) bool {
+	return slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return restrict(f.Body, f.Var, p, e) == nil }) ||
 		!slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return len(p.Iterators) == 0 })
 }

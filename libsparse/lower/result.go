@@ -218,7 +218,7 @@ func (r *result) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 	if l.phase == computing {
 		for level := g.First; level <= g.Last; level++ {
 			crd := l.slots.storage(t, level, nil).Crd
-			out = append(out, store(crd, cursor, e.coord[r.access.Vars[t.Format.ModeOrder[level]]]))
+			out = append(out, store(crd, cursor, coordOf(r.access, level, e)))
 		}
 	}
 	return append(out, increment(cursor))

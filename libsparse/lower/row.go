@@ -51,8 +51,9 @@ func (w *workspace) writeRow(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	}
 }
 
-func (w *workspace) finishRow(l *lowerer) (ready, done []ir.Stmt) {
-	if l.phase == computing {
+func (w *workspace) finishRow(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) {
+	searched := l.program.Follows(cin.Written(s.Producer).Vars[0]) != nil // by strips
+	if l.phase == computing || searched {
 		ready = []ir.Stmt{&ir.Sort{Array: w.crd[0], Lo: integer(0), Hi: w.count}}
 	}
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}

@@ -67,7 +67,7 @@ func (l *lowerer) located(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	}
 	var body ir.Stmt
 	if len(cs) == 0 {
-		rest := restrict(f.Body, f.Var, lat.Points[0])
+		rest := restrict(f.Body, f.Var, lat.Points[0], inner)
 		if rest == nil {
 			return nil
 		}

@@ -15,11 +15,11 @@ const Result = -1
 
 // Slot says what the caller puts into one word of the argument block, or finds there.
 type Slot struct {
-	// Kind is threads, extent, pos, crd, perm, vals, or count (written by the assemble function).
+	// Kind is threads, extent, mode, pos, crd, perm, vals, or count (written by the assemble function).
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
 	Index string `json:"index,omitempty"`
-	// Operand and Level say whose array or count it is.
+	// Operand and Level say whose array or count it is; of a mode, whose extent, and Level is the mode.
 	Operand int `json:"operand"`
 	Level   int `json:"level"`
 	// Before says which function needs an array of the result: assemble or compute.
@@ -32,8 +32,14 @@ type slots struct {
 	layout  []Slot
 	threads *ir.Var
 	extents map[index.Var]*ir.Var
-	counts  map[int]*ir.Var // of the result's levels
+	modes   map[modeKey]*ir.Var // the extents of modes that are accessed through windows
+	counts  map[int]*ir.Var     // of the result's levels
 	arrays  map[arrayKey]*ir.Array
+}
+
+type modeKey struct {
+	tensor *index.Tensor
+	mode   int
 }
 
 type arrayKey struct {
@@ -43,16 +49,29 @@ type arrayKey struct {
 }
 
 func newSlots(p *cin.Program) *slots {
-	s := &slots{extents: map[index.Var]*ir.Var{}, counts: map[int]*ir.Var{}, arrays: map[arrayKey]*ir.Array{}}
+	s := &slots{extents: map[index.Var]*ir.Var{}, modes: map[modeKey]*ir.Var{}, counts: map[int]*ir.Var{}, arrays: map[arrayKey]*ir.Array{}}
 	s.threads = s.scalar("threads", Slot{Kind: "threads"}, false)
 	for _, v := range p.Source.Vars() {
 		s.extents[v] = s.scalar("n_"+string(v), Slot{Kind: "extent", Index: string(v)}, false)
 	}
 	for i, t := range p.Source.Tensors() {
+		s.windowed(p.Source, t, i)
 		s.tensor(t, i, "")
 	}
+	s.windowed(p.Source, p.Source.LHS.Tensor, Result)
 	s.resultSlots(p.Source.LHS.Tensor)
 	return s
+}
+
+// windowed adds the extents of the modes of t that are accessed through windows.
+func (s *slots) windowed(a *index.Assignment, t *index.Tensor, operand int) {
+	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
+		for m, w := range acc.Windows {
+			if k := (modeKey{t, m}); w != nil && acc.Tensor == t && s.modes[k] == nil {
+				s.modes[k] = s.scalar(fmt.Sprintf("%s_mode%d", t.Name, m+1), Slot{Kind: "mode", Operand: operand, Level: m}, false)
+			}
+		}
+	}
 }
 
 func (s *slots) scalar(name string, meaning Slot, out bool) *ir.Var {

@@ -32,7 +32,7 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	if l.result.appends() {
 		return l.result.assign(l, a, e)
 	}
-	l.partly = l.partly || a.Reduce != "" || e.partial
+	l.partly = l.partly || a.Reduce != "" || e.partial || a.LHS.Windowed()
 	t := a.LHS.Tensor
 	return append(l.mark(a.LHS, e), l.put(a, l.position(a.LHS, t.Order()-1, e).Lo, e))
 }
@@ -61,8 +61,9 @@ func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
 
 // restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is
 // left to do.
-func restrict(s cin.Stmt, v index.Var, p lattice.Point) cin.Stmt {
-	return without(s, func(x index.Expr) index.Expr { return lattice.Restrict(x, v, p) })
+func restrict(s cin.Stmt, v index.Var, p lattice.Point, e env) cin.Stmt {
+	bound := func(w index.Var) bool { return e.coord[w] != nil }
+	return without(s, func(x index.Expr) index.Expr { return lattice.Restrict(x, v, p, bound) })
 }
 
 // without rewrites the right-hand sides of s and drops what loses its own.

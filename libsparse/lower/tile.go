@@ -52,7 +52,7 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 		return out
 	}
 	start := zero(t.Elem)
-	if op := cmp.Or(reduction(s.Producer), reduction(s.Consumer)); op != "" {
+	if op := cmp.Or(reduction(s.Producer), reduction(s.Consumer), handedOn(s.Producer)); op != "" {
 		start = identity(op, t.Elem)
 	}
 	if w.storage == cin.Array {

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"cmp"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -33,7 +35,7 @@ func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
 	if len(producer) == 0 && l.phase == counting && (w.storage == cin.Tile || w.storage == cin.Array) && w.set == nil {
 		return l.stmt(s.Consumer, e)
 	}
-	ready, done := w.finish(l)
+	ready, done := w.finish(l, s)
 	inner := e.clone()
 	if w.count != nil {
 		inner.pos[rootKey(w.tensor)] = format.Range{Lo: integer(0), Hi: w.count}
@@ -90,12 +92,12 @@ func (w *workspace) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 }
 
 // finish makes the workspace ready to be read; done is what has to follow the reader.
-func (w *workspace) finish(l *lowerer) (ready, done []ir.Stmt) {
+func (w *workspace) finish(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) {
 	switch w.storage {
 	case cin.Tile, cin.Array:
 		return nil, nil
 	case cin.Row:
-		return w.finishRow(l)
+		return w.finishRow(l, s)
 	default:
 		return w.finishList(l)
 	}
@@ -142,6 +144,20 @@ func reduction(s cin.Stmt) dtype.Op {
 	default:
 		return ""
 	}
+}
+
+// handedOn is the operator of the sums that a statement copies from a workspace of its own.
+func handedOn(s cin.Stmt) dtype.Op {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return handedOn(s.Body)
+	case *cin.Where:
+		a, ok := cin.Value(s.Consumer).(*index.Access)
+		if ok && a.Tensor == cin.Written(s.Producer).Tensor {
+			return cmp.Or(reduction(s.Producer), handedOn(s.Producer))
+		}
+	}
+	return ""
 }
 
 func (w *workspace) array(l *lowerer, suffix string, elem dtype.T) *ir.Array {

@@ -66,11 +66,11 @@ func find(e index.Expr, text string) *part {
 		others := append(slices.Delete(slices.Clone(args), i, i+1), p.rest)
 		inside := p.with
 		p.path = append([]*index.Call{call}, p.path...)
-		p.rest = &index.Call{Op: call.Op, Args: others}
+		p.rest = index.Term(call.Op, others...)
 		p.with = func(w index.Expr) index.Expr {
 			changed := slices.Clone(args)
 			changed[i] = inside(w)
-			return &index.Call{Op: call.Op, Args: changed, Region: call.Region}
+			return call.With(changed)
 		}
 		return p
 	}
@@ -126,7 +126,7 @@ func (c Precompute) complete(part *part, op dtype.Op) error {
 		switch call.Op {
 		case dtype.Mul, dtype.Neg, dtype.And:
 		case dtype.Add, dtype.Sub, dtype.Or:
-			harmless = harmless && call.Region == index.Some
+			harmless = harmless && call.Region == index.Some(len(call.Args))
 			around = call.Op
 		default:
 			harmless, around = false, call.Op

@@ -44,6 +44,7 @@ from .io import read, write
 from .overrides import disable, enable, override
 from .pattern import Pattern
 from .products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from .registry import register, unregister
 from .scheduling import Schedule, schedule
 from .settings import options
 from .sparsetensor import SparseTensor
@@ -90,12 +91,14 @@ __all__ = [
     "override",
     "random",
     "read",
+    "register",
     "schedule",
     "sddmm",
     "spgemm",
     "spmm",
     "spmv",
     "tensor",
+    "unregister",
     "write",
 ]
 

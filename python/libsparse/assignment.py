@@ -1,52 +1,96 @@
-"""Assignments in TACO's notation as trees; the compiler's own parser reads the same grammar."""
+"""Assignments in TACO's notation as trees, which `grammar` reads; the compiler's own parser reads the same grammar."""
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
-from .errors import FormatError, UnsupportedError
+from . import operations
+from .errors import IndexBoundsError, ShapeError, UnsupportedError
 
-_TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
 
-# The compiler's functions: those that keep integers what they are, and those of floating values only.
-PARTS = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
-_EXACT = PARTS | {"min", "max", "and", "or", "first", "second", "conj", "floor", "ceil", "trunc", "round"}
-_FLOATING = frozenset(
-    {
-        "sqrt",
-        "cbrt",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "erf",
-    }
-)
+class Window(NamedTuple):
+    """The part `first:end:step` of a dimension; None for a bound that is left out."""
+
+    first: int | None
+    end: int | None
+    step: int | None
+
+    @property
+    def slice(self) -> slice:
+        """The part as Python has it."""
+        return slice(self.first, self.end, self.step)
+
+    @property
+    def extent(self) -> int:
+        """How many coordinates it has, once its bounds are known."""
+        return len(range(self.first or 0, self.end or 0, self.step or 1))
+
+    def resolved(self, extent: int, what: str) -> Window:
+        """The window with all bounds, of a dimension of this extent.
+
+        Raises:
+            ShapeError: It is no range.
+            IndexBoundsError: It goes beyond the dimension.
+        """
+        first, end = (
+            default if bound is None else bound + extent if bound < 0 else bound
+            for bound, default in ((self.first, 0), (self.end, extent))
+        )
+        step = 1 if self.step is None else self.step
+        if step < 1 or end < first:
+            raise ShapeError(f"{what}: the window {self} is no range first:end:step with a step of at least 1")
+        if first < 0 or end > extent:
+            raise IndexBoundsError(f"{what}: the window {self} goes beyond the extent {extent}")
+        return Window(first, end, step)
+
+    def __str__(self) -> str:
+        """The window as it is written behind an index."""
+        bounds = ["" if bound is None else str(bound) for bound in self]
+        return f"({':'.join(bounds[:2] if self.step in (None, 1) else bounds)})"
+
+
+class Selection(NamedTuple):
+    """Some coordinates of a dimension, in any order."""
+
+    places: tuple[int, ...]
+
+    @property
+    def extent(self) -> int:
+        """How many they are."""
+        return len(self.places)
+
+    def resolved(self, extent: int, what: str) -> Selection:
+        """The selection with coordinates from the start, of a dimension of this extent.
+
+        Raises:
+            IndexBoundsError: One is beyond the dimension.
+        """
+        for place in self.places:
+            if not -extent <= place < extent:
+                raise IndexBoundsError(f"{what}: coordinate {place} is beyond the extent {extent}")
+        return Selection(tuple(place % extent for place in self.places))
+
+    def __str__(self) -> str:
+        """The selection as it is written behind an index."""
+        return f"([{','.join(map(str, self.places))}])"
+
+
+Part: TypeAlias = "Window | Selection | None"
 
 
 class Access(NamedTuple):
-    """An element of an operand; without indices a scalar, or an index variable as a value."""
+    """An element of an operand; without indices a scalar, or an index variable as a value.
+
+    Attributes:
+        name: The operand.
+        indices: The index variable of each dimension.
+        windows: The part of each dimension that is accessed, None for all of it; () if no dimension has one.
+    """
 
     name: str
-    indices: tuple[str, ...]
+    indices: tuple[str, ...] = ()
+    windows: tuple[Part, ...] = ()
 
 
 class Number(NamedTuple):
@@ -56,49 +100,38 @@ class Number(NamedTuple):
 
 
 class Call(NamedTuple):
-    """An operator (`+ - * /`, `neg`) or a function, and what it is applied to."""
+    """An operator (`+ - * /`, `neg`) or a function, what it is applied to, and its region if it is given one."""
 
     op: str
     args: tuple[Expr, ...]
+    region: str = ""
 
 
 Expr: TypeAlias = "Access | Number | Call"
 
 
-class Product(NamedTuple):
-    """A term: a number times the operands of these names."""
+class Statement(NamedTuple):
+    """`target = value`, or a reduction such as `target += value`; `sign` is what stands before the equals sign."""
 
-    factor: int | float
-    names: tuple[str, ...]
+    target: Access
+    sign: str
+    value: Expr
 
-
-@functools.lru_cache(maxsize=1024)
-def parse(text: str) -> tuple[Access, Expr]:
-    """The two sides of `lhs = expr`.
-
-    Raises:
-        FormatError: `text` is malformed.
-    """
-    parser = _Parser(text)
-    left = parser.access(parser.name("the name of the result"))
-    parser.expect("=")
-    try:
-        right = parser.sum()
-    except RecursionError:
-        raise FormatError(f"{text[:80]!r}...: nested too deeply; name a part and compute it first") from None
-    parser.end()
-    return left, right
+    def __str__(self) -> str:
+        """The statement in TACO's notation."""
+        sign = (self.sign and f" {self.sign}= ") or " = "
+        return text(self.target) + sign + text(self.value)
 
 
-def accesses(expr: Expr) -> dict[str, tuple[str, ...]]:
-    """The indices of every name in an expression, in order of appearance; () for a scalar or an index variable.
+def accesses(expr: Expr) -> dict[str, Access]:
+    """The access of every name in an expression, in order of appearance; scalars and index variables have no indices.
 
     Raises:
         UnsupportedError: A name is accessed in two ways.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, Access] = {}
     for node in walk(expr):
-        if isinstance(node, Access) and found.setdefault(node.name, node.indices) != node.indices:
+        if isinstance(node, Access) and found.setdefault(node.name, node) != node:
             raise UnsupportedError(f"{node.name!r} is accessed in two ways; pass it under two names")
     return found
 
@@ -123,36 +156,76 @@ def distinct(expr: Expr, operands: Collection[str]) -> tuple[Expr, dict[str, str
     taken = {node.name for node in walk(expr) if isinstance(node, Access)} | set(operands)
     origin = {}
 
-    def rename(node: Expr) -> Expr:
-        if isinstance(node, Call):
-            return Call(node.op, tuple([rename(arg) for arg in node.args]))
-        if isinstance(node, Number) or node.name not in operands:
+    def rename(node: Access) -> Access:
+        if node.name not in operands:
             return node
-        name, number = node.name, 1
-        while name in origin or (number > 1 and name in taken):
-            number += 1
-            name = f"{node.name}_{number}"
+        name = node.name
+        if name in origin:
+            name = fresh(name, taken)
+            taken.add(name)
         origin[name] = node.name
-        return Access(name, node.indices)
+        return node._replace(name=name)
 
     try:
-        return rename(expr), origin
+        return replace(expr, rename), origin
     except RecursionError:
         raise UnsupportedError(
             "an expression of so many terms reads each operand once; pass it under two names"
         ) from None
 
 
+def fresh(name: str, taken: Collection[str]) -> str:
+    """A name made of `name` that is not in `taken`."""
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def replace(expr: Expr, change: Callable[[Access], Expr]) -> Expr:
+    """An expression with every access replaced by what `change` makes of it."""
+    calls = []
+    while isinstance(expr, Call):  # sums are deep to the left
+        calls.append(expr)
+        expr = expr.args[0]
+    made = change(expr) if isinstance(expr, Access) else expr
+    for call in reversed(calls):
+        made = call._replace(args=(made, *[replace(arg, change) for arg in call.args[1:]]))
+    return made
+
+
 def text(expr: Expr) -> str:
     """An expression in TACO's notation."""
     if isinstance(expr, Number):
-        return repr(expr.value)
+        return repr(expr.value) if expr.value >= 0 else f"({expr.value!r})"
     if isinstance(expr, Access):
-        return f"{expr.name}({','.join(expr.indices)})" if expr.indices else expr.name
-    args = [text(arg) for arg in expr.args]
-    if expr.op == "neg":
-        return f"-{args[0]}"
-    return f"({args[0]} {expr.op} {args[1]})" if expr.op in "+-*/" else f"{expr.op}({', '.join(args)})"
+        windows: Sequence[Part] = expr.windows or (None,) * len(expr.indices)
+        indices = [i if w is None else f"{i}{w}" for i, w in zip(expr.indices, windows, strict=True)]
+        return f"{expr.name}({','.join(indices)})" if expr.indices else expr.name
+    if expr.op in operations.SIGNS:
+        return _chain(expr)
+    if expr.op == "neg" and not expr.region:
+        return f"-{_operand(expr.args[0])}"
+    return f"{expr.op}{expr.region and f'[{expr.region}]'}({', '.join(map(text, expr.args))})"
+
+
+def _chain(expr: Expr) -> str:
+    """A sum or a product of any length, which is a deep tree to the left."""
+    calls = []
+    while isinstance(expr, Call) and expr.op in operations.SIGNS:
+        calls.append(expr)
+        expr = expr.args[0]
+    out, last = text(expr), ""
+    for call in reversed(calls):
+        if call.op in "*/" and last in ("+", "-"):
+            out = f"({out})"
+        out, last = f"{out} {call.op} {_operand(call.args[1])}", call.op
+    return out
+
+
+def _operand(expr: Expr) -> str:
+    infix = isinstance(expr, Call) and expr.op in operations.SIGNS
+    return f"({text(expr)})" if infix else text(expr)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -162,126 +235,3 @@ def walk(expr: Expr) -> Iterator[Expr]:
         node = waiting.pop()
         yield node
         waiting.extend(reversed(node.args) if isinstance(node, Call) else ())
-
-
-def is_floating(op: str) -> bool:
-    """Whether an operator makes floating values of integers."""
-    return op == "/" or op in _FLOATING
-
-
-def products(expr: Expr) -> list[Product]:
-    """An expression multiplied out to a sum of products, each to be summed over its own indices, as the compiler does.
-
-    Raises:
-        UnsupportedError: There is something else in it than `+ - *` and division by numbers.
-    """
-    if isinstance(expr, Number):
-        return [Product(expr.value, ())]
-    if isinstance(expr, Access):
-        return [Product(1, (expr.name,))]
-    if expr.op not in ("+", "-", "*", "/", "neg"):
-        raise UnsupportedError(f"{expr.op}() is not a sum of products")
-    try:
-        first, *rest = [products(arg) for arg in expr.args]
-    except RecursionError:
-        raise UnsupportedError("it has too many terms; compute it in several parts") from None
-    if expr.op == "neg":
-        return _scaled(first, -1)
-    (second,) = rest
-    if expr.op == "+":
-        return first + second
-    if expr.op == "-":
-        return first + _scaled(second, -1)
-    if expr.op == "*":
-        return [Product(a.factor * b.factor, a.names + b.names) for a in first for b in second]
-    divisor = sum(term.factor for term in second)
-    if any(term.names for term in second) or divisor == 0:
-        raise UnsupportedError("division by anything but a number other than 0 is not a sum of products")
-    return _scaled(first, 1 / divisor)
-
-
-def _scaled(terms: list[Product], factor: int | float) -> list[Product]:
-    return [Product(term.factor * factor, term.names) for term in terms]
-
-
-class _Parser:
-    """Recursive descent; each method reads what it is named for."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [match for match in _TOKEN.finditer(text) if match.end() > match.start()]
-        self.at = 0
-
-    def peek(self) -> str:
-        """The next token, "" at the end."""
-        return self.tokens[self.at].group().strip() if self.at < len(self.tokens) else ""
-
-    def accept(self, *wanted: str) -> str:
-        """Takes the next token if it is one of `wanted`; else ""."""
-        token = self.peek()
-        if token not in wanted:
-            return ""
-        self.at += 1
-        return token
-
-    def expect(self, wanted: str) -> None:
-        if not self.accept(wanted):
-            raise self.unexpected(repr(wanted))
-
-    def end(self) -> None:
-        if self.peek():
-            raise self.unexpected("the end")
-
-    def unexpected(self, wanted: str) -> FormatError:
-        found = repr(self.peek()) if self.peek() else "the end"
-        column = self.tokens[self.at].end() - len(self.peek()) + 1 if self.peek() else len(self.text) + 1
-        return FormatError(f"{self.text!r}: expected {wanted} at column {column}, found {found}")
-
-    def name(self, wanted: str) -> str:
-        token = self.peek()
-        if not (token and self.tokens[self.at].group(2)):
-            raise self.unexpected(wanted)
-        self.at += 1
-        return token
-
-    def sum(self) -> Expr:
-        return self.binary(self.product, "+", "-")
-
-    def product(self) -> Expr:
-        return self.binary(self.factor, "*", "/")
-
-    def binary(self, operand: Callable[[], Expr], *ops: str) -> Expr:
-        left = operand()
-        while op := self.accept(*ops):
-            left = Call(op, (left, operand()))
-        return left
-
-    def factor(self) -> Expr:
-        if self.accept("-"):
-            return Call("neg", (self.factor(),))
-        if self.accept("("):
-            inner = self.sum()
-            self.expect(")")
-            return inner
-        token = self.peek()
-        if token and self.tokens[self.at].group(1):
-            self.at += 1
-            value = float(token)
-            return Number(int(token) if token.isdigit() and value < 2**63 else value)
-        name = self.name("a tensor, a number or a parenthesis")
-        if (name in _EXACT or name in _FLOATING) and self.accept("("):
-            args = [self.sum()]
-            while self.accept(","):
-                args.append(self.sum())
-            self.expect(")")
-            return Call(name, tuple(args))
-        return self.access(name)
-
-    def access(self, name: str) -> Access:
-        indices: list[str] = []
-        if self.accept("(") and not self.accept(")"):
-            indices.append(self.name("an index variable"))
-            while self.accept(","):
-                indices.append(self.name("an index variable"))
-            self.expect(")")
-        return Access(name, tuple(indices))

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad
 
-from . import contraction, running
+from . import contraction, derivatives, running
 from .errors import UnsupportedError
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -43,16 +43,13 @@ def needed(operands: Sequence[Operand]) -> bool:
 
 
 def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Computes an einsum of products that autograd follows.
+    """Computes an einsum that autograd follows.
 
     Raises:
-        UnsupportedError: The reduction or the combination has no gradient yet.
+        UnsupportedError: The reduction or the combination has no gradient.
     """
     if asked.reduce != "sum" or asked.combine != "mul":
-        raise UnsupportedError(
-            f"{asked.text}: no gradient for reduce={asked.reduce!r}, combine={asked.combine!r} yet; "
-            "detach the operands or use torch.no_grad()"
-        )
+        return derivatives.apply(derivatives.as_expression(asked), operands)
     patterns = [o.pattern for o in operands]
     out, pattern = _Product.apply(asked, patterns, *(o.data for o in operands))
     return out, pattern

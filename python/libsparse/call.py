@@ -51,7 +51,7 @@ class Call:
         """Work out what goes where."""
         self.kernel = made
         extents = asked.extents(operands)
-        self._shape = tuple(extents[index] for index in asked.output)
+        self._shape = asked.result_shape(extents)
         self._strides = _strides(self.kernel.format, self._shape)
         self._dtype = dtypes.DTYPES[self.kernel.dtype]
         if self.kernel.format is not None and self.kernel.format.is_dense:
@@ -72,6 +72,8 @@ class Call:
                 self._threads.append(place)
             elif slot.kind == "extent":
                 self._fixed[place] = extents[slot.index]
+            elif slot.kind == "mode":
+                self._fixed[place] = (self._shape if slot.operand < 0 else operands[slot.operand].shape)[slot.level]
             elif slot.operand < 0 or slot.kind == "count":
                 self._result.append((place, slot))
             elif slot.kind == "vals":

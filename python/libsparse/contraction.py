@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from . import autograd, dtypes, promotion, running
+from .errors import UnsupportedError
 from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -34,7 +35,10 @@ def product(
     dtype: torch.dtype | None = None,
 ) -> Problem:
     """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
-    letters = dict(zip(dict.fromkeys(index for term in inputs for index in term), _LETTERS, strict=False))
+    found = dict.fromkeys(index for term in inputs for index in term)
+    if len(found) > len(_LETTERS):
+        raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
+    letters = dict(zip(found, _LETTERS, strict=False))
     terms = tuple(tuple(letters[index] for index in term) for term in inputs)
     result = tuple(letters[index] for index in output)
     text = ",".join(map("".join, terms)) + "->" + "".join(result)

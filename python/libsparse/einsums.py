@@ -15,13 +15,16 @@ from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
 
-REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "mean")
-COMBINATIONS = ("mul", "add", "min", "max", "and", "or", "first", "second")
+REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "xor", "mean")
+COMBINATIONS = (
+    *("mul", "add", "sub", "div", "min", "max", "and", "or", "xor", "first", "second"),
+    *("pow", "atan2", "fmod", "remainder", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
+)
 _ALIASES = {"amax": "max", "amin": "min"}
 
 
 def einsum(
-    equation: str,
+    equation: Any,
     *operands: Any,
     format: str | Format | None = None,
     reduce: str = "sum",
@@ -30,14 +33,15 @@ def einsum(
     """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
 
     Operands are promoted to one dtype, which the result has: integers wrap, booleans combine by or and and, halves are
-    summed in float32 and rounded once.
+    summed in float32 and rounded once. `mean` and what is no operation on integers make floats of them.
 
     Args:
-        equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood.
+        equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood. Or torch's other
+            form, operands and lists of their indices in turns: `einsum(A, [0, 1], B, [1, 2], [0, 2])`.
         operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
         format: The format of the result; None lets the compiler choose.
-        reduce: `sum prod max min any all mean`.
-        combine: `mul add min max and or first second`.
+        reduce: `sum prod max min any all xor mean` of the terms that exist: those where every sparse operand is stored.
+        combine: `mul add sub div min max and or xor first second pow atan2 fmod remainder eq ne lt le gt ge ...`.
 
     Returns:
         A `torch.Tensor` where the result is dense, else an `ls.SparseTensor`.
@@ -48,11 +52,13 @@ def einsum(
         DtypeError: An operand is no tensor.
         UnsupportedError: Something libsparse can't do yet.
     """
-    if not isinstance(equation, str):
+    if isinstance(equation, Tensor) and operands:
+        equation, operands = spec.from_sublists((equation, *operands))  # type: ignore[assignment]
+    elif not isinstance(equation, str):
         raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
-    reduce = _ALIASES.get(reduce, reduce)
-    if reduce not in REDUCTIONS or combine not in COMBINATIONS:
-        raise FormatError(f"einsum: reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    reduce = checked(reduce, combine)
     plain = to_operands(operands)
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
@@ -65,6 +71,18 @@ def einsum(
         raise
 
 
+def checked(reduce: str, combine: str) -> str:
+    """The reduction, by its usual name.
+
+    Raises:
+        FormatError: There is no such reduction, or no such combination.
+    """
+    reduce = _ALIASES.get(reduce, reduce)
+    if reduce not in REDUCTIONS or combine not in COMBINATIONS:
+        raise FormatError(f"reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
+    return reduce
+
+
 def compute(
     inputs: Sequence[tuple[str, ...]],
     output: tuple[str, ...],
@@ -75,12 +93,12 @@ def compute(
 ) -> Any:
     """An einsum of simple operands, as the user gets it."""
     wish = unfilled(inputs, output, wish, reduce)
-    if reduce == "mean":
-        return finish(*_mean(inputs, output, operands, wish, combine))
+    dtype = dtype_of(operands, reduce, combine)
     if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
-        dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine)
+        dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
-    return finish(*contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine))
+    made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
+    return finish(*made)
 
 
 def unfilled(
@@ -120,7 +138,9 @@ def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) 
 
 
 def to_operand(value: Any, number: int | str) -> Operand:
-    """Takes apart a tensor that a user hands over."""
+    """Takes apart a tensor that a user hands over, if it has not been yet."""
+    if isinstance(value, Operand):
+        return value
     if isinstance(value, sparsetensor.SparseTensor):
         return Operand(value.pattern, value._values)
     if not isinstance(value, Tensor):
@@ -149,21 +169,16 @@ def simplify(
     for indices, operand in zip(inputs, operands, strict=True):
         for index, extent in zip(indices, operand.shape, strict=True):
             largest[index] = max(extent, largest.get(index, extent)) if extent != 1 else largest.get(index, 1)
-    made = [_diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
+    made = [diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
     for number, (indices, (pattern, data)) in enumerate(made):
-        if pattern is not None and any(
-            n == 1 != largest[index] for index, n in zip(indices, pattern.shape, strict=True)
-        ):
-            raise UnsupportedError(
-                f"operand {number} ({''.join(indices)!r}, {made[number][1]}) would have to be repeated along an index "
-                "of extent 1, which is not supported yet for sparse operands; leave the dimension out"
-            )
-        if pattern is None and data is not None:
-            drop = [d for d, index in enumerate(indices) if data.shape[d] == 1 and largest[index] != 1]
-            if drop:
-                places = tuple(0 if d in drop else slice(None) for d in range(data.ndim))
-                kept = tuple(index for d, index in enumerate(indices) if d not in drop)
-                made[number] = kept, Operand(None, data[places])
+        drop = [d for d, n in enumerate(made[number][1].shape) if n == 1 != largest[indices[d]]]
+        if drop and pattern is not None:
+            # A coordinate that is the same for all values of the index: an index of its own, with one value.
+            own = tuple(f"{index}{number}" if d in drop else index for d, index in enumerate(indices))
+            made[number] = own, made[number][1]
+        elif drop and data is not None:
+            places = tuple(0 if d in drop else slice(None) for d in range(data.ndim))
+            made[number] = tuple(i for d, i in enumerate(indices) if d not in drop), Operand(None, data[places])
     return [indices for indices, _ in made], [operand for _, operand in made]
 
 
@@ -173,7 +188,8 @@ def _is_simple(inputs: tuple[tuple[str, ...], ...], shapes: tuple[torch.Size, ..
     return all(len(set(term)) == len(term) and 1 not in shape for term, shape in zip(inputs, shapes, strict=True))
 
 
-def _diagonal(indices: tuple[str, ...], operand: Operand) -> tuple[tuple[str, ...], Operand]:
+def diagonal(indices: tuple[str, ...], operand: Operand) -> tuple[tuple[str, ...], Operand]:
+    """An operand with every index once, where it has some several times."""
     kept = tuple(dict.fromkeys(indices))
     if len(kept) == len(indices):
         return indices, operand
@@ -199,22 +215,9 @@ def _diagonal(indices: tuple[str, ...], operand: Operand) -> tuple[tuple[str, ..
     return tuple(left), Operand(None, data)
 
 
-def _mean(
-    inputs: Sequence[tuple[str, ...]],
-    output: tuple[str, ...],
-    operands: Sequence[Operand],
-    wish: Format | None,
-    combine: str,
-) -> tuple[Tensor, Pattern | None]:
-    """The mean over existing terms: their sum over their number."""
-    dtype = promotion.common(operands) or torch.get_default_dtype()
-    if not (dtype.is_floating_point or dtype.is_complex):
-        dtype = torch.get_default_dtype()
-    wide = dtypes.accumulator(dtype)
-    total, pattern = contraction.contract(inputs, output, operands, wish=wish, combine=combine, dtype=wide)
-    if pattern is not None:
-        raise UnsupportedError("reduce='mean' with a sparse result is not supported yet; ask for format='dense'")
-    return (total / count_terms(inputs, output, operands).clamp(min=1)).to(dtype), None
+def dtype_of(operands: Sequence[Operand], reduce: str, combine: str) -> torch.dtype | None:
+    """The dtype of a result; None for patterns alone."""
+    return promotion.common(operands, promotion.floats(reduce, combine))
 
 
 def count_terms(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand]) -> Tensor:

@@ -43,17 +43,18 @@ def explain(
         named: The operands of an assignment.
     """
     if named or "=" in text:
-        asked, plain = expressions.problem_of(text, named, format, reduce, combine)
+        asked = [*expressions.problems(text, named, format, reduce, combine)]
     else:
+        reduce = einsums.checked(reduce, combine)
         plain = einsums.to_operands(operands)
         parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
         wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
         inputs, plain = einsums.simplify(parsed.inputs, plain)
         wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
-        dtype = promotion.common(plain)
-        asked = contraction.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
-    question = request.complete(problem.describe(asked, plain), "")
-    return Explanation(golib.explain_request(question, stage or ""))
+        dtype = einsums.dtype_of(plain, reduce, combine)
+        asked = [(contraction.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
+    questions = [request.complete(problem.describe(one, plain), "") for one, plain in asked]
+    return Explanation("\n".join(golib.explain_request(question, stage or "") for question in questions))
 
 
 def notes(text: str, *operands: Any) -> tuple[str, ...]:

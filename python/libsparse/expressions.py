@@ -1,16 +1,13 @@
-"""`evaluate`: assignments in TACO's notation, with operands by name.
-
-The compiler computes them as they are; only where gradients are asked for they are taken apart here.
-"""
+"""`evaluate`: assignments in TACO's notation, with operands by name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-import torch
-
-from . import assignment, autograd, contraction, einsums, promotion, running
+from . import assignment, autograd, derivatives, einsums, grammar, operations, placing, promotion, registry, running
+from .assignment import Access, Call, Expr, Statement
 from .errors import FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .problem import Operand, Problem
@@ -24,56 +21,200 @@ def evaluate(
     combine: str = "mul",
     **operands: Any,
 ) -> Any:
-    """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`.
+    """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`, or several separated by semicolons.
 
-    Operands and numbers are promoted as torch promotes them; `/` and functions such as `exp` make floats of integers,
-    `abs`, `real` and `imag` real values of complex ones.
+    Indices that are only on the right are reduced, per additive term: summed, or by the operator of `+=`, `*=`, `min=`,
+    `max=`, `mean=`, `|=`, `&=`, `^=`. Where the name on the left is an operand or an earlier result, such a reduction
+    takes its old elements, those that are stored, as one more term; `-=` and `/=` need an old one. A later assignment
+    reads what earlier ones made, and the result is that of the last.
+
+    `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
+    that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
+
+    Operands and numbers are promoted as torch promotes them; `/`, `mean` and functions such as `exp` make floats of
+    integers, `abs`, `real` and `imag` real values of complex ones.
+
+    Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
+    sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.
+    `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments; see `register`.
 
     Args:
-        text: The assignment; indices that are only on the right are summed, per additive term.
+        text: The assignments.
         format: The format of the result; None lets the compiler choose.
-        reduce: The reduction, as in `einsum`.
-        combine: The combination, as in `einsum`.
+        reduce: The reduction of a plain `=`, as in `einsum`.
+        combine: What `*` means, as in `einsum`.
         operands: The tensors and numbers by name.
 
     Raises:
         FormatError: The text is malformed, or a name is missing or unused.
         ShapeError: Extents do not agree.
     """
-    asked, plain = problem_of(text, operands, format, reduce, combine)
-    if autograd.needed(plain):
-        return _differentiable(asked, contraction.unify(plain, asked.dtype))
-    return einsums.finish(*running.run(asked, plain))
+    *_, (_, _, _, value) = _results(text, operands, format, reduce, combine)
+    return value
+
+
+def problems(
+    text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
+) -> Iterator[tuple[Problem, Sequence[Operand]]]:
+    """The problem for the right side of each assignment, and its operands; earlier ones are computed on the way."""
+    for _, asked, plain, _ in _results(text, operands, format, reduce, combine, compute_last=False):
+        yield asked, plain
 
 
 def problem_of(
     text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
 ) -> tuple[Problem, Sequence[Operand]]:
-    """The problem for an assignment, and its operands in the order in which it names them."""
-    left, equals, _ = text.partition("=")
-    if not equals:
+    """The problem for the last assignment, and its operands in the order in which it names them.
+
+    Raises:
+        UnsupportedError: There is more to it than a problem.
+    """
+    *_, (job, asked, plain, _) = _results(text, operands, format, reduce, combine, compute_last=False)
+    if not job.alone:
+        raise UnsupportedError(f"{text!r}: the old elements of {job.target.name!r} come after; assign to another name")
+    return asked, plain
+
+
+def _results(
+    text: str,
+    operands: Mapping[str, Any],
+    format: str | Format | None,
+    reduce: str,
+    combine: str,
+    *,
+    compute_last: bool = True,
+) -> Iterator[tuple[_Job, Problem, Sequence[Operand], Any]]:
+    if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
-    if ";" in text or left.rstrip().endswith(("+", "-", "*", "/")):
-        raise UnsupportedError(f"evaluate {text!r}: one plain assignment 'lhs = expr' is supported for now")
-    target, right = assignment.parse(text)
-    seen = [node for node in assignment.walk(right) if isinstance(node, assignment.Access)]
-    indices = {index for access in seen for index in access.indices}
-    for access in seen:  # without indices it may be an index variable as a value
-        if access.name not in operands and (access.indices or access.name not in indices):
-            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
-    unused = sorted(set(operands) - {access.name for access in seen})
+    reduce = einsums.checked(reduce, combine)
+    program = grammar.parse(text, registry.names())
+    known = dict(operands)
+    read: set[str] = set()
+    for statement in program:
+        job = _Job(text, statement, known, reduce, combine)
+        last = statement is program[-1]
+        asked, plain = job.problem(format if last else None)
+        read |= job.read
+        if last:
+            _check_used(text, operands, read)
+        value = job.finish(asked, plain, format if last else None) if compute_last or not last else None
+        known[statement.target.name] = value
+        yield job, asked, plain, value
+
+
+def _check_used(text: str, operands: Mapping[str, Any], read: set[str]) -> None:
+    unused = sorted(set(operands) - read)
     if unused:
         raise FormatError(f"evaluate {text!r}: {unused[0]!r} is given and not used")
-    right, origin = assignment.distinct(right, operands)
-    if any(name != of for name, of in origin.items()):
-        text = f"{assignment.text(target)} = {assignment.text(right)}"
-    found = {name: access for name, access in assignment.accesses(right).items() if name in origin}
-    plain = einsums.to_operands([operands[origin[name]] for name in found], tuple(found))
+
+
+class _Job:
+    """One assignment with what is known before it."""
+
+    def __init__(self, text: str, statement: Statement, known: Mapping[str, Any], reduce: str, combine: str) -> None:
+        self.text = text
+        self.target, sign, self.value = statement
+        self.known = known
+        self.combine = combine
+        self.old = known.get(self.target.name)
+        self.sign = operations.REDUCTIONS.get(sign, sign)
+        self.reduce = self.sign if self.sign in einsums.REDUCTIONS else reduce
+        self.placed = bool(self.target.windows)
+        self._check()
+        # What can be part of the expression is: the old elements are a term of a sum.
+        if self.old is not None and not self.placed and sign in ("+", "-"):
+            self.value = Call(sign, (self.target, self.value))
+            self.sign, self.reduce = "", "sum"
+        self.alone = not self.placed and not (self.sign and self.old is not None)
+        names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}
+        self.read = names | ({self.target.name} if self.sign or self.placed else set())
+
+    def _check(self) -> None:
+        name, kind = self.target.name, f"{self.sign}="
+        if self.old is None and self.placed:
+            raise ShapeError(
+                f"evaluate {self.text!r}: {assignment.text(self.target)} is a part of {name!r}, which is not given; "
+                f"pass {name}=..., of which the rest stays as it is"
+            )
+        if self.old is None and self.sign in ("-", "/"):
+            raise FormatError(f"evaluate {self.text!r}: {name!r} has no old elements for {kind!r}; pass {name}=...")
+        if self.old is not None and self.sign == "mean":
+            raise FormatError(f"evaluate {self.text!r}: 'mean=' can't take old elements; assign it to another name")
+
+    def problem(self, format: str | Format | None) -> tuple[Problem, Sequence[Operand]]:
+        """The problem for the right side."""
+        target = self.target._replace(windows=())
+        return prepare(
+            self.text, target, self.value, self.known, format if self.alone else None, self.reduce, self.combine
+        )
+
+    def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
+        """The value of the assignment."""
+        made = einsums.finish(*compute(asked, plain))
+        if self.placed:
+            return placing.place(self.text, self.old, self.target, made, self.sign)
+        if not self.sign or self.old is None:
+            return made
+        return placing.update(self.sign, self.old, made, self.target.indices, format)
+
+
+def prepare(
+    text: str,
+    target: Access,
+    value: Expr,
+    operands: Mapping[str, Any],
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    *,
+    definitions: Mapping[str, registry.Definition] | None = None,
+    pattern_of: str | None = None,
+    shape: tuple[int, ...] | None = None,
+) -> tuple[Problem, Sequence[Operand]]:
+    """The problem of one assignment, and its operands in the order in which it reads them.
+
+    Args:
+        text: What messages call it.
+        target: The left side; if it has the name of an operand it gets another one.
+        value: The right side.
+        operands: What is known by name; names that are not read are ignored.
+        format: The format of the result.
+        reduce: The reduction.
+        combine: What `*` means.
+        definitions: Functions beside the registered ones.
+        pattern_of: The operand whose pattern the result has to have.
+        shape: The shape of the result, if the target has windows.
+    """
+    extra = tuple((definitions or {}).values())
+    reading = _read(text, target, value, frozenset(operands), extra, registry.version())
+    target, found, written = reading.target, reading.found, reading.text
+    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found))
+    if reading.partly:
+        value, found, plain = placing.resolve(reading.value, found, plain)
+        written = str(Statement(target, "", value))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
-    wish = einsums.unfilled(tuple(found.values()), target.indices, wish, reduce)
-    dtype = promotion.of_assignment(text, dict(zip(found, plain, strict=True)))
-    names, inputs = tuple(found), tuple(found.values())
-    asked = Problem(text, True, names, inputs, target.indices, wish, reduce, combine, dtype=dtype)
+    wish = einsums.unfilled([a.indices for a in found.values()], target.indices, wish, reduce)
+    windows = tuple(access.windows for access in found.values()) if reading.partly else ()
+    asked = Problem(
+        written,
+        True,
+        tuple(found),
+        tuple(access.indices for access in found.values()),
+        target.indices,
+        wish,
+        reduce,
+        combine,
+        None if pattern_of is None else tuple(found).index(pattern_of),
+        promotion.of_assignment(
+            reading.text,
+            dict(zip(found, plain, strict=True)),
+            reading.functions,
+            promotion.floats(reduce, combine),
+        ),
+        windows=windows if any(windows) else (),
+        shape=shape,
+        functions=reading.functions,
+    )
     extents = asked.extents(plain)
     missing = [index for index in target.indices if index not in extents]
     if missing:
@@ -81,42 +222,52 @@ def problem_of(
     return asked, plain
 
 
-def _differentiable(asked: Problem, operands: Sequence[Operand]) -> Any:
-    """A sum of products as einsums, which autograd follows; dense parts and sparse parts are added as tensors.
+class _Reading(NamedTuple):
+    """What is known of an assignment from its text and the names of its operands.
 
-    Raises:
-        UnsupportedError: It is no such sum, so that its gradient is not available yet.
+    Attributes:
+        target: The left side, with a name of its own.
+        value: The right side, in which every operand is read once.
+        text: Both.
+        origin: The operand that each name stands for.
+        found: The access of each name.
+        partly: Whether there are windows or diagonals among them.
+        functions: The functions that it calls.
     """
-    if asked.reduce != "sum" or asked.combine != "mul":
-        raise UnsupportedError(f"{asked.text}: no gradient for reduce={asked.reduce!r}, combine={asked.combine!r} yet")
-    try:
-        terms = assignment.products(assignment.parse(asked.text)[1])
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{asked.text}: gradients are available for sums of products only; {error}") from None
-    given = dict(zip(asked.names, zip(asked.inputs, operands, strict=True), strict=True))
-    total: Any = None
-    for factor, names in terms:
-        if not set(names) <= set(given):
-            raise UnsupportedError(f"{asked.text}: an index variable as a value has no gradient yet")
-        term = _term(asked, [given[name] for name in names], operands)
-        term = term if factor == 1 else term * factor
-        total = term if total is None else total + term
-    return total
+
+    target: Access
+    value: Expr
+    text: str
+    origin: dict[str, str]
+    found: dict[str, Access]
+    partly: bool
+    functions: tuple[registry.Definition, ...]
 
 
-def _term(asked: Problem, given: Sequence[tuple[tuple[str, ...], Operand]], operands: Sequence[Operand]) -> Any:
-    """A product of some operands; dense ones that lack indices of the result are repeated along them."""
-    carried = {index for indices, _ in given for index in indices}
-    kept = tuple(index for index in asked.output if index in carried)
-    inputs, factors = einsums.simplify([indices for indices, _ in given], [operand for _, operand in given])
-    if kept == asked.output and given:
-        return einsums.compute(inputs, kept, factors, asked.wish)
-    if any(operand.pattern is not None for operand in factors) or (asked.wish is not None and not asked.wish.is_dense):
-        raise UnsupportedError(f"{asked.text}: a sparse term without all indices of the result has no gradient yet")
-    if given:
-        small = einsums.compute(inputs, kept, factors, None)
-    else:
-        small = torch.ones((), dtype=next(o.data.dtype for o in operands if o.data is not None), device="cpu")
-    extents = asked.extents(operands)
-    places = tuple(slice(None) if index in carried else None for index in asked.output)
-    return small[places].expand([extents[index] for index in asked.output])
+@functools.lru_cache(maxsize=1024)
+def _read(
+    text: str,
+    target: Access,
+    value: Expr,
+    operands: frozenset[str],
+    extra: tuple[registry.Definition, ...],
+    registered: int,
+) -> _Reading:
+    del registered  # names the functions that there are
+    seen = [node for node in assignment.walk(value) if isinstance(node, Access)]
+    indices = {index for access in (*seen, target) for index in access.indices}
+    for access in seen:  # without indices it may be an index variable as a value
+        if access.name not in operands and (access.indices or access.name not in indices):
+            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
+    value, origin = assignment.distinct(value, operands & {access.name for access in seen})
+    found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
+    if target.name in found:
+        target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
+    partly = any(a.windows or len(set(a.indices)) < len(a.indices) for a in found.values())
+    functions = registry.needed(registry.calls(value), {made.name: made for made in extra})
+    return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions)
+
+
+def compute(asked: Problem, operands: Sequence[Operand]) -> Any:
+    """Computes a problem; autograd follows it where it has to."""
+    return derivatives.apply(asked, operands) if autograd.needed(operands) else running.run(asked, operands)

@@ -9,10 +9,12 @@ import torch
 from torch import Tensor
 
 from . import dtypes, request
+from .assignment import Part
 from .dtypes import INT32_MAX
 from .errors import ShapeError
 from .format import Format
 from .pattern import Pattern
+from .registry import Definition
 
 
 class Operand(NamedTuple):
@@ -55,6 +57,9 @@ class Problem(NamedTuple):
         pattern_of: The operand whose pattern the result has to have, None for none.
         dtype: The dtype of the result, None for what the operands promote to. Kernels convert values as they read them.
         schedule: Commands in place of what the compiler would choose, "" to let it.
+        windows: The windows of each operand, () for one without; () if there are none at all.
+        shape: The shape of a result that is written through windows, None of any other.
+        functions: The definitions of the user's functions that `text` calls.
     """
 
     text: str
@@ -68,6 +73,9 @@ class Problem(NamedTuple):
     pattern_of: int | None = None
     dtype: torch.dtype | None = None
     schedule: str = ""
+    windows: tuple[tuple[Part, ...], ...] = ()
+    shape: tuple[int, ...] | None = None
+    functions: tuple[Definition, ...] = ()
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -89,7 +97,7 @@ class Problem(NamedTuple):
                     f"{self.title(number)} has {len(indices)} indices and {len(operand.shape)} dimensions ({operand}); "
                     "give each dimension one index"
                 )
-            for index, extent in zip(indices, operand.shape, strict=True):
+            for index, extent in zip(indices, self._counted(number, operand), strict=True):
                 if found.setdefault(index, extent) != extent:
                     other = owner[index]
                     raise ShapeError(
@@ -99,6 +107,20 @@ class Problem(NamedTuple):
                     )
                 owner.setdefault(index, number)
         return found
+
+    def result_shape(self, extents: dict[str, int]) -> tuple[int, ...]:
+        """The shape of the result, given the extents of the indices."""
+        return self.shape or tuple(extents[index] for index in self.output)
+
+    def _counted(self, number: int, operand: Operand) -> Sequence[int]:
+        """How many coordinates of each dimension of an operand its indices run over."""
+        windows = self.windows[number] if self.windows else ()
+        if not windows:
+            return operand.shape
+        return [
+            n if w is None else w.resolved(n, self.title(number)).extent
+            for w, n in zip(windows, operand.shape, strict=True)
+        ]
 
 
 def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
@@ -132,12 +154,20 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
             )
         )
     extents = problem.extents(operands)
-    fits = max((extents[i] for i in problem.output if i in extents), default=0) <= INT32_MAX
+    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
+    fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
     output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of)
     return request.Request(
-        problem.text, problem.is_expr, tuple(infos), output, problem.reduce, problem.combine, problem.schedule
+        problem.text,
+        problem.is_expr,
+        tuple(infos),
+        output,
+        problem.reduce,
+        problem.combine,
+        problem.schedule,
+        problem.functions,
     )
 
 

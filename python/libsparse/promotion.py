@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import torch
 
-from . import assignment, dtypes
+from . import assignment, dtypes, grammar, operations, registry
 from .dtypes import Number
 from .problem import Operand
+from .registry import Definition
 
 
 class _Kinds(NamedTuple):
@@ -45,14 +46,32 @@ def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch
     return _merge([*(_of(operand) for operand in operands), _Kinds(numbers=numbers)]).dtype()
 
 
-def of_assignment(text: str, given: Mapping[str, Operand]) -> torch.dtype | None:
-    """The dtype of the right side of an assignment on operands by name; None for patterns alone."""
-    return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()))
+def floats(reduce: str, combine: str) -> tuple[Number, ...]:
+    """What a reduction and a combination add to the numbers: 1.0 where they make floating values of integers."""
+    return (1.0,) if reduce == "mean" or operations.is_floating(combine) else ()
+
+
+def of_assignment(
+    text: str, given: Mapping[str, Operand], functions: tuple[Definition, ...] = (), numbers: tuple[Number, ...] = ()
+) -> torch.dtype | None:
+    """The dtype of the right side of an assignment; None for patterns alone.
+
+    Args:
+        text: The assignment.
+        given: The operands by name.
+        functions: The user's functions that it calls.
+        numbers: What counts as a literal beside those of the text.
+    """
+    return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()), functions, numbers)
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_assignment(text: str, given: tuple[tuple[str, _Kinds], ...]) -> torch.dtype | None:
-    return _kinds(assignment.parse(text)[1], dict(given)).dtype()
+def _of_assignment(
+    text: str, given: tuple[tuple[str, _Kinds], ...], functions: tuple[Definition, ...], numbers: tuple[Number, ...]
+) -> torch.dtype | None:
+    (statement,) = grammar.parse(text, tuple(made.name for made in functions))
+    found = _Typing(functions).kinds(statement.value, dict(given))
+    return _merge([found, _Kinds(numbers=numbers)]).dtype()
 
 
 def _of(operand: Operand) -> _Kinds:
@@ -71,18 +90,38 @@ def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
     )
 
 
-def _kinds(expr: assignment.Expr, given: Mapping[str, _Kinds]) -> _Kinds:
-    """From the leaves up, without recursion: sums may have thousands of terms."""
-    waiting: list[_Kinds] = []
-    for node in reversed(list(assignment.walk(expr))):
-        if not isinstance(node, assignment.Call):
-            waiting.append(_leaf(node, given))
-            continue
-        kinds = _merge([waiting.pop() for _ in node.args])
-        if assignment.is_floating(node.op):
+class _Typing:
+    """What expressions promote to, with the user's functions that they call."""
+
+    def __init__(self, functions: tuple[Definition, ...]) -> None:
+        self._functions = {made.name: made for made in functions}
+        self._known: dict[tuple[str, tuple[_Kinds, ...]], _Kinds] = {}
+
+    def kinds(self, expr: assignment.Expr, given: Mapping[str, _Kinds]) -> _Kinds:
+        """From the leaves up, without recursion: sums may have thousands of terms."""
+        waiting: list[_Kinds] = []
+        for node in reversed(list(assignment.walk(expr))):
+            if isinstance(node, assignment.Call):
+                waiting.append(self._call(node.op, tuple([waiting.pop() for _ in node.args])))
+            else:
+                waiting.append(_leaf(node, given))
+        return waiting.pop()
+
+    def _call(self, op: str, args: tuple[_Kinds, ...]) -> _Kinds:
+        if op in self._functions:
+            return self._defined(self._functions[op], args)
+        kinds = _merge(args)
+        if operations.is_floating(op):
             kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
-        waiting.append(kinds.real() if node.op in assignment.PARTS else kinds)
-    return waiting.pop()
+        return kinds.real() if op in operations.PARTS else kinds
+
+    def _defined(self, made: Definition, args: tuple[_Kinds, ...]) -> _Kinds:
+        """What all bodies of a function promote to: a result has one dtype wherever it is."""
+        if (made.name, args) not in self._known:
+            given = dict(zip(made.params, args, strict=False))  # the compiler says where arguments are missing
+            bodies = [registry.body(body, self._functions) for _, body in made.cases]
+            self._known[made.name, args] = _merge(self.kinds(body, given) for body in bodies)
+        return self._known[made.name, args]
 
 
 def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, _Kinds]) -> _Kinds:

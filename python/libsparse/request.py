@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import host
+from .registry import Definition
 
 
 def size_class(n: int) -> int:
@@ -55,6 +56,7 @@ class Request(NamedTuple):
     reduce: str = "sum"
     combine: str = "mul"
     schedule: str = ""
+    functions: tuple[Definition, ...] = ()
 
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
@@ -62,15 +64,18 @@ class Request(NamedTuple):
         if self.output.pattern_of is None:
             del output["pattern_of"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
-        by_hand = {"schedule": self.schedule} if self.schedule else {}
-        return {
+        described = {
             "expr" if self.is_expr else "spec": self.text,
             "operands": operands,
             "output": output,
             "reduce": self.reduce,
             "combine": self.combine,
-            **by_hand,
         }
+        if self.schedule:
+            described["schedule"] = self.schedule
+        if self.functions:
+            described["functions"] = [definition.describe() for definition in self.functions]
+        return described
 
 
 def key(request: Request, build: str) -> str:
@@ -84,6 +89,8 @@ def key(request: Request, build: str) -> str:
     name.update(f"{build} {request.text} {request.is_expr} {request.reduce} {request.combine}".encode())
     for part in (*request.operands, request.output):
         name.update(tuple.__repr__(part).encode())  # a NamedTuple's own takes longer
+    if request.schedule or request.functions:
+        name.update(repr((request.schedule, *map(tuple, request.functions))).encode())
     return name.hexdigest()
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from . import assignment, dtypes, kernel, problem
+from . import assignment, dtypes, grammar, kernel, problem
 from .call import Call, IndexOverflowError
 from .errors import LibsparseError
 from .pattern import Pattern
@@ -19,6 +19,10 @@ _CALLS_KEPT = 256
 
 class _Maker(Protocol):
     def __call__(self, asked: Problem, operands: Sequence[Operand], *, wide: bool) -> Call | Chain: ...
+
+
+class _Runner(Protocol):
+    def __call__(self, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]: ...
 
 
 class Chain:
@@ -34,6 +38,10 @@ class Chain:
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run every step; the result of the last one is the result."""
+        return self.through(operands, run)
+
+    def through(self, operands: Sequence[Operand], run: _Runner) -> tuple[Tensor, Pattern | None]:
+        """The same, with every step run by `run`."""
         named = dict(zip(self._names, operands, strict=True))
         for result, part in self._steps:
             taken = [named[name] for name in part.names]
@@ -43,7 +51,10 @@ class Chain:
 
 
 def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
-    taken = assignment.accesses(assignment.parse(step.expr)[1])
+    called = tuple(definition.name for definition in asked.functions)
+    (statement,) = grammar.parse(step.expr, called)
+    taken = assignment.accesses(statement.value)
+    windows = tuple(taken[name].windows for name in step.operands)
     of = None
     if last and asked.pattern_of is not None and asked.names[asked.pattern_of] in step.operands:
         of = step.operands.index(asked.names[asked.pattern_of])
@@ -51,13 +62,14 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
         step.expr,
         True,
         step.operands,
-        tuple(taken[name] for name in step.operands),
+        tuple(taken[name].indices for name in step.operands),
         step.indices,
         asked.wish if last else None,
-        asked.reduce,
-        asked.combine,
-        of,
-        dtypes.DTYPES[step.dtype],
+        pattern_of=of,
+        dtype=dtypes.DTYPES[step.dtype],
+        windows=windows if any(windows) else (),
+        shape=asked.shape if last else None,
+        functions=asked.functions,
     )
 
 

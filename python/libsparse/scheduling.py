@@ -7,13 +7,11 @@ from typing import Any
 from . import (
     autograd,
     call,
-    contraction,
     einsums,
     explaining,
     expressions,
     golib,
     problem,
-    promotion,
     request,
     running,
     spec,
@@ -167,6 +165,7 @@ def schedule(
         combine: As in `einsum`.
         named: The operands of an assignment.
     """
+    reduce = einsums.checked(reduce, combine)
     if reduce == "mean":
         raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
     if named or "=" in text:
@@ -180,5 +179,6 @@ def schedule(
     # contraction.product would rename the indices, which commands name
     terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
     names = tuple(f"A{number}" for number in range(len(inputs)))
-    asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine)
-    return Schedule(asked, tuple(contraction.unify(plain, promotion.common(plain))))
+    dtype = einsums.dtype_of(plain, reduce, combine)
+    asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
+    return Schedule(asked, tuple(plain))

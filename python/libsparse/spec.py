@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import string
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .errors import FormatError, ShapeError
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
+_SUBLIST_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an implicit result
 
 
 class Spec(NamedTuple):
@@ -16,6 +18,32 @@ class Spec(NamedTuple):
 
     inputs: tuple[tuple[str, ...], ...]
     output: tuple[str, ...]
+
+
+def from_sublists(given: Sequence[object]) -> tuple[str, list[object]]:
+    """The specification, and the operands, of `A, [0, 1], B, [1, 2], [0, 2]`.
+
+    Raises:
+        FormatError: Something else is given.
+    """
+    pairs, result = (given[:-1], given[-1:]) if len(given) % 2 else (given, ())
+    terms = [_letters(part) for part in pairs[1::2]]
+    text = ",".join(terms)
+    return (f"{text}->{_letters(result[0])}" if result else text), list(pairs[::2])
+
+
+def _letters(sublist: object) -> str:
+    if not isinstance(sublist, (list, tuple)):
+        raise FormatError(f"einsum: expected a list of the indices of an operand, got {type(sublist).__name__}")
+    letters = []
+    for index in sublist:
+        if index is Ellipsis:
+            letters.append("...")
+        elif isinstance(index, int) and not isinstance(index, bool) and 0 <= index < len(_LETTERS):
+            letters.append(_SUBLIST_LETTERS[index])
+        else:
+            raise FormatError(f"einsum: {index!r} in {sublist!r} is no index; expected 0 to 51, or ...")
+    return "".join(letters)
 
 
 @functools.lru_cache(maxsize=1024)

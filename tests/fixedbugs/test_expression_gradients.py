@@ -49,8 +49,8 @@ def test_what_is_no_expression_is_refused():
         ls.evaluate("z(i) = x(i) * * x(i)", x=x)
     with pytest.raises(ls.FormatError, match="the end"):
         ls.evaluate("z(i) = x(i) +", x=x)
-    with pytest.raises(ls.UnsupportedError, match="exp"):
-        ls.evaluate("z(i) = exp(x(i))", x=x)
+    with pytest.raises(ls.UnsupportedError, match="prod"):
+        ls.evaluate("z *= x(i)", x=x)
 
 
 @pytest.mark.parametrize("right", ["(" * 5000 + "x(i)" + ")" * 5000, "-" * 5000 + "x(i)"])
@@ -65,8 +65,10 @@ def test_dense_terms_are_repeated_along_missing_indices(dense):
     want = torch.outer(dense @ x, b) + b + 2
     torch.testing.assert_close(out, want)
     torch.testing.assert_close(torch.autograd.grad(out.sum(), b), torch.autograd.grad(want.sum(), b))
-    with pytest.raises(ls.UnsupportedError, match="sparse term"):
-        ls.evaluate("C(i,k) = A(i,j) + b(k) * d(k)", A=A, b=b, d=ls.tensor(torch.ones(3)))
+    out = ls.evaluate("C(i,k) = A(i,j) + b(k) * d(k)", A=A, b=b, d=ls.tensor(torch.ones(3)))
+    want = dense.sum(1)[:, None] + b
+    torch.testing.assert_close(out.to_dense() if isinstance(out, ls.SparseTensor) else out, want)
+    torch.testing.assert_close(torch.autograd.grad(out.sum(), b), torch.autograd.grad(want.sum(), b))
 
 
 @pytest.mark.parametrize(
@@ -97,5 +99,5 @@ def test_long_sums():
     text = "z(i) = " + " + ".join(f"{name}(i)" for name in names)
     asked, _ = problem_of(text, {name: torch.ones(2) for name in names}, None, "sum", "mul")
     assert asked.names == tuple(names)
-    with pytest.raises(ls.LibsparseError):
-        ls.evaluate("z(i) = " + " + ".join(["a(i)"] * 2000), a=torch.ones(2))
+    out = ls.evaluate("z(i) = " + " + ".join(["a(i)"] * 200), a=torch.ones(2))
+    torch.testing.assert_close(out, torch.full((2,), 200.0))

@@ -25,8 +25,7 @@ def test_formats_with_dense_levels_below_sparse_ones(format, other):
     torch.testing.assert_close(ls.einsum("ji,ji->", B, A), (A.to_dense() * B.to_dense()).sum())
 
 
-def test_sparse_operands_are_not_repeated():
-    B = ls.random((1, 4, 3), 0.4)
-    with pytest.raises(ls.UnsupportedError, match="repeated"):
-        torch.matmul(B, torch.rand(2, 3, 5))
+def test_sparse_operands_are_repeated():
+    B, X = ls.random((1, 4, 3), 0.4), torch.rand(2, 3, 5)
+    torch.testing.assert_close(torch.matmul(B, X), B.to_dense() @ X)
     torch.testing.assert_close(torch.matmul(B, torch.rand(1, 3, 5).zero_()), torch.zeros(1, 4, 5))

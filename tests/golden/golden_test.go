@@ -26,6 +26,10 @@ func cube(name, format string) libsparse.Operand {
 	return libsparse.Operand{Name: name, Format: format, Dtype: "f32", Shape: []int64{1024, 1024, 1024}, NNZ: 262144}
 }
 
+func vector(name string) libsparse.Operand {
+	return libsparse.Operand{Name: name, Format: "s", Dtype: "f32", Shape: []int64{4096}, NNZ: 256}
+}
+
 func mask(name string) libsparse.Operand {
 	m := matrix(name, "ds")
 	m.PatternOnly = true
@@ -58,6 +62,13 @@ var kernels = []struct {
 	{"spmm_csr_bf16", libsparse.Request{Spec: "ij,jk->ik", Operands: typed("bf16", matrix("A", "ds"), dense("B", 4096, 16))}},
 	{"scatter_f16", libsparse.Request{Spec: "ij,i->j", Operands: typed("f16", matrix("A", "ss"), dense("x", 4096))}},
 	{"spmv_csr_c64", libsparse.Request{Spec: "ij,j->i", Operands: typed("c64", matrix("A", "ds"), dense("x", 4096))}},
+	{"bfs_mask", libsparse.Request{Expr: "next(j) = first[0 & ~1](front(j), seen(j))", Operands: []libsparse.Operand{vector("front"), vector("seen")}}},
+	{"window_spmv", libsparse.Request{Expr: "y(i) = A(i,j(8:72:4)) * x(j)", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 16)}}},
+	{"window_result", libsparse.Request{
+		Expr:     "C(i(2:34),j) = A(i,j)",
+		Operands: []libsparse.Operand{{Name: "A", Format: "ds", Dtype: "f32", Shape: []int64{33, 4096}, NNZ: 1024}},
+		Output:   libsparse.Output{Format: "ds"},
+	}},
 	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
 }
 

@@ -1,0 +1,101 @@
+package libsparse
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// agreeSteps runs the steps of a request as callers do, each as a request made of its text, and compares the meanings of
+// each, and the last result with that of the assignments without paths.
+func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, compiled bool) {
+	t.Helper()
+	known := map[string]*index.Dense{}
+	formats := map[string]Operand{}
+	for i, o := range r.Operands {
+		known[o.Name], formats[o.Name] = p.data[p.state.Operands[i]], o
+		formats[o.Name] = Operand{Name: o.Name, Format: o.Format, Dtype: o.Dtype, PatternOnly: o.PatternOnly, Shape: o.Shape, NNZ: o.NNZ}
+	}
+	var last *index.Dense
+	for i, step := range p.state.Steps {
+		q := &Request{Expr: step.String(), Functions: r.Functions}
+		for _, operand := range step.Tensors() {
+			q.Operands = append(q.Operands, formats[operand.Name])
+		}
+		if i == len(p.state.Steps)-1 {
+			q.Output = r.Output
+		}
+		q.Output.Dtype = string(step.LHS.Tensor.Elem)
+		one := newProgram(t, q, z, 1, rng, known)
+		if len(one.state.Steps) > 1 {
+			t.Fatalf("%s: step %s takes several steps", describe(r), step)
+		}
+		one.agree(t, q, compiled)
+		a := one.state.Assignment
+		last = filled(a, a.Evaluate(z.vars, one.shape, one.data))
+		elem, f := a.LHS.Tensor.Elem, a.LHS.Tensor.Format
+		for at, v := range last.Vals {
+			last.Vals[at] = dtype.Convert(v, elem.Wide(), elem)
+		}
+		if f.Dense() {
+			setStored(last)
+		}
+		name := a.LHS.Tensor.Name
+		known[name] = last
+		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: representatives(one.shape), NNZ: 10}
+	}
+	// Steps may convert an operand; blocks of another shape store other elements.
+	if slices.ContainsFunc(r.Operands, func(o Operand) bool { return strings.Contains(strings.TrimLeft(o.Format, "d"), "d") }) {
+		return
+	}
+	elem := p.state.Steps[len(p.state.Steps)-1].LHS.Tensor.Elem
+	if len(p.state.Program) > 1 && elem.IsHalf() {
+		return // results in between are rounded, which the last one may magnify
+	}
+	if diff := different(elem, elem, last, p.meaning(z, formats)); diff != "" {
+		t.Fatalf("%s: steps: %s\n%s", describe(r), diff, lines(p.state.Steps))
+	}
+}
+
+func setStored(d *index.Dense) {
+	for at := range d.Stored {
+		d.Stored[at] = true
+	}
+}
+
+func representatives(shape []int) []int64 {
+	out := make([]int64, len(shape))
+	for i, n := range shape {
+		out[i] = autoschedule.SizeClass(int64(n))
+	}
+	return out
+}
+
+// meaning evaluates the program without contraction paths.
+func (p *program) meaning(z sizes, formats map[string]Operand) *index.Dense {
+	data := map[*index.Tensor]*index.Dense{}
+	for t, d := range p.data {
+		data[t] = d
+	}
+	var last *index.Dense
+	names := index.Names(p.state.Program)
+	for _, a := range p.state.Program {
+		for _, part := range a.Steps(names) {
+			if part.LHS.Tensor != a.LHS.Tensor {
+				part.LHS.Tensor.Elem = stepElem(part, a.LHS.Tensor.Elem)
+			}
+			last = filled(part, part.Evaluate(z.vars, z.shape(part.LHS), data))
+			data[part.LHS.Tensor] = last
+			if f := format.MustParse(formats[part.LHS.Tensor.Name].Format); f.Dense() {
+				setStored(last)
+			}
+		}
+	}
+	return last
+}

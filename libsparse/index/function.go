@@ -1,0 +1,135 @@
+package index
+
+import (
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+)
+
+// Function is an operator made of others: a user's, or one of the library's.
+type Function struct {
+	Name   string
+	Params []string
+	// Cases are tried in order: the first whose region holds gives the value.
+	Cases []Case
+}
+
+// Case is the value of a function in a region of its arguments.
+type Case struct {
+	Region Region
+	// Body is an expression over the parameters, in which one without a value counts as zero.
+	Body Expr
+}
+
+// Param is a parameter of a function, in its body.
+type Param struct {
+	Index int
+	Name  string
+}
+
+func (*Param) expr() {}
+
+// region is where some case is.
+func (f *Function) region() Region {
+	r := Nowhere(len(f.Params))
+	for _, c := range f.Cases {
+		r = r.Or(c.Region)
+	}
+	return r
+}
+
+// NewFunctionCall applies a function.
+func NewFunctionCall(f *Function, args ...Expr) *Call {
+	return &Call{Op: dtype.Op(f.Name), Function: f, Args: args, Region: f.region()}
+}
+
+// With is the call with other arguments.
+func (c *Call) With(args []Expr) *Call {
+	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
+}
+
+// body is what a call of a function computes where the given arguments have a value. A region that the caller gave may
+// go beyond the cases; there the last one counts.
+func (c *Call) body(defined ...bool) Expr {
+	for _, k := range c.Function.Cases {
+		if k.Region.Holds(defined...) {
+			return k.Body
+		}
+	}
+	return c.Function.Cases[len(c.Function.Cases)-1].Body
+}
+
+// Inline is what a call of a function computes, with its arguments in their places. Those that are Missing have no value,
+// all others do.
+func (c *Call) Inline() Expr {
+	defined := make([]bool, len(c.Args))
+	for i, a := range c.Args {
+		_, missing := a.(*Missing)
+		defined[i] = !missing
+	}
+	return substitute(c.body(defined...), c.Args)
+}
+
+// Bodies lists what a call of a function may compute, by case, with its arguments in their places; none for an operator.
+func (c *Call) Bodies() []Expr {
+	if c.Function == nil {
+		return nil
+	}
+	out := make([]Expr, len(c.Function.Cases))
+	for i, k := range c.Function.Cases {
+		out[i] = substitute(k.Body, c.Args)
+	}
+	return out
+}
+
+func substitute(e Expr, args []Expr) Expr {
+	switch e := e.(type) {
+	case *Param:
+		return args[e.Index]
+	case *Call:
+		out := make([]Expr, len(e.Args))
+		for i, a := range e.Args {
+			out[i] = substitute(a, args)
+		}
+		return e.With(out)
+	default:
+		return e
+	}
+}
+
+// maxInlined bounds the expression that is left when every function is replaced by what it computes.
+const maxInlined = 4096
+
+// size is the number of nodes of e with every function replaced by what it computes, the parameters as large as args.
+func size(e Expr, args []int) int {
+	switch e := e.(type) {
+	case *Param:
+		if args == nil {
+			return 1
+		}
+		return args[e.Index]
+	case *Call:
+		n := 1
+		sizes := make([]int, len(e.Args))
+		for i, a := range e.Args {
+			sizes[i] = size(a, args)
+			n += sizes[i]
+		}
+		if e.Function != nil {
+			n = 0
+			for _, c := range e.Function.Cases {
+				n = max(n, size(c.Body, sizes))
+			}
+		}
+		return min(n, maxInlined+1)
+	default:
+		return 1
+	}
+}
+
+// verifySize refuses expressions that would be far too large once their functions are replaced by what they compute.
+func verifySize(e Expr) error {
+	if c, ok := e.(*Call); ok && c.Function != nil && size(e, nil) > maxInlined {
+		return diag.Errorf(diag.Unsupported, "%s(...) is too large with all functions in it written out; compute a part of it first", c.Function.Name)
+	}
+	return nil
+}

@@ -1,0 +1,79 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"libsparse/libsparse/dtype"
+)
+
+// library is the functions that are made of operators: the head, the value, and where it has one.
+var library = []struct{ head, body, region string }{
+	{"square(x)", "x * x", "x"},
+	{"cube(x)", "x * x * x", "x"},
+	{"reciprocal(x)", "1 / x", "x"},
+	{"rsqrt(x)", "1 / sqrt(x)", "x"},
+	{"sigmoid(x)", "1 / (1 + exp(-x))", "x"},
+	{"relu(x)", "max(x, 0)", "x"},
+	{"silu(x)", "x * sigmoid(x)", "x"},
+	{"softplus(x)", "max(x, 0) + log1p(exp(-abs(x)))", "x"},
+	{"sign(x)", "gt(x, 0) - lt(x, 0)", "x"},
+	{"frac(x)", "x - trunc(x)", "x"},
+	{"not(x)", "eq(x, 0)", "x"},
+	{"isnan(x)", "ne(x, x)", "x"},
+	{"stored(x)", "1", "x"},
+	{"truth(x)", "ne(x, 0)", "x"},
+	{"heaviside(x, y)", "where(eq(x, 0), y, gt(x, 0))", "x | y"},
+	{"hypot(x, y)", "sqrt(x * x + y * y)", "x | y"},
+	{"remainder(x, y)", "x - y * floor(x / y)", "x"},
+	{"floor_divide(x, y)", "floor(x / y)", "x"},
+	{"clamp(x, low, high)", "min(max(x, low), high)", "x"},
+}
+
+// Library is the functions that every expression can call, by name.
+var Library = sync.OnceValue(func() map[string]*Function {
+	known := map[string]*Function{}
+	for _, l := range library {
+		name, params, _ := strings.Cut(strings.TrimSuffix(l.head, ")"), "(")
+		f, err := NewFunction(name, strings.Split(params, ", "), []CaseText{{Region: l.region, Body: l.body}}, known)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		known[name] = f
+	}
+	return known
+})
+
+// Signature is what callers of a function have to know: its name, how many arguments it takes, and whether it makes
+// floating values of integers.
+type Signature struct {
+	Name  string `json:"name"`
+	Args  int    `json:"args"`
+	Float bool   `json:"float"`
+}
+
+// Signatures lists every function that expressions can call, by name.
+func Signatures() []Signature {
+	var out []Signature
+	for _, op := range dtype.Functions() {
+		out = append(out, Signature{string(op), op.Arity(), op.NeedsFloat()})
+	}
+	for name, f := range Library() {
+		out = append(out, Signature{name, len(f.Params), needsFloat(f.Cases[0].Body)})
+	}
+	slices.SortFunc(out, func(a, b Signature) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+// needsFloat reports whether e has a value for floating operands only.
+func needsFloat(e Expr) bool {
+	c, ok := e.(*Call)
+	if !ok {
+		return false
+	}
+	if c.Function != nil {
+		return needsFloat(c.Function.Cases[0].Body) || slices.ContainsFunc(c.Args, needsFloat)
+	}
+	return c.Op.NeedsFloat() || slices.ContainsFunc(c.Args, needsFloat)
+}

@@ -1,0 +1,54 @@
+package lower
+
+import (
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// inlined is the value of a call of a function. Whatever argument is not known to be missing has a value here.
+func (l *lowerer) inlined(c *index.Call, t dtype.T, e env) ir.Expr {
+	none := func(*index.Access) bool { return false }
+	body := lattice.Without(c.Inline(), none, nil)
+	if body == nil {
+		return zero(t)
+	}
+	return l.value(body, t, e)
+}
+
+var comparisons = map[dtype.Op]ir.Cmp{
+	dtype.Lt: ir.Lt, dtype.Le: ir.Le, dtype.Gt: ir.Gt, dtype.Ge: ir.Ge, dtype.Eq: ir.Eq, dtype.Ne: ir.Ne,
+}
+
+// apply is an operator on values of type t.
+func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
+	switch {
+	case op == dtype.First:
+		return args[0]
+	case op == dtype.Second:
+		return args[1]
+	case op == dtype.Where:
+		return &ir.Select{Cond: compare(ir.Ne, args[0], zero(t)), Then: args[1], Else: args[2]}
+	case op.IsComparison():
+		return &ir.Cast{X: compare(comparisons[op], args[0], args[1]), To: t}
+	case op == dtype.Conj && !t.IsComplex(), op == dtype.Real && !t.IsComplex(), op.KeepsIntegers() && t.IsInt() && (op != dtype.Abs || t == dtype.U8):
+		return args[0]
+	case op.Arity() == 1:
+		return &ir.Unary{Op: op, X: args[0]}
+	default:
+		return binary(scalarOp(op, t), args[0], args[1])
+	}
+}
+
+// scalarOp is op on values of type t: booleans add by or and multiply by and, as in torch.
+func scalarOp(op dtype.Op, t dtype.T) dtype.Op {
+	switch {
+	case t == dtype.Bool && op == dtype.Add:
+		return dtype.Or
+	case t == dtype.Bool && op == dtype.Mul:
+		return dtype.And
+	default:
+		return op
+	}
+}

@@ -1,0 +1,226 @@
+"""Gradients of expressions: each is an expression again, computed by the same compiler and differentiable again.
+
+The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
+times the gradient of the result, reduced over the indices that the operand does not have. Where the operand is sparse
+its pattern joins the product. What is reduced by min or max passes its gradient to the terms that equal the result,
+in equal shares. Counts of those, and gradients of halves, are kept in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import assignment, autograd, dtypes, einsums, expressions, grammar, operations, partials, promotion, running
+from .assignment import Access, Call, Expr, Statement, Window
+from .categories import Categories
+from .errors import UnsupportedError
+from .pattern import Pattern
+from .problem import Operand, Problem
+from .registry import Definition
+
+
+def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Computes an assignment that autograd follows.
+
+    Raises:
+        UnsupportedError: Something in it has no derivative.
+    """
+    if not autograd.needed(operands):
+        return running.run(asked, operands)
+    prepared = running.prepare(asked, operands)
+    if isinstance(prepared, running.Chain):
+        return prepared.through(operands, apply)
+    value, _ = _statement(asked)  # says what has no gradient now, not in backward
+    start = _start(asked, operands, _made(asked), value)
+    for number, operand in enumerate(operands):
+        if operand.data is not None and operand.data.requires_grad:
+            partials.of(value, asked.names[number], asked.functions, start)
+    patterns = [o.pattern for o in operands]
+    out, pattern = _Expression.apply(asked, patterns, *(o.data for o in operands))
+    return out, pattern
+
+
+def as_expression(asked: Problem) -> Problem:
+    """An einsum as an assignment."""
+    accesses = [Access(n, indices) for n, indices in zip(asked.names, asked.inputs, strict=True)]
+    value: Expr = accesses[0]
+    for access in accesses[1:]:
+        value = Call("*", (value, access)) if asked.combine == "mul" else Call(asked.combine, (value, access), "every")
+    text = str(Statement(Access("out", asked.output), "", value))
+    return asked._replace(text=text, is_expr=True, combine="mul")
+
+
+class _Expression(torch.autograd.Function):
+    """Values in, values out; patterns travel beside them."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, asked: Problem, patterns: list[Pattern | None], *datas: Tensor | None
+    ) -> tuple[Tensor, Pattern | None]:
+        operands = list(map(Operand, patterns, datas))
+        dtype = asked.dtype or promotion.common(operands)
+        assert dtype is not None  # something requires a gradient
+        # unrounded: terms are compared with it
+        out, pattern = running.run(asked._replace(dtype=dtypes.accumulator(dtype)), operands)
+        ctx.asked, ctx.patterns, ctx.result = asked, patterns, pattern
+        ctx.save_for_backward(*datas, out)
+        ctx.set_materialize_grads(False)
+        return out.to(dtype), pattern
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+        if grad is None:
+            return (None,) * len(ctx.needs_input_grad)
+        *datas, out = ctx.saved_tensors
+        operands = list(map(Operand, ctx.patterns, datas))
+        known: dict[str, Any] = dict(zip(ctx.asked.names, operands, strict=True))
+        made = _made(ctx.asked)
+        grad = grad.resolve_conj().resolve_neg()
+        known[made.grad] = Operand(ctx.result, grad if ctx.result is None else grad.contiguous())
+        known[made.out] = Operand(ctx.result, out)
+        known[made.unit] = torch.tensor(1j, device="cpu")
+        return (
+            None,
+            None,
+            *(
+                _gradient(ctx.asked, operands, known, made, number) if wanted else None
+                for number, wanted in enumerate(ctx.needs_input_grad[2:])
+            ),
+        )
+
+
+class _Made(NamedTuple):
+    """The names that gradients give to what they add to the operands."""
+
+    grad: str
+    out: str
+    ties: str
+    pattern: str
+    unit: str
+
+
+def _made(asked: Problem) -> _Made:
+    return _Made(*(_free(word, asked.names) for word in _Made._fields))
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return name if name not in taken else assignment.fresh(name, taken)
+
+
+def _start(asked: Problem, operands: Sequence[Operand], made: _Made, value: Expr) -> partials.Start:
+    """Where the gradients of the operands of a problem begin."""
+    complexes = {
+        name for name, o in zip(asked.names, operands, strict=True) if o.data is not None and o.data.is_complex()
+    }
+    found = Categories(complexes, asked.functions)
+    result = found.is_complex(value) if asked.dtype is None else asked.dtype.is_complex
+    complexes |= {made.unit} if complexes else set()
+    complexes |= {made.grad} if result else set()
+    return partials.Start(Access(made.grad, asked.output), Access(made.unit), Categories(complexes, asked.functions))
+
+
+def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any], made: _Made, number: int) -> Tensor:
+    """The gradient of one operand: values on its pattern, or a dense tensor."""
+    pattern, data = operands[number]
+    assert data is not None
+    value, reduce = _statement(asked)
+    start = _start(asked, operands, made, value)
+    factors, definitions = partials.of(value, asked.names[number], asked.functions, start)
+    if factors is None:
+        return torch.zeros_like(data)
+    if reduce in ("min", "max"):
+        hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
+        known[made.ties] = _value(
+            Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None
+        )
+        factors += [hit, Call("/", (partials.ONE, Access(made.ties, asked.output)))]
+    indices = asked.inputs[number]
+    _check_carried(asked, factors, indices)
+    windows = asked.windows[number] if asked.windows else ()
+    if pattern is not None:
+        return _sampled(pattern, Access(made.pattern, indices, windows), factors, known, definitions)
+    total = partials.product(factors)
+    carried = _carried(total)
+    kept = tuple(index for index in indices if index in carried)
+    part: Tensor = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
+    extents = asked.extents(operands)
+    part = part[tuple(slice(None) if i in carried else None for i in indices)].expand([extents[i] for i in indices])
+    if not windows:
+        return part
+    whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
+    whole[tuple(w.slice if isinstance(w, Window) else slice(None) for w in windows)] = part
+    return whole
+
+
+def _carried(value: Expr) -> set[str]:
+    """The indices of an expression."""
+    return {i for node in assignment.walk(value) if isinstance(node, Access) for i in node.indices}
+
+
+def _check_carried(asked: Problem, factors: Sequence[Expr], indices: Sequence[str]) -> None:
+    """Raises an UnsupportedError where a gradient would have to be summed over an index that nothing in it has."""
+    missing = {i for term in asked.inputs for i in term} - _carried(partials.product(factors)) - set(indices)
+    if missing:
+        raise UnsupportedError(f"{asked.text}: no gradient of a term that doesn't depend on index {min(missing)!r} yet")
+
+
+def _sampled(
+    pattern: Pattern, access: Access, factors: list[Expr], known: dict[str, Any], definitions: dict[str, Definition]
+) -> Tensor:
+    """The values of a product at the entries of a pattern."""
+    asked, plain = expressions.prepare(
+        "a gradient",
+        Access("d_", access.indices, access.windows),
+        partials.product([access, *factors]),
+        {**known, access.name: Operand(pattern, None)},
+        pattern.format,
+        definitions=definitions,
+        pattern_of=None if access.windows else access.name,
+        shape=tuple(pattern.shape) if access.windows else None,
+    )
+    values, made = expressions.compute(_wide(asked), plain)
+    if made is None:  # a format of dense levels only
+        return pattern.spread(values.reshape(-1).index_select(0, pattern.linear()))
+    return autograd.resample(values, made, pattern)
+
+
+def _value(target: Access, value: Expr, known: dict[str, Any], definitions: dict[str, Definition], format: Any) -> Any:
+    asked, plain = expressions.prepare("a gradient", target, value, known, format, definitions=definitions)
+    return einsums.finish(*expressions.compute(_wide(asked), plain))
+
+
+def _wide(asked: Problem) -> Problem:
+    """A problem without rounding to halves; autograd brings gradients to the dtype of their tensors."""
+    return asked if asked.dtype is None else asked._replace(dtype=dtypes.accumulator(asked.dtype))
+
+
+def _statement(asked: Problem) -> tuple[Expr, str]:
+    """The right side of a problem, and its reduction if there is anything to reduce.
+
+    Raises:
+        UnsupportedError: The reduction has no gradient.
+    """
+    called = tuple(d.name for d in asked.functions)
+    (statement,) = grammar.parse(asked.text, called)
+    value = statement.value
+    if asked.combine != "mul":
+        value = _combined(value, asked.combine)
+    reduce = operations.REDUCTIONS[statement.sign] if statement.sign else asked.reduce
+    if {i for term in asked.inputs for i in term} <= set(asked.output):
+        reduce = "sum"
+    if reduce not in ("sum", "min", "max"):
+        raise UnsupportedError(
+            f"{asked.text}: a reduction by {reduce!r} has no gradient; detach the operands or use torch.no_grad()"
+        )
+    return value, reduce
+
+
+def _combined(value: Expr, combine: str) -> Expr:
+    if not isinstance(value, Call):
+        return value
+    args = tuple([_combined(arg, combine) for arg in value.args])
+    return Call(combine, args, "every") if value.op == "*" else value._replace(args=args)

@@ -1,0 +1,194 @@
+"""The grammar of assignments: TACO's notation, read into the trees of `assignment`.
+
+The compiler reads the same in Go (`libsparse/index`), but for what has become something else before it is asked: bounds
+that are left out or counted from the end, and coordinates selected one by one. Reading it here too keeps Go out of warm
+calls; a test gives both a corpus of texts.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Sequence
+
+from . import operations
+from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, Window
+from .errors import FormatError
+
+_TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
+
+
+@functools.lru_cache(maxsize=1024)
+def parse(text: str, functions: tuple[str, ...] = ()) -> tuple[Statement, ...]:
+    """The statements of a program.
+
+    Args:
+        text: Assignments, separated by semicolons.
+        functions: The names of the user's functions.
+
+    Raises:
+        FormatError: `text` is malformed.
+    """
+    parser = _Parser(text, functions)
+    try:
+        found = [parser.statement()]
+        while parser.accept(";") and parser.peek():
+            found.append(parser.statement())
+    except RecursionError:
+        raise FormatError(f"{text[:80]!r}...: nested too deeply; name a part and compute it first") from None
+    parser.end()
+    return tuple(found)
+
+
+@functools.lru_cache(maxsize=1024)
+def expression(text: str, functions: tuple[str, ...] = ()) -> Expr:
+    """A single expression, such as the body of a function.
+
+    Raises:
+        FormatError: `text` is malformed.
+    """
+    parser = _Parser(text, functions)
+    found = parser.sum()
+    parser.end()
+    return found
+
+
+class _Parser:
+    """Recursive descent; each method reads what it is named for."""
+
+    def __init__(self, text: str, functions: Sequence[str]) -> None:
+        self.text = text
+        self.functions = functions
+        self.tokens = [match for match in _TOKEN.finditer(text) if match.end() > match.start()]
+        self.at = 0
+
+    def peek(self, ahead: int = 0) -> str:
+        """The next token, "" at the end."""
+        at = self.at + ahead
+        return self.tokens[at].group().strip() if at < len(self.tokens) else ""
+
+    def accept(self, *wanted: str) -> str:
+        """Takes the next token if it is one of `wanted`; else ""."""
+        token = self.peek()
+        if token not in wanted:
+            return ""
+        self.at += 1
+        return token
+
+    def expect(self, wanted: str) -> None:
+        if not self.accept(wanted):
+            raise self.unexpected(repr(wanted))
+
+    def end(self) -> None:
+        if self.peek():
+            raise self.unexpected("the end")
+
+    def unexpected(self, wanted: str) -> FormatError:
+        found = repr(self.peek()) if self.peek() else "the end"
+        column = self.tokens[self.at].end() - len(self.peek()) + 1 if self.peek() else len(self.text) + 1
+        return FormatError(f"{self.text!r}: expected {wanted} at column {column}, found {found}")
+
+    def name(self, wanted: str) -> str:
+        token = self.peek()
+        if not (token and self.tokens[self.at].group(2)):
+            raise self.unexpected(wanted)
+        self.at += 1
+        return token
+
+    def statement(self) -> Statement:
+        target = self.access(self.name("the name of the result"))
+        sign = self.accept(*operations.REDUCTIONS, "-", "/")
+        self.expect("=")
+        return Statement(target, sign, self.sum())
+
+    def sum(self) -> Expr:
+        return self.binary(self.product, "+", "-")
+
+    def product(self) -> Expr:
+        return self.binary(self.factor, "*", "/")
+
+    def binary(self, operand: Callable[[], Expr], *ops: str) -> Expr:
+        left = operand()
+        while op := self.accept(*ops):
+            left = Call(op, (left, operand()))
+        return left
+
+    def factor(self) -> Expr:
+        if self.accept("-"):
+            return Call("neg", (self.factor(),))
+        if self.accept("("):
+            inner = self.sum()
+            self.expect(")")
+            return inner
+        token = self.peek()
+        if token and self.tokens[self.at].group(1):
+            self.at += 1
+            value = float(token)
+            return Number(int(token) if token.isdigit() and value < 2**63 else value)
+        name = self.name("a tensor, a number or a parenthesis")
+        if self.peek() in ("(", "[") and (name in operations.ARITY or name in self.functions):
+            return self.call(name)
+        return self.access(name)
+
+    def call(self, name: str) -> Call:
+        region = ""
+        if self.accept("["):
+            start = self.tokens[self.at - 1].end()
+            while self.peek() not in ("]", ""):
+                self.at += 1
+            region = self.text[start : self.tokens[self.at].start()].strip() if self.peek() else ""
+            self.expect("]")
+        self.expect("(")
+        args = [self.sum()]
+        while self.accept(","):
+            args.append(self.sum())
+        self.expect(")")
+        wanted = operations.ARITY.get(name, len(args))
+        if len(args) != wanted:
+            raise FormatError(f"{self.text!r}: {name} takes {wanted} arguments, not {len(args)}")
+        return Call(name, tuple(args), region)
+
+    def access(self, name: str) -> Access:
+        indices: list[str] = []
+        windows: list[Part] = []
+        if self.accept("(") and not self.accept(")"):
+            while True:
+                indices.append(self.name("an index variable"))
+                windows.append(self.window(name))
+                if not self.accept(","):
+                    break
+            self.expect(")")
+        return Access(name, tuple(indices), tuple(windows) if any(w is not None for w in windows) else ())
+
+    def window(self, name: str) -> Part:
+        if not self.accept("("):
+            return None
+        if self.accept("["):
+            places = [self.whole()]
+            while self.accept(","):
+                places.append(self.whole())
+            self.expect("]")
+            self.expect(")")
+            return Selection(tuple(places))
+        if (token := self.peek()) not in (":", "-") and not token.isdigit():
+            raise FormatError(
+                f"{self.text!r}: {name!r} is no function, and its index is followed by ({token!r}; a window is such as "
+                "i(2:4), a function of your own has to be registered"
+            )
+        bounds = [self.bound()]
+        self.expect(":")
+        bounds.append(self.bound())
+        bounds.append(self.bound() if self.accept(":") else None)
+        self.expect(")")
+        return Window(*bounds)
+
+    def bound(self) -> int | None:
+        return None if self.peek() in (":", ")") else self.whole()
+
+    def whole(self) -> int:
+        sign = -1 if self.accept("-") else 1
+        token = self.peek()
+        if not token.isdigit():
+            raise self.unexpected("a whole number")
+        self.at += 1
+        return sign * int(token)

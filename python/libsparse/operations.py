@@ -1,0 +1,124 @@
+"""The functions that expressions can call, as the compiler has them, and the derivatives of those that have one.
+
+`python -m pytest tests -k grammar` compares the list with the compiler's own (`_libsparse_go functions`).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+# How many arguments each function takes; those in FLOATING make floating values of integers.
+EXACT: Final = {
+    1: "abs ceil conj cube floor frac imag isnan neg not real relu round sign square stored trunc truth",
+    2: "add and eq first ge gt heaviside le lt max min mul ne or second sub xor",
+    3: "clamp where",
+}
+FLOATING: Final = {
+    1: "acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt "
+    "sigmoid silu sin sinh softplus sqrt tan tanh",
+    2: "atan2 div floor_divide fmod hypot pow remainder",
+}
+ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.items() for name in names.split()}
+FLOAT_ONLY: Final = frozenset(name for names in FLOATING.values() for name in names.split())
+PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
+
+# Operators by their signs, and the names of reductions by what stands before the "=" of an assignment.
+SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+REDUCTIONS: Final = {
+    "+": "sum",
+    "add": "sum",
+    "sum": "sum",
+    "*": "prod",
+    "mul": "prod",
+    "prod": "prod",
+    "&": "all",
+    "and": "all",
+    "all": "all",
+    "|": "any",
+    "or": "any",
+    "any": "any",
+    "^": "xor",
+    "xor": "xor",
+    "min": "min",
+    "max": "max",
+    "mean": "mean",
+}
+# What an old element and a new one become, and a new one where there is no old one.
+UPDATES: Final = {
+    "-": "a - b",
+    "/": "a / b",
+    "sum": "a + b",
+    "prod": "a * b",
+    "min": "min(a, b)",
+    "max": "max(a, b)",
+    "any": "or(a, b)",
+    "all": "and(a, b)",
+    "xor": "xor(a, b)",
+}
+ALONE: Final = {"-": "-b", "/": "0 / b"}
+PARAMETERS: Final = ("x", "y", "z")
+
+# The partial derivatives of the functions, in the expression language, over x, y, z; "" where it is zero. Those of real
+# values, and of complex ones where there is a complex derivative; `partials` knows abs, real, imag and conj of those.
+DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
+    "add": ("1", "1"),
+    "sub": ("1", "-1"),
+    "mul": ("y", "x"),
+    "div": ("1 / y", "-x / (y * y)"),
+    "neg": ("-1",),
+    "min": ("lt(x, y) + eq(x, y) / 2", "lt(y, x) + eq(x, y) / 2"),
+    "max": ("gt(x, y) + eq(x, y) / 2", "gt(y, x) + eq(x, y) / 2"),
+    "first": ("1", ""),
+    "second": ("", "1"),
+    "pow": ("y * pow(x, y - 1)", "where(eq(x, 0), 0, log(x) * pow(x, y))"),
+    "atan2": ("y / (x * x + y * y)", "-x / (x * x + y * y)"),
+    "hypot": ("x / hypot(x, y)", "y / hypot(x, y)"),
+    "fmod": ("1", "-trunc(x / y)"),
+    "remainder": ("1", "-floor(x / y)"),
+    "where": ("", "ne(x, 0)", "eq(x, 0)"),
+    "clamp": ("ge(x, y) * le(x, z)", "lt(x, y)", "gt(x, z)"),
+    "abs": ("sign(x)",),
+    "conj": ("1",),
+    "real": ("1",),
+    "imag": ("",),
+    "sqrt": ("1 / (2 * sqrt(x))",),
+    "cbrt": ("1 / (3 * square(cbrt(x)))",),
+    "rsqrt": ("-1 / (2 * x * sqrt(x))",),
+    "reciprocal": ("-1 / (x * x)",),
+    "square": ("2 * x",),
+    "cube": ("3 * x * x",),
+    "exp": ("exp(x)",),
+    "exp2": ("0.6931471805599453 * exp2(x)",),
+    "expm1": ("exp(x)",),
+    "log": ("1 / x",),
+    "log2": ("1.4426950408889634 / x",),
+    "log10": ("0.4342944819032518 / x",),
+    "log1p": ("1 / (1 + x)",),
+    "sin": ("cos(x)",),
+    "cos": ("-sin(x)",),
+    "tan": ("1 + square(tan(x))",),
+    "asin": ("1 / sqrt(1 - x * x)",),
+    "acos": ("-1 / sqrt(1 - x * x)",),
+    "atan": ("1 / (1 + x * x)",),
+    "sinh": ("cosh(x)",),
+    "cosh": ("sinh(x)",),
+    "tanh": ("1 - square(tanh(x))",),
+    "asinh": ("1 / sqrt(x * x + 1)",),
+    "acosh": ("1 / (sqrt(x - 1) * sqrt(x + 1))",),
+    "atanh": ("1 / (1 - x * x)",),
+    "erf": ("1.1283791670955126 * exp(-x * x)",),
+    "erfc": ("-1.1283791670955126 * exp(-x * x)",),
+    "sigmoid": ("sigmoid(x) * (1 - sigmoid(x))",),
+    "silu": ("sigmoid(x) * (1 + x * (1 - sigmoid(x)))",),
+    "softplus": ("sigmoid(x)",),
+    "relu": ("gt(x, 0)",),
+    "frac": ("1",),
+    **{name: ("",) for name in ["ceil", "floor", "round", "trunc", "sign", "not", "isnan", "stored", "truth"]},
+    **{name: ("", "") for name in ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"]},
+    **{name: ("", "") for name in ["heaviside", "floor_divide"]},
+}
+
+
+def is_floating(op: str) -> bool:
+    """Whether an operator or a function makes floating values of integers."""
+    return op == "/" or op in FLOAT_ONLY

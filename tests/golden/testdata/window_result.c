@@ -1,0 +1,85 @@
+/* C(i(2:34),j) = A(i,j)
+ * A: "ds" of f32
+ * C: "ds" of f32
+ * reorder(i, j)
+ * parallelize(i, threads)
+ */
+#include <stdint.h>
+#include <string.h>
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int64_t C_mode1 = slots[6];
+    int64_t C2_count = slots[7];
+    int32_t *restrict C2_pos = (int32_t *)slots[8];
+    if (C_mode1 < 34) {
+        return 3;
+    }
+    if (n_i != 32) {
+        return 3;
+    }
+    memset(C2_pos, 0, (size_t)(C_mode1 + 1) * sizeof *C2_pos);
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            int64_t pC2 = 0;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                pC2++;
+            }
+            C2_pos[i + 3] = (int32_t)pC2;
+        }
+    }
+    int64_t total = 0;
+    for (int64_t p = 0; p < C_mode1; p++) {
+        total += C2_pos[p + 1];
+        C2_pos[p + 1] = (int32_t)total;
+    }
+    if (total > 2147483647) {
+        return 2;
+    }
+    C2_count = total;
+    slots[7] = C2_count;
+    return 0;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    const int64_t C_mode1 = slots[6];
+    const int32_t *restrict C2_pos = (const int32_t *)slots[8];
+    int32_t *restrict C2_crd = (int32_t *)slots[9];
+    float *restrict C_vals = (float *)slots[10];
+    if (C_mode1 < 34) {
+        return 3;
+    }
+    if (n_i != 32) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            int64_t pC2 = C2_pos[i + 2];
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                C_vals[pC2] = A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
+            }
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* y(i) = A(i,j(8:72:4)) * x(j)
+ * A: "ds" of f32
+ * x: "d" of f32
+ * y: "d" of f32
+ * reorder(i, j)
+ * precompute(all, w, at=1, tile)
+ * parallelize(i, threads)
+ * workspace w: a scalar, since [j] is summed inside each element
+ */
+#include <stdint.h>
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_j = slots[2];
+    const int64_t A_mode2 = slots[3];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const float *restrict x_vals = (const float *)slots[7];
+    float *restrict y_vals = (float *)slots[8];
+    if (A_mode2 < 72) {
+        return 3;
+    }
+    if (n_j != 16) {
+        return 3;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            float w = 0.0f;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                if (A2_crd[pA2] >= 8 && A2_crd[pA2] < 72 && ((int64_t)A2_crd[pA2] - 8) / 4 * 4 == (int64_t)A2_crd[pA2] - 8) {
+                    const int64_t j = ((int64_t)A2_crd[pA2] - 8) / 4;
+                    w += A_vals[pA2] * x_vals[j];
+                }
+            }
+            y_vals[i] = w;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,481 @@
+"""`evaluate` against dense torch: reductions, several assignments, windows, regions, functions of the user."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+import libsparse as ls
+
+N, M = 6, 5
+FORMATS = ["csr", "csc", "dcsr", "coo", "dense"]
+
+
+@pytest.fixture
+def data():
+    generator = torch.Generator().manual_seed(3)
+    made = torch.randn(N, M, dtype=torch.float64, generator=generator)
+    made[torch.rand(N, M, generator=generator) < 0.5] = 0
+    made[2] = 0
+    return made
+
+
+def as_format(dense: torch.Tensor, format: str):
+    return dense if format == "dense" else ls.tensor(dense, format=format if dense.ndim > 1 else "s")
+
+
+def plain(made):
+    return made.to_dense() if isinstance(made, ls.SparseTensor) else made
+
+
+def check(made, want):
+    torch.testing.assert_close(plain(made), want)
+
+
+# Reductions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sign", ["+", "*", "min", "max", "mean", "|", "&", "^", "any", "all", "sum", "prod"])
+@pytest.mark.parametrize("format", ["csr", "coo"])
+def test_reductions_run_over_existing_terms(data, sign, format):
+    stored = data != 0
+    count = stored.sum(1)
+    odd = (count % 2).double()
+    want = {
+        "+": data.sum(1),
+        "*": torch.where(stored, data, 1.0).prod(1),
+        "min": torch.where(stored, data, torch.inf).amin(1),
+        "max": torch.where(stored, data, -torch.inf).amax(1),
+        "mean": data.sum(1) / count.clamp(min=1),
+        "|": stored.any(1).double(),
+        "&": torch.ones(N, dtype=torch.float64),
+        "^": odd,
+    }
+    want |= {"any": want["|"], "all": want["&"], "sum": want["+"], "prod": want["*"]}
+    check(ls.evaluate(f"y(i) {sign}= A(i,j)", A=as_format(data, format)), want[sign])
+
+
+@pytest.mark.parametrize("sign", ["+", "*", "min", "max", "-", "/"])
+def test_old_elements_take_part(data, sign):
+    A, y = ls.tensor(data), torch.randn(N, dtype=torch.float64)
+    stored = data != 0
+    want = {
+        "+": y + data.sum(1),
+        "*": y * torch.where(stored, data, 1.0).prod(1),
+        "min": torch.minimum(y, torch.where(stored, data, torch.inf).amin(1)),
+        "max": torch.maximum(y, torch.where(stored, data, -torch.inf).amax(1)),
+        "-": y - data.sum(1),
+        "/": y / (data.sum(1) + 9 * M),
+    }
+    right = "(A(i,j) + B(i,j))" if sign == "/" else "A(i,j)"
+    operands = {"B": torch.full((N, M), 9.0).double()} if sign == "/" else {}
+    check(ls.evaluate(f"y(i) {sign}= {right}", A=A, y=y, **operands), want[sign])
+
+
+def test_an_old_element_is_a_term_where_it_is_stored():
+    old, new = torch.tensor([2.0, 0, 3, 0]), torch.tensor([5.0, 7, 0, 0])
+    check(ls.evaluate("y(i) *= a(i)", y=ls.tensor(old), a=ls.tensor(new)), torch.tensor([10.0, 7, 3, 0]))
+    check(ls.evaluate("y(i) min= a(i)", y=ls.tensor(old), a=ls.tensor(new)), torch.tensor([2.0, 7, 3, 0]))
+
+
+@pytest.mark.parametrize("format", ["csr", None, "dense"])
+def test_means_of_sparse_products_are_sparse(data, format):
+    A, B = ls.tensor(data), ls.tensor(data.T.contiguous())
+    number = (data != 0).double() @ (data.T != 0).double()
+    made = ls.einsum("ij,jk->ik", A, B, reduce="mean", format=format)
+    assert isinstance(made, ls.SparseTensor) == (format != "dense")
+    check(made, data @ data.T / number.clamp(min=1))
+
+
+def test_means_of_integers_and_patterns_are_floating(data):
+    whole = (data * 3).to(torch.int64)
+    count = (whole != 0).sum(1).clamp(min=1)
+    check(ls.einsum("ij->i", ls.tensor(whole), reduce="mean"), (whole.sum(1) / count).float())
+    check(ls.einsum("ij->i", ls.from_mask(data != 0), reduce="mean"), (data != 0).any(1).float())
+
+
+@pytest.mark.parametrize(
+    "combine", ["mul", "add", "sub", "min", "max", "first", "second", "lt", "ge", "eq", "atan2", "xor"]
+)
+@pytest.mark.parametrize("reduce", ["sum", "min", "max", "mean", "any"])
+def test_semirings(data, reduce, combine):
+    x = torch.randn(M, dtype=torch.float64)
+    a, b = data, x.expand(N, M)
+    term = {
+        "mul": a * b,
+        "add": a + b,
+        "sub": a - b,
+        "min": torch.minimum(a, b),
+        "max": torch.maximum(a, b),
+        "first": a,
+        "second": b,
+        "lt": (a < b).double(),
+        "ge": (a >= b).double(),
+        "eq": (a == b).double(),
+        "atan2": torch.atan2(a, b),
+        "xor": ((a != 0) ^ (b != 0)).double(),
+    }[combine]
+    stored = data != 0
+    want = {
+        "sum": torch.where(stored, term, 0).sum(1),
+        "min": torch.where(stored, term, torch.inf).amin(1),
+        "max": torch.where(stored, term, -torch.inf).amax(1),
+        "mean": torch.where(stored, term, 0).sum(1) / stored.sum(1).clamp(min=1),
+        "any": (stored & (term != 0)).any(1).double(),
+    }[reduce]
+    A = ls.tensor(data)
+    check(ls.einsum("ij,j->i", A, x, reduce=reduce, combine=combine), want)
+    check(ls.evaluate("y(i) = A(i,j) * x(j)", A=A, x=x, reduce=reduce, combine=combine), want)
+
+
+# Several assignments -------------------------------------------------------------------------------------------
+
+
+def test_later_assignments_read_earlier_ones(data):
+    A, x = ls.tensor(data), torch.randn(M, dtype=torch.float64)
+    text = "t(i) = A(i,j) * x(j); t(i) = t(i) * t(i) + 1; n = t(i); y(i) = t(i) / n"
+    t = (data @ x) ** 2 + 1
+    check(ls.evaluate(text, A=A, x=x), t / t.sum())
+
+
+def test_sparse_temporaries_stay_sparse(data):
+    A = ls.tensor(data)
+    made = ls.evaluate("T(i,k) = A(i,j) * B(k,j); C(i,k) = T(i,k) * T(i,k)", A=A, B=A)
+    assert isinstance(made, ls.SparseTensor)
+    check(made, (data @ data.T) ** 2)
+
+
+def test_power_iteration_by_hand(data):
+    A, x = ls.tensor(data), torch.rand(M, dtype=torch.float64, requires_grad=True)
+    out = ls.evaluate("y(i) = A(i,j)*x(j); z(j) = A(i,j)*y(i); s = z(j)*z(j); r(j) = z(j)/sqrt(s)", A=A, x=x)
+    z = data.T @ (data @ x)
+    check(out, z / z.norm())
+    assert torch.autograd.gradcheck(lambda x: ls.evaluate("y(i) = A(i,j)*x(j); r = y(i)*y(i)", A=A, x=x), (x,))
+
+
+def test_what_is_wrong_with_programs(data):
+    A = ls.tensor(data)
+    with pytest.raises(ls.FormatError, match="'b' is given and not used"):
+        ls.evaluate("t(i) = A(i,j); y(i) = t(i)", A=A, b=A)
+    with pytest.raises(ls.FormatError, match="'u' is not given"):
+        ls.evaluate("t(i) = A(i,j); y(i) = u(i)", A=A)
+    with pytest.raises(ls.FormatError, match="'y' is given and not used"):
+        ls.evaluate("y(i) = A(i,j)", A=A, y=torch.ones(N))
+    with pytest.raises(ls.FormatError, match="no old elements"):
+        ls.evaluate("y(i) -= A(i,j)", A=A)
+    with pytest.raises(ls.FormatError, match="mean="):
+        ls.evaluate("y(i) mean= A(i,j)", A=A, y=torch.ones(N))
+
+
+# Windows -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("x", "y"), [*itertools.product(FORMATS, FORMATS)])
+def test_windows(data, x, y):
+    A, B = as_format(data, x), as_format(data.flip(0).contiguous(), y)
+    a, b = data, data.flip(0)
+    check(ls.evaluate("C(i,j) = A(i(2:4),j(1:3)) + B(i(1:3),j(0:2))", A=A, B=B), a[2:4, 1:3] + b[1:3, :2])
+    check(ls.evaluate("C(i,j) = A(i(0:6:2),j) * B(i(1:6:2),j)", A=A, B=B), a[::2] * b[1::2])
+    check(ls.evaluate("C(i,k) = A(i,j(:3)) * B(k,j(2:))", A=A, B=B), a[:, :3] @ b[:, 2:].T)
+    check(ls.evaluate("s = A(i(-2:),j(:-1:3)) * B(i(:2),j(:-1:3))", A=A, B=B), (a[-2:, :-1:3] * b[:2, :-1:3]).sum())
+    check(ls.evaluate("C(i,j) = A(i(2:2),j)", A=A), a[2:2])
+
+
+@pytest.mark.parametrize(("x", "y"), [*itertools.product(FORMATS, ["csr", "dense", "csc"])])
+@pytest.mark.parametrize("sign", ["", "+", "-", "max", "*"])
+def test_windows_on_the_left(data, x, y, sign):
+    old, new = data.flip(1).contiguous(), data[:3, :2]
+    A, B = as_format(old, x), as_format(new.contiguous(), y)
+    want = old.clone()
+    part = want[1:6:2, 2:4]
+    both, other = (part != 0) | (x == "dense"), (new != 0) | (y == "dense")
+    merged = {
+        "": new,
+        "+": part + new,
+        "-": part - new,
+        "max": torch.where(both & other, torch.maximum(part, new), part + new),
+        "*": torch.where(both & other, part * new, part + new),
+    }[sign]
+    want[1:6:2, 2:4] = merged
+    before = plain(A).clone()
+    check(ls.evaluate(f"A(i(1:6:2),j(2:4)) {sign}= B(i,j)", A=A, B=B), want)
+    check(A, before)
+
+
+@pytest.mark.parametrize("x", FORMATS)
+@pytest.mark.parametrize("y", ["csr", "dense"])
+def test_selections(data, x, y):
+    A, B = as_format(data, x), as_format(data.flip(0).contiguous(), y)
+    a, b = data, data.flip(0)
+    check(
+        ls.evaluate("C(i,j) = A(i([4,0,-1]),j(1:3)) + B(i(1:4),j([0,2]))", A=A, B=B), a[[4, 0, 5], 1:3] + b[1:4, [0, 2]]
+    )
+    check(ls.evaluate("C(i,j) = A(i([4,0,4]),j) * 2", A=A), a[[4, 0, 4]] * 2)
+    want = a.clone()
+    want[[5, 1, 2], 2:4] = b[:3, :2]
+    check(ls.evaluate("A(i([5,1,2]),j(2:4)) = B(i(:3),j(:2))", A=A, B=B), want)
+    want[[0, 2]] += b[1:3]
+    check(ls.evaluate("A(i([5,1,2]),j(2:4)) = B(i(:3),j(:2)); A(i([0,2]),j) += B(i(1:3),j)", A=A, B=B), want)
+    with pytest.raises(ls.IndexBoundsError, match="beyond"):
+        ls.evaluate("C(i,j) = A(i([6]),j)", A=A)
+    with pytest.raises(ls.FormatError, match="twice"):
+        ls.evaluate("A(i([1,1]),j) = B(i(:2),j)", A=A, B=B)
+
+
+def test_windows_out_of_range(data):
+    A = ls.tensor(data)
+    with pytest.raises(ls.IndexBoundsError, match="beyond the extent 6"):
+        ls.evaluate("y(i) = A(i(2:9),j)", A=A)
+    with pytest.raises(ls.ShapeError, match="no range"):
+        ls.evaluate("y(i) = A(i(4:2),j)", A=A)
+    with pytest.raises(ls.ShapeError, match="extent"):
+        ls.evaluate("y(i) = A(i(0:2),j) + b(i)", A=A, b=torch.ones(3).double())
+    with pytest.raises(ls.ShapeError, match="pass y="):
+        ls.evaluate("y(i(0:6)) = A(i,j)", A=A)
+    with pytest.raises(ls.ShapeError, match="the part"):
+        ls.evaluate("y(i(0:3)) = A(i,j)", A=A, y=torch.ones(N))
+
+
+def test_gradients_through_windows(data):
+    values = ls.tensor(data).values().clone().requires_grad_()
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    y = torch.randn(8, dtype=torch.float64, requires_grad=True)
+    A = ls.tensor(data)
+
+    def function(values, x, y):
+        text = "y(i(1:7:2)) += square(A(i(2:),j(:3))) * x(j)"
+        return ls.evaluate(text, A=A.with_values(values), x=x, y=y)[[1, 3, 5, 7]]
+
+    with pytest.raises(ls.ShapeError):
+        function(values, x, y)
+
+    def good(values, x, y):
+        text = "y(i(1:8:2)) += square(A(i(2:),j(:3))) * x(j)"
+        return ls.evaluate(text, A=A.with_values(values), x=x, y=y)
+
+    assert torch.autograd.gradcheck(good, (values, x, y))
+
+
+# Regions and functions -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formats", [*itertools.product("sd", repeat=2)])
+@pytest.mark.parametrize(
+    ("region", "holds"),
+    [
+        ("0 & 1", lambda a, b: a & b),
+        ("0 | 1", lambda a, b: a | b),
+        ("0 ^ 1", lambda a, b: a ^ b),
+        ("0 & ~1", lambda a, b: a & ~b),
+        ("~0 & 1", lambda a, b: ~a & b),
+        ("~(0 & 1)", lambda a, b: ~(a & b)),
+        ("~(0 | 1)", lambda a, b: ~(a | b)),
+        ("~0 | ~1", lambda a, b: ~a | ~b),
+        ("all", lambda a, b: a | ~a),
+    ],
+)
+def test_regions(region, holds, formats):
+    a, b = torch.tensor([0.0, 2, 0, 3, 5, 0]), torch.tensor([0.0, 0, 7, 1, 2, 0])
+    operands = [ls.tensor(v) if f == "s" else v for v, f in zip((a, b), formats, strict=True)]
+    there = [v != 0 if f == "s" else torch.ones(6).bool() for v, f in zip((a, b), formats, strict=True)]
+    made = ls.evaluate(f"y(i) = stored(add[{region}](a(i), b(i)))", a=operands[0], b=operands[1])
+    check(made, holds(*there).float())
+    made = ls.evaluate(f"y(i) = add[{region}](a(i), b(i)) * 10", a=operands[0], b=operands[1])
+    check(made, torch.where(holds(*there), a + b, 0) * 10)
+
+
+@pytest.fixture
+def registered():
+    ls.register("unvisited(front, seen)", "front", region="front & ~seen")
+    ls.register("two(b, c, d)", {"b & c & d": "b + c + d", "b & c": "b * c", "b & d": "b * d", "c & d": "c * d"})
+    ls.register("shifted(x)", "x * x + 1 / 2")
+    ls.register("sixth(x)", "shifted(x) / 6", region="x")
+    yield
+    for name in ("sixth", "shifted", "two", "unvisited"):
+        ls.unregister(name)
+
+
+@pytest.mark.parametrize("formats", [*itertools.product("sd", repeat=3)])
+def test_functions_of_three_arguments(registered, formats):
+    rows = torch.tensor([[2.0, 0, 3, 4, 0, 5, 0, 7], [3.0, 2, 0, 5, 0, 0, 6, 9], [0.0, 4, 5, 6, 0, 0, 0, 2]])
+    operands = [ls.tensor(v) if f == "s" else v for v, f in zip(rows, formats, strict=True)]
+    there = [v != 0 if f == "s" else torch.ones(8).bool() for v, f in zip(rows, formats, strict=True)]
+    want = torch.zeros(8)
+    for at, (b, c, d) in enumerate(rows.T):
+        p, q, r = (bool(row[at]) for row in there)
+        value = b + c + d if p and q and r else b * c if p and q else b * d if p and r else c * d
+        want[at] = value if p + q + r > 1 else 0
+    made = ls.evaluate("y(i) = two(b(i), c(i), d(i))", **dict(zip("bcd", operands, strict=True)))
+    check(made, want)
+
+
+def test_a_step_of_breadth_first_search(registered, data):
+    edges = (data != 0).double()
+    front, seen = torch.tensor([1.0, 0, 1, 0, 0, 1]).double(), torch.tensor([0.0, 1, 0, 0, 1]).double()
+    made = ls.evaluate("next(j) |= A(i,j) * front(i); fresh(j) = unvisited(next(j), seen(j))",
+                       A=ls.tensor(edges, format="csr"), front=ls.tensor(front), seen=ls.tensor(seen))  # fmt: skip
+    check(made, ((edges.T @ front > 0) & (seen == 0)).double())
+
+
+def test_functions_without_a_region_are_as_written_out(registered):
+    a = torch.tensor([0.0, 2, 0, 3])
+    check(ls.evaluate("y(i) = shifted(a(i))", a=ls.tensor(a)), a * a + 0.5)
+    check(ls.evaluate("y(i) = sixth(a(i))", a=ls.tensor(a)), torch.where(a != 0, (a * a + 0.5) / 6, 0))
+
+
+def test_definitions_are_part_of_the_key():
+    a = ls.tensor(torch.tensor([0.0, 2]))
+    for factor in (2, 3):
+        ls.register("scaled(x)", f"{factor} * x")
+        check(ls.evaluate("y(i) = scaled(a(i))", a=a), torch.tensor([0.0, 2 * factor]))
+    ls.unregister("scaled")
+    with pytest.raises(ls.FormatError, match="'scaled'"):
+        ls.evaluate("y(i) = scaled(a(i))", a=a)
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "region", "match"),
+    [
+        ("f", "x", None, "no head"),
+        ("sqrt(x)", "x", None, "function of the compiler"),
+        ("f(x, x)", "x", None, "different parameters"),
+        ("f(x)", "x + y", None, "neither a parameter"),
+        ("f(x)", "x +", None, "the end"),
+        ("f(x)", "x", "y", "no region"),
+        ("f(x)", "x", "x; system", "no region"),
+        ("f(x)", {}, None, "a body for each"),
+        ("f(a,b,c,d,e,f,g)", "a", None, "6 at most"),
+    ],
+)
+def test_what_is_wrong_with_definitions(head, body, region, match):
+    with pytest.raises(ls.FormatError, match=match):
+        ls.register(head, body, region)
+
+
+# Gradients -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("y(i) = sin(A(i,j)) * x(j)", lambda a, s, x: (torch.where(s, a.sin(), 0) * x).sum(1)),
+        ("y(i) = A(i,j) / x(j)", lambda a, s, x: (a / x).sum(1)),
+        ("y(i) = pow(A(i,j), 3) * exp(x(j))", lambda a, s, x: (a**3 * x.exp()).sum(1)),
+        ("y(i) = max(A(i,j) * x(j), 0) + 1", lambda a, s, x: (a * x).relu().sum(1) + 1),
+        ("y(i) max= A(i,j) * x(j)", lambda a, s, x: torch.where(s, a * x, -torch.inf).amax(1)),
+        ("y(i) mean= A(i,j) * x(j)", lambda a, s, x: (a * x).sum(1) / s.sum(1).clamp(min=1)),
+        ("y(i) = tanh(A(i,j) * x(j)) * sigmoid(x(j))", lambda a, s, x: ((a * x).tanh() * x.sigmoid()).sum(1)),
+        ("C(i,j) = min(A(i,j), x(j))", lambda a, s, x: torch.minimum(a, x.expand(N, M))),
+        ("C(i,j) = A(i,j) * square(x(j)) - A(j(0:5),i) / 2", None),
+        ("y(i) = where(gt(A(i,j), 0), A(i,j) * x(j), 0)", lambda a, s, x: (a.relu() * x).sum(1)),
+        ("s = add[every](A(i,j), x(j)) * A(i,j)", lambda a, s, x: (torch.where(s, a + x, 0) * a).sum()),
+    ],
+)
+def test_gradients(data, text, expected):
+    data[2, 1] = 0.75  # without a term there is no gradient
+    x = torch.randn(M, dtype=torch.float64) + 2
+    A, stored = ls.tensor(data), data != 0
+    values = A.values().clone()
+    if expected is None:
+        data, stored = data[:5], stored[:5]
+        A = ls.tensor(data)
+        values = A.values().clone()
+        expected = lambda a, s, x: a * x.square() - a.T / 2  # noqa: E731
+    leaves = values.requires_grad_(), x.clone().requires_grad_()
+    twins = data.clone().requires_grad_(), x.clone().requires_grad_()
+    weight = torch.rand(expected(twins[0], stored, twins[1]).shape, dtype=torch.float64)
+    made = plain(ls.evaluate(text, A=A.with_values(leaves[0]), x=leaves[1]))
+    want = expected(twins[0], stored, twins[1])
+    torch.testing.assert_close(made, want)
+    (made * weight).sum().backward()
+    (want * weight).sum().backward()
+    torch.testing.assert_close(leaves[0].grad, twins[0].grad[tuple(A.indices())])
+    torch.testing.assert_close(leaves[1].grad, twins[1].grad)
+
+
+def test_second_derivatives(data, registered):
+    A = ls.tensor(data)
+    values, x = A.values().clone().requires_grad_(), torch.rand(M, dtype=torch.float64, requires_grad=True)
+
+    def function(values, x):
+        return ls.evaluate("y(i) = sin(A(i,j)) * exp(x(j)) + shifted(x(j)) * A(i,j)", A=A.with_values(values), x=x)
+
+    assert torch.autograd.gradcheck(function, (values, x))
+    assert torch.autograd.gradgradcheck(function, (values, x))
+
+
+# Einsum --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "shapes"),
+    [
+        ("ij , jk -> ik", [(3, 4), (4, 5)]),
+        ("ij,jk", [(3, 4), (4, 5)]),
+        ("ba", [(3, 4)]),
+        ("bA,Ac", [(3, 4), (4, 2)]),
+        ("ii->i", [(4, 4)]),
+        ("iij->j", [(4, 4, 3)]),
+        ("ii", [(4, 4)]),
+        ("ij->", [(3, 4)]),
+        ("...ij,...jk->...ik", [(2, 3, 4), (2, 4, 5)]),
+        ("...ij,jk->...ik", [(2, 3, 4), (4, 5)]),
+        ("i...,i...->...", [(3, 2, 4), (3, 1, 4)]),
+        ("ij,ij->ij", [(1, 4), (3, 4)]),
+        ("ij,ij->j", [(3, 1), (1, 4)]),
+        ("ij,jk,kl,lm->im", [(3, 4), (4, 5), (5, 2), (2, 3)]),
+        ("i,i,i,i->i", [(5,), (5,), (5,), (5,)]),
+        (",ij->ij", [(), (3, 4)]),
+    ],
+)
+@pytest.mark.parametrize("sparse", ["first", "all"])
+def test_torchs_syntax(spec, shapes, sparse):
+    dense = [torch.randn(shape).where(torch.rand(shape) < 0.6, 0) for shape in shapes]
+    operands = [ls.tensor(t) if t.ndim and (n == 0 or sparse == "all") else t for n, t in enumerate(dense)]
+    check(ls.einsum(spec, *operands), torch.einsum(spec, *dense))
+
+
+@pytest.mark.parametrize(
+    "sublists",
+    [([0, 1], [1, 2], [0, 2]), ([0, 1], [1, 2]), ([30, 2], [2, 7]), ([..., 1], [1, 2], [..., 2])],
+)
+def test_sublists(sublists):
+    a, b = torch.randn(3, 4).relu(), torch.randn(4, 5)
+    rest = sublists[2:]
+    want = torch.einsum(a, list(sublists[0]), b, list(sublists[1]), *map(list, rest))
+    check(ls.einsum(ls.tensor(a), list(sublists[0]), b, list(sublists[1]), *map(list, rest)), want)
+    with pytest.raises(ls.FormatError, match="no index"):
+        ls.einsum(ls.tensor(a), [0, 99], b, [1, 2])
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "min", "max"])
+@pytest.mark.parametrize("combine", ["mul", "add", "max"])
+def test_gradients_of_semirings(data, reduce, combine):
+    data[:, 0] = 1.0  # where there is no term the result is infinite
+    A, stored = ls.tensor(data), (data != 0)[:, :, None]
+    X = torch.randn(M, 3, dtype=torch.float64)
+    values, x = A.values().clone().requires_grad_(), X.clone().requires_grad_()
+    twin, y = data.clone().requires_grad_(), X.clone().requires_grad_()
+    a, b = twin[:, :, None], y[None]
+    term = {"mul": a * b, "add": a + b, "max": torch.maximum(a, b)}[combine]
+    want = {
+        "sum": torch.where(stored, term, 0).sum(1),
+        "mean": torch.where(stored, term, 0).sum(1) / stored.sum(1),
+        "min": torch.where(stored, term, torch.inf).amin(1),
+        "max": torch.where(stored, term, -torch.inf).amax(1),
+    }[reduce]
+    made = ls.einsum("ij,jk->ik", A.with_values(values), x, reduce=reduce, combine=combine)
+    check(made, want)
+    made.square().sum().backward()
+    want.square().sum().backward()
+    torch.testing.assert_close(values.grad, twin.grad[tuple(A.indices())])
+    torch.testing.assert_close(x.grad, y.grad)
+
+
+def test_what_has_a_value_everywhere_is_dense(data):
+    A = ls.tensor(data)
+    assert not isinstance(ls.evaluate("C(i,j) = A(i,j) + 1", A=A), ls.SparseTensor)
+    assert not isinstance(ls.evaluate("C(i,j) = stored[~0](A(i,j))", A=A), ls.SparseTensor)
+    assert isinstance(ls.evaluate("C(i,j) = (A(i,j) + 1) * A(i,j)", A=A), ls.SparseTensor)
