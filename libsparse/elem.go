@@ -38,6 +38,9 @@ func typed(a *index.Assignment, asked string) (err error) {
 
 // stepElem is the type of a temporary on the way to a result of type t.
 func stepElem(a *index.Assignment, t dtype.T) dtype.T {
+	if c, ok := a.RHS.(*index.Call); ok && c.Function == index.Library()["stored"] {
+		return dtype.I64 // a number of terms is exact
+	}
 	own := infer.Elem(a)
 	if own.IsComplex() && !t.IsComplex() {
 		return t.Complex()

@@ -27,6 +27,9 @@ func elem(e Expr) (t, number dtype.T) {
 				u, n := elem(body)
 				t, number = dtype.Promote(t, u), dtype.Promote(number, n)
 			}
+			if t != dtype.Invalid && number == dtype.I64 && Library()[e.Function.Name] == e.Function {
+				number = dtype.Invalid // the 0 and 1 of relu and not are those of its argument's type
+			}
 			return t, number
 		}
 		for _, arg := range e.Args {

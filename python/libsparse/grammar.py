@@ -16,6 +16,7 @@ from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, 
 from .errors import FormatError
 
 _TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
+_MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes them recursively
 
 
 @functools.lru_cache(maxsize=1024)
@@ -30,6 +31,8 @@ def parse(text: str, functions: tuple[str, ...] = ()) -> tuple[Statement, ...]:
         FormatError: `text` is malformed.
     """
     parser = _Parser(text, functions)
+    if len(parser.tokens) > _MOST:
+        raise FormatError(f"{text[:80]!r}...: more than {_MOST} names and signs; name a part and compute it first")
     try:
         found = [parser.statement()]
         while parser.accept(";") and parser.peek():

@@ -166,7 +166,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         path = f"{root}/{info['object']}"
         if hashlib.sha256(_content(path)).hexdigest() != info["sha256"]:
             raise _Unusable(f"{path} does not have its checksum")
-        library = ctypes.CDLL(path)
+        library = _open(path)
         output = info["output"]
         return Kernel(
             compute=_function(library, info["compute"]),
@@ -193,8 +193,28 @@ def _nothing(address: int) -> int:
     raise InternalError("a computation in several steps has no kernel of its own")
 
 
-def _function(library: ctypes.CDLL, name: str) -> _Function:
-    function = library[name]
-    function.argtypes = [ctypes.c_void_p]
-    function.restype = ctypes.c_int32
-    return function
+# A CDLL makes a class for each library; a first call has no time for that.
+_system = ctypes.CDLL(None)
+_system.dlopen.argtypes, _system.dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+_system.dlsym.argtypes, _system.dlsym.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_void_p
+_system.dlerror.argtypes, _system.dlerror.restype = [], ctypes.c_char_p
+_Prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+def _open(path: str) -> int:
+    """Maps a shared object, for good."""
+    handle: int | None = _system.dlopen(os.fsencode(path), os.RTLD_NOW | os.RTLD_LOCAL)
+    if not handle:
+        raise OSError(_last_error())
+    return handle
+
+
+def _function(library: int, name: str) -> _Function:
+    address = _system.dlsym(library, name.encode())
+    if not address:
+        raise OSError(_last_error())
+    return _Prototype(address)
+
+
+def _last_error() -> str:
+    return (_system.dlerror() or b"dlopen failed").decode("utf-8", "replace")

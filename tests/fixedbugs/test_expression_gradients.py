@@ -101,3 +101,9 @@ def test_long_sums():
     assert asked.names == tuple(names)
     out = ls.evaluate("z(i) = " + " + ".join(["a(i)"] * 200), a=torch.ones(2))
     torch.testing.assert_close(out, torch.full((2,), 200.0))
+
+
+def test_expressions_of_any_length_are_computed_or_refused():
+    text = "z(i) = " + " + ".join(["1"] * 100_000) + " + x(i)"
+    with pytest.raises(ls.FormatError, match="name a part"):
+        ls.evaluate(text, x=torch.ones(2))
