@@ -34,7 +34,8 @@ demo: build ## train the graph network and write gcn-report.html (DATA=folder, A
 	@$(PY) -m libsparse demo $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 .PHONY: test
-test: lint test-go test-py ## everything that has to pass
+test: lint build ## everything that has to pass
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-go test-py  # each keeps about one core busy
 
 .PHONY: test-go
 test-go: $(STAMPS)/tools ## the compiler's tests
