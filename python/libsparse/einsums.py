@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,25 +99,45 @@ def compute(
         dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
     made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
-    return finish(*made)
+    return finish(*made, fill_of(contraction.product(tuple(inputs), output, reduce=reduce), made[0].dtype))
 
 
 def unfilled(
     inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], wish: Format | None, reduce: str
 ) -> Format | None:
-    """The format to ask for: dense where elements without any term hold an identity other than 0.
+    """The format to ask for: dense where elements without any term hold an identity other than 0, unless it is wished.
 
     Raises:
-        UnsupportedError: A sparse one was wished for.
+        UnsupportedError: A format was wished for whose blocks hold more than the entries.
     """
-    if reduce not in ("prod", "min", "max", "all") or {index for term in inputs for index in term} == set(output):
+    if not _has_fill(inputs, output, reduce):
         return wish
-    if wish is not None and not wish.is_dense:
+    if wish is not None and wish.pads:
         raise UnsupportedError(
-            f"reduce={reduce!r} with a result of format {wish} has a fill value other than 0, which is not supported "
-            "yet; use format='dense'"
+            f"reduce={reduce!r} with a result of format {wish}: elements without any term are not 0, and this format "
+            "stores some of them as 0; use format='dense' or 'csr'"
         )
     return wish or contraction.dense_wish(len(output))
+
+
+def fill_of(asked: Problem, dtype: torch.dtype) -> int | float:
+    """The value of elements of a result without any term: the identity of the reduction."""
+    if not _has_fill(asked.inputs, asked.output, asked.reduce):
+        return 0
+    if asked.reduce in ("prod", "all"):
+        return 1
+    least = asked.reduce == "max"
+    if dtype.is_floating_point:
+        return -math.inf if least else math.inf
+    if dtype == torch.bool:
+        return int(not least)
+    return torch.iinfo(dtype).min if least else torch.iinfo(dtype).max
+
+
+def _has_fill(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], reduce: str) -> bool:
+    """Whether elements without any term are not 0."""
+    reduced = {index for term in inputs for index in term} != set(output)
+    return reduced and reduce in ("prod", "min", "max", "all")
 
 
 def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) -> list[Operand]:
@@ -142,6 +163,7 @@ def to_operand(value: Any, number: int | str) -> Operand:
     if isinstance(value, Operand):
         return value
     if isinstance(value, sparsetensor.SparseTensor):
+        value.need_zero_fill(f"operand {number}")
         return Operand(value.pattern, value._values)
     if not isinstance(value, Tensor):
         raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")
@@ -153,9 +175,9 @@ def to_operand(value: Any, number: int | str) -> Operand:
     return Operand(None, value.resolve_conj().resolve_neg())
 
 
-def finish(data: Tensor, pattern: Pattern | None) -> Any:
+def finish(data: Tensor, pattern: Pattern | None, fill: int | float = 0) -> Any:
     """What the user gets: the dense tensor, or values dressed as a SparseTensor."""
-    return data if pattern is None else sparsetensor.SparseTensor(pattern, data)
+    return data if pattern is None else sparsetensor.SparseTensor(pattern, data, fill)
 
 
 def simplify(

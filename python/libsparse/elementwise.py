@@ -20,6 +20,7 @@ def multiply(a: Any, b: Any) -> Any:
     """The product of sparse, dense (broadcast to the sparse shape) and scalar operands: sparse."""
     if not isinstance(a, sparsetensor.SparseTensor):
         a, b = b, a
+    a.need_zero_fill("*")
     if is_scalar(b):
         return a.with_values(numbers(a, b) * b)
     if isinstance(b, sparsetensor.SparseTensor):
@@ -41,6 +42,7 @@ def multiply(a: Any, b: Any) -> Any:
 def divide(a: Any, b: Any) -> Any:
     """A sparse tensor divided by a scalar."""
     if isinstance(a, sparsetensor.SparseTensor) and is_scalar(b):
+        a.need_zero_fill("/")
         return a.with_values(numbers(a, b) / b)
     raise UnsupportedError(
         "division by a tensor gives a fill value other than 0, which is not supported yet; "
@@ -132,6 +134,7 @@ def _tensor(value: Any) -> Tensor | None:
     if not isinstance(value, Tensor):
         return None
     if isinstance(value, sparsetensor.SparseTensor):
+        value.need_zero_fill("a sum or a product")
         return value
     if value.layout is not torch.strided:
         return wrapping.wrap(value)

@@ -150,7 +150,8 @@ class _Job:
 
     def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
         """The value of the assignment."""
-        made = einsums.finish(*compute(asked, plain))
+        data, pattern = compute(asked, plain)
+        made = einsums.finish(data, pattern, einsums.fill_of(asked, data.dtype))
         if self.placed:
             return placing.place(self.text, self.old, self.target, made, self.sign)
         if not self.sign or self.old is None:

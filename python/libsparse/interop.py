@@ -30,7 +30,7 @@ def to_dense(source: SparseTensor, dtype: torch.dtype | None = None) -> Tensor:
         f"a dense tensor of shape {tuple(pattern.shape)}",
         "keep it sparse",
     )
-    flat = values.new_zeros(pattern.shape.numel())
+    flat = values.new_full((pattern.shape.numel(),), source.fill_value)
     return flat.index_put((pattern.linear(),), pattern.entries(values)).reshape(pattern.shape)
 
 
@@ -45,6 +45,7 @@ def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor
         layout = torch.sparse_bsr if _block(source) is not None else layout
     if layout is torch.strided:
         return source.to_dense()
+    source.need_zero_fill("a tensor of torch's")
     if layout is torch.sparse_bsr and _block(source) is not None:
         return torch.sparse_bsr_tensor(*_blocks(source), tuple(source.shape), check_invariants=False)
     if layout not in _LAYOUTS or (source.ndim != 2 and layout is not torch.sparse_coo):
@@ -72,6 +73,7 @@ def to_scipy(source: SparseTensor) -> Any:
     """
     import scipy.sparse as sp
 
+    source.need_zero_fill("a SciPy array")
     if source.dtype == torch.bfloat16:
         raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
     if _block(source) is not None:
@@ -175,6 +177,8 @@ def describe(source: SparseTensor) -> str:
     kind = "pattern only" if source._values is None else str(source.dtype).removeprefix("torch.")
     head = f"SparseTensor(shape={tuple(source.shape)}, nnz={source.nnz}, density={share}, dtype={kind}"
     head += f", format={source.format}"
+    if source.fill_value != 0:
+        head += f", fill_value={source.fill_value}"
     if source.requires_grad:
         head += f", grad_fn=<{type(source.grad_fn).__name__}>" if source.grad_fn else ", requires_grad=True"
     values = pattern.entries(source.values())[:_SHOWN].tolist()

@@ -52,7 +52,7 @@ class Operators(Tensor):
 
     def __neg__(self) -> SparseTensor:
         """`-A`."""
-        return sparsetensor.SparseTensor(self._pattern, -self._own().values())
+        return sparsetensor.SparseTensor(self._pattern, -self._own().values(), -self._own().fill_value)
 
     def sum(self, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
         """The sum over `dim` (all by default), a dense tensor."""
@@ -70,7 +70,7 @@ class Operators(Tensor):
         wrapped = tuple(d + len(self._pattern.shape) if d < 0 else d for d in order)
         if sorted(wrapped) != list(range(len(self._pattern.shape))):
             raise ShapeError(f"permute: {order} is not a permutation of the {len(self._pattern.shape)} dimensions")
-        return sparsetensor.SparseTensor(self._pattern.transposed(wrapped), self._values)
+        return sparsetensor.SparseTensor(self._pattern.transposed(wrapped), self._values, self._own().fill_value)
 
     def transpose(self, dim0: int, dim1: int) -> SparseTensor:
         """The tensor with two dimensions swapped; no entry is moved."""

@@ -113,6 +113,7 @@ def _prepared(a: Any, b: Any) -> Tensor | None:
     """The product of a sparse matrix and a dense operand by the operator's short cut, None where it doesn't apply."""
     if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
         return None
+    a.need_zero_fill("a product")
     values = a._values
     plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu
     if not plain or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():

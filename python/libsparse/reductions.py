@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 def sum(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
+    a.need_zero_fill("a sum")
     dims = dimensions(a, dim)
     exact = a.dtype.is_floating_point or a.dtype.is_complex
     target = dtype or (a.dtype if exact else torch.int64)

@@ -33,6 +33,7 @@ class SparseTensor(LevelViews, Operators):
     Args:
         pattern: Where the entries are.
         values: (nnz,), in the storage order of `pattern`; None for a tensor that is only a pattern (dtype bool).
+        fill: The value of elements that are not stored, such as infinity in a result of `reduce="min"`.
 
     Raises:
         ShapeError: `values` is not 1-D with one element an entry.
@@ -42,10 +43,11 @@ class SparseTensor(LevelViews, Operators):
 
     _pattern: Pattern
     _held: Tensor | None
+    _fill: int | float
     _fast: dict[Any, Any]
 
     @staticmethod
-    def __new__(cls, pattern: Pattern, values: Tensor | None = None) -> SparseTensor:
+    def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
         """Wrap `pattern` and `values`."""
         if values is None:
             if pattern.format.pads:
@@ -59,11 +61,12 @@ class SparseTensor(LevelViews, Operators):
             dtype, grad = values.dtype, values.requires_grad
         self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
         self._pattern = pattern
+        self._fill = fill
         self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
         self._fast = pattern.fast
         return self
 
-    def __init__(self, pattern: Pattern, values: Tensor | None = None) -> None:
+    def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
         """See the class."""
 
     # What it is ------------------------------------------------------------------------------------------------
@@ -91,9 +94,9 @@ class SparseTensor(LevelViews, Operators):
         return self._held
 
     @property
-    def fill_value(self) -> int:
-        """The value of entries that are not stored."""
-        return 0
+    def fill_value(self) -> int | float:
+        """The value of elements that are not stored."""
+        return self._fill
 
     @property
     def shape(self) -> torch.Size:  # type: ignore[override]
@@ -162,7 +165,7 @@ class SparseTensor(LevelViews, Operators):
         Raises:
             ShapeError: `values` has another shape.
         """
-        return SparseTensor(self._pattern, values)
+        return SparseTensor(self._pattern, values, self._fill)
 
     def map(self, fn: Callable[[Tensor], Tensor]) -> SparseTensor:
         """Applies `fn` to the stored values, and to nothing else.
@@ -170,17 +173,17 @@ class SparseTensor(LevelViews, Operators):
         Args:
             fn: Takes and returns a 1-D tensor of `nnz` elements.
         """
-        return SparseTensor(self._pattern, fn(self.values()))
+        return SparseTensor(self._pattern, fn(self.values()), self._fill)
 
     # Copies ----------------------------------------------------------------------------------------------------
 
     def detach(self) -> SparseTensor:
         """The same entries, cut from autograd's graph."""
-        return SparseTensor(self._pattern, None if self._values is None else self._values.detach())
+        return SparseTensor(self._pattern, None if self._values is None else self._values.detach(), self._fill)
 
     def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """A copy of the values on the same pattern; differentiable."""
-        return SparseTensor(self._pattern, None if self._values is None else self._values.clone())
+        return SparseTensor(self._pattern, None if self._values is None else self._values.clone(), self._fill)
 
     def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """The tensor itself: values are always contiguous."""
@@ -202,15 +205,30 @@ class SparseTensor(LevelViews, Operators):
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
         values = self.values().to(*args, **kwargs)
-        return self if values is self._values else SparseTensor(self._pattern, values)
+        return self if values is self._values else SparseTensor(self._pattern, values, self._fill)
 
     def to_format(self, format: str | Format) -> SparseTensor:
         """The same tensor in another format; differentiable, and its pattern is made once."""
         wish = Format(format).resolve(self.ndim)
         if wish.is_dense:
             raise UnsupportedError("a tensor of only dense levels is a torch tensor; use to_dense()")
+        if wish.pads and wish != self.format:
+            self.need_zero_fill(f"format {wish}, which stores more than the entries,")
         conversion = self._pattern.converted(wish)
-        return SparseTensor(conversion.pattern, None if self._values is None else conversion.values(self._values))
+        values = None if self._values is None else conversion.values(self._values)
+        return SparseTensor(conversion.pattern, values, self._fill)
+
+    def need_zero_fill(self, what: str) -> None:
+        """Elements that are not stored are 0.
+
+        Raises:
+            UnsupportedError: They are something else, which `what` can't honour.
+        """
+        if self._fill != 0:
+            raise UnsupportedError(
+                f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
+                f"{self.format}) they are {self._fill}: use to_dense(), or ls.SparseTensor(A.pattern, A.values())"
+            )
 
     def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
         """A strided torch tensor; differentiable."""
@@ -237,7 +255,7 @@ class SparseTensor(LevelViews, Operators):
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
         values = self._held
-        if type(other) in _PLAIN and values is not None:
+        if type(other) in _PLAIN and values is not None and self._fill == 0:
             known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
             if known is not None:
                 dtype = known[0]
@@ -267,14 +285,14 @@ class SparseTensor(LevelViews, Operators):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickles as a pattern and values."""
-        return restore_tensor, (self._pattern, self._values, self.requires_grad)
+        return restore_tensor, (self._pattern, self._values, self.requires_grad, self._fill)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
         """A copy of the values on the same (immutable) pattern."""
         if self._held is not None and not self._held.is_leaf:
             raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
         values = None if self._held is None else self._held.detach().clone()
-        copy = SparseTensor(self._pattern, values)
+        copy = SparseTensor(self._pattern, values, self._fill)
         memo[id(self)] = copy
         return copy.requires_grad_() if self.requires_grad else copy
 
@@ -293,11 +311,11 @@ class SparseTensor(LevelViews, Operators):
         return functions.dispatch(func, args, kwargs or {})
 
 
-def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool) -> SparseTensor:
+def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:
     """Unpickles a SparseTensor."""
     if values is not None and requires_grad and not values.requires_grad:
         values = values.detach().requires_grad_()
-    return SparseTensor(pattern, values)
+    return SparseTensor(pattern, values, fill)
 
 
 def _check_values(pattern: Pattern, values: Tensor) -> None:
