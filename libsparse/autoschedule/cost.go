@@ -96,7 +96,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	case *index.Access:
 		o := m.operand(e)
 		lhs := m.assignment.LHS
-		o.fixed = copied || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
+		o.fixed = copied && !matched(m.assignment, e) || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:
@@ -123,6 +123,17 @@ func (m *model) operand(a *index.Access) operand {
 	// COO is walked on one thread only; CSR holds the same in less.
 	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
 	return o
+}
+
+// matched reports whether a level of an access that is met in no order is matched against all coordinates.
+func matched(a *index.Assignment, acc *index.Access) bool {
+	f := acc.Tensor.Format
+	for l, level := range f.Levels {
+		if !level.Props().Ordered && lattice.Build(a.RHS, acc.Vars[f.ModeOrder[l]]).Full() {
+			return true
+		}
+	}
+	return false
 }
 
 // needsOrder reports whether a level of an access that is met in no order is merged with another, or appended to the

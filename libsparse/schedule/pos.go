@@ -54,6 +54,9 @@ func (c Pos) Apply(p *cin.Program) (*cin.Program, error) {
 func (c Pos) access(p *cin.Program) (*index.Access, error) {
 	var names []string
 	for _, a := range index.Accesses(p.Source.RHS) {
+		if a.Tensor.Name == c.Of && a.Windowed() {
+			return nil, failf(c, "%s is accessed through a window, which passes positions over; take the window first", a)
+		}
 		if a.Tensor.Name == c.Of {
 			return a, nil
 		}
