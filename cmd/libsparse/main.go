@@ -1,4 +1,5 @@
-// Command libsparse is the compiler as an executable: compile a request, or explain one.
+// Command libsparse is the compiler as an executable: compile a request, explain one, or
+// compare all its loop nests.
 //
 // It must not do anything that the library can't: it is the same code for processes that can't load the library, such
 // as forked children, and for people at a terminal.
@@ -21,6 +22,7 @@ var version = "dev"
 const usage = `usage: libsparse COMMAND [STAGE] [EXPRESSION OPTIONS...]
   compile          compile, print the kernel's description
   explain [STAGE]  print one stage of the compilation, or all of them
+  frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   version          print the version
 
 Without an expression the request is read as JSON from standard input. With one, options describe its tensors:
@@ -29,7 +31,8 @@ Without an expression the request is read as JSON from standard input. With one,
   -t=A:f64         the type of A's values (f32): bool, u8 i8 i16 i32 i64, f16 bf16 f32 f64, c64 c128
   -d=i:1000        the extent of index i, as far as the schedule depends on it (4096)
 
-  libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds`
+  libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds
+  libsparse frontier "C(i,j) = A(i,k) * B(k,j)" -f=A:ds -f=B:ds`
 
 func main() {
 	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
@@ -66,6 +69,8 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 			return err
 		}
 		return explain(r, out, stage)
+	case "frontier":
+		return frontier(in, out, args[1:])
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
