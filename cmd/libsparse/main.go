@@ -1,4 +1,5 @@
-// Command libsparse is the compiler as an executable: compile an expression, explain how, or run it.
+// Command libsparse is the compiler as an executable: compile an expression, explain how, run it, or compare all its loop
+// nests.
 //
 // It must not do anything that the library can't: it is the same code for processes that can't load the library, such
 // as forked children, and for people at a terminal. It uses no cgo.
@@ -25,6 +26,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   compile          compile into the cache, print the kernel's description
   run              compile and run; print what came out
   functions        print the functions that expressions can call
+  frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   version          print the version
   help             print this
 
@@ -51,6 +53,7 @@ The commands of a schedule, separated by semicolons:
 
   libsparse explain "y(i) = A(i,j) * x(j)" -f=A:ds -stage=c
   libsparse run "y(i) = A(i,j) * x(j)" -f=A:ds -i=A:matrix.mtx -s="split(i, i0, i1, 64); parallelize(i0)" -threads=4 -check
+  libsparse frontier "C(i,j) = A(i,k) * B(k,j)" -f=A:ds -f=B:ds
 
 Errors end it with status 1, a wrong command line with status 2.`
 
@@ -129,13 +132,15 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	case "functions":
 		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
 		return err
+	case "frontier":
+		return frontier(in, out, args[1:])
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
 	case "help", "-h", "-help", "--help":
 		return printUsage(out)
 	default:
-		return usageError("there is no command %q; the commands are explain, compile, run, functions, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, functions, version, help", args[0])
 	}
 }
 

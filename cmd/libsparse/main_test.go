@@ -127,3 +127,44 @@ func TestExpressionOnTheCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestFrontier(t *testing.T) {
+	args := []string{"frontier", "C(i,j) = A(i,k) * B(k,j)", "-f=A:ds", "-f=B:ds"}
+	var out bytes.Buffer
+	if err := run(args, nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"96 programs with nests of at most 3 loops; on the frontier 12", "{ [i,j,k] | A(i,k) and B(k,j) }",
+		"i k j: C[a(i)i(j)] += A[l(i)s(k)] * B[l(k)s(j)]", "of class 1",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, &out)
+		}
+	}
+	out.Reset()
+	if err := run(append(args, "-json", "-taco"), nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Universe, Frontier int
+		Classes            []struct {
+			Programs []struct {
+				Kernels []struct {
+					Formats  map[string]string
+					Commands []string
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(out.Bytes(), &doc); err != nil || doc.Universe != 16 || doc.Frontier != 4 || len(doc.Classes[0].Programs) != 4 {
+		t.Fatalf("%v: %s", err, &out)
+	}
+	if ks := doc.Classes[0].Programs[0].Kernels; len(ks) != 1 || ks[0].Formats["A"] != "ds" || ks[0].Commands[0] != "reorder(i, k, j)" {
+		t.Errorf("kernels %v", ks)
+	}
+	err := run([]string{"frontier", "a = B(i,j,k,l) * C(j,k,l,m) * D(k,l,m,n)", "-f=B:ssss", "-f=C:ssss", "-f=D:ssss"}, nil, &out)
+	if err == nil || !strings.Contains(err.Error(), "programs, more than 40000000") {
+		t.Errorf("a universe without end: %v", err)
+	}
+}

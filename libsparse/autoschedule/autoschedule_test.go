@@ -150,3 +150,14 @@ func TestNothingIsMadeDense(t *testing.T) {
 		}
 	}
 }
+
+// TestWalkedAlone leaves a compressed first level as it is where no other operand is merged with it.
+func TestWalkedAlone(t *testing.T) {
+	d, err := Decide(request(t, "ij,jk->ijk", []string{"dd", "ss"}, "ddd", 4097))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(d.Conversions) > 0 {
+		t.Errorf("%s is converted to %q", d.Conversions[0].Tensor.Name, d.Conversions[0].To)
+	}
+}

@@ -49,6 +49,7 @@ type operand struct {
 	fixed  bool   // it can't be converted
 	coo    bool   // it is better converted than walked
 	hashed bool   // a level of it is met in no order where an order is needed
+	shares bool   // another operand has its pattern
 	nnz    float64
 	// Of the order that is being priced: the variables by level, which levels are full, and the share of the coordinates
 	// below one parent that each stores.
@@ -79,7 +80,9 @@ func newModel(a *index.Assignment) *model {
 	m.rhs = m.prepare(a.RHS, copied)
 	m.result = m.operand(a.LHS)
 	for i := range m.operands {
-		m.operands[i].hashed = needsOrder(a, m.operands[i].access)
+		o := &m.operands[i]
+		o.hashed = needsOrder(a, o.access)
+		o.shares = o.access.Tensor.SamePattern != nil && slices.Contains(a.Tensors(), o.access.Tensor.Owner())
 	}
 	if t := a.LHS.Tensor; discovered(t) {
 		groups := t.Format.Groups()
@@ -163,13 +166,19 @@ func (m *model) price(order []int) float64 {
 	}
 	cost := 0.0
 	for i := range m.operands {
-		o := &m.operands[i]
-		if !o.arrange(m.at, m.extents) {
+		if !m.operands[i].arrange(m.at) {
 			return math.Inf(1)
 		}
+	}
+	for i := range m.operands {
+		o := &m.operands[i]
+		m.lift(o)
 		if o.converted {
 			cost += costConvert * o.nnz / reuse
 		}
+	}
+	for i := range m.operands {
+		m.operands[i].spread(m.extents)
 	}
 	if len(order) == 0 {
 		return cost
@@ -191,10 +200,9 @@ func (m *model) price(order []int) float64 {
 	return cost + total
 }
 
-// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. A compressed
-// first level that is searched in an inner loop is made dense, unless far too few of its coordinates are stored. It
-// reports whether all that is possible.
-func (o *operand) arrange(at []int, extents []float64) bool {
+// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. It reports
+// whether that is possible.
+func (o *operand) arrange(at []int) bool {
 	deepest, ok := -1, true
 	for l, v := range o.vars {
 		ok = ok && (o.full[l] || at[v] > deepest)
@@ -210,16 +218,34 @@ func (o *operand) arrange(at []int, extents []float64) bool {
 			}
 		}
 	}
+	return ok || o.converted
+}
+
+// lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
+// its coordinates are stored. Walked alone it costs less as it is.
+func (m *model) lift(o *operand) {
 	o.lifted = false
 	// With no other sparse level that would make the whole tensor dense.
-	if slices.Contains(o.full[min(1, len(o.full)):], false) && !o.fixed && !o.full[0] {
-		top := o.arranged[0]
-		o.lifted = (o.coo || at[top] > 0) && extents[top] <= sparseTop*o.nnz
-		o.filled[0] = o.lifted
-		o.converted = o.converted || o.lifted
+	if o.fixed || !slices.Contains(o.full[min(1, len(o.full)):], false) || o.full[0] {
+		return
 	}
-	o.spread(extents)
-	return ok || o.converted
+	top := o.arranged[0]
+	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= sparseTop*o.nnz
+	o.filled[0] = o.lifted
+	o.converted = o.converted || o.lifted
+}
+
+// merged reports whether an operand besides o stores some coordinates of v only.
+func (m *model) merged(o *operand, v int) bool {
+	for i := range m.operands {
+		other := &m.operands[i]
+		for l, w := range other.arranged {
+			if other != o && w == v && !other.filled[l] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
@@ -278,7 +304,7 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	sum, walked := 0.0, 0
 	for i := range m.operands {
 		o := &m.operands[i]
-		if o.access.Tensor.SamePattern != nil {
+		if o.shares {
 			continue // walked once
 		}
 		for l, w := range o.arranged {

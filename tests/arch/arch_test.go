@@ -40,6 +40,7 @@ var allowed = map[string][]string{
 	"libsparse/execute":      {"dtype", "format", "index", "ir", "lower"},
 	"libsparse/tensorfile":   {"diag", "dtype", "format"},
 	"libsparse/autoschedule": {"diag", "dtype", "format", "index", "cin", "schedule", "lattice", "infer"},
+	"libsparse/asymptotic":   {"diag", "dtype", "format", "index", "cin", "schedule"},
 
 	"cache":   {"diag"},
 	"codegen": {"diag", "dtype", "ir"},
@@ -49,11 +50,11 @@ var allowed = map[string][]string{
 	"codegen/crun": {"ir", "/codegen", "/codegen/process"},
 	"libsparse": {
 		"diag", "dtype", "format", "index", "cin", "schedule", "infer", "lattice", "ir", "lower",
-		"autoschedule", "/codegen", "/cache",
+		"autoschedule", "asymptotic", "/codegen", "/cache",
 	},
 	"capi": {"/libsparse", "diag", "/cache"},
 	"cmd/libsparse": {
-		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "autoschedule", "execute", "tensorfile",
+		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "autoschedule", "execute", "tensorfile", "asymptotic",
 		"/codegen", "/codegen/process",
 	},
 }

@@ -1,0 +1,65 @@
+package asymptotic
+
+// front is the costs that no other seen so far stays below, each with the programs of that cost.
+type front struct {
+	logic    *logic
+	members  []*member
+	byCost   map[costID]*member
+	excluded map[costID]bool // costs that are dominated
+}
+
+type member struct {
+	cost     costID
+	programs []nodeID
+	found    []found // the same, from several stores
+}
+
+// found is a program where it was found.
+type found struct {
+	*enumerator
+	n nodeID
+}
+
+func newFront(l *logic) *front {
+	return &front{logic: l, byCost: map[costID]*member{}, excluded: map[costID]bool{}}
+}
+
+// dominated reports whether a member does strictly less than c, and so than everything that includes c.
+func (f *front) dominated(c costID) bool {
+	if f.excluded[c] {
+		return true
+	}
+	if f.byCost[c] != nil {
+		return false
+	}
+	for _, m := range f.members {
+		if f.logic.dominates(c, m.cost) {
+			f.excluded[c] = true
+			return true
+		}
+	}
+	return false
+}
+
+// at is the member with cost c, which is made if there is none; nil if c is dominated. Members that c dominates leave.
+func (f *front) at(c costID) *member {
+	if m := f.byCost[c]; m != nil {
+		return m
+	}
+	if f.dominated(c) {
+		return nil
+	}
+	kept := f.members[:0]
+	for _, m := range f.members {
+		if f.logic.dominates(m.cost, c) {
+			f.excluded[m.cost] = true
+			delete(f.byCost, m.cost)
+		} else {
+			kept = append(kept, m)
+		}
+	}
+	m := &member{cost: c}
+	f.members = append(kept, m)
+	f.byCost[c] = m
+	return m
+}

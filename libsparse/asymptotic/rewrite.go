@@ -1,0 +1,143 @@
+package asymptotic
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+)
+
+// maxForms bounds the ways to write an expression that distribution finds.
+const maxForms = 256
+
+// newTerm is a call over args. Arguments that are sums of a sum, or products of a product, become part of it.
+func newTerm(c *index.Call, args []*term) *term {
+	t := &term{leaf: -1, ws: -1, call: c}
+	for _, a := range args {
+		if associates(c.Op) && a.isCall() && a.call.Op == c.Op && a.call.Region == c.Region {
+			t.args = append(t.args, a.args...)
+		} else {
+			t.args = append(t.args, a)
+		}
+	}
+	if len(t.args) == 1 && associates(c.Op) {
+		return t.args[0]
+	}
+	return t
+}
+
+func associates(op dtype.Op) bool { return op == dtype.Add || op == dtype.Mul }
+
+// key is the same for terms that differ in the order of the arguments of sums and products only.
+func (t *term) key() string {
+	switch {
+	case t.ws >= 0:
+		return "w" + strconv.Itoa(t.ws)
+	case t.leaf >= 0:
+		return strconv.Itoa(t.leaf)
+	}
+	keys := make([]string, len(t.args))
+	for i, a := range t.args {
+		keys[i] = a.key()
+	}
+	if associates(t.call.Op) {
+		slices.Sort(keys)
+	}
+	return string(t.call.Op) + t.call.Region.String() + "(" + strings.Join(keys, ",") + ")"
+}
+
+// forms is all ways to write t by distributing products over sums. Association and commutation are implicit in terms.
+func (p *problem) forms() []*term {
+	out, seen := []*term{p.rhs}, map[string]bool{p.rhs.key(): true}
+	for i := 0; i < len(out) && len(out) < maxForms; i++ {
+		for _, t := range distributed(out[i]) {
+			if k := t.key(); !seen[k] {
+				seen[k] = true
+				out = append(out, t)
+			}
+		}
+	}
+	for i, t := range out {
+		out[i] = p.separate(t, map[int]int{})
+	}
+	return slices.DeleteFunc(out, func(t *term) bool { return t == nil })
+}
+
+// separate gives every read that distribution has copied a leaf of its own, the same in every form; nil if there are too
+// many. used counts the reads of each leaf so far.
+func (p *problem) separate(t *term, used map[int]int) *term {
+	if t.leaf >= 0 {
+		n := t.leaf
+		if k := used[n]; k > 0 {
+			for len(p.copies[n]) < k {
+				if len(p.leaves) == maxLeaves {
+					return nil
+				}
+				p.copies[n] = append(p.copies[n], len(p.leaves))
+				p.leaves = append(p.leaves, p.leaves[n])
+			}
+			n = p.copies[n][k-1]
+		}
+		used[t.leaf]++
+		return &term{leaf: n, ws: -1}
+	}
+	args := make([]*term, len(t.args))
+	for i, a := range t.args {
+		if args[i] = p.separate(a, used); args[i] == nil {
+			return nil
+		}
+	}
+	return &term{leaf: -1, ws: -1, call: t.call, args: args}
+}
+
+// distributed is what one use of a*(b+c) = a*b + a*c makes of t.
+func distributed(t *term) []*term {
+	if !t.isCall() {
+		return nil
+	}
+	var out []*term
+	for i, a := range t.args {
+		for _, b := range distributed(a) {
+			args := slices.Clone(t.args)
+			args[i] = b
+			out = append(out, newTerm(t.call, args))
+		}
+		if t.call.Op == dtype.Mul && a.isCall() && a.call.Op == dtype.Add {
+			out = append(out, overSum(t, i)...)
+		}
+	}
+	return out
+}
+
+// overSum moves each set of the other factors of t into its factor i, a sum, which falls in two.
+func overSum(t *term, i int) []*term {
+	sum := t.args[i]
+	others := slices.Delete(slices.Clone(t.args), i, i+1)
+	var out []*term
+	for moved := 1; moved < 1<<len(others); moved++ {
+		in, stay := split(others, moved)
+		for part := 1; part < 1<<(len(sum.args)-1); part++ { // the last term is always on the other side
+			left, right := split(sum.args, part)
+			halves := newTerm(sum.call, []*term{
+				newTerm(t.call, append(slices.Clone(in), newTerm(sum.call, left))),
+				newTerm(t.call, append(slices.Clone(in), newTerm(sum.call, right))),
+			})
+			out = append(out, newTerm(t.call, append(slices.Clone(stay), halves)))
+		}
+	}
+	return out
+}
+
+// split divides args by the bits of set.
+func split(args []*term, set int) (in, rest []*term) {
+	for i, a := range args {
+		if set&(1<<i) != 0 {
+			in = append(in, a)
+		} else {
+			rest = append(rest, a)
+		}
+	}
+	return in, rest
+}

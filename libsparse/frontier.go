@@ -1,0 +1,104 @@
+package libsparse
+
+import (
+	"libsparse/libsparse/asymptotic"
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
+)
+
+// Frontier is the asymptotic frontier of one assignment, and where the online scheduler's choice stands.
+type Frontier struct {
+	*asymptotic.Frontier
+	Online *asymptotic.Standing
+}
+
+// Frontiers explores the loop nests of r. A request whose terms are summed over different indices has several frontiers.
+func Frontiers(r *Request, o asymptotic.Options) ([]*Frontier, error) {
+	steps, err := explored(r)
+	if err != nil {
+		return nil, err
+	}
+	var out []*Frontier
+	for _, a := range steps {
+		f, err := asymptotic.Explore(a, o)
+		if err != nil {
+			return nil, err
+		}
+		nests, err := online(a)
+		if err != nil {
+			return nil, err
+		}
+		standing, err := f.Compare(nests)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &Frontier{f, standing})
+	}
+	return out, nil
+}
+
+// explored is the assignments of r whose terms are summed over the same indices, with the formats of their results.
+func explored(r *Request) ([]*index.Assignment, error) {
+	s := &State{Request: r}
+	if err := parse(s); err != nil {
+		return nil, err
+	}
+	if r.Output.Format != "" { // else it is inferred
+		f, err := format.Parse(r.Output.Format)
+		if err != nil {
+			return nil, err
+		}
+		if f.Order() != len(s.Assignment.LHS.Vars) {
+			return nil, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d",
+				s.Assignment.LHS, len(s.Assignment.LHS.Vars), r.Output.Format, f.Order())
+		}
+		s.Assignment.LHS.Tensor.Format = f
+	}
+	var steps []*index.Assignment
+	for _, a := range s.Program {
+		steps = append(steps, a.Steps(index.Names(s.Program))...)
+	}
+	for i, a := range steps {
+		if i < len(steps)-1 || r.Output.Format == "" {
+			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = infer.Output(a)
+		}
+	}
+	return steps, nil
+}
+
+// online is the loop nests that the online scheduler would run for a.
+func online(a *index.Assignment) ([]asymptotic.Nest, error) {
+	var out []asymptotic.Nest
+	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a}))
+	for i, step := range steps {
+		t := step.LHS.Tensor
+		if i < len(steps)-1 {
+			t.Format, t.SamePattern = infer.Output(step)
+			volume := 1.0
+			for _, n := range t.Extents {
+				volume *= float64(max(n, 1))
+			}
+			t.NNZ = int64(min(volume*infer.Density(step), 1<<60))
+		}
+		stored := map[*index.Tensor]format.Format{}
+		for _, operand := range step.Tensors() {
+			stored[operand] = operand.Format
+		}
+		d, err := autoschedule.Decide(step)
+		if err != nil {
+			return nil, err
+		}
+		nest := asymptotic.Nest{Assignment: step, Order: d.Order, Converted: map[*index.Tensor]format.Format{}}
+		for _, c := range d.Conversions {
+			nest.Converted[c.Tensor] = c.To
+		}
+		for operand, f := range stored {
+			operand.Format = f // which Decide has changed
+		}
+		out = append(out, nest)
+	}
+	return out, nil
+}
