@@ -141,6 +141,9 @@ func (r *row) trial(t *testing.T, formats []string, elem string) *trial {
 	if len(formats) > len(operands) {
 		c.request.Output.Format = formats[len(operands)]
 	}
+	for _, a := range program {
+		c.shape(a.LHS)
+	}
 	for n, x := range operands {
 		acc := accessOf(program, x)
 		shape := c.shape(acc)
