@@ -123,7 +123,11 @@ func array(d *format.Data, name string) string {
 	return joined(d.Crd[level], number)
 }
 
+// joined is numbers as a row writes them, "-" for none.
 func joined[T any](values []T, text func(T) string) string {
+	if len(values) == 0 {
+		return "-"
+	}
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = text(v)

@@ -20,7 +20,7 @@ import (
 )
 
 // sampled is how many trials there are to one that also runs as compiled C; LIBSPARSE_CONFORMANCE=c compiles all.
-const sampled = 128
+const sampled = 192
 
 // compiled reports whether c also runs as C.
 func (c *trial) compiled() bool {
@@ -62,24 +62,13 @@ func (c *trial) run(t *testing.T) (failure string) {
 			return err.Error()
 		}
 		x := step.Assignment.LHS.Tensor
-		shapes[x.Name] = c.resultShape(step.Assignment.LHS)
+		shapes[x.Name] = c.shape(step.Assignment.LHS)
 		if result, failure = c.step(t, step, shapes, held); failure != "" {
 			return fmt.Sprintf("%s: %s", step.Assignment, failure)
 		}
 		held[x] = result
 	}
 	return c.expected(result)
-}
-
-// resultShape is the extents of the variables, or a little more than the windows.
-func (c *trial) resultShape(acc *index.Access) []int {
-	shape := make([]int, len(acc.Vars))
-	for m, v := range acc.Vars {
-		if shape[m] = c.extents[v]; acc.Window(m) != nil {
-			shape[m] = int(acc.Window(m).Hi) + 1
-		}
-	}
-	return shape
 }
 
 // data is what the row gives for an operand, or random entries.

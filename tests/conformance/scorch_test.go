@@ -102,7 +102,7 @@ var scorchRandom = []row{
 	{expr: "ijk,jm,km->im", formats: "ddd,dd,dd->dd", sizes: map[index.Var]int{"i": 3, "j": 3, "k": 3, "m": 2}},
 	{expr: "ijk,jm,km->im", formats: "ddd,dd,dd->dd sss,dd,dd->dd", sizes: map[index.Var]int{"i": 6, "j": 6, "k": 6, "m": 4}},
 	{expr: "ij,j->i", formats: "ds,d->d", given: data{"A": points("", 10, 10)}, want: "val 0,0,0,0,0,0,0,0,0,0"},
-	{expr: "ij,ij->ij", formats: "ds,ds->ds", given: data{"A": points("01:1 20:2", 3, 3), "B": points("02:1 21:2", 3, 3)}, want: "pos1 0,0,0,0 crd1  val "},
+	{expr: "ij,ij->ij", formats: "ds,ds->ds", given: data{"A": points("01:1 20:2", 3, 3), "B": points("02:1 21:2", 3, 3)}, want: "pos1 0,0,0,0 crd1 - val -"},
 	{expr: "ij,ij->ij", formats: "ds,ds->ds", given: data{"A": points("01:3 20:2", 3, 3), "B": points("01:5 21:2", 3, 3)}, want: "pos1 0,1,1,1 crd1 1 val 15"},
 	{expr: "ik,kj->ij", formats: "ds,ds->ds", sizes: map[index.Var]int{"i": 30, "j": 30, "k": 30}, density: 0.01},
 	{expr: "C(i,k) = A(i,j) * B(j,k)", formats: "ddT,dsT->ddT dsT,ddT->dd ooT,dd->ds dsT,dsT->dd ooT,ooT->dd ds,dd->dd ds,ds->dd dd|ddT,dd->dd"},
