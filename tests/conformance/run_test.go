@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/cmplx"
 	"os"
@@ -55,6 +56,7 @@ func (c *trial) run(t *testing.T) (failure string) {
 		shapes[x.Name] = c.operands[n].shape
 		held[x] = c.data(x, c.operands[n].shape)
 	}
+	operands := maps.Clone(held)
 	var result *format.Data
 	for i := range max(len(state.Steps), 1) {
 		step, err := state.LowerStep(i)
@@ -67,6 +69,9 @@ func (c *trial) run(t *testing.T) (failure string) {
 			return fmt.Sprintf("%s: %s", step.Assignment, failure)
 		}
 		held[x] = result
+	}
+	if failure = c.composed(state, shapes, operands, result); failure != "" {
+		return failure
 	}
 	return c.expected(result)
 }
@@ -179,24 +184,17 @@ func dense(d *format.Data) *index.Dense {
 // differ says where a result is not what the evaluator has: in an element, or in what is stored.
 func differ(a *index.Assignment, d *format.Data, want *index.Dense) string {
 	elem := a.LHS.Tensor.Elem
-	fill := dtype.Value{}
-	if identity, ok := a.Reduce.Identity(); ok && len(a.Reduced()) > 0 {
-		if fill = dtype.Float(elem, identity); math.IsInf(identity, 0) && !elem.IsFloat() {
-			lo, hi := elem.Range()
-			fill = dtype.Int(elem, map[bool]int64{true: hi, false: lo}[identity > 0])
-		}
-	}
 	got := dense(d)
 	var entries []format.Entry
 	for coord := range coordinates(want.Shape) {
 		at := want.At(coord)
-		expected := fill
+		expected := fill(a)
 		if want.Stored[at] {
 			expected = dtype.Convert(want.Vals[at], elem.Wide(), elem)
 			entries = append(entries, format.Entry{Coord: slices.Clone(coord), Value: expected})
 		}
 		if !got.Stored[at] {
-			got.Vals[at] = fill
+			got.Vals[at] = fill(a)
 		}
 		if far(elem, got.Vals[at], expected) {
 			return fmt.Sprintf("element %v: got %v, want %v", coord, got.Vals[at], expected)
@@ -207,6 +205,21 @@ func differ(a *index.Assignment, d *format.Data, want *index.Dense) string {
 		return fmt.Sprintf("levels of %s: got pos %v crd %v, want %v %v", d.Format, d.Pos, d.Crd, levels.Pos, levels.Crd)
 	}
 	return ""
+}
+
+// fill is what an element without a term is.
+func fill(a *index.Assignment) dtype.Value {
+	elem := a.LHS.Tensor.Elem
+	identity, ok := a.Reduce.Identity()
+	switch {
+	case !ok || len(a.Reduced()) == 0:
+		return dtype.Value{}
+	case math.IsInf(identity, 0) && !elem.IsFloat():
+		lo, hi := elem.Range()
+		return dtype.Int(elem, map[bool]int64{true: hi, false: lo}[identity > 0])
+	default:
+		return dtype.Float(elem, identity)
+	}
 }
 
 // determined reports whether a format can store a pattern in one way only: hashed levels place entries as they come, and a level that
