@@ -78,6 +78,15 @@ func unshare(a *index.Assignment, conversions []Conversion) {
 	}
 }
 
+// free is a name for what a schedule makes: base, or where a already has a tensor or a variable of that name, a longer one.
+func free(a *index.Assignment, base string) string {
+	names := index.Names([]*index.Assignment{a})
+	for names[base] || slices.Contains(a.Vars(), index.Var(base)) {
+		base += "_"
+	}
+	return base
+}
+
 func (d *Decision) add(c schedule.Command) { d.Commands = append(d.Commands, c) }
 
 func (d *Decision) note(text string, args ...any) {
@@ -141,18 +150,18 @@ func (d *Decision) discover(a *index.Assignment) {
 	case q >= sparse && sparse < len(stored):
 	case q == len(stored) && !reduced:
 	case q == len(stored):
-		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Tile})
-		d.note("workspace w: a scalar, since %v is summed inside each element", a.Reduced())
+		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Tile})
+		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), a.Reduced())
 	case inserts(a, q) && shuffled < 0:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
-		d.add(schedule.Precompute{At: q, Name: "w", Storage: cin.Row})
-		d.note("workspace w: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
-			stored[q], a.Reduced())
+		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Row})
+		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
+			free(a, "w"), stored[q], a.Reduced())
 	default:
-		d.add(schedule.Precompute{At: min(q, sparse-1), Name: "w", Storage: cin.List})
-		d.note("workspace w: a list over %v, sorted before it is read, since the entries come in another order", stored[min(q, sparse-1):])
+		d.add(schedule.Precompute{At: min(q, sparse-1), Name: free(a, "w"), Storage: cin.List})
+		d.note("workspace %s: a list over %v, sorted before it is read, since the entries come in another order", free(a, "w"), stored[min(q, sparse-1):])
 	}
 }
 
@@ -191,8 +200,8 @@ func (d *Decision) accumulate(a *index.Assignment) {
 	inner := slices.DeleteFunc(slices.Clone(d.Order[first:]), func(v index.Var) bool { return slices.Contains(reduced, v) })
 	switch {
 	case len(inner) == 0:
-		d.add(schedule.Precompute{At: first, Name: "w", Storage: cin.Tile})
-		d.note("workspace w: a scalar, since %v is summed inside each element", reduced)
+		d.add(schedule.Precompute{At: first, Name: free(a, "w"), Storage: cin.Tile})
+		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), reduced)
 		d.lanes(a, innermost)
 	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
 		d.tile(a, inner[0], first)

@@ -40,13 +40,13 @@ func exact(class int64) bool { return class < 8 || class <= smallExtent && class
 func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	n := a.Extent(v)
 	width := int64(tileBytes / max(a.LHS.Tensor.Elem.Accum().Size(), 1))
-	ws := schedule.Precompute{Name: "w", Storage: "tile"}
+	ws := schedule.Precompute{Name: free(a, "w"), Storage: "tile"}
 	if exact(n) && n <= width && n > 0 {
 		ws.At = first
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)
 		d.add(schedule.Vectorize{Var: v})
-		d.note("workspace w: %d sums over %s in registers across the reduction", n, v)
+		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return
 	}
 	if n < 8 { // an unknown extent
@@ -61,7 +61,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	for factor%tail != 0 {
 		factor -= 8
 	}
-	outer, inner := v+"0", v+"1"
+	outer, inner := index.Var(free(a, string(v)+"0")), index.Var(free(a, string(v)+"1"))
 	order := append(append(append([]index.Var(nil), d.Order[:first]...), outer), d.Order[first:len(d.Order)-1]...)
 	ws.At = first + 1
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})

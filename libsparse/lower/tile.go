@@ -44,7 +44,8 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 		w.vals = nil
 	}
 	var out []ir.Stmt
-	if l.result.appends() && !l.result.denseTail() && t.Order() == 0 {
+	entry := l.result.appends() && !l.result.denseTail() || len(l.masks()) > 0 && l.phase == computing // exists only if a term does
+	if entry && t.Order() == 0 {
 		w.set = &ir.Var{Name: l.names.fresh(t.Name + "_set"), T: ir.Scalar(dtype.Bool)}
 		out = append(out, declare(w.set, &ir.Int{T: dtype.Bool}))
 	}
