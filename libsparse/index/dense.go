@@ -85,6 +85,9 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	args, defined := make([]dtype.Value, len(c.Args)), make([]bool, len(c.Args))
 	u := c.ArgType(t)
 	for i, a := range c.Args {
+		if own := Elem(a); c.Function != nil && own != dtype.Invalid {
+			u = own.Wide() // only whether it has a value counts here: a body may leave it out
+		}
 		if args[i], defined[i] = p.eval(a, u); !defined[i] {
 			args[i] = dtype.Value{}
 		}
