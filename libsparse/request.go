@@ -106,7 +106,11 @@ func (r *Request) parse(operands []*index.Tensor) ([]*index.Assignment, error) {
 		return r.parseExpr(operands, combine, reduce)
 	}
 	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out", Index: dtype.I32}, combine, reduce)
-	return []*index.Assignment{a}, err
+	if err != nil {
+		return nil, err
+	}
+	a.RHS = index.Named(a.RHS)
+	return []*index.Assignment{a}, nil
 }
 
 // parseExpr reads assignments; operands are found by name, results by their absence from them.
@@ -136,6 +140,9 @@ func (r *Request) parseExpr(operands []*index.Tensor, combine, reduce dtype.Op) 
 	}}.Parse(r.Expr)
 	if err != nil {
 		return nil, err
+	}
+	for _, a := range program {
+		a.RHS = index.Named(a.RHS)
 	}
 	for _, t := range operands {
 		if !used[t.Name] {

@@ -45,6 +45,23 @@ var Library = sync.OnceValue(func() map[string]*Function {
 	return known
 })
 
+// Named is e with the operators of semirings that are functions of the library (hypot, remainder) made calls of them.
+func Named(e Expr) Expr {
+	c, ok := e.(*Call)
+	if !ok {
+		return e
+	}
+	args := make([]Expr, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = Named(a)
+	}
+	named := c.With(args)
+	if f := Library()[string(c.Op)]; f != nil && c.Function == nil && c.Op.Arity() == 0 && len(f.Params) == len(args) {
+		named.Function = f
+	}
+	return named
+}
+
 // Signature is what callers of a function have to know: its name, how many arguments it takes, and whether it makes
 // floating values of integers.
 type Signature struct {

@@ -39,9 +39,12 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     if isinstance(data, sparsetensor.SparseTensor):
         wish = data.format if format is None else Format(format).resolve(data.ndim)
         return (data if dtype is None else data.to(dtype)).to_format(wish)
-    dense = data if isinstance(data, Tensor) else torch.tensor(data)
+    dense = validate.tensor("data", data)
     _on_cpu("data", dense)
-    dense = dense if dtype is None else dense.to(dtype)
+    if dtype is not None:
+        dtypes.code(dtype)
+        dense = dense.to(dtype)
+    dtypes.code(dense.dtype)
     if dense.ndim == 0:
         raise ShapeError("a number has no sparse format; use a plain torch tensor")
     coords = dense.detach().nonzero(as_tuple=True)
@@ -226,6 +229,7 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
         dtype: Of the values.
     """
     columns = n if m is None else m
+    validate.shape((n, columns))
     line = torch.arange(min(n, columns))
     return _assemble([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((n, columns)), format)
 
@@ -237,6 +241,7 @@ def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
         values: (n,).
         format: The format.
     """
+    values = validate.tensor("values", values)
     if values.ndim != 1:
         raise ShapeError(f"diag takes a vector, got shape {tuple(values.shape)}")
     line = torch.arange(values.shape[0])

@@ -85,7 +85,8 @@ def contract(
     if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
         asked.extents(operands)
         same = unify(operands, target)
-        return torch.einsum(asked.text, *(o.data for o in same if o.data is not None)), None
+        out = torch.einsum(asked.text, *(o.data for o in same if o.data is not None))
+        return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
     if follow:
         return autograd.apply(asked, operands)
     return running.run(asked, operands)

@@ -86,6 +86,12 @@ def _contents(number: int, level: str, around: tuple[int, int, int], pos: Tensor
     extent, rows, parents = around
     letter, numbers = levels.kind(level)
     if letter == "o":
+        wrong = (crd <= -max(rows, 1)) | (crd >= max(extent, 1))
+        if bool(wrong.any()):
+            place = int(wrong.nonzero()[0])
+            raise IndexBoundsError(
+                f"crd[{number}][{place}] is {int(crd[place])}; expected {-max(rows, 1)} < offset < {max(extent, 1)}"
+            )
         if bool((crd[1:] <= crd[:-1]).any()):
             raise FormatError(f"crd[{number}] (level {level}): offsets ascend")
         return

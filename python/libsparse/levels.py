@@ -15,7 +15,7 @@ from torch import Tensor
 from . import memory
 
 _WIDEST: Final = 8  # bytes of a position, or of a value
-_LEVEL: Final = re.compile(r"([a-z])(?:\(([\d, ]*)\))?")
+_LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
 _HASH: Final = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: Fibonacci hashing
 
 PADDED: Final = "bhplok"  # kinds with places that hold nothing
@@ -100,14 +100,14 @@ class Around(NamedTuple):
 
 def split(letters: str) -> tuple[str, ...]:
     """The levels of a format's text, each with its numbers: `"dk(4,4)"` is `("d", "k(4,4)")`; () if it is malformed."""
-    compact = letters.replace(" ", "")
+    compact = re.sub(r"\s*([(),])\s*", r"\1", letters)
     found = tuple(m.group(0) for m in _LEVEL.finditer(compact))
     return found if sum(map(len, found)) == len(compact) else ()
 
 
 def kind(level: str) -> Kind:
     """The parts of a level's text."""
-    return Kind(level[0], tuple(int(n) for n in level[2:-1].split(",") if n))
+    return Kind(level[0], tuple(int(n) for n in level[2:-1].split(",")) if len(level) > 1 else ())
 
 
 def build(level: str, coord: Tensor, around: Around) -> Built:

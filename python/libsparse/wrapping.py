@@ -137,6 +137,12 @@ class _Values(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         if ctx.source.layout in _BLOCKED:
             return sparsetensor.SparseTensor(wrap(ctx.source).pattern, grad).to_torch(torch.sparse_coo)
+        if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
+            # What is there several times has one gradient, as in torch.
+            known = _look_up("coo", ctx.source.shape, (ctx.source._indices(),))
+            if known.slots is not None:
+                grad = grad.new_zeros(known.pattern.size).index_copy(0, known.slots, grad)
+            return sparsetensor.SparseTensor(known.pattern, grad).to_torch(torch.sparse_coo)
         made = with_values(ctx.source, grad)
         return made if ctx.keeps or made.layout is torch.sparse_coo else made.to_sparse_coo()
 
