@@ -1,4 +1,4 @@
-"""Inputs at the edges: what a semiring's function is, dtypes that torch widens, offsets, and text that is nearly a format."""
+"""Inputs at the edges: functions in semirings, dtypes that torch widens, offsets, text that is nearly a format."""
 
 from __future__ import annotations
 

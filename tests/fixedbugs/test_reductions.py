@@ -18,5 +18,6 @@ def test_products_of_sparse_matrices(reduce, identity, density):
     terms = (A.to_dense() != 0).float() @ (B.to_dense() != 0).float()
     assert out.layout is torch.strided
     assert bool((out[terms == 0] == identity).all())
-    with pytest.raises(ls.UnsupportedError, match="fill value"):
-        ls.einsum("ij,jk->ik", A, B, reduce=reduce, format="csr")
+    sparse = ls.einsum("ij,jk->ik", A, B, reduce=reduce, format="csr")
+    assert sparse.fill_value == identity
+    torch.testing.assert_close(sparse.to_dense(), out)
