@@ -35,7 +35,7 @@ demo: build ## train the graph network and write gcn-report.html (DATA=folder, A
 
 .PHONY: test
 test: lint build ## everything that has to pass
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line test-go test-py  # each keeps about one core busy
+	@$(MAKE) --no-print-directory --jobs=2 test-go test-py  # each keeps about one core busy
 
 .PHONY: test-go
 test-go: $(STAMPS)/tools ## the compiler's tests
