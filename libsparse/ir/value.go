@@ -84,33 +84,13 @@ func applyScalar(op dtype.Op, x, y value) (value, error) {
 	return value{t: x.t, Value: op.Eval(x.t, x.Value, y.Value)}, nil
 }
 
+var comparisons = map[Cmp]dtype.Op{Lt: dtype.Lt, Le: dtype.Le, Gt: dtype.Gt, Ge: dtype.Ge, Eq: dtype.Eq, Ne: dtype.Ne}
+
 // compare is the comparison of two scalars of one kind.
 func compare(op Cmp, x, y value) bool {
-	switch {
-	case x.t.IsComplex():
-		return (x.Num == y.Num) == (op == Eq)
-	case x.t.IsFloat():
-		return holds(op, real(x.Num), real(y.Num))
-	default:
-		return holds(op, x.Int, y.Int)
-	}
-}
-
-func holds[T int64 | float64](op Cmp, x, y T) bool {
-	switch op {
-	case Lt:
-		return x < y
-	case Le:
-		return x <= y
-	case Gt:
-		return x > y
-	case Ge:
-		return x >= y
-	case Eq:
-		return x == y
-	case Ne:
-		return x != y
-	default:
+	meaning, ok := comparisons[op]
+	if !ok {
 		panic("BUG: no comparison " + string(op))
 	}
+	return meaning.Eval(x.t, x.Value, y.Value).Truth()
 }
