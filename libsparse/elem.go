@@ -18,7 +18,7 @@ func resultElem(a *index.Assignment, asked string) (dtype.T, error) {
 	switch {
 	case !ok:
 		return t, diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", asked, dtype.All())
-	case !t.Holds(promoted):
+	case !t.Holds(promoted) && (a.Reduce == dtype.Mean || index.Elem(a.RHS) != dtype.Invalid): // patterns count as ones of any type
 		return t, diag.Errorf(diag.Dtype, "the result's dtype %s can't hold values of type %s, which the operands of %s promote to", t, promoted, a)
 	}
 	return t, nil

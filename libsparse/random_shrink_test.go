@@ -71,8 +71,8 @@ func (c *trial) shrunk(t testing.TB, failure string) (*trial, string) {
 	for range 200 {
 		smaller := false
 		for _, d := range c.smaller() {
-			// A kernel refuses extents beyond a bound that was chosen for others.
-			refused := func(f string) bool { return strings.Contains(f, "status 3") }
+			// A kernel refuses extents beyond a bound that was chosen for others, and steps those that the request doesn't give.
+			refused := func(f string) bool { return strings.Contains(f, "status 3") || strings.Contains(f, "elsewhere") }
 			if f := d.run(t); f != "" && refused(f) == refused(failure) && !d.invalid() {
 				c, failure, smaller = d, f, true
 				break

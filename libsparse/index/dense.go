@@ -82,20 +82,17 @@ func (p *point) eval(e Expr, t dtype.T) (dtype.Value, bool) {
 }
 
 func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
-	args, defined := make([]dtype.Value, len(c.Args)), make([]bool, len(c.Args))
-	u := c.ArgType(t)
-	for i, a := range c.Args {
-		if own := Elem(a); c.Function != nil && own != dtype.Invalid {
-			u = own.Wide() // only whether it has a value counts here: a body may leave it out
-		}
-		if args[i], defined[i] = p.eval(a, u); !defined[i] {
-			args[i] = dtype.Value{}
-		}
-	}
+	defined := p.defined(c)
 	if !c.Region.Holds(defined...) {
 		return dtype.Value{}, false
 	}
 	if c.Function == nil {
+		u, args := c.ArgType(t), make([]dtype.Value, len(c.Args))
+		for i, a := range c.Args {
+			if defined[i] {
+				args[i], _ = p.eval(a, u)
+			}
+		}
 		return dtype.Convert(c.Op.Eval(u, args...), c.Op.Result(u), t), true
 	}
 	known := make([]Expr, len(c.Args))
@@ -106,6 +103,23 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	}
 	v, _ := p.eval(substitute(c.body(defined...), known), t)
 	return v, true
+}
+
+// defined says which arguments of c have a value at p.
+func (p *point) defined(c *Call) []bool {
+	out := make([]bool, len(c.Args))
+	for i, a := range c.Args {
+		switch a := a.(type) {
+		case *Access:
+			_, out[i] = p.value(a)
+		case *Call:
+			out[i] = a.Region.Holds(p.defined(a)...)
+		default:
+			_, missing := a.(*Missing)
+			out[i] = !missing
+		}
+	}
+	return out
 }
 
 // Evaluate is the meaning of an assignment whose terms are all reduced over the same variables: it visits every point of
