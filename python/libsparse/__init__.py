@@ -103,4 +103,4 @@ __all__ = [
 ]
 
 # What every request names is found out now, so that the first call need not wait for it.
-host.digest()
+host.identity()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import math
 import threading
+from array import array
 from collections.abc import Sequence
 
 import torch
@@ -60,7 +60,7 @@ class Call:
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
         self._convert = {n: f for n, f in made.convert.items() if operands[n].pattern is not None}
         self._orders = [_read_order(self.kernel, number, operand) for number, operand in enumerate(operands)]
-        self._fixed = (ctypes.c_int64 * len(self.kernel.slots))()
+        self._fixed = array("q", bytes(8 * len(self.kernel.slots)))  # ctypes would make a class for each length
         self._local = threading.local()
         self._arrays: list[tuple[int, int, str, int]] = []
         self._values: list[tuple[int, int]] = []
@@ -103,9 +103,9 @@ class Call:
         for place, number, kind, level in self._arrays:
             pattern = patterns[number]
             assert pattern is not None
-            array = (pattern.pos if kind == "pos" else pattern.crd)[level]
-            assert array is not None
-            block[place] = array.data_ptr()
+            stored = (pattern.pos if kind == "pos" else pattern.crd)[level]
+            assert stored is not None
+            block[place] = stored.data_ptr()
         for place, number in self._perms:
             block[place] = conversions[number].source_pointer()
         held = [
@@ -141,7 +141,7 @@ class Call:
             return None
         return (places[0], places[1], self._result[0][0], self._threads[0]), order
 
-    def block_for(self, pattern: Pattern) -> tuple[ctypes.Array[ctypes.c_int64], list[tuple[int, Tensor]]]:
+    def block_for(self, pattern: Pattern) -> tuple[array[int], list[tuple[int, Tensor]]]:
         """A block of this call filled as far as it doesn't change, and the arrays of `pattern` that go into it."""
         arrays: list[tuple[int, Tensor]] = []
         if self._perms:
@@ -150,18 +150,18 @@ class Call:
             pattern = conversion.pattern
             arrays.append((self._perms[0][0], conversion.source))
         for place, _, kind, level in self._arrays:
-            array = (pattern.pos if kind == "pos" else pattern.crd)[level]
-            assert array is not None
-            arrays.append((place, array))
+            stored = (pattern.pos if kind == "pos" else pattern.crd)[level]
+            assert stored is not None
+            arrays.append((place, stored))
         return self._copy(), arrays
 
     # Filling the block -----------------------------------------------------------------------------------------
 
-    def _copy(self) -> ctypes.Array[ctypes.c_int64]:
-        return type(self._fixed).from_buffer_copy(self._fixed)
+    def _copy(self) -> array[int]:
+        return self._fixed[:]
 
-    def _block(self) -> ctypes.Array[ctypes.c_int64]:
-        block: ctypes.Array[ctypes.c_int64] | None = getattr(self._local, "block", None)
+    def _block(self) -> array[int]:
+        block: array[int] | None = getattr(self._local, "block", None)
         if block is None:
             block = self._local.block = self._copy()
         return block
@@ -178,16 +178,16 @@ class Call:
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
 
-    def _compute(self, block: ctypes.Array[ctypes.c_int64], out: Tensor) -> Tensor:
+    def _compute(self, block: array[int], out: Tensor) -> Tensor:
         for place, slot in self._result:
             if slot.kind == "vals":
                 block[place] = out.data_ptr()
-        check(self.kernel.compute(ctypes.addressof(block)))
+        check(self.kernel.compute(block.buffer_info()[0]))
         return out
 
     # Sparse results --------------------------------------------------------------------------------------------
 
-    def _sparse(self, block: ctypes.Array[ctypes.c_int64]) -> tuple[Tensor, Pattern | None]:
+    def _sparse(self, block: array[int]) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
@@ -197,15 +197,15 @@ class Call:
                 a if slot.kind == "pos" else torch.empty_like(a) if a is not None else None
                 for a, (_, slot) in zip(raw, self._result, strict=True)
             ]
-            for array, (place, _) in zip(scratch, self._result, strict=True):
-                if array is not None:
-                    block[place] = array.data_ptr()
+            for room, (place, _) in zip(scratch, self._result, strict=True):
+                if room is not None:
+                    block[place] = room.data_ptr()
             values = torch.empty(symbolic.size, dtype=self._dtype, device=_CPU)
             return self._compute(block, values), symbolic
         return self._discover(block)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
-    def _discover(self, block: ctypes.Array[ctypes.c_int64]) -> tuple[Tensor, Pattern]:
+    def _discover(self, block: array[int]) -> tuple[Tensor, Pattern]:
         format = self.kernel.format
         assert format is not None
         builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
@@ -213,7 +213,7 @@ class Call:
             for place, slot in self._result:
                 if slot.before == "assemble":
                     block[place] = builder.array(slot).data_ptr()
-            check(self.kernel.assemble(ctypes.addressof(block)))
+            check(self.kernel.assemble(block.buffer_info()[0]))
             builder.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
         for place, slot in self._result:
             if slot.kind in ("pos", "crd"):

@@ -8,42 +8,16 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from . import autograd, dtypes, promotion, running
-from .errors import UnsupportedError
+from . import autograd, dtypes, problem, promotion, running
 from .format import Format
 from .pattern import Pattern
-from .problem import Operand, Problem
-
-# Index names in the order the field likes to use them.
-_LETTERS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
+from .problem import Operand
 
 
 @functools.cache
 def dense_wish(ndim: int) -> Format | None:
     """The format to ask for where a dense result is wanted; None for a scalar, which is dense anyway."""
     return Format("d" * ndim) if ndim else None
-
-
-@functools.lru_cache(maxsize=4096)
-def product(
-    inputs: tuple[tuple[str, ...], ...],
-    output: tuple[str, ...],
-    wish: Format | None = None,
-    reduce: str = "sum",
-    combine: str = "mul",
-    pattern_of: int | None = None,
-    dtype: torch.dtype | None = None,
-) -> Problem:
-    """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
-    found = dict.fromkeys(index for term in inputs for index in term)
-    if len(found) > len(_LETTERS):
-        raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
-    letters = dict(zip(found, _LETTERS, strict=False))
-    terms = tuple(tuple(letters[index] for index in term) for term in inputs)
-    result = tuple(letters[index] for index in output)
-    text = ",".join(map("".join, terms)) + "->" + "".join(result)
-    names = tuple(f"A{number}" for number in range(len(inputs)))
-    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of, dtype)
 
 
 def contract(
@@ -81,7 +55,7 @@ def contract(
     if target is not None and kinds - {target} and (follow or not all(dtypes.holds(target, kind) for kind in kinds)):
         operands, kinds = unify(operands, target), {target}
     said = kinds == {target} or target is None  # whether the operands say what the result is
-    asked = product(tuple(inputs), output, wish, reduce, combine, pattern_of, None if said else target)
+    asked = problem.product(tuple(inputs), output, wish, reduce, combine, pattern_of, None if said else target)
     if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
         asked.extents(operands)
         same = unify(operands, target)

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import construct, contraction, dtypes, promotion, sparsetensor, spec, wrapping
+from . import construct, contraction, dtypes, problem, promotion, sparsetensor, spec, wrapping
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .pattern import Pattern
@@ -99,7 +99,7 @@ def compute(
         dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
     made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
-    return finish(*made, fill_of(contraction.product(tuple(inputs), output, reduce=reduce), made[0].dtype))
+    return finish(*made, fill_of(problem.product(tuple(inputs), output, reduce=reduce), made[0].dtype))
 
 
 def unfilled(

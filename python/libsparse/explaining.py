@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
-from . import contraction, einsums, expressions, golib, problem, promotion, request, running, spec
+from . import einsums, expressions, golib, problem, promotion, request, running, spec
 from .format import Format
 
 
@@ -52,7 +52,7 @@ def explain(
         inputs, plain = einsums.simplify(parsed.inputs, plain)
         wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
         dtype = einsums.dtype_of(plain, reduce, combine)
-        asked = [(contraction.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
+        asked = [(problem.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
     questions = [request.complete(problem.describe(one, plain), "") for one, plain in asked]
     return Explanation("\n".join(golib.explain_request(question, stage or "") for question in questions))
 
@@ -67,5 +67,5 @@ def notes(text: str, *operands: Any) -> tuple[str, ...]:
     plain = einsums.to_operands(operands)
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     inputs, plain = einsums.simplify(parsed.inputs, plain)
-    asked = contraction.product(tuple(inputs), parsed.output, dtype=promotion.common(plain))
+    asked = problem.product(tuple(inputs), parsed.output, dtype=promotion.common(plain))
     return running.prepare(asked, plain).kernel.notes

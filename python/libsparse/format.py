@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -51,20 +52,7 @@ class Format:
             return
         if not isinstance(text, str):
             raise FormatError(f"a format is a string or an ls.Format, got {type(text).__name__}")
-        name = text.strip().lower()
-        if name in _RANKED:
-            self.levels, self.order, self.text = (), (), name
-            return
-        letters, colon, suffix = _letters(name).partition(":")
-        self.levels = _check_levels(levels.split(letters), text)
-        letters = "".join(self.levels)
-        self.order = _parse_order(suffix, text) if colon else tuple(range(len(self.levels)))
-        if sorted(self.order) != list(range(len(self.levels))):
-            raise FormatError(
-                f"format {text!r}: the mode order {self.order} is not a permutation of its {len(self.levels)} modes"
-            )
-        identity = self.order == tuple(range(len(self.levels)))
-        self.text = letters if identity else f"{letters}:{','.join(map(str, self.order))}"
+        self.levels, self.order, self.text = _parse(text)
 
     @property
     def ndim(self) -> int | None:
@@ -164,6 +152,22 @@ class Format:
         return Format, (self.text,)
 
 
+@functools.lru_cache(maxsize=1024)
+def _parse(text: str) -> tuple[tuple[str, ...], tuple[int, ...], str]:
+    """The levels, the order and the canonical text of a format."""
+    name = text.strip().lower()
+    if name in _RANKED:
+        return (), (), name
+    letters, colon, suffix = _letters(name).partition(":")
+    found = _check_levels(levels.split(letters), text)
+    letters = "".join(found)
+    identity = tuple(range(len(found)))
+    order = _parse_order(suffix, text) if colon else identity
+    if sorted(order) != list(identity):
+        raise FormatError(f"format {text!r}: the mode order {order} is not a permutation of its {len(found)} modes")
+    return found, order, letters if order == identity else f"{letters}:{','.join(map(str, order))}"
+
+
 def _letters(name: str) -> str:
     """The letters of a name; the text itself where it is none."""
     sized = _SIZED.fullmatch(name)
@@ -207,3 +211,7 @@ def _parse_order(suffix: str, text: str) -> tuple[int, ...]:
 def default_format(ndim: int) -> Format:
     """The format used where none is asked for: `s`, `csr`, or `csf` from three dimensions on."""
     return Format("csr") if ndim == 2 else Format("csf").resolve(ndim)
+
+
+for _ndim in range(1, 5):
+    Format("d" * _ndim)  # most first calls have a dense result, and no time to parse that

@@ -20,7 +20,6 @@ from .version import ABI_VERSION
 
 _FOLDER = Path(__file__).parent
 LIBRARY = _FOLDER / "_libsparse.so"
-_LIBRARY_TEXT = str(LIBRARY)
 EXECUTABLE = _FOLDER / "_libsparse_go"
 _SUBPROCESS_SECONDS = 150
 
@@ -29,13 +28,16 @@ _library: ctypes.CDLL | None = None
 _entered_by = 0  # the process that loads or has loaded Go; set before loading starts
 
 
-def build_id() -> str:
-    """Text that changes when the compiler is rebuilt, "" where there is none."""
+def _build() -> str:
     try:
-        stat = os.stat(_LIBRARY_TEXT)  # noqa: PTH116  # a first call has no time for pathlib
+        stat = LIBRARY.stat()
     except OSError:
         return ""
     return f"{stat.st_size}-{stat.st_mtime_ns}"
+
+
+BUILD = _build()
+"""Text that changes when the compiler is rebuilt, "" where there is none."""
 
 
 def compile_request(request: dict[str, Any]) -> dict[str, Any]:

@@ -80,14 +80,10 @@ def _is_mapped(library: str) -> bool:
     return True
 
 
-def digest() -> hashlib._Hash:
-    """A SHA-256 that has seen what identifies this machine and process."""
-    return _digest().copy()
-
-
 @functools.cache
-def _digest() -> hashlib._Hash:
-    return hashlib.sha256(f"{cpu()} {openmp()} ".encode())
+def identity() -> str:
+    """A digest of what identifies this machine and process."""
+    return hashlib.sha256(f"{cpu()} {openmp()} ".encode()).hexdigest()
 
 
 def compiler() -> str:
@@ -104,8 +100,10 @@ def compiler() -> str:
 
 def cache_dir() -> str:
     """The absolute path of the folder of the kernel cache."""
-    chosen = settings.cache_dir() or os.environ.get("LIBSPARSE_CACHE_DIR")
-    folder = chosen or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/libsparse"
+    chosen = settings.cache_dir()
+    if chosen is not None:
+        return chosen
+    folder = os.environ.get("LIBSPARSE_CACHE_DIR") or (os.environ.get("XDG_CACHE_HOME") or "~/.cache") + "/libsparse"
     return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
 
 

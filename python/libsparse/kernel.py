@@ -15,6 +15,9 @@ from .errors import InternalError
 from .format import Format
 from .version import ABI_VERSION, VERSION
 
+_SUBFOLDER = f"/v{VERSION}"
+_USUAL = 1 << 16  # bytes that the files of most kernels are smaller than
+_decode = json.JSONDecoder().raw_decode  # json.loads without its detours
 _Function = Callable[[int], int]
 
 
@@ -104,16 +107,12 @@ def known() -> list[tuple[request.Request, Kernel]]:
 
 def store() -> Path:
     """The folder that kernels of this version are kept in."""
-    return Path(_root())
-
-
-def _root() -> str:
-    return f"{host.cache_dir()}/v{VERSION}"
+    return Path(host.cache_dir() + _SUBFOLDER)
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
-    name = request.key(wanted, golib.build_id())
-    root = _root()
+    name = request.key(wanted, golib.BUILD)
+    root = host.cache_dir() + _SUBFOLDER
     try:
         return load(_answer(f"{root}/requests/{name}.json"), root)
     except (_Unusable, OSError, ValueError):
@@ -129,7 +128,8 @@ def _answer(path: str) -> dict[str, Any]:
     checksum, _, text = _content(path).partition(b"\n")
     if hashlib.sha256(text).hexdigest().encode() != checksum:
         raise _Unusable(f"{path} does not have its checksum")
-    info: dict[str, Any] = json.loads(text.decode())
+    info: dict[str, Any]
+    info, _ = _decode(text.decode())
     return info
 
 
@@ -137,8 +137,13 @@ def _content(path: str) -> bytes:
     # A first call has no time for file objects.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        size = os.fstat(descriptor).st_size
-        return os.read(descriptor, size)  # less than that fails its checksum
+        content = os.read(descriptor, _USUAL)
+        while len(content) % _USUAL == 0:
+            more = os.read(descriptor, _USUAL)
+            if not more:
+                break
+            content += more
+        return content
     finally:
         os.close(descriptor)
 

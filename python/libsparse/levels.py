@@ -15,6 +15,7 @@ from torch import Tensor
 from . import memory
 
 _WIDEST: Final = 8  # bytes of a position, or of a value
+_SPACES: Final = re.compile(r"\s*([(),])\s*")
 _LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
 _HASH: Final = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: Fibonacci hashing
 
@@ -100,7 +101,7 @@ class Around(NamedTuple):
 
 def split(letters: str) -> tuple[str, ...]:
     """The levels of a format's text, each with its numbers: `"dk(4,4)"` is `("d", "k(4,4)")`; () if it is malformed."""
-    compact = re.sub(r"\s*([(),])\s*", r"\1", letters)
+    compact = _SPACES.sub(r"\1", letters)
     found = tuple(m.group(0) for m in _LEVEL.finditer(compact))
     return found if sum(map(len, found)) == len(compact) else ()
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import os
+from typing import Final
 
 from .errors import FormatError
 
-
-@functools.cache
-def total() -> int:
-    """The bytes of memory of this machine."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+TOTAL: Final = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+"""The bytes of memory of this machine."""
 
 
 def check(count: int, size: int, what: str, advice: str) -> None:
@@ -20,7 +17,7 @@ def check(count: int, size: int, what: str, advice: str) -> None:
     Raises:
         FormatError: It could not.
     """
-    if count * size > total():
+    if count * size > TOTAL:
         raise FormatError(
-            f"{what} would take {count * size / 2**30:.4g} GiB, this machine has {total() / 2**30:.4g}; {advice}"
+            f"{what} would take {count * size / 2**30:.4g} GiB, this machine has {TOTAL / 2**30:.4g}; {advice}"
         )

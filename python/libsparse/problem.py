@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,10 +12,13 @@ from torch import Tensor
 from . import dtypes, request
 from .assignment import Part
 from .dtypes import INT32_MAX
-from .errors import ShapeError
+from .errors import ShapeError, UnsupportedError
 from .format import Format
 from .pattern import Pattern
 from .registry import Definition
+
+# Index names in the order the field likes to use them.
+_LETTERS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 
 
 class Operand(NamedTuple):
@@ -121,6 +125,28 @@ class Problem(NamedTuple):
             n if w is None else w.resolved(n, self.title(number)).extent
             for w, n in zip(windows, operand.shape, strict=True)
         ]
+
+
+@functools.lru_cache(maxsize=4096)
+def product(
+    inputs: tuple[tuple[str, ...], ...],
+    output: tuple[str, ...],
+    wish: Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    pattern_of: int | None = None,
+    dtype: torch.dtype | None = None,
+) -> Problem:
+    """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
+    found = dict.fromkeys(index for term in inputs for index in term)
+    if len(found) > len(_LETTERS):
+        raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
+    letters = dict(zip(found, _LETTERS, strict=False))
+    terms = tuple(tuple(letters[index] for index in term) for term in inputs)
+    result = tuple(letters[index] for index in output)
+    text = ",".join(map("".join, terms)) + "->" + "".join(result)
+    names = tuple(f"A{number}" for number in range(len(inputs)))
+    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of, dtype)
 
 
 def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:

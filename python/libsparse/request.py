@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -85,13 +86,13 @@ def key(request: Request, build: str) -> str:
         request: The question.
         build: Identifies the compiler, so that a rebuilt one is asked anew.
     """
-    name = host.digest()
-    name.update(f"{build} {request.text} {request.is_expr} {request.reduce} {request.combine}".encode())
-    for part in (*request.operands, request.output):
-        name.update(tuple.__repr__(part).encode())  # a NamedTuple's own takes longer
+    represent = tuple.__repr__  # a NamedTuple's own takes longer
+    parts = [host.identity(), build, request.text, f"{request.is_expr} {request.reduce} {request.combine}"]
+    parts += map(represent, request.operands)
+    parts.append(represent(request.output))
     if request.schedule or request.functions:
-        name.update(repr((request.schedule, *map(tuple, request.functions))).encode())
-    return name.hexdigest()
+        parts.append(repr((request.schedule, *map(tuple, request.functions))))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

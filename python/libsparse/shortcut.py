@@ -5,7 +5,6 @@ Everything here could be left out; the operator would only be slower.
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,11 +12,17 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from . import autograd, call, contraction, running, threads
+from . import autograd, call, problem, running, threads
 from .pattern import Pattern
 from .problem import Operand, Problem, stored
 
 _KEPT = 64  # prepared calls a pattern keeps, one for each shape (and strides, if unusual) of the dense operand
+_CPU = torch.device("cpu")
+_PRODUCTS = {
+    (turned, ndim): problem.product((("j", "i") if turned else ("i", "j"), ("j", "k")[:ndim]), ("i", "k")[:ndim])
+    for turned in (False, True)
+    for ndim in (1, 2)
+}
 _Multiply = Callable[[Tensor, Tensor, int], Tensor]
 
 
@@ -96,8 +101,7 @@ def find(pattern: Pattern, dense: Tensor, values: Tensor, *, turned: bool = Fals
     known: Shortcut | None = pattern.fast.get(name)
     if known is not None and known.dtype == dense.dtype:
         return known
-    left, right = (("j", "i") if turned else ("i", "j")), ("j", "k")[: dense.ndim]
-    asked = contraction.product((left, right), ("i", "k")[: dense.ndim])
+    asked = _PRODUCTS[turned, dense.ndim]
     prepared = running.prepare(asked, [Operand(pattern, values.detach()), Operand(None, dense.detach())])
     simple = prepared.simple() if isinstance(prepared, call.Call) else None
     if simple is None:
@@ -107,7 +111,7 @@ def find(pattern: Pattern, dense: Tensor, values: Tensor, *, turned: bool = Fals
         pattern.fast.clear()
     rows = pattern.shape[1] if turned else pattern.shape[0]
     # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
-    template = torch.empty((rows, *dense.shape[1:]), dtype=dense.dtype, device="cpu")
+    template = torch.empty((rows, *dense.shape[1:]), dtype=dense.dtype, device=_CPU)
     as_it_is = dense.is_contiguous() and order == tuple(range(dense.ndim))
     multiply = _multiply(prepared, pattern, places, template, None if as_it_is else order)
     made = Shortcut(dense.dtype, multiply, asked, turned)
@@ -146,8 +150,8 @@ def _multiply(
         try:
             block, address = local.mine
         except AttributeError:
-            block = type(fixed).from_buffer_copy(fixed)
-            address = ctypes.addressof(block)
+            block = fixed[:]
+            address = block.buffer_info()[0]
             local.mine = block, address
         for place, array in arrays:
             block[place] = array.data_ptr()
