@@ -100,7 +100,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 	if i > 0 && rng.IntN(4) > 0 {
 		o.Dtype = r.Operands[0].Dtype
 	}
-	o.NNZ = volume / 3
+	o.NNZ = volume / 3 * pick(rng, []int64{1, 1, 1 << 18}) // large counts make the scheduler choose other things
 	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokh")
 	r.Operands = append(r.Operands, o)
 }

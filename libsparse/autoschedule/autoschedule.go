@@ -252,8 +252,9 @@ func (d *Decision) threads(a *index.Assignment) {
 	switch {
 	case !owned(a.LHS, root):
 		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
-	case !divisible(a, root):
+	case !divisible(a, root) && !(root == outermost && d.strips(a, root)):
 		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
+	case !divisible(a, root):
 	default:
 		d.add(schedule.Parallelize{Var: outermost})
 	}
@@ -262,10 +263,13 @@ func (d *Decision) threads(a *index.Assignment) {
 // owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.
 func owned(lhs *index.Access, v index.Var) bool {
 	m := slices.Index(lhs.Vars, v)
-	if m < 0 || discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
+	if m < 0 {
 		return false
 	}
 	at := lhs.Tensor.Format.LevelOf(m)
+	if discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
+		return at == 0 // blocks of the outermost loop append to places of their own
+	}
 	return !slices.ContainsFunc(lhs.Tensor.Format.Levels[:at], func(l format.Level) bool {
 		return l.Props().Locate && l.Props().HasCrd && lhs.Tensor.SamePattern == nil
 	})

@@ -137,6 +137,8 @@ func (c *Call) positions(level int, counts map[int]int) int {
 func (c *Call) room(slot lower.Slot, counts map[int]int) int {
 	t := c.Assignment.LHS.Tensor
 	switch {
+	case slot.Kind == "starts":
+		return slot.Length
 	case slot.Kind == "pos":
 		return c.positions(slot.Level-1, counts) + 1
 	case slot.Kind == "crd":

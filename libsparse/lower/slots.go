@@ -15,7 +15,7 @@ const Result = -1
 
 // Slot says what the caller puts into one word of the argument block, or finds there.
 type Slot struct {
-	// Kind is threads, extent, mode, pos, crd, perm, vals, or count (written by the assemble function).
+	// Kind is threads, extent, mode, pos, crd, perm, vals, or, written by the assemble function, count and starts.
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
 	Index string `json:"index,omitempty"`
@@ -24,6 +24,8 @@ type Slot struct {
 	Level   int `json:"level"`
 	// Before says which function needs an array of the result: assemble or compute.
 	Before string `json:"before,omitempty"`
+	// Length is that of an array of 64-bit starts.
+	Length int `json:"length,omitempty"`
 }
 
 // slots is the argument block of a kernel: the thread count, the extents, each operand's arrays, the result's.
@@ -60,6 +62,9 @@ func newSlots(p *cin.Program) *slots {
 	}
 	s.windowed(p.Source, p.Source.LHS.Tensor, Result)
 	s.resultSlots(p.Source.LHS.Tensor)
+	if blockwise(p) {
+		s.startsOf(p.Source.LHS.Tensor)
+	}
 	return s
 }
 

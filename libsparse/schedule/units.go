@@ -74,7 +74,11 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
 	format := a.LHS.Tensor.Format
 	if !format.Rowwise() {
-		return failf(c, "entries are appended to %s in format %q one after the other; a format with dense rows can be filled by threads", a.LHS, format)
+		if first := a.LHS.Vars[format.ModeOrder[0]]; p.Body != f || !p.Covers([]index.Var{first}, f.Var) {
+			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",
+				a.LHS, format, first)
+		}
+		return nil
 	}
 	var rows []index.Var
 	for _, m := range format.ModeOrder[:format.Groups()[0].First] {

@@ -194,7 +194,7 @@ class Call:
             # others may be reading those of the pattern.
             symbolic, raw = known
             scratch = [
-                a if slot.kind == "pos" else torch.empty_like(a) if a is not None else None
+                a if slot.kind in ("pos", "starts") else torch.empty_like(a) if a is not None else None
                 for a, (_, slot) in zip(raw, self._result, strict=True)
             ]
             for array, (place, _) in zip(scratch, self._result, strict=True):
@@ -249,6 +249,8 @@ class _Builder:
     def array(self, slot: kernel.Slot) -> Tensor:
         """The array for a slot."""
         name = slot.kind, slot.level
+        if slot.kind == "starts" and name not in self.made:
+            self.made[name] = torch.empty(slot.length, dtype=torch.int64, device=_CPU)
         if name not in self.made:
             length = self.count(slot.level - 1) + 1 if slot.kind == "pos" else self.count(slot.level)
             dtype = torch.uint8 if self.format.levels[slot.level] == "b" else self.dtype
