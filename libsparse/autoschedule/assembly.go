@@ -1,6 +1,9 @@
 package autoschedule
 
 import (
+	"slices"
+
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
@@ -11,6 +14,13 @@ const stripsOf = 64
 
 // worthStrips is how many entries the operands have at least where finding the ends of the strips costs nothing to speak of.
 const worthStrips = 1 << 15
+
+// masked reports whether one of some levels of a result has a mask that the kernel sets.
+func masked(t *index.Tensor, levels ...format.Level) bool {
+	return slices.ContainsFunc(levels, func(l format.Level) bool {
+		return l.Props().Locate && l.Props().HasCrd && t.SamePattern == nil
+	})
+}
 
 // strips cuts the outermost loop, which merges what several levels store, into strips of its coordinates that threads
 // divide. It reports whether that is possible, which it isn't where a level is walked

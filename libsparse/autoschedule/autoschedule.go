@@ -236,6 +236,7 @@ func (d *Decision) threads(a *index.Assignment) {
 	if len(d.Order) == 0 {
 		return
 	}
+	inserted := false
 	for _, c := range d.Commands {
 		switch c := c.(type) {
 		case schedule.Precompute:
@@ -244,13 +245,12 @@ func (d *Decision) threads(a *index.Assignment) {
 				return
 			}
 		case schedule.Assemble:
-			d.note("one thread: entries are inserted in the order in which they come")
-			return
+			inserted = c.Insert && !masked(a.LHS.Tensor, a.LHS.Tensor.Format.Levels...)
 		}
 	}
 	outermost, root := d.outermost()
 	switch {
-	case !owned(a.LHS, root):
+	case !inserted && !owned(a.LHS, root):
 		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
 	case !divisible(a, root) && !(root == outermost && d.strips(a, root)):
 		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
@@ -270,9 +270,7 @@ func owned(lhs *index.Access, v index.Var) bool {
 	if discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
 		return at == 0 // blocks of the outermost loop append to places of their own
 	}
-	return !slices.ContainsFunc(lhs.Tensor.Format.Levels[:at], func(l format.Level) bool {
-		return l.Props().Locate && l.Props().HasCrd && lhs.Tensor.SamePattern == nil
-	})
+	return !masked(lhs.Tensor, lhs.Tensor.Format.Levels[:at]...)
 }
 
 // divisible reports whether the loop over v is over all coordinates, or over what one level stores.

@@ -22,6 +22,8 @@ func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
 	switch {
 	case l.result.starts != nil:
 		return l.appendBlocks(f, e)
+	case inParts(l.program):
+		return l.insertParts(f, e)
 	case l.result.appends() && !l.result.rowwise():
 		return l.loop(f, e, ir.Serial)
 	}

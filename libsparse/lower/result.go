@@ -21,8 +21,8 @@ type result struct {
 	cursor map[int]*ir.Var
 	// starts says where the blocks that threads append begin, by the group's first level.
 	starts map[int]*ir.Array
-	// next is where the next entry of each row goes, where entries are inserted in any order.
-	next *ir.Array
+	// insert is set where entries are inserted in any order.
+	insert *insertion
 }
 
 func newResult(l *lowerer, a *index.Access) result {
@@ -32,7 +32,7 @@ func newResult(l *lowerer, a *index.Access) result {
 	}
 	r.groups = a.Tensor.Format.Groups()
 	if l.program.Insert {
-		r.next = &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}
+		r.insert = &insertion{next: &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}}
 	}
 	if !r.rowwise() {
 		for _, g := range r.groups {
@@ -102,10 +102,10 @@ func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	switch {
 	case r.starts != nil:
 		return r.frameBlocks(l, g)
+	case r.insert != nil:
+		return r.frameInsert(l, g)
 	case r.rowwise() && l.phase == counting:
 		return []ir.Stmt{r.clearPos(l, g)}, r.total(l, g)
-	case r.next != nil:
-		return r.frameInsert(l, g)
 	case r.rowwise():
 		return nil, nil
 	case l.phase == counting:
@@ -160,7 +160,7 @@ func (r *result) total(l *lowerer, g format.Group) []ir.Stmt {
 // visit lowers the body of the loop over one of the result's variables, at one coordinate.
 func (r *result) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
 	mode := slices.Index(r.access.Vars, f.Var)
-	if mode < 0 || r.next != nil {
+	if mode < 0 || r.insert != nil {
 		return l.stmt(body, e)
 	}
 	t := r.access.Tensor
@@ -248,8 +248,8 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if l.phase == computing {
 		marks = l.mark(a.LHS, e)
 	}
-	if r.next != nil {
-		return append(marks, r.insert(l, a, e)...)
+	if r.insert != nil {
+		return append(marks, r.insertEntry(l, a, e)...)
 	}
 	if r.denseTail() {
 		l.partly = true

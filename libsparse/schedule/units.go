@@ -84,7 +84,7 @@ func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) err
 	for _, m := range format.ModeOrder[:format.Groups()[0].First] {
 		rows = append(rows, a.LHS.Vars[m])
 	}
-	if !p.Covers(rows, f.Var) {
+	if !p.Covers(rows, f.Var) && !(p.Insert && p.Body == f && ownsMasks(p, a.LHS, f.Var)) {
 		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
 	}
 	return nil
