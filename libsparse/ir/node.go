@@ -236,10 +236,11 @@ type (
 		Lo, Hi Expr
 	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
-	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1.
+	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.
 	SortBy struct {
 		Perm, Key     *Array
 		Count, Extent Expr
+		Threads       Expr
 	}
 	// Return ends the Func with a status: 0 is success.
 	Return struct{ Value Expr }

@@ -101,6 +101,9 @@ func Exprs(s Stmt) []Expr {
 	case *Sort:
 		return []Expr{s.Lo, s.Hi}
 	case *SortBy:
+		if s.Threads != nil {
+			return []Expr{s.Count, s.Extent, s.Threads}
+		}
 		return []Expr{s.Count, s.Extent}
 	case *Return:
 		return []Expr{s.Value}
@@ -204,7 +207,11 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Sort:
 		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
 	case *SortBy:
-		return &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
+		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
+		if x.Threads != nil {
+			sorted.Threads = e(x.Threads)
+		}
+		return sorted
 	case *Return:
 		return &Return{Value: e(x.Value)}
 	case *Free, *Comment:

@@ -74,8 +74,12 @@ func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
 	}
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
 	ready = append(ready, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(store(perm, q, q))})
+	var team ir.Expr
+	if len(l.scopes) == 1 { // else each thread has a list of its own
+		team = l.slots.threads
+	}
 	for d := t.Order() - 1; d >= 0; d-- {
-		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.workspaceExtent(t, d)})
+		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.workspaceExtent(t, d), Threads: team})
 	}
 	return append(ready, w.reduceSorted(l, perm)...), done
 }
