@@ -1,9 +1,11 @@
 package codegen
 
 import (
+	"fmt"
 	"strings"
 
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
 )
 
 // text is the C definition of h.
@@ -101,6 +103,12 @@ var helperText = map[string]string{
     return resized;
 }
 `,
+	"hash": fmt.Sprintf(`/* The place of a key in a table of size places, a power of two. */
+static inline int64_t NAME(int64_t key, int64_t size)
+{
+    return (int64_t)((unsigned __int128)((uint64_t)key * %#xu) * (uint64_t)size >> 64);
+}
+`, ir.HashFactor),
 	"fill": `static inline void NAME(ELEMENT *restrict a, int64_t n, ELEMENT x)
 {
     for (int64_t i = 0; i < n; i++) {

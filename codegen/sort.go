@@ -53,7 +53,8 @@ __attribute__((noinline)) static void NAME(ELEMENT *a, int64_t n)
 }
 `
 
-// sortByText is a radix sort by digits of eleven bits, from the least significant on.
+// sortByText is a radix sort by digits of eleven bits, from the least significant on. Short lists, for which counting digits
+// would cost more, are sorted by insertion.
 const sortByText = `/* Rearranges perm[0:n] so that key[perm[.]] ascends; ties keep their order. Returns 1 if out of memory. */
 static int NAME(ELEMENT *perm, const KEY *key, int64_t n, int64_t extent)
 {
@@ -62,6 +63,17 @@ static int NAME(ELEMENT *perm, const KEY *key, int64_t n, int64_t extent)
         ordered++;
     }
     if (ordered >= n) {
+        return 0;
+    }
+    if (n <= 64) {
+        for (int64_t i = ordered; i < n; i++) {
+            const ELEMENT x = perm[i];
+            int64_t j = i;
+            for (; j > 0 && key[perm[j - 1]] > key[x]; j--) {
+                perm[j] = perm[j - 1];
+            }
+            perm[j] = x;
+        }
         return 0;
     }
     ELEMENT *const buffer = malloc((size_t)n * sizeof *buffer);

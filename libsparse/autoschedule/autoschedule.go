@@ -135,7 +135,7 @@ func (d *Decision) workspaces(a *index.Assignment) {
 }
 
 // discover places the workspace of a result whose pattern is found: nothing where its entries come in storage order, a
-// row where only the last variable comes out of order, a sorted list for everything else.
+// row where only the last variable comes out of order, a hash table or a sorted list for everything else.
 func (d *Decision) discover(a *index.Assignment) {
 	stored := storageOrder(a.LHS)
 	groups := a.LHS.Tensor.Format.Groups()
@@ -160,8 +160,7 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
 			free(a, "w"), stored[q], a.Reduced())
 	default:
-		d.add(schedule.Precompute{At: min(q, sparse-1), Name: free(a, "w"), Storage: cin.List})
-		d.note("workspace %s: a list over %v, sorted before it is read, since the entries come in another order", free(a, "w"), stored[min(q, sparse-1):])
+		d.scattered(a, min(q, sparse-1), stored)
 	}
 }
 

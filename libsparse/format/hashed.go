@@ -42,7 +42,7 @@ func (Hashed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 			width := bits.Len(uint(2*len(coords) - 1))
 			table := empty(1 << width)
 			for _, c := range coords {
-				at := hash(c, width)
+				at := int(ir.HashOf(int64(c), 1<<width))
 				for table[at] >= 0 {
 					at = (at + 1) % len(table)
 				}
@@ -53,11 +53,6 @@ func (Hashed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 		pos = append(pos, int64(len(crd)))
 	}
 	return pos, crd
-}
-
-// hash is the place of a coordinate in a table of 2^width places: Fibonacci hashing (Knuth, volume 3, section 6.4).
-func hash(coord, width int) int {
-	return int(uint64(coord) * 0x9E3779B97F4A7C15 >> (64 - width))
 }
 
 // Unpack implements Level.

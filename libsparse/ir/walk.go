@@ -29,6 +29,8 @@ func operands(e Expr) []Expr {
 		return []Expr{e.X}
 	case *Select:
 		return []Expr{e.Cond, e.Then, e.Else}
+	case *Hash:
+		return []Expr{e.Key, e.Size}
 	default:
 		return nil
 	}
@@ -153,6 +155,8 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 		e = &Cast{X: MapExpr(x.X, f), To: x.To}
 	case *Select:
 		e = &Select{Cond: MapExpr(x.Cond, f), Then: MapExpr(x.Then, f), Else: MapExpr(x.Else, f)}
+	case *Hash:
+		e = &Hash{Key: MapExpr(x.Key, f), Size: MapExpr(x.Size, f)}
 	}
 	return f(e)
 }
