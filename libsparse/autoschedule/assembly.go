@@ -17,9 +17,9 @@ const stripsOf = 64
 // worthStrips is how many entries the operands have at least where finding the ends of the strips costs nothing to speak of.
 const worthStrips = 1 << 15
 
-// repeats is how many terms an element has, from which on they are summed where the first of them stands: below, sorting
-// them all costs less than finding each.
-const repeats = 1.25
+// repeats is how many terms an element has from which on they are summed where the first of them stands: below, sorting them
+// all costs less than finding each.
+const repeats = 2
 
 // scattered keeps what comes in another order than it is stored in, from the loop at on: in a hash table where elements
 // have several terms each, in a list where they have few.
