@@ -166,7 +166,7 @@ func (d *Decision) discover(a *index.Assignment) {
 
 // unordered reports whether the loop over v meets coordinates in no order.
 func unordered(e index.Expr, v index.Var) bool {
-	return slices.ContainsFunc(lattice.Build(e, v).Iterators(), func(it lattice.Iterator) bool {
+	return slices.ContainsFunc(lattice.Loop(e, v).Iterators(), func(it lattice.Iterator) bool {
 		return !it.Access.Tensor.Format.Levels[it.Level].Props().Ordered
 	})
 }
@@ -274,7 +274,7 @@ func owned(lhs *index.Access, v index.Var) bool {
 
 // divisible reports whether the loop over v is over all coordinates, or over what one level stores.
 func divisible(a *index.Assignment, v index.Var) bool {
-	l := lattice.Build(a.RHS, v)
+	l := lattice.Loop(a.RHS, v)
 	its := l.Iterators()
 	return len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() &&
 		its[0].Access.Tensor.Format.Levels[its[0].Level].Props().Unique

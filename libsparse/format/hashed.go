@@ -15,7 +15,7 @@ type Hashed struct {
 
 // Props implements Level.
 func (Hashed) Props() Props {
-	return Props{Unique: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Unique: true, Probe: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
 }
 
 func (Hashed) String() string { return "h" }
@@ -30,6 +30,15 @@ func (Hashed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd
 
 // Valid implements Level.
 func (Hashed) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr { return notNegative(load(s.Crd, pos)) }
+
+// Probes implements Prober.
+func (Hashed) Probes(table Range, coord ir.Expr) (first ir.Expr, next func(at ir.Expr) ir.Expr) {
+	first = add(table.Lo, &ir.Hash{Key: coord, Size: sub(table.Hi, table.Lo)})
+	return first, func(at ir.Expr) ir.Expr {
+		after := add(at, integer(1))
+		return &ir.Select{Cond: &ir.Compare{Op: ir.Eq, X: after, Y: table.Hi}, Then: table.Lo, Else: after}
+	}
+}
 
 // Size implements Level.
 func (Hashed) Size(Storage, ir.Expr) ir.Expr { return nil }

@@ -126,7 +126,7 @@ func merges(p *cin.Program, f *cin.Forall) string {
 	if p.Derivation(v) != nil {
 		return ""
 	}
-	l := lattice.Build(cin.Value(f.Body), v)
+	l := lattice.Loop(cin.Value(f.Body), v)
 	its := l.Iterators()
 	unique := !slices.ContainsFunc(its, func(it lattice.Iterator) bool {
 		return !it.Access.Tensor.Format.Levels[it.Level].Props().Unique
