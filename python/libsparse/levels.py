@@ -226,6 +226,12 @@ def _build_blocked(coord: Tensor, around: Around, height: int, width: int) -> Bu
     return Built(pos, keys % across, place, around.room(keys.numel() * height * width))
 
 
+def hashed(coord: Tensor, size: Tensor) -> Tensor:
+    """Where coordinates hash to in tables of some sizes, powers of two above one."""
+    bits = torch.log2(size.to(torch.float64)).to(torch.int64)
+    return ((coord * _HASH) >> (64 - bits)) & (size - 1)
+
+
 def _build_hashed(coord: Tensor, around: Around) -> Built:
     lengths = torch.bincount(around.parent, minlength=around.size)
     bits = torch.ceil(torch.log2((2 * lengths).clamp(min=1).to(torch.float64))).to(torch.int64)
