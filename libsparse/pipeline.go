@@ -267,7 +267,9 @@ func inferFormats(s *State) error {
 	if pattern != nil && pattern.Format.Equal(f) {
 		result.SamePattern = pattern
 	} else {
-		result.Format = f.Writable() // the caller brings the result to what it asked for
+		if _, laid := lower.Laid(a); !laid || s.Request.Schedule != "" {
+			result.Format = f.Writable() // the caller brings the result to what it asked for
+		}
 	}
 	return nil
 }
@@ -311,6 +313,10 @@ func decide(s *State) error {
 		}
 		s.Script = script
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+		return nil
+	}
+	if level, ok := lower.Laid(s.Assignment); ok {
+		s.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
 		return nil
 	}
 	d, err := autoschedule.Decide(s.Assignment)

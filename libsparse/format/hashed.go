@@ -77,3 +77,38 @@ func (Hashed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 	}
 	return below, size
 }
+
+// PosLen implements Layouter.
+func (Hashed) PosLen(parents, _ int) int { return parents + 1 }
+
+// Places implements Layouter.
+func (Hashed) Places(crd, _ int) int { return crd }
+
+// Measure implements Layouter: tables are at most half full.
+func (Hashed) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	p, room, twice := l.Var("p"), l.Var("room"), l.Var("twice")
+	return append([]ir.Stmt{loop(p, integer(0), l.Parents,
+		let(twice, mul(l.length(p), integer(2))),
+		declare(room, smaller(twice, integer(2))),
+		&ir.While{Cond: less(room, twice), Body: &ir.Block{Stmts: []ir.Stmt{set(room, mul(room, integer(2)))}}},
+		store(l.To.Pos, add(p, integer(1)), room))}, l.Sum(l.To.Pos, l.Parents)...), load(l.To.Pos, l.Parents)
+}
+
+// Fill implements Layouter: each coordinate goes to the first place from its hash on that is free.
+func (h Hashed) Fill(l *Layout) []ir.Stmt {
+	k, at := l.Var("k"), l.Var("at")
+	return []ir.Stmt{l.parents(func(p *ir.Var) []ir.Stmt {
+		table := Range{Lo: load(l.To.Pos, p), Hi: load(l.To.Pos, add(p, integer(1)))}
+		return []ir.Stmt{
+			loop(k, table.Lo, table.Hi, store(l.To.Crd, k, integer(-1))),
+			l.each(p, func(q, c *ir.Var) []ir.Stmt {
+				first, next := h.Probes(table, c)
+				return []ir.Stmt{
+					declare(at, first),
+					&ir.While{Cond: notNegative(load(l.To.Crd, at)), Body: &ir.Block{Stmts: []ir.Stmt{set(at, next(at))}}},
+					store(l.To.Crd, at, c), store(l.Place, q, at),
+				}
+			}),
+		}
+	})}
+}
