@@ -19,7 +19,7 @@ func Laid(a *index.Assignment) (level int, ok bool) {
 	from, copied := a.RHS.(*index.Access)
 	to := a.LHS
 	if !copied || from.Windowed() || to.Windowed() || !slices.Equal(from.Vars, to.Vars) || repeated(to.Vars) ||
-		from.Tensor.PatternOnly || from.Tensor.Permuted || from.Tensor.Elem != to.Tensor.Elem || from.Tensor.Index != to.Tensor.Index {
+		from.Tensor.PatternOnly || from.Tensor.Permuted || from.Tensor.Elem != to.Tensor.Elem {
 		return 0, false
 	}
 	return to.Tensor.Format.Made(from.Tensor.Format)
@@ -203,6 +203,6 @@ func (l *layout) move(level int, parent *ir.Array) (place *ir.Array, stmts []ir.
 			constant(moved, binary(dtype.Sub, loadIndex(to.Pos, loadIndex(parent, r)), loadIndex(from.Pos, r))),
 			&ir.For{Var: k, Lo: loadIndex(from.Pos, r), Hi: loadIndex(from.Pos, next(r)), Step: 1, Body: block(
 				store(place, k, plus(moved, k)),
-				&ir.Store{Array: to.Crd, Index: plus(moved, k), Value: &ir.Load{Array: from.Crd, Index: k}},
+				store(to.Crd, plus(moved, k), loadIndex(from.Crd, k)),
 			)}))
 }

@@ -187,7 +187,9 @@ def load(info: dict[str, Any], root: str) -> Kernel:
 
 def _slot(given: dict[str, Any]) -> Slot:
     get = given.get
-    return Slot(given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""), get("length", 0))
+    return Slot(
+        given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""), get("length", 0)
+    )
 
 
 def _nothing(address: int) -> int:

@@ -138,8 +138,8 @@ def _table(number: int, pos: Tensor, crd: Tensor) -> None:
     around = torch.where(first > place, nothing[pos[table + 1]] - nothing[pos[table]], 0)
     if bool((nothing[place] - nothing[first] + around != 0).any()):
         raise FormatError(
-            f"crd[{number}] (level 'h'): a coordinate stands where it is not looked for: at the first place that was free "
-            "from its hash on; convert another format with to_format"
+            f"crd[{number}] (level 'h'): a coordinate stands where it is not looked for, which is the first place that "
+            "was free from its hash on; convert another format with to_format"
         )
 
 

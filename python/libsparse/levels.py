@@ -144,6 +144,26 @@ def size(level: str, pos: Tensor | None, crd: Tensor | None, extent: int, parent
     return crd.numel() * numbers[0] * numbers[1] if letter == "k" else crd.numel()
 
 
+def places(level: str, length: int, parents: int) -> int:
+    """How many positions a level of a kind in FIXED has, whose `crd` has some length."""
+    letter, numbers = kind(level)
+    if letter == "o":
+        return length * parents
+    return length * numbers[0] * numbers[1] if letter == "k" else length
+
+
+def positions(level: str, parents: int, rows: int) -> int:
+    """The length of a level's `pos`; `rows` is the extent of the level above."""
+    letter, numbers = kind(level)
+    if letter in "po":
+        return 1
+    if letter == "l":
+        return -(-parents // numbers[0]) + 1
+    if letter == "k":
+        return parents // max(rows, 1) * -(-rows // numbers[0]) + 1
+    return parents + 1
+
+
 # Building -------------------------------------------------------------------------------------------------------
 
 
