@@ -88,29 +88,29 @@ func (Offset) diagonals(l *Layout) (mark *ir.Array, number func(p, c ir.Expr) ir
 }
 
 // Measure implements Layouter: the number of diagonals in use.
-func (o Offset) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	mark, _, count, stmts := o.diagonals(l)
-	d, used := l.Var("d"), l.Var("used")
+func (l Offset) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	mark, _, count, stmts := l.diagonals(made)
+	d, used := made.Var("d"), made.Var("used")
 	return append(stmts,
 		declare(used, integer(0)),
 		loop(d, integer(0), count, set(used, add(used, load(mark, d)))),
-		store(l.To.Pos, integer(0), used),
+		store(made.To.Pos, integer(0), used),
 		&ir.Free{Array: mark}), used
 }
 
 // Fill implements Layouter.
-func (o Offset) Fill(l *Layout) []ir.Stmt {
-	mark, number, count, stmts := o.diagonals(l)
-	d, used, rank := l.Var("d"), l.Var("used"), l.Array("rank", dtype.I64)
-	offset := sub(d, sub(larger(l.Rows, integer(1)), integer(1)))
+func (l Offset) Fill(made *Layout) []ir.Stmt {
+	mark, number, count, stmts := l.diagonals(made)
+	d, used, rank := made.Var("d"), made.Var("used"), made.Array("rank", dtype.I64)
+	offset := sub(d, sub(larger(made.Rows, integer(1)), integer(1)))
 	return append(stmts,
 		&ir.Alloc{Array: rank, Size: count, Heap: true},
 		declare(used, integer(0)),
 		loop(d, integer(0), count, when(differ(load(mark, d), integer(0)),
-			store(l.To.Crd, used, offset), store(rank, d, used), advance(used))),
-		l.parents(func(p *ir.Var) []ir.Stmt {
-			return []ir.Stmt{l.each(p, func(q, c *ir.Var) []ir.Stmt {
-				return []ir.Stmt{store(l.Place, q, add(mul(load(rank, number(p, c)), l.Parents), p))}
+			store(made.To.Crd, used, offset), store(rank, d, used), advance(used))),
+		made.parents(func(p *ir.Var) []ir.Stmt {
+			return []ir.Stmt{made.each(p, func(q, c *ir.Var) []ir.Stmt {
+				return []ir.Stmt{store(made.Place, q, add(mul(load(rank, number(p, c)), made.Parents), p))}
 			})}
 		}),
 		&ir.Free{Array: rank}, &ir.Free{Array: mark})
