@@ -1,9 +1,11 @@
 package codegen
 
 import (
+	"fmt"
 	"strings"
 
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
 )
 
 // text is the C definition of h.
@@ -101,6 +103,12 @@ var helperText = map[string]string{
     return resized;
 }
 `,
+	"hash": fmt.Sprintf(`/* The place of a key in a table of size places, a power of two. */
+static inline int64_t NAME(int64_t key, int64_t size)
+{
+    return (int64_t)((unsigned __int128)((uint64_t)key * %#xu) * (uint64_t)size >> 64);
+}
+`, ir.HashFactor),
 	"fill": `static inline void NAME(ELEMENT *restrict a, int64_t n, ELEMENT x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -116,7 +124,7 @@ var helperText = map[string]string{
 }
 `,
 	"sort":    sortText,
-	"sort_by": sortByText,
+	"sort_by": sortByText, "sort_by_team": sortByTeamText,
 }
 
 const floatChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
@@ -135,83 +143,5 @@ const vectorChoice = `static inline VECTOR NAME(VECTOR x, VECTOR y)
 {
     const MASK first = (MASK)(x SIGN y)ORNAN;
     return (VECTOR)((first & (MASK)x) | (~first & (MASK)y));
-}
-`
-
-// sortText halves the range of the values until few entries are left, which it sorts by insertion. Swapping without
-// branches to mispredict makes it half again as fast as quicksort at a thousand entries, and it has no bad case: the
-// recursion is at most as deep as an entry has bits. It is one function, since each costs the C compiler milliseconds.
-const sortText = `/* Sorts a[0:n] in ascending order. */
-__attribute__((noinline)) static void NAME(ELEMENT *a, int64_t n)
-{
-    if (n > 24) {
-        int64_t least = a[0], most = a[0], middle, below = 0;
-        int unordered = 0;
-        for (int64_t i = 1; i < n; i++) {
-            unordered |= a[i] < a[i - 1];
-            least = a[i] < least ? a[i] : least;
-            most = a[i] > most ? a[i] : most;
-        }
-        if (!unordered) {
-            return;
-        }
-        middle = least + (int64_t)((uint64_t)(most - least) / 2);
-        for (int64_t i = 0; i < n; i++) {
-            const ELEMENT x = a[i];
-            a[i] = a[below];
-            a[below] = x;
-            below += x <= middle;
-        }
-        NAME(a, below);
-        NAME(a + below, n - below);
-        return;
-    }
-    for (int64_t i = 1; i < n; i++) {
-        const ELEMENT x = a[i];
-        int64_t j = i;
-        for (; j > 0 && a[j - 1] > x; j--) {
-            a[j] = a[j - 1];
-        }
-        a[j] = x;
-    }
-}
-`
-
-// sortByText is a radix sort by digits of eleven bits, from the least significant on.
-const sortByText = `/* Rearranges perm[0:n] so that key[perm[.]] ascends; ties keep their order. Returns 1 if out of memory. */
-static int NAME(ELEMENT *perm, const KEY *key, int64_t n, int64_t extent)
-{
-    int64_t ordered = 1;
-    while (ordered < n && key[perm[ordered - 1]] <= key[perm[ordered]]) {
-        ordered++;
-    }
-    if (ordered >= n) {
-        return 0;
-    }
-    ELEMENT *const buffer = malloc((size_t)n * sizeof *buffer);
-    if (!buffer) {
-        return 1;
-    }
-    ELEMENT *from = perm, *to = buffer;
-    for (int shift = 0; shift < 63 && (extent - 1) >> shift > 0; shift += 11) {
-        int64_t next[2049] = {0};
-        for (int64_t i = 0; i < n; i++) {
-            next[(((int64_t)key[from[i]] >> shift) & 2047) + 1]++;
-        }
-        for (int d = 1; d < 2048; d++) {
-            next[d] += next[d - 1];
-        }
-        for (int64_t i = 0; i < n; i++) {
-            to[next[((int64_t)key[from[i]] >> shift) & 2047]++] = from[i];
-        }
-        ELEMENT *const swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != perm) {
-        memcpy(perm, from, (size_t)n * sizeof *perm);
-    }
-    free(buffer);
-    return 0;
 }
 `

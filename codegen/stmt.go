@@ -151,10 +151,7 @@ func (e *emitter) arrayStmt(s ir.Stmt) {
 	case *ir.Sort:
 		e.sort(s)
 	case *ir.SortBy:
-		fn := e.uses.sortBy(s.Perm.Elem, s.Key.Elem)
-		e.line("if (%s(%s, %s, %s, %s)) {", fn, name(s.Perm.Name), name(s.Key.Name), e.index(s.Count), e.index(s.Extent))
-		e.fail()
-		e.line("}")
+		e.sortBy(s)
 	default:
 		panic(fmt.Sprintf("BUG: no C for statement %T", s))
 	}

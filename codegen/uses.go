@@ -48,11 +48,11 @@ func (u *uses) helper(kind string, t ir.Type) string {
 	return h.name()
 }
 
-// sortBy notes the use of sort_by and returns its name.
-func (u *uses) sortBy(perm, key dtype.T) string {
+// sortBy notes the use of a sort of permutations and returns its name.
+func (u *uses) sortBy(kind string, perm, key dtype.T) string {
 	u.header("stdlib.h")
 	u.header("string.h")
-	h := helper{kind: "sort_by", t: ir.Scalar(perm), key: key}
+	h := helper{kind: kind, t: ir.Scalar(perm), key: key}
 	u.add(h)
 	return h.name()
 }

@@ -132,8 +132,8 @@ func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
 	p.stored[i].Vals = shuffled
 }
 
-// result runs the kernel and returns what it computed, with every stored element marked.
-func (p *program) result(run execute.Runner) (*index.Dense, error) {
+// call is a call of the kernel.
+func (p *program) call() *execute.Call {
 	s := p.state
 	call := &execute.Call{
 		Assignment: s.Assignment, Kernel: s.Kernel, Extents: p.extents, Shape: p.shape, Threads: 2,
@@ -142,7 +142,12 @@ func (p *program) result(run execute.Runner) (*index.Dense, error) {
 	for i, t := range s.Operands {
 		call.Stored[t], call.Perms[t] = p.stored[i], p.perms[i]
 	}
-	d, err := call.Result(run)
+	return call
+}
+
+// result runs the kernel and returns what it computed, with every stored element marked.
+func (p *program) result(run execute.Runner) (*index.Dense, error) {
+	d, err := p.call().Result(run)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +192,9 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 		}
 	}
 	for stage, m := range map[string]*ir.Module{"loops": p.state.Kernel.Module, "passes": p.state.Loops} {
-		check(stage, m, func(fn string, args []ir.Arg) (int64, error) { return ir.Run(m, fn, args) })
+		check(stage, m, func(fn string, args []ir.Arg) (int64, error) {
+			return ir.RunWith(m, fn, args, ir.RunOptions{Shuffle: 1}) // threads take iterations in any order
+		})
 	}
 	if compiled {
 		prog := crun.Compile(t, p.state.Loops, crun.Options{Warnings: true, Sanitize: true})

@@ -267,7 +267,9 @@ func inferFormats(s *State) error {
 	if pattern != nil && pattern.Format.Equal(f) {
 		result.SamePattern = pattern
 	} else {
-		result.Format = f.Writable() // the caller brings the result to what it asked for
+		if _, laid := lower.Laid(a); !laid || s.Request.Schedule != "" {
+			result.Format = f.Writable() // the caller brings the result to what it asked for
+		}
 	}
 	return nil
 }
@@ -313,6 +315,10 @@ func decide(s *State) error {
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
 		return nil
 	}
+	if level, ok := lower.Laid(s.Assignment); ok {
+		s.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
+		return nil
+	}
 	d, err := autoschedule.Decide(s.Assignment)
 	s.Decision = d
 	return err
@@ -347,7 +353,7 @@ func printLattices(s *State) string {
 	walk = func(st cin.Stmt) {
 		switch st := st.(type) {
 		case *cin.Forall:
-			fmt.Fprintf(&b, "%s: %s\n", st.Var, lattice.Build(cin.Value(st.Body), st.Var))
+			fmt.Fprintf(&b, "%s: %s\n", st.Var, lattice.Loop(cin.Value(st.Body), st.Var))
 			walk(st.Body)
 		case *cin.Where:
 			walk(st.Producer)

@@ -45,6 +45,9 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
 	if g.try(chosen); g.commands == nil {
 		return nil // what autoschedule does with the operands' patterns as they were is not possible with these
 	}
+	other := pick(rng, []string{", row)", ", list)", ", hash)"})
+	stored := strings.NewReplacer(", row)", other, ", list)", other, ", hash)", other)
+	g.try(strings.Split(stored.Replace(strings.Join(g.commands, "; ")), "; "))
 	for range rng.IntN(4) {
 		if len(g.commands) > 0 {
 			at := rng.IntN(len(g.commands))
@@ -122,7 +125,7 @@ func (g *scheduler) command() string {
 	case 12:
 		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
 		g.made++
-		return fmt.Sprintf("precompute(%s, w%d, at=%d%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list"}))
+		return fmt.Sprintf("precompute(%s, w%d, at=%d%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list", ", hash"}))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))
 	}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -51,6 +53,9 @@ func randomRequest(rng *rand.Rand) (*Request, sizes) {
 		}
 	}
 	r := &Request{}
+	if rng.IntN(12) == 0 {
+		return layoutRequest(rng, r, vars[:min(len(vars), 3)], z), z
+	}
 	if rng.IntN(3) == 0 {
 		return exprRequest(rng, r, vars, z), z
 	}
@@ -89,6 +94,34 @@ func randomRequest(rng *rand.Rand) (*Request, sizes) {
 	return r, z
 }
 
+// layoutRequest copies a tensor to a format with a level that is laid out by all of what is stored.
+func layoutRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request {
+	term := ""
+	for _, v := range vars {
+		term += string(v)
+	}
+	r.addOperand(rng, 0, term, z.vars)
+	for range 100 {
+		to := format.MustParse(randomFormat(rng, len(term)))
+		at := slices.IndexFunc(to.Levels, func(l format.Level) bool { return l.Props().Fixed })
+		if at < 0 {
+			continue
+		}
+		from := format.Format{Levels: slices.Clone(to.Levels), ModeOrder: to.ModeOrder}
+		from.Levels[at] = format.Compressed{Unique: true}
+		for l := at + 1; l < len(to.Levels); l++ {
+			if to.Levels[l].Props().Fixed { // one is laid out at a time
+				to.Levels[l], from.Levels[l] = format.Compressed{Unique: true}, format.Compressed{Unique: true}
+			}
+		}
+		r.Operands[0].Format, r.Operands[0].PatternOnly = from.String(), false
+		r.Output.Format = to.String()
+		break
+	}
+	r.Spec = term + "->" + term
+	return r
+}
+
 func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[index.Var]int) {
 	o := Operand{Name: string(rune('A' + i)), Format: randomFormat(rng, len(term)), Dtype: string(pick(rng, dtype.All()))}
 	volume := int64(1)
@@ -100,7 +133,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 	if i > 0 && rng.IntN(4) > 0 {
 		o.Dtype = r.Operands[0].Dtype
 	}
-	o.NNZ = volume / 3
+	o.NNZ = volume / 3 * pick(rng, []int64{1, 1, 1 << 18}) // large counts make the scheduler choose other things
 	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokh")
 	r.Operands = append(r.Operands, o)
 }

@@ -135,7 +135,7 @@ func (d *Decision) workspaces(a *index.Assignment) {
 }
 
 // discover places the workspace of a result whose pattern is found: nothing where its entries come in storage order, a
-// row where only the last variable comes out of order, a sorted list for everything else.
+// row where only the last variable comes out of order, a hash table or a sorted list for everything else.
 func (d *Decision) discover(a *index.Assignment) {
 	stored := storageOrder(a.LHS)
 	groups := a.LHS.Tensor.Format.Groups()
@@ -160,14 +160,13 @@ func (d *Decision) discover(a *index.Assignment) {
 		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
 			free(a, "w"), stored[q], a.Reduced())
 	default:
-		d.add(schedule.Precompute{At: min(q, sparse-1), Name: free(a, "w"), Storage: cin.List})
-		d.note("workspace %s: a list over %v, sorted before it is read, since the entries come in another order", free(a, "w"), stored[min(q, sparse-1):])
+		d.scattered(a, min(q, sparse-1), stored)
 	}
 }
 
 // unordered reports whether the loop over v meets coordinates in no order.
 func unordered(e index.Expr, v index.Var) bool {
-	return slices.ContainsFunc(lattice.Build(e, v).Iterators(), func(it lattice.Iterator) bool {
+	return slices.ContainsFunc(lattice.Loop(e, v).Iterators(), func(it lattice.Iterator) bool {
 		return !it.Access.Tensor.Format.Levels[it.Level].Props().Ordered
 	})
 }
@@ -236,6 +235,7 @@ func (d *Decision) threads(a *index.Assignment) {
 	if len(d.Order) == 0 {
 		return
 	}
+	inserted := false
 	for _, c := range d.Commands {
 		switch c := c.(type) {
 		case schedule.Precompute:
@@ -244,16 +244,16 @@ func (d *Decision) threads(a *index.Assignment) {
 				return
 			}
 		case schedule.Assemble:
-			d.note("one thread: entries are inserted in the order in which they come")
-			return
+			inserted = c.Insert && !masked(a.LHS.Tensor, a.LHS.Tensor.Format.Levels...)
 		}
 	}
 	outermost, root := d.outermost()
 	switch {
-	case !owned(a.LHS, root):
+	case !inserted && !owned(a.LHS, root):
 		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
-	case !divisible(a, root):
+	case !divisible(a, root) && !(root == outermost && d.strips(a, root)):
 		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
+	case !divisible(a, root):
 	default:
 		d.add(schedule.Parallelize{Var: outermost})
 	}
@@ -262,18 +262,19 @@ func (d *Decision) threads(a *index.Assignment) {
 // owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.
 func owned(lhs *index.Access, v index.Var) bool {
 	m := slices.Index(lhs.Vars, v)
-	if m < 0 || discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
+	if m < 0 {
 		return false
 	}
 	at := lhs.Tensor.Format.LevelOf(m)
-	return !slices.ContainsFunc(lhs.Tensor.Format.Levels[:at], func(l format.Level) bool {
-		return l.Props().Locate && l.Props().HasCrd && lhs.Tensor.SamePattern == nil
-	})
+	if discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
+		return at == 0 // blocks of the outermost loop append to places of their own
+	}
+	return !masked(lhs.Tensor, lhs.Tensor.Format.Levels[:at]...)
 }
 
 // divisible reports whether the loop over v is over all coordinates, or over what one level stores.
 func divisible(a *index.Assignment, v index.Var) bool {
-	l := lattice.Build(a.RHS, v)
+	l := lattice.Loop(a.RHS, v)
 	its := l.Iterators()
 	return len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() &&
 		its[0].Access.Tensor.Format.Levels[its[0].Level].Props().Unique

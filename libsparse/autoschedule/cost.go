@@ -99,7 +99,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	case *index.Access:
 		o := m.operand(e)
 		lhs := m.assignment.LHS
-		o.fixed = copied && !matched(m.assignment, e) || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
+		o.fixed = copied || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:
@@ -128,19 +128,8 @@ func (m *model) operand(a *index.Access) operand {
 	return o
 }
 
-// matched reports whether a level of an access that is met in no order is matched against all coordinates.
-func matched(a *index.Assignment, acc *index.Access) bool {
-	f := acc.Tensor.Format
-	for l, level := range f.Levels {
-		if !level.Props().Ordered && lattice.Build(a.RHS, acc.Vars[f.ModeOrder[l]]).Full() {
-			return true
-		}
-	}
-	return false
-}
-
-// needsOrder reports whether a level of an access that is met in no order is merged with another, or appended to the
-// result.
+// needsOrder reports whether a level of an access that is met in no order is walked together with another, or appended to
+// the result. A level that is located in needs none.
 func needsOrder(a *index.Assignment, acc *index.Access) bool {
 	f := acc.Tensor.Format
 	for l, level := range f.Levels {
@@ -148,15 +137,30 @@ func needsOrder(a *index.Assignment, acc *index.Access) bool {
 		if level.Props().Ordered {
 			continue
 		}
-		// Others that are sparse now, or will be in v once they are converted.
-		merged := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
+		loop := lattice.Loop(a.RHS, v)
+		if loop.Points[0].Has(lattice.Key(acc, l)) &&
+			(len(loop.Iterators()) > 1 || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
+			return true
+		}
+		// Others may be sparse in v once they are converted, which in a product makes no difference.
+		others := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
 			return b != acc && !b.Tensor.Format.Dense() && slices.Contains(b.Vars, v)
 		})
-		if merged || lattice.Build(a.RHS, v).Full() || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v) {
+		if others && !conjunctive(a.RHS) {
 			return true
 		}
 	}
 	return false
+}
+
+// conjunctive reports whether an expression has a value only where all accesses have one.
+func conjunctive(e index.Expr) bool {
+	c, ok := e.(*index.Call)
+	if !ok {
+		return true
+	}
+	least := c.Region.Least()
+	return len(least) == 1 && least[0] == 1<<len(c.Args)-1 && !slices.ContainsFunc(c.Args, func(arg index.Expr) bool { return !conjunctive(arg) })
 }
 
 // price is the cost of an order; infinite if some format contradicts it.

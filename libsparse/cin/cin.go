@@ -85,6 +85,8 @@ const (
 	Row Storage = "row"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
 	List Storage = "list"
+	// Hash holds each coordinate once, found through a table by its hash; it is sorted before it is read.
+	Hash Storage = "hash"
 )
 
 // Program is a statement with its tensors and the relations between its variables.

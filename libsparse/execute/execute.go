@@ -120,7 +120,17 @@ func values(t dtype.T, v []dtype.Value) *ir.Buffer {
 func (c *Call) positions(level int, counts map[int]int) int {
 	t := c.Assignment.LHS.Tensor
 	n := 1
+	first, laid := lower.Laid(c.Assignment)
 	for l := 0; l <= level; l++ {
+		if laid && l < first { // as in the operand
+			d := c.Stored[c.Assignment.Tensors()[0]]
+			_, n = t.Format.Levels[l].Unpack(d.Pos[l], d.Crd[l], c.geometry(l, n))
+			continue
+		}
+		if kind, ok := t.Format.Levels[l].(format.Layouter); ok {
+			n = kind.Places(counts[l], n)
+			continue
+		}
 		if t.Format.Levels[l].Props().Locate {
 			n *= c.Shape[t.Format.ModeOrder[l]]
 			continue
@@ -134,9 +144,26 @@ func (c *Call) positions(level int, counts map[int]int) int {
 	return n
 }
 
+// geometry is what surrounds a level of the result.
+func (c *Call) geometry(level, parents int) format.Geometry {
+	order := c.Assignment.LHS.Tensor.Format.ModeOrder
+	g := format.Geometry{Extent: c.Shape[order[level]], Rows: 1, Parents: parents}
+	if level > 0 {
+		g.Rows = c.Shape[order[level-1]]
+	}
+	return g
+}
+
 func (c *Call) room(slot lower.Slot, counts map[int]int) int {
 	t := c.Assignment.LHS.Tensor
 	switch {
+	case slot.Kind == "starts":
+		return slot.Length
+	case slot.Kind == "pos" && t.Format.Levels[slot.Level].Props().Fixed && t.SamePattern == nil:
+		g := c.geometry(slot.Level, c.positions(slot.Level-1, counts))
+		return t.Format.Levels[slot.Level].(format.Layouter).PosLen(g.Parents, g.Rows)
+	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().Fixed && t.SamePattern == nil:
+		return counts[slot.Level]
 	case slot.Kind == "pos":
 		return c.positions(slot.Level-1, counts) + 1
 	case slot.Kind == "crd":
@@ -154,6 +181,11 @@ func (c *Call) unpack(args []ir.Arg) *format.Data {
 	if t.SamePattern != nil {
 		owner := c.Stored[t.Owner()]
 		d.Pos, d.Crd = owner.Pos, owner.Crd
+	}
+	if first, laid := lower.Laid(c.Assignment); laid {
+		above := c.Stored[c.Assignment.Tensors()[0]]
+		copy(d.Pos[:first], above.Pos)
+		copy(d.Crd[:first], above.Crd)
 	}
 	for i, slot := range c.Kernel.Layout {
 		if slot.Operand != lower.Result || args[i].Array == nil {

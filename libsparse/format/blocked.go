@@ -102,3 +102,79 @@ func (l Blocked) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int
 	}
 	return below, int(pos[len(pos)-1]) * height * width
 }
+
+// PosLen implements Layouter.
+func (l Blocked) PosLen(parents, rows int) int {
+	return parents/max(rows, 1)*((rows+int(l.Height)-1)/int(l.Height)) + 1
+}
+
+// Places implements Layouter.
+func (l Blocked) Places(crd, _ int) int { return crd * int(l.Height*l.Width) }
+
+// blockRows loops over the rows of blocks on threads, each of which marks the blocks that it has seen by the number of the
+// row of blocks. once is done where a block is new, after behind all entries of a row of blocks.
+func (l Blocked) blockRows(made *Layout, private []*ir.Array, before []ir.Stmt, once func(b *ir.Var) []ir.Stmt, after func(r *ir.Var) []ir.Stmt) ir.Stmt {
+	r, b, seen := made.Var("r"), made.Var("b"), made.Array("seen", dtype.I64)
+	width := add(div(made.Extent, l.Width), integer(1))
+	allocs := []ir.Stmt{&ir.Alloc{Array: seen, Size: width, Zero: true, Heap: true}}
+	frees := []ir.Stmt{&ir.Free{Array: seen}}
+	for _, a := range private {
+		allocs, frees = append(allocs, &ir.Alloc{Array: a, Size: width, Heap: true}), append(frees, &ir.Free{Array: a})
+	}
+	body := append(before, l.eachIn(made, r, func(_, _, c *ir.Var) []ir.Stmt {
+		isNew := append([]ir.Stmt{store(seen, b, add(r, integer(1)))}, once(b)...)
+		return []ir.Stmt{let(b, div(c, l.Width)), when(differ(load(seen, b), add(r, integer(1))), isNew...)}
+	}))
+	return made.Shared(allocs, loop(r, integer(0), l.count(made), append(body, after(r)...)...), frees)
+}
+
+// count is the number of rows of blocks.
+func (l Blocked) count(made *Layout) ir.Expr {
+	return mul(quotient(made.Parents, larger(made.Rows, integer(1))), l.rows(Storage{Rows: made.Rows}))
+}
+
+// eachIn loops over the entries of a row of blocks; body gets the parent, the position and the coordinate of each.
+func (l Blocked) eachIn(made *Layout, r ir.Expr, body func(p, q, c *ir.Var) []ir.Stmt) ir.Stmt {
+	p := made.Var("p")
+	rows := l.rows(Storage{Rows: made.Rows})
+	first := mul(remainder(r, rows), integer(l.Height))
+	above := mul(quotient(r, rows), made.Rows)
+	return loop(p, add(above, first), add(above, smaller(made.Rows, add(first, integer(l.Height)))),
+		made.each(p, func(q, c *ir.Var) []ir.Stmt { return body(p, q, c) }))
+}
+
+// Measure implements Layouter: the number of different blocks in every row of blocks.
+func (l Blocked) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	n := made.Var("n")
+	all := l.count(made)
+	return append([]ir.Stmt{l.blockRows(made, nil, []ir.Stmt{declare(n, integer(0))},
+		func(*ir.Var) []ir.Stmt { return []ir.Stmt{advance(n)} },
+		func(r *ir.Var) []ir.Stmt { return []ir.Stmt{store(made.To.Pos, add(r, integer(1)), n)} },
+	)}, made.Sum(made.To.Pos, all)...), load(made.To.Pos, all)
+}
+
+// Fill implements Layouter.
+func (l Blocked) Fill(made *Layout) []ir.Stmt {
+	n, x, at := made.Var("n"), made.Var("x"), made.Array("at", dtype.I64)
+	row := made.Var("r_first")
+	return []ir.Stmt{l.blockRows(made, []*ir.Array{at}, []ir.Stmt{declare(n, integer(0))},
+		func(b *ir.Var) []ir.Stmt { return []ir.Stmt{store(at, n, b), advance(n)} },
+		func(r *ir.Var) []ir.Stmt {
+			return []ir.Stmt{
+				let(row, load(made.To.Pos, r)),
+				loop(x, integer(0), n, store(made.To.Crd, add(row, x), load(at, x))),
+				&ir.Sort{Array: made.To.Crd, Lo: row, Hi: add(row, n)},
+				l.placeBlocks(made, r, row, n, at),
+				l.eachIn(made, r, func(p, q, c *ir.Var) []ir.Stmt {
+					block := add(mul(load(at, div(c, l.Width)), integer(l.Height)), mod(remainder(p, larger(made.Rows, integer(1))), l.Height))
+					return []ir.Stmt{store(made.Place, q, add(mul(block, integer(l.Width)), mod(c, l.Width)))}
+				}),
+			}
+		})}
+}
+
+// placeBlocks notes where each block of a row of blocks stands.
+func (Blocked) placeBlocks(made *Layout, _ *ir.Var, row, n ir.Expr, at *ir.Array) ir.Stmt {
+	x := made.Var("x")
+	return loop(x, row, add(row, n), store(at, load(made.To.Crd, x), x))
+}

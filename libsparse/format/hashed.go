@@ -15,7 +15,7 @@ type Hashed struct {
 
 // Props implements Level.
 func (Hashed) Props() Props {
-	return Props{Unique: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Unique: true, Probe: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
 }
 
 func (Hashed) String() string { return "h" }
@@ -31,6 +31,15 @@ func (Hashed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd
 // Valid implements Level.
 func (Hashed) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr { return notNegative(load(s.Crd, pos)) }
 
+// Probes implements Prober.
+func (Hashed) Probes(table Range, coord ir.Expr) (first ir.Expr, next func(at ir.Expr) ir.Expr) {
+	first = add(table.Lo, &ir.Hash{Key: coord, Size: sub(table.Hi, table.Lo)})
+	return first, func(at ir.Expr) ir.Expr {
+		after := add(at, integer(1))
+		return &ir.Select{Cond: &ir.Compare{Op: ir.Eq, X: after, Y: table.Hi}, Then: table.Lo, Else: after}
+	}
+}
+
 // Size implements Level.
 func (Hashed) Size(Storage, ir.Expr) ir.Expr { return nil }
 
@@ -42,7 +51,7 @@ func (Hashed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 			width := bits.Len(uint(2*len(coords) - 1))
 			table := empty(1 << width)
 			for _, c := range coords {
-				at := hash(c, width)
+				at := int(ir.HashOf(int64(c), 1<<width))
 				for table[at] >= 0 {
 					at = (at + 1) % len(table)
 				}
@@ -53,11 +62,6 @@ func (Hashed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 		pos = append(pos, int64(len(crd)))
 	}
 	return pos, crd
-}
-
-// hash is the place of a coordinate in a table of 2^width places: Fibonacci hashing (Knuth, volume 3, section 6.4).
-func hash(coord, width int) int {
-	return int(uint64(coord) * 0x9E3779B97F4A7C15 >> (64 - width))
 }
 
 // Unpack implements Level.
@@ -72,4 +76,39 @@ func (Hashed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 		}
 	}
 	return below, size
+}
+
+// PosLen implements Layouter.
+func (Hashed) PosLen(parents, _ int) int { return parents + 1 }
+
+// Places implements Layouter.
+func (Hashed) Places(crd, _ int) int { return crd }
+
+// Measure implements Layouter: tables are at most half full.
+func (Hashed) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	p, room, twice := l.Var("p"), l.Var("room"), l.Var("twice")
+	return append([]ir.Stmt{loop(p, integer(0), l.Parents,
+		let(twice, mul(l.length(p), integer(2))),
+		declare(room, smaller(twice, integer(2))),
+		&ir.While{Cond: less(room, twice), Body: &ir.Block{Stmts: []ir.Stmt{set(room, mul(room, integer(2)))}}},
+		store(l.To.Pos, add(p, integer(1)), room))}, l.Sum(l.To.Pos, l.Parents)...), load(l.To.Pos, l.Parents)
+}
+
+// Fill implements Layouter: each coordinate goes to the first place from its hash on that is free.
+func (h Hashed) Fill(l *Layout) []ir.Stmt {
+	k, at := l.Var("k"), l.Var("at")
+	return []ir.Stmt{l.parents(func(p *ir.Var) []ir.Stmt {
+		table := Range{Lo: load(l.To.Pos, p), Hi: load(l.To.Pos, add(p, integer(1)))}
+		return []ir.Stmt{
+			loop(k, table.Lo, table.Hi, store(l.To.Crd, k, integer(-1))),
+			l.each(p, func(q, c *ir.Var) []ir.Stmt {
+				first, next := h.Probes(table, c)
+				return []ir.Stmt{
+					declare(at, first),
+					&ir.While{Cond: notNegative(load(l.To.Crd, at)), Body: &ir.Block{Stmts: []ir.Stmt{set(at, next(at))}}},
+					store(l.To.Crd, at, c), store(l.Place, q, at),
+				}
+			}),
+		}
+	})}
 }

@@ -22,6 +22,8 @@ type Props struct {
 	Branchless bool
 	// Locate says that the position of a coordinate is computed without a search.
 	Locate bool
+	// Probe says that a coordinate stands at one of a few places; see Prober.
+	Probe bool
 	// Padded levels have positions that hold nothing.
 	Padded bool
 	// OfRow levels are laid out by the coordinate of the level above, which has to be dense.
@@ -75,6 +77,13 @@ type Level interface {
 	Pack(below [][]int, g Geometry) (pos, crd []int64)
 	// Unpack lists what is stored below each parent position in the order of a walk, and the number of positions.
 	Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
+}
+
+// Prober is what levels with the property Probe implement.
+type Prober interface {
+	// Probes says where to look for a coordinate among the children of one parent, if there are any: at first, then at what
+	// next makes of it, until it is found or a place holds nothing.
+	Probes(children Range, coord ir.Expr) (first ir.Expr, next func(at ir.Expr) ir.Expr)
 }
 
 // Geometry is the shape around a level of a packed tensor: its extent, the extent of the level above (1 for the first),

@@ -3,6 +3,7 @@ package format
 import (
 	"slices"
 
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
@@ -63,4 +64,54 @@ func (Offset) Unpack(_, crd []int64, g Geometry) (below [][]Child, size int) {
 		}
 	}
 	return below, len(crd) * g.Parents
+}
+
+// PosLen implements Layouter.
+func (Offset) PosLen(int, int) int { return 1 }
+
+// Places implements Layouter.
+func (Offset) Places(crd, parents int) int { return crd * parents }
+
+// diagonals marks the diagonals that are in use, numbered from that of the last row's first column on.
+func (Offset) diagonals(l *Layout) (mark *ir.Array, number func(p, c ir.Expr) ir.Expr, count ir.Expr, stmts []ir.Stmt) {
+	mark = l.Array("mark", dtype.U8)
+	p := l.Var("p")
+	rows := larger(l.Rows, integer(1))
+	number = func(p, c ir.Expr) ir.Expr { return add(sub(c, remainder(p, rows)), sub(rows, integer(1))) }
+	count = add(rows, l.Extent)
+	return mark, number, count, []ir.Stmt{
+		&ir.Alloc{Array: mark, Size: count, Zero: true, Heap: true},
+		loop(p, integer(0), l.Parents, l.each(p, func(_, c *ir.Var) []ir.Stmt {
+			return []ir.Stmt{store(mark, number(p, c), integer(1))}
+		})),
+	}
+}
+
+// Measure implements Layouter: the number of diagonals in use.
+func (l Offset) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	mark, _, count, stmts := l.diagonals(made)
+	d, used := made.Var("d"), made.Var("used")
+	return append(stmts,
+		declare(used, integer(0)),
+		loop(d, integer(0), count, set(used, add(used, load(mark, d)))),
+		store(made.To.Pos, integer(0), used),
+		&ir.Free{Array: mark}), used
+}
+
+// Fill implements Layouter.
+func (l Offset) Fill(made *Layout) []ir.Stmt {
+	mark, number, count, stmts := l.diagonals(made)
+	d, used, rank := made.Var("d"), made.Var("used"), made.Array("rank", dtype.I64)
+	offset := sub(d, sub(larger(made.Rows, integer(1)), integer(1)))
+	return append(stmts,
+		&ir.Alloc{Array: rank, Size: count, Heap: true},
+		declare(used, integer(0)),
+		loop(d, integer(0), count, when(differ(load(mark, d), integer(0)),
+			store(made.To.Crd, used, offset), store(rank, d, used), advance(used))),
+		made.parents(func(p *ir.Var) []ir.Stmt {
+			return []ir.Stmt{made.each(p, func(q, c *ir.Var) []ir.Stmt {
+				return []ir.Stmt{store(made.Place, q, add(mul(load(rank, number(p, c)), made.Parents), p))}
+			})}
+		}),
+		&ir.Free{Array: rank}, &ir.Free{Array: mark})
 }

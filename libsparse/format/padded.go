@@ -71,3 +71,40 @@ func empty(n int) []int64 {
 	}
 	return crd
 }
+
+// PosLen implements Layouter.
+func (Padded) PosLen(int, int) int { return 1 }
+
+// Places implements Layouter.
+func (Padded) Places(crd, _ int) int { return crd }
+
+// Measure implements Layouter: the width is the greatest number of coordinates.
+func (Padded) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	width, p := l.Var("width"), l.Var("p")
+	return []ir.Stmt{
+		declare(width, integer(0)),
+		loop(p, integer(0), l.Parents, set(width, larger(width, l.length(p)))),
+		store(l.To.Pos, integer(0), width),
+	}, mul(width, l.Parents)
+}
+
+// Fill implements Layouter.
+func (Padded) Fill(l *Layout) []ir.Stmt {
+	width := l.Var("width")
+	return []ir.Stmt{let(width, load(l.To.Pos, integer(0))), l.parents(func(p *ir.Var) []ir.Stmt {
+		at := func(step ir.Expr) ir.Expr { return add(mul(step, l.Parents), p) }
+		return l.column(p, l.length(p), width, at)
+	})}
+}
+
+// column fills the places of one parent: its coordinates at first, then what marks places that hold nothing.
+func (l *Layout) column(p, length, width ir.Expr, at func(step ir.Expr) ir.Expr) []ir.Stmt {
+	first, unused, to := l.Var("first"), l.Var("k"), l.Var("to")
+	return []ir.Stmt{
+		let(first, load(l.From.Pos, p)),
+		l.each(p, func(q, c *ir.Var) []ir.Stmt {
+			return []ir.Stmt{let(to, at(sub(q, first))), store(l.To.Crd, to, c), store(l.Place, q, to)}
+		}),
+		loop(unused, length, width, store(l.To.Crd, at(unused), integer(-1))),
+	}
+}

@@ -82,3 +82,44 @@ func (l Sliced) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 	}
 	return below, int(pos[(g.Parents+height-1)/height])
 }
+
+// PosLen implements Layouter.
+func (l Sliced) PosLen(parents, _ int) int { return (parents+int(l.Height)-1)/int(l.Height) + 1 }
+
+// Places implements Layouter.
+func (Sliced) Places(crd, _ int) int { return crd }
+
+// slices is the number of slices.
+func (l Sliced) slices(parents ir.Expr) ir.Expr {
+	return div(add(parents, integer(l.Height-1)), l.Height)
+}
+
+// Measure implements Layouter: the width of a slice is the greatest number of coordinates in it.
+func (l Sliced) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	width, s, p := made.Var("width"), made.Var("s"), made.Var("p")
+	slices := l.slices(made.Parents)
+	first := mul(s, integer(l.Height))
+	return append([]ir.Stmt{
+		loop(s, integer(0), slices,
+			declare(width, integer(0)),
+			loop(p, first, smaller(made.Parents, add(first, integer(l.Height))), set(width, larger(width, made.length(p)))),
+			store(made.To.Pos, add(s, integer(1)), mul(width, integer(l.Height)))),
+	}, made.Sum(made.To.Pos, slices)...), load(made.To.Pos, slices)
+}
+
+// Fill implements Layouter. The places of parents that the last slice is short of hold nothing.
+func (l Sliced) Fill(made *Layout) []ir.Stmt {
+	s, lane, p, width, k := made.Var("s"), made.Var("lane"), made.Var("p"), made.Var("width"), made.Var("k")
+	base := load(made.To.Pos, s)
+	at := func(step ir.Expr) ir.Expr { return add(add(base, lane), mul(step, integer(l.Height))) }
+	places := sub(load(made.To.Pos, add(s, integer(1))), base)
+	return []ir.Stmt{made.Shared(nil, loop(s, integer(0), l.slices(made.Parents),
+		let(width, div(places, l.Height)),
+		loop(lane, integer(0), integer(l.Height),
+			let(p, add(mul(s, integer(l.Height)), lane)),
+			&ir.If{
+				Cond: less(p, made.Parents),
+				Then: &ir.Block{Stmts: made.column(p, made.length(p), width, at)},
+				Else: &ir.Block{Stmts: []ir.Stmt{loop(k, integer(0), width, store(made.To.Crd, at(k), integer(-1)))}},
+			})), nil)}
+}

@@ -37,6 +37,8 @@ func (m *machine) eval(e Expr) value {
 			return m.eval(e.Then)
 		}
 		return m.eval(e.Else)
+	case *Hash:
+		return intValue(Index.Elem, HashOf(m.eval(e.Key).Int, m.eval(e.Size).Int))
 	default:
 		panic(fmt.Sprintf("BUG: no value for expression %T", e))
 	}

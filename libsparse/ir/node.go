@@ -75,6 +75,8 @@ type (
 	Select struct {
 		Cond, Then, Else Expr
 	}
+	// Hash is the place of a key in a table of Size places, a power of two; see HashOf.
+	Hash struct{ Key, Size Expr }
 )
 
 // Cmp is a comparison.
@@ -133,6 +135,9 @@ func (e *Cast) Type() Type { return Type{Elem: e.To, Lanes: e.X.Type().Lanes} }
 // Type implements Expr.
 func (e *Select) Type() Type { return e.Then.Type() }
 
+// Type implements Expr.
+func (e *Hash) Type() Type { return Index }
+
 func (*Var) expr()     {}
 func (*Int) expr()     {}
 func (*Float) expr()   {}
@@ -142,6 +147,7 @@ func (*Compare) expr() {}
 func (*Unary) expr()   {}
 func (*Cast) expr()    {}
 func (*Select) expr()  {}
+func (*Hash) expr()    {}
 
 // Stmt is a statement. The set of nodes is closed.
 type Stmt interface{ stmt() }
@@ -236,10 +242,11 @@ type (
 		Lo, Hi Expr
 	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
-	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1.
+	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.
 	SortBy struct {
 		Perm, Key     *Array
 		Count, Extent Expr
+		Threads       Expr
 	}
 	// Return ends the Func with a status: 0 is success.
 	Return struct{ Value Expr }

@@ -64,6 +64,8 @@ func exprForm(e Expr) (string, int) {
 		return fmt.Sprintf("%s(%s)", e.To, ExprText(e.X)), bindAtom
 	case *Select:
 		return fmt.Sprintf("%s ? %s : %s", exprText(e.Cond, bindOr), exprText(e.Then, bindOr), exprText(e.Else, bindOr)), bindSelect
+	case *Hash:
+		return fmt.Sprintf("hash(%s, %s)", ExprText(e.Key), ExprText(e.Size)), bindAtom
 	default:
 		panic(fmt.Sprintf("BUG: no text for expression %T", e))
 	}

@@ -44,6 +44,9 @@ func (v *verifier) expr(e Expr) Type {
 		if x, y := v.expr(e.Then), v.expr(e.Else); x != y {
 			v.failf("%s chooses between %s and %s", ExprText(e), x, y)
 		}
+	case *Hash:
+		v.index(e.Key)
+		v.index(e.Size)
 	default:
 		v.failf("unknown expression %T", e)
 	}

@@ -75,6 +75,12 @@ func (v *verifier) arrayStmt(s Stmt) {
 		v.integers(s.Key)
 		v.index(s.Count)
 		v.index(s.Extent)
+		if s.Threads != nil {
+			v.index(s.Threads)
+			if v.regions > 0 {
+				v.failf("a team that sorts %s inside a parallel region", s.Perm.Name)
+			}
+		}
 	default:
 		v.failf("unknown statement %T", s)
 	}

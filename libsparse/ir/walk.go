@@ -29,6 +29,8 @@ func operands(e Expr) []Expr {
 		return []Expr{e.X}
 	case *Select:
 		return []Expr{e.Cond, e.Then, e.Else}
+	case *Hash:
+		return []Expr{e.Key, e.Size}
 	default:
 		return nil
 	}
@@ -101,6 +103,9 @@ func Exprs(s Stmt) []Expr {
 	case *Sort:
 		return []Expr{s.Lo, s.Hi}
 	case *SortBy:
+		if s.Threads != nil {
+			return []Expr{s.Count, s.Extent, s.Threads}
+		}
 		return []Expr{s.Count, s.Extent}
 	case *Return:
 		return []Expr{s.Value}
@@ -150,6 +155,8 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 		e = &Cast{X: MapExpr(x.X, f), To: x.To}
 	case *Select:
 		e = &Select{Cond: MapExpr(x.Cond, f), Then: MapExpr(x.Then, f), Else: MapExpr(x.Else, f)}
+	case *Hash:
+		e = &Hash{Key: MapExpr(x.Key, f), Size: MapExpr(x.Size, f)}
 	}
 	return f(e)
 }
@@ -204,7 +211,11 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Sort:
 		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
 	case *SortBy:
-		return &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
+		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
+		if x.Threads != nil {
+			sorted.Threads = e(x.Threads)
+		}
+		return sorted
 	case *Return:
 		return &Return{Value: e(x.Value)}
 	case *Free, *Comment:

@@ -39,6 +39,8 @@ func Key(a *index.Access, level int) string {
 type Point struct {
 	Iterators []Iterator
 	Full      bool
+	// Located iterators are not walked: at each coordinate their levels are asked for it. See Loop.
+	Located []Iterator
 }
 
 // Has reports whether p has the iterator called key.
@@ -58,6 +60,9 @@ func (p Point) String() string {
 	}
 	for _, it := range p.Iterators {
 		parts = append(parts, fmt.Sprintf("%s%d", it.Access.Tensor.Name, it.Level+1))
+	}
+	for _, it := range p.Located {
+		parts = append(parts, fmt.Sprintf("at %s%d", it.Access.Tensor.Name, it.Level+1))
 	}
 	return "{" + strings.Join(parts, " ") + "}"
 }

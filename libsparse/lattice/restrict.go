@@ -7,17 +7,20 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone. bound says of a
-// variable whether a loop outside of that of v has matched it. It returns nil where nothing is left.
+// Restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone; of located ones
+// nothing is known yet. bound says of a variable whether a loop outside of that of v has matched it. It returns nil where
+// nothing is left.
 func Restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
+	located := Point{Iterators: p.Located}
 	return Without(e, func(a *index.Access) bool {
-		for _, it := range access(a, v).Points[0].Iterators {
-			if !p.Has(it.Key) {
-				return true
-			}
-		}
-		return false
-	}, func(a *index.Access) bool { return found(a, v, bound) })
+		return slices.ContainsFunc(access(a, v).Points[0].Iterators, func(it Iterator) bool {
+			return !p.Has(it.Key) && !located.Has(it.Key)
+		})
+	}, func(a *index.Access) bool {
+		return found(a, v, bound) && !slices.ContainsFunc(access(a, v).Points[0].Iterators, func(it Iterator) bool {
+			return located.Has(it.Key)
+		})
+	})
 }
 
 // found reports whether every level that a stores sparsely is matched by the loop over v or one outside: then it has a

@@ -15,7 +15,7 @@ func check(s cin.Stmt) error {
 		}
 		return check(s.Consumer)
 	case *cin.Forall:
-		lat := lattice.Build(cin.Value(s.Body), s.Var)
+		lat := lattice.Loop(cin.Value(s.Body), s.Var)
 		for _, it := range lat.Iterators() {
 			t := it.Access.Tensor
 			if !t.Format.Levels[it.Level].Props().Ordered && (lat.Full() || len(lat.Iterators()) > 1) {

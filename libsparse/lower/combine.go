@@ -26,14 +26,8 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	thread := &ir.Var{Name: l.names.fresh("thread"), T: ir.Index}
 	room := binary(dtype.Mul, l.slots.threads, size)
 	l.own = &ownResult{vals: own, base: binary(dtype.Mul, thread, size)}
-	stmts := l.team(f, e)
+	stmts := l.divided(f, e, thread, l.slots.threads, func(body []ir.Stmt) []ir.Stmt { return body })
 	l.own = nil
-	found := false
-	for i, s := range stmts {
-		if shared(s) && !found {
-			stmts[i], found = l.blocks(s.(*ir.For), thread), true
-		}
-	}
 	l.partly = true
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
 	from := &ir.Var{Name: l.names.fresh("thread"), T: ir.Index}
@@ -51,19 +45,5 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 		&ir.Fill{Array: own, Count: room, Value: identity(op, vals.Elem)},
 		l.region(stmts),
 		&ir.Free{Array: own},
-	}
-}
-
-// blocks cuts the iterations of a loop into one block a thread.
-func (l *lowerer) blocks(s *ir.For, thread *ir.Var) ir.Stmt {
-	share := &ir.Var{Name: l.names.fresh(s.Var.Name + "_share"), T: ir.Index}
-	trips := ceilDiv(binary(dtype.Sub, s.Hi, s.Lo), integer(s.Step))
-	lo := plus(s.Lo, binary(dtype.Mul, binary(dtype.Mul, thread, share), integer(s.Step)))
-	mine := *s
-	mine.Kind, mine.Chunk = ir.Serial, nil
-	mine.Lo, mine.Hi = lo, binary(dtype.Min, s.Hi, plus(lo, binary(dtype.Mul, share, integer(s.Step))))
-	return &ir.For{
-		Var: thread, Lo: integer(0), Hi: l.slots.threads, Step: 1, Kind: ir.Shared, Chunk: integer(1),
-		Body: block(constant(share, ceilDiv(trips, l.slots.threads)), &mine),
 	}
 }

@@ -22,7 +22,7 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	if r := l.program.Derivation(f.Var); r != nil {
 		return l.derived(f, r, e, kind)
 	}
-	lat := lattice.Build(cin.Value(f.Body), f.Var)
+	lat := lattice.Loop(cin.Value(f.Body), f.Var)
 	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
 		body := restrict(f.Body, f.Var, lat.Points[0], e)
 		if body == nil {
@@ -32,13 +32,13 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	}
 	switch {
 	case e.coord[f.Var] != nil:
-		return l.located(f, lat, e)
+		return l.located(f, lattice.Build(cin.Value(f.Body), f.Var), e)
 	case lat.Full() && len(lat.Iterators()) == 0:
-		return l.dense(f, e, kind)
+		return l.dense(f, lat.Points[0], e, kind)
 	case lat.Full():
 		return l.matchAll(f, lat, e)
 	case len(lat.Points) == 1 && len(lat.Iterators()) == 1:
-		return l.walk(f, lat.Iterators()[0], e, kind)
+		return l.walk(f, lat.Points[0], e, kind)
 	default:
 		return l.merge(f, lat, e)
 	}
@@ -51,11 +51,11 @@ func (l *lowerer) nothing() []ir.Stmt {
 }
 
 // dense visits every coordinate.
-func (l *lowerer) dense(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
+func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
 	r := l.window(f.Var, e)
 	inner := e.clone()
 	v := inner.enter(l, f.Var, r)
-	body := l.visit(f, f.Body, inner)
+	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil
 	}
@@ -94,9 +94,10 @@ func (l *lowerer) positionName(it lattice.Iterator) string {
 }
 
 // walk visits the coordinates that one level stores.
-func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKind) []ir.Stmt {
+func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
+	it := at.Iterators[0]
 	if !unique(it) {
-		return l.merge(f, lattice.Lattice{Points: []lattice.Point{{Iterators: []lattice.Iterator{it}}}}, e)
+		return l.merge(f, lattice.Lattice{Points: []lattice.Point{at}}, e)
 	}
 	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
@@ -105,7 +106,7 @@ func (l *lowerer) walk(f *cin.Forall, it lattice.Iterator, e env, kind ir.LoopKi
 	inner.partial = e.partial || !l.coversResult(it)
 	inner.settle(f.Var, v)
 	inner.pos[it.Key] = l.place(it, p, next(p), e)
-	body := l.visit(f, f.Body, inner)
+	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil
 	}

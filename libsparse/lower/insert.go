@@ -1,42 +1,170 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
 
 // Insertion fills the rows of a rowwise result in any order, each through a cursor of its own. For fixed other
 // coordinates the loops visit a row's coordinates in ascending order, so rows come out sorted.
+//
+// Threads that don't own rows cut the outermost loop into parts and give each part a cursor of its own in every row: first
+// they count what each part puts there, then the cursors of a row follow from the counts, in the order of the parts. So
+// entries stand where one thread would have put them.
 
-// frameInsert sets the cursors to where the rows begin.
-func (r *result) frameInsert(l *lowerer, g format.Group) (before, after []ir.Stmt) {
-	rows := l.positions(r.access.Tensor, g.First-1)
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
-	copyPos := &ir.Store{Array: r.next, Index: p, Value: &ir.Load{Array: r.pos(l, g), Index: p}}
-	return []ir.Stmt{
-		&ir.Alloc{Array: r.next, Size: binary(dtype.Max, rows, integer(1)), Heap: true},
-		&ir.For{Var: p, Lo: integer(0), Hi: rows, Step: 1, Body: block(copyPos)},
-	}, []ir.Stmt{&ir.Free{Array: r.next}}
+// insertion is the cursors of the rows, those of one part behind those of the other.
+type insertion struct {
+	next *ir.Array
+	// parts is nil where threads own rows, or where there is one; row is the first cursor of the part at hand.
+	parts, row ir.Expr
 }
 
-// insert counts or stores one element.
-func (r *result) insert(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+// inParts reports whether several threads may insert into the same row.
+func inParts(p *cin.Program) bool {
+	f, ok := p.Body.(*cin.Forall)
+	return ok && p.Insert && f.Unit == cin.Threads && !p.Covers(rowVars(p), f.Var)
+}
+
+// frameInsert sets the cursors to where the rows begin, unless the parts do so.
+func (r *result) frameInsert(l *lowerer, g format.Group) (before, after []ir.Stmt) {
+	rows := l.positions(r.access.Tensor, g.First-1)
+	switch {
+	case l.phase == counting:
+		return []ir.Stmt{r.clearPos(l, g)}, r.total(l, g)
+	case inParts(l.program):
+		return nil, nil
+	}
+	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	copyPos := &ir.Store{Array: r.insert.next, Index: p, Value: &ir.Load{Array: r.pos(l, g), Index: p}}
+	return []ir.Stmt{
+		&ir.Alloc{Array: r.insert.next, Size: binary(dtype.Max, rows, integer(1)), Heap: true},
+		&ir.For{Var: p, Lo: integer(0), Hi: rows, Step: 1, Body: block(copyPos)},
+	}, []ir.Stmt{&ir.Free{Array: r.insert.next}}
+}
+
+// insertParts lowers the outermost loop, part by part.
+func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
+	in, t := l.result.insert, l.result.access.Tensor
+	g := l.result.groups[0]
+	rows := &ir.Var{Name: l.names.fresh("rows"), T: ir.Index}
+	parts := &ir.Var{Name: l.names.fresh("parts"), T: ir.Index}
+	in.parts = parts
+	size := binary(dtype.Mul, parts, rows)
+	out := []ir.Stmt{
+		constant(rows, l.positions(t, g.First-1)),
+		// No more cursors than there is work, so that they cost no more than what they save.
+		constant(parts, &ir.Select{
+			Cond: compare(ir.Gt, l.work(), integer(grain)),
+			Then: binary(dtype.Max, binary(dtype.Min, l.slots.threads, binary(dtype.Div, l.work(), next(rows))), integer(1)),
+			Else: integer(1),
+		}),
+		&ir.Alloc{Array: in.next, Size: binary(dtype.Max, size, integer(1)), Heap: true, Zero: true},
+	}
+	phase := l.phase
+	l.phase = counting
+	count := l.insertPass(f, rows, e)
+	l.phase = phase
+	if phase == counting {
+		out = append(out, count, l.sumParts(rows, g))
+		return append(out, &ir.Free{Array: in.next})
+	}
+	out = append(out,
+		&ir.If{Cond: compare(ir.Gt, parts, integer(1)), Then: block(count)},
+		l.placeParts(rows, g),
+		l.insertPass(f, rows, e))
+	return append(out, &ir.Free{Array: in.next})
+}
+
+// insertPass runs the loop once for every part.
+func (l *lowerer) insertPass(f *cin.Forall, rows *ir.Var, e env) ir.Stmt {
+	in := l.result.insert
+	part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
+	in.row = binary(dtype.Mul, part, rows)
+	stmts := l.divided(f, e, part, in.parts, func(body []ir.Stmt) []ir.Stmt { return body })
+	in.row = nil
+	return l.several(stmts)
+}
+
+// several is a region with a team where there are several parts.
+func (l *lowerer) several(stmts []ir.Stmt) ir.Stmt {
+	return &ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.result.insert.parts, integer(1)), Body: block(stmts...)}
+}
+
+// sumParts makes the length of every row from the counts of its parts.
+func (l *lowerer) sumParts(rows *ir.Var, g format.Group) ir.Stmt {
+	pos := l.result.pos(l, g)
+	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
+		length := &ir.Var{Name: l.names.fresh("length"), T: ir.Index}
+		add := &ir.Assign{Var: length, Reduce: dtype.Add, Value: loadIndex(l.result.insert.next, at)}
+		return []ir.Stmt{declare(length, integer(0))}, []ir.Stmt{add}, []ir.Stmt{store(pos, next(p), length)}
+	})
+}
+
+// placeParts turns the counts of the parts of every row into where each begins.
+func (l *lowerer) placeParts(rows *ir.Var, g format.Group) ir.Stmt {
+	pos, cursors := l.result.pos(l, g), l.result.insert.next
+	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
+		begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
+		count := &ir.Var{Name: l.names.fresh("count"), T: ir.Index}
+		return []ir.Stmt{declare(begin, loadIndex(pos, p))}, []ir.Stmt{
+			constant(count, loadIndex(cursors, at)),
+			store(cursors, at, begin),
+			&ir.Assign{Var: begin, Reduce: dtype.Add, Value: count},
+		}, nil
+	})
+}
+
+// eachRow visits the cursors of every row, in the order of the parts.
+func (l *lowerer) eachRow(rows *ir.Var, visit func(p, at *ir.Var) (before, each, after []ir.Stmt)) ir.Stmt {
+	p, at := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}, &ir.Var{Name: l.names.fresh("at"), T: ir.Index}
+	part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
+	before, each, after := visit(p, at)
+	each = append([]ir.Stmt{constant(at, plus(binary(dtype.Mul, part, rows), p))}, each...)
+	loop := &ir.For{Var: part, Lo: integer(0), Hi: l.result.insert.parts, Step: 1, Body: block(each...)}
+	body := slices.Concat(before, []ir.Stmt{loop}, after)
+	return l.several([]ir.Stmt{&ir.For{
+		Var: p, Lo: integer(0), Hi: rows, Step: 1, Kind: ir.Shared, Chunk: l.chunk(ir.Shared, rows), Body: block(body...),
+	}})
+}
+
+// insertEntry counts or stores one element.
+func (r *result) insertEntry(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	t := a.LHS.Tensor
 	g := r.groups[0]
 	row := l.position(a.LHS, g.First-1, e).Lo
+	cursor := row
+	if r.insert.row != nil {
+		cursor = plus(r.insert.row, row)
+	}
 	if l.phase == counting {
 		one := &ir.Int{Value: 1, T: t.Index}
+		if r.insert.row != nil {
+			return []ir.Stmt{&ir.Store{Array: r.insert.next, Index: cursor, Reduce: dtype.Add, Value: one}}
+		}
 		return []ir.Stmt{&ir.Store{Array: r.pos(l, g), Index: next(row), Reduce: dtype.Add, Value: one}}
 	}
 	at := &ir.Var{Name: l.names.fresh("p" + t.Name), T: ir.Index}
-	out := []ir.Stmt{constant(at, loadIndex(r.next, row))}
+	out := []ir.Stmt{constant(at, loadIndex(r.insert.next, cursor))}
 	for level := g.First; level <= g.Last; level++ {
 		crd := l.slots.storage(t, level, nil).Crd
 		out = append(out, store(crd, at, coordOf(a.LHS, level, e)))
 	}
 	return append(out,
 		l.put(a, at, e),
-		store(r.next, row, next(at)))
+		store(r.insert.next, cursor, next(at)))
+}
+
+// rowVars are the variables that the levels with computed positions of a rowwise result store.
+func rowVars(p *cin.Program) []index.Var {
+	lhs := p.Source.LHS
+	var out []index.Var
+	for _, m := range lhs.Tensor.Format.ModeOrder[:lhs.Tensor.Format.Groups()[0].First] {
+		out = append(out, lhs.Vars[m])
+	}
+	return out
 }

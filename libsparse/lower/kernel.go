@@ -69,6 +69,9 @@ type scope struct{ allocs, frees []ir.Stmt }
 
 // Lower lowers a program whose loops no format contradicts.
 func Lower(p *cin.Program) (*Kernel, error) {
+	if level, ok := Laid(p.Source); ok {
+		return layoutKernel(p, level), nil
+	}
 	if err := p.Legal(); err != nil {
 		return nil, err
 	}

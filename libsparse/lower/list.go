@@ -55,8 +55,14 @@ func (w *workspace) writeList(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 
 // finishList sorts the list into arrays of its own and reduces what is equal.
 func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
+	perm, ready, done := w.sort(l)
+	return append(ready, w.reduceSorted(l, perm)...), done
+}
+
+// sort finds the permutation that sorts the list, and makes room for the sorted one.
+func (w *workspace) sort(l *lowerer) (perm *ir.Array, ready, done []ir.Stmt) {
 	t := w.tensor
-	perm := w.array(l, "_perm", dtype.I64)
+	perm = w.array(l, "_perm", dtype.I64)
 	w.sorted, w.sortedVals = nil, nil
 	local := []*ir.Array{perm}
 	for d := range w.crd {
@@ -74,10 +80,14 @@ func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
 	}
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
 	ready = append(ready, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(store(perm, q, q))})
-	for d := t.Order() - 1; d >= 0; d-- {
-		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.workspaceExtent(t, d)})
+	var team ir.Expr
+	if len(l.scopes) == 1 { // else each thread has a list of its own
+		team = l.slots.threads
 	}
-	return append(ready, w.reduceSorted(l, perm)...), done
+	for d := t.Order() - 1; d >= 0; d-- {
+		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.workspaceExtent(t, d), Threads: team})
+	}
+	return perm, ready, done
 }
 
 // reduceSorted copies the entries in sorted order, each coordinate once, and sets the count to what is left.

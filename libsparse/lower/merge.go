@@ -160,10 +160,14 @@ func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *
 // visitAt is the body of the loop f at a point of its lattice.
 func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
 	body := restrict(f.Body, f.Var, p, e)
-	if body == nil {
+	switch {
+	case body == nil:
 		return nil
+	case len(p.Located) > 0:
+		return l.find(f.With(body), lattice.Build(cin.Value(body), f.Var), e)
+	default:
+		return l.visit(f, body, e)
 	}
-	return l.visit(f, body, e)
 }
 
 // choice is a chain of branches. Those that do nothing stay where one that does something follows: they keep it from

@@ -17,9 +17,14 @@ const (
 )
 
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
-// that merges levels, and one that appends to a result that is not rowwise, runs on one thread.
+// that merges levels runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
-	if l.result.appends() && !l.result.rowwise() {
+	switch {
+	case l.result.starts != nil:
+		return l.appendBlocks(f, e)
+	case inParts(l.program):
+		return l.insertParts(f, e)
+	case l.result.appends() && !l.result.rowwise():
 		return l.loop(f, e, ir.Serial)
 	}
 	races := reduction(f) != "" && !l.program.Covers(cin.Written(f).Vars, f.Var)

@@ -19,8 +19,10 @@ type result struct {
 	groups []format.Group
 	// cursor is by the group's first level; rowwise results set it row by row.
 	cursor map[int]*ir.Var
-	// next is where the next entry of each row goes, where entries are inserted in any order.
-	next *ir.Array
+	// starts says where the blocks that threads append begin, by the group's first level.
+	starts map[int]*ir.Array
+	// insert is set where entries are inserted in any order.
+	insert *insertion
 }
 
 func newResult(l *lowerer, a *index.Access) result {
@@ -30,11 +32,17 @@ func newResult(l *lowerer, a *index.Access) result {
 	}
 	r.groups = a.Tensor.Format.Groups()
 	if l.program.Insert {
-		r.next = &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}
+		r.insert = &insertion{next: &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}}
 	}
 	if !r.rowwise() {
 		for _, g := range r.groups {
 			r.cursor[g.First] = r.newCursor(l, g)
+		}
+	}
+	if blockwise(l.program) {
+		r.starts = map[int]*ir.Array{}
+		for _, g := range r.groups {
+			r.starts[g.First] = l.slots.arrays[arrayKey{a.Tensor, "starts", g.First}]
 		}
 	}
 	return r
@@ -91,28 +99,37 @@ func (r *result) frame(l *lowerer) (before, after []ir.Stmt) {
 func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	t := r.access.Tensor
 	pos := r.pos(l, g)
-	clearPos := func() ir.Stmt {
-		return &ir.Fill{Array: pos, Count: next(l.positions(t, g.First-1)), Value: zero(pos.Elem)}
-	}
 	switch {
-	case r.rowwise() && l.phase == counting:
-		return []ir.Stmt{clearPos()}, r.total(l, g)
-	case r.next != nil:
+	case r.starts != nil:
+		return r.frameBlocks(l, g)
+	case r.insert != nil:
 		return r.frameInsert(l, g)
+	case r.rowwise() && l.phase == counting:
+		return []ir.Stmt{r.clearPos(l, g)}, r.total(l, g)
 	case r.rowwise():
 		return nil, nil
 	case l.phase == counting:
 		return []ir.Stmt{declare(r.cursor[g.First], integer(0))}, r.countOut(l, g, r.cursor[g.First])
 	case g.First > 0 && t.Format.Levels[g.First-1].Props().Locate:
-		// Rows that no loop visits are empty: lengths are stored, then summed up.
-		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), clearPos()},
-			[]ir.Stmt{&ir.PrefixSum{Array: pos, Count: next(l.positions(t, g.First-1))}}
+		before, after = r.summed(l, g)
+		return append(before, declare(r.cursor[g.First], integer(0))), after
 	case g.First > 0:
 		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))}, nil
 	default:
 		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))},
 			[]ir.Stmt{store(pos, integer(1), r.cursor[g.First])}
 	}
+}
+
+func (r *result) clearPos(l *lowerer, g format.Group) ir.Stmt {
+	pos := r.pos(l, g)
+	return &ir.Fill{Array: pos, Count: next(l.positions(r.access.Tensor, g.First-1)), Value: zero(pos.Elem)}
+}
+
+// summed is the frame of a group below rows some of which no loop visits: lengths are stored, then summed up.
+func (r *result) summed(l *lowerer, g format.Group) (before, after []ir.Stmt) {
+	return []ir.Stmt{r.clearPos(l, g)},
+		[]ir.Stmt{&ir.PrefixSum{Array: r.pos(l, g), Count: next(l.positions(r.access.Tensor, g.First-1))}}
 }
 
 // countOut reports a count to the caller, or that it exceeds the index type.
@@ -143,7 +160,7 @@ func (r *result) total(l *lowerer, g format.Group) []ir.Stmt {
 // visit lowers the body of the loop over one of the result's variables, at one coordinate.
 func (r *result) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
 	mode := slices.Index(r.access.Vars, f.Var)
-	if mode < 0 || r.next != nil {
+	if mode < 0 || r.insert != nil {
 		return l.stmt(body, e)
 	}
 	t := r.access.Tensor
@@ -231,8 +248,8 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if l.phase == computing {
 		marks = l.mark(a.LHS, e)
 	}
-	if r.next != nil {
-		return append(marks, r.insert(l, a, e)...)
+	if r.insert != nil {
+		return append(marks, r.insertEntry(l, a, e)...)
 	}
 	if r.denseTail() {
 		l.partly = true

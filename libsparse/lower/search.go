@@ -79,6 +79,23 @@ func (l *lowerer) located(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	return append(out, body)
 }
 
+// find lowers the body of f at a coordinate: the levels of lat that are not walked are asked for it.
+func (l *lowerer) find(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	var out []ir.Stmt
+	var cs []*cursor
+	for _, it := range lat.Iterators() {
+		if _, walked := e.pos[it.Key]; !walked {
+			stmts, c := l.locate(it, e.coord[f.Var], e)
+			out, cs = append(out, stmts...), append(cs, c)
+		}
+	}
+	body := l.matched(f, lat, cs, e)
+	if body == nil {
+		return nil
+	}
+	return append(out, body)
+}
+
 // having are the points that have the iterator called key.
 func having(points []lattice.Point, key string) []lattice.Point {
 	var out []lattice.Point
@@ -95,10 +112,13 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, *cur
 	c := &cursor{it: it, coord: x}
 	if kind := it.Access.Tensor.Format.Levels[it.Level]; kind.Props().Locate {
 		c.pos = l.positionVar(it, "")
-		at := kind.At(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, x)
+		at := kind.At(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, coordOf(it.Access, it.Level, e))
 		run := l.positionVar(it, "_run")
 		c.run = run
 		return []ir.Stmt{constant(c.pos, at), constant(run, plus(c.pos, &ir.Cast{X: l.valid(it, c.pos, e), To: dtype.I64}))}, c
+	}
+	if l.probes(it) {
+		return l.probe(c, e)
 	}
 	r := l.children(it, e)
 	c.end = l.positionVar(it, "_end")
@@ -107,4 +127,32 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, *cur
 	c.pos = pos
 	pre = append(pre, stmts...)
 	return append(pre, l.match(c, x, e)...), c
+}
+
+func (l *lowerer) probes(it lattice.Iterator) bool {
+	return it.Access.Tensor.Format.Levels[it.Level].Props().Probe
+}
+
+// probe sets a cursor to the place of the current coordinate, where it has one, by looking where the level says.
+func (l *lowerer) probe(c *cursor, e env) ([]ir.Stmt, *cursor) {
+	it := c.it
+	kind, store, parent := it.Access.Tensor.Format.Levels[it.Level], l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e)
+	x := coordOf(it.Access, it.Level, e)
+	places := kind.Children(store, parent)
+	c.pos, c.end = l.positionVar(it, ""), l.positionVar(it, "_end")
+	begin, run := l.positionVar(it, "_begin"), l.positionVar(it, "_run")
+	c.run = run
+	first, next := kind.(format.Prober).Probes(format.Range{Lo: begin, Hi: c.end}, x)
+	some := compare(ir.Lt, begin, c.end)
+	used := kind.Valid(store, parent, c.pos)
+	here := kind.Coord(store, parent, c.pos)
+	found := compare(ir.LogAnd, some, compare(ir.Eq, here, x))
+	return []ir.Stmt{
+		constant(begin, places.Lo), constant(c.end, places.Hi), declare(c.pos, first),
+		&ir.While{
+			Cond: all([]ir.Expr{some, used, compare(ir.Ne, here, x)}),
+			Body: block(set(c.pos, next(c.pos))),
+		},
+		constant(run, plus(c.pos, &ir.Cast{X: found, To: dtype.I64})),
+	}, c
 }

@@ -15,7 +15,7 @@ const Result = -1
 
 // Slot says what the caller puts into one word of the argument block, or finds there.
 type Slot struct {
-	// Kind is threads, extent, mode, pos, crd, perm, vals, or count (written by the assemble function).
+	// Kind is threads, extent, mode, pos, crd, perm, vals, or, written by the assemble function, count and starts.
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
 	Index string `json:"index,omitempty"`
@@ -24,6 +24,8 @@ type Slot struct {
 	Level   int `json:"level"`
 	// Before says which function needs an array of the result: assemble or compute.
 	Before string `json:"before,omitempty"`
+	// Length is that of an array of 64-bit starts.
+	Length int `json:"length,omitempty"`
 }
 
 // slots is the argument block of a kernel: the thread count, the extents, each operand's arrays, the result's.
@@ -35,6 +37,7 @@ type slots struct {
 	modes   map[modeKey]*ir.Var // the extents of modes that are accessed through windows
 	counts  map[int]*ir.Var     // of the result's levels
 	arrays  map[arrayKey]*ir.Array
+	first   int // level of the result that the kernel writes: those above are the operand's
 }
 
 type modeKey struct {
@@ -59,7 +62,13 @@ func newSlots(p *cin.Program) *slots {
 		s.tensor(t, i, "")
 	}
 	s.windowed(p.Source, p.Source.LHS.Tensor, Result)
+	if level, ok := Laid(p.Source); ok {
+		s.first = level
+	}
 	s.resultSlots(p.Source.LHS.Tensor)
+	if blockwise(p) {
+		s.startsOf(p.Source.LHS.Tensor)
+	}
 	return s
 }
 
@@ -93,8 +102,11 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 	if t.SamePattern == nil {
 		for l, level := range t.Format.Levels {
 			early := before
-			if operand == Result && t.Format.Rowwise() && level.Props().HasPos {
+			if operand == Result && (t.Format.Rowwise() || level.Props().Fixed) && level.Props().HasPos {
 				early = "assemble"
+			}
+			if operand == Result && l < s.first {
+				continue
 			}
 			if level.Props().HasPos {
 				s.array(t, fmt.Sprintf("%s%d_pos", t.Name, l+1), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
@@ -116,6 +128,9 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 func (s *slots) resultSlots(t *index.Tensor) {
 	if assembled(t) {
 		for _, g := range t.Format.Groups() {
+			if g.Last < s.first {
+				continue
+			}
 			for l := g.First; l <= g.Last; l++ {
 				if l == g.First {
 					s.counts[l] = s.scalar(fmt.Sprintf("%s%d_count", t.Name, l+1), Slot{Kind: "count", Operand: Result, Level: l}, true)

@@ -19,8 +19,9 @@ type workspace struct {
 	scalar, set *ir.Var
 	// vals holds the values; a Row finds them by coordinate.
 	vals *ir.Array
-	// A Row marks the coordinates in its list. A List has one array of coordinates a mode, as they come and sorted.
-	mark        *ir.Array
+	// A Row marks the coordinates in its list. A List has one array of coordinates a mode, as they come and sorted, a Hash a
+	// table of their numbers besides.
+	mark, table *ir.Array
 	crd, sorted []*ir.Array
 	sortedVals  *ir.Array
 	capacity    map[*ir.Array]*ir.Var
@@ -63,6 +64,9 @@ func (l *lowerer) workspace(t *index.Tensor) *workspace {
 		w.makeRow(l)
 	case cin.List:
 		w.makeList(l)
+	case cin.Hash:
+		w.makeList(l)
+		w.makeTable(l)
 	case cin.Array:
 		w.makeArray(l)
 	case cin.Tile:
@@ -86,6 +90,8 @@ func (w *workspace) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		return w.writeTile(l, a, e)
 	case cin.Row:
 		return w.writeRow(l, a, e)
+	case cin.Hash:
+		return w.writeHash(l, a, e)
 	default:
 		return w.writeList(l, a, e)
 	}
@@ -98,6 +104,8 @@ func (w *workspace) finish(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) {
 		return nil, nil
 	case cin.Row:
 		return w.finishRow(l, s)
+	case cin.Hash:
+		return w.finishHash(l, s)
 	default:
 		return w.finishList(l)
 	}
@@ -110,7 +118,7 @@ func (w *workspace) read(l *lowerer, a *index.Access, e env) ir.Expr {
 		return w.scalar
 	case w.storage == cin.Row:
 		return &ir.Load{Array: w.vals, Index: e.coord[a.Vars[0]]}
-	case w.storage == cin.List:
+	case w.sortedVals != nil:
 		return &ir.Load{Array: w.sortedVals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
 	default:
 		return &ir.Load{Array: w.vals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
@@ -122,7 +130,7 @@ func (w *workspace) storageOf(l *lowerer, v index.Var, level int, e env) format.
 	switch w.storage {
 	case cin.Row:
 		return format.Storage{Crd: w.crd[0]}
-	case cin.List:
+	case cin.List, cin.Hash:
 		return format.Storage{Crd: w.sorted[level]}
 	default:
 		if n, ok := e.width[v]; ok {

@@ -60,6 +60,6 @@ func (a *arguments) precompute() Command {
 		return c
 	}
 	c.At = int(a.number(at))
-	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.List)))
+	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.List), string(cin.Hash)))
 	return c
 }

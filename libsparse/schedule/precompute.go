@@ -132,7 +132,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 			consume = append(consume, f)
 		}
 	}
-	if c.Storage == cin.List {
+	if c.Storage == cin.List || c.Storage == cin.Hash {
 		// What is sorted is read in the order in which the result is stored.
 		rank := func(v index.Var) int {
 			if m := slices.Index(assign.LHS.Vars, v); m >= 0 {
@@ -215,10 +215,10 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, 
 		return nil, failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
 	case storage == cin.Row && len(held) != 1:
 		return nil, failf(c, "a row has one variable, not %v; keep it as an array or as a list", held)
-	case storage != cin.Tile && storage != cin.Array && storage != cin.Row && storage != cin.List:
-		return nil, failf(c, "there is no storage %q; it is tile, array, row or list", storage)
+	case storage != cin.Tile && storage != cin.Array && storage != cin.Row && storage != cin.List && storage != cin.Hash:
+		return nil, failf(c, "there is no storage %q; it is tile, array, row, list or hash", storage)
 	}
-	if storage == cin.Row || storage == cin.List {
+	if storage == cin.Row || storage == cin.List || storage == cin.Hash {
 		for i, v := range held {
 			if p.Derivation(v) != nil || p.Follows(v) != nil {
 				return nil, failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, v)
@@ -226,8 +226,8 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, 
 			// The coordinates in use are one run of positions, walked like the later levels of COO.
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
-		if storage == cin.List && len(held) == 0 {
-			return nil, failf(c, "a list needs a variable; keep a single value as a tile")
+		if len(held) == 0 {
+			return nil, failf(c, "a %s needs a variable; keep a single value as a tile", storage)
 		}
 	}
 	w.Format = f

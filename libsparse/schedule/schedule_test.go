@@ -232,7 +232,7 @@ func TestPreconditions(t *testing.T) {
 		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{Parallelize{Var: "i"}}, "visits {A1 B1} together"},
 		{"y = x(i)", nil, []Command{Precompute{Name: "w", Storage: cin.Tile}, Parallelize{Var: "i"}}, "the same elements of the workspace w"},
 		{spmm, map[string]string{"C": "ds"}, []Command{Precompute{At: 2, Name: "w"}, Parallelize{Var: "k"}}, "threads fill rows of C(i,k), which are [i]"},
-		{"C(i,j) = A(i,j)", map[string]string{"A": "ss", "C": "ss"}, []Command{Parallelize{Var: "i"}}, "appended to C(i,j)"},
+		{"C(i,j) = A(i,j)", map[string]string{"A": "ss", "C": "ss"}, []Command{Parallelize{Var: "j"}}, "threads can divide the outermost loop only, over i"},
 		{spmm, nil, []Command{Vectorize{"l"}}, "vectorize(l): there is no loop over l"},
 		{"y(i) = A(j,i)", nil, []Command{Reorder{[]index.Var{"j", "i"}}, Vectorize{"j"}}, "the loop over j is not innermost, and"},
 		{spmm, nil, []Command{Vectorize{"j"}}, "precompute the sum in a scalar"},

@@ -74,13 +74,17 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
 	format := a.LHS.Tensor.Format
 	if !format.Rowwise() {
-		return failf(c, "entries are appended to %s in format %q one after the other; a format with dense rows can be filled by threads", a.LHS, format)
+		if first := a.LHS.Vars[format.ModeOrder[0]]; p.Body != f || !p.Covers([]index.Var{first}, f.Var) {
+			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",
+				a.LHS, format, first)
+		}
+		return nil
 	}
 	var rows []index.Var
 	for _, m := range format.ModeOrder[:format.Groups()[0].First] {
 		rows = append(rows, a.LHS.Vars[m])
 	}
-	if !p.Covers(rows, f.Var) {
+	if !p.Covers(rows, f.Var) && !(p.Insert && p.Body == f && ownsMasks(p, a.LHS, f.Var)) {
 		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
 	}
 	return nil
@@ -122,7 +126,7 @@ func merges(p *cin.Program, f *cin.Forall) string {
 	if p.Derivation(v) != nil {
 		return ""
 	}
-	l := lattice.Build(cin.Value(f.Body), v)
+	l := lattice.Loop(cin.Value(f.Body), v)
 	its := l.Iterators()
 	unique := !slices.ContainsFunc(its, func(it lattice.Iterator) bool {
 		return !it.Access.Tensor.Format.Levels[it.Level].Props().Unique

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from . import dtypes, kernel, memory, problem, threads
+from . import dtypes, kernel, levels, memory, problem, threads
 from .errors import InternalError
 from .format import Format
 from .pattern import Conversion, Pattern
@@ -123,7 +123,7 @@ class Call:
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
             return self._compute(block, out), None
-        return self._sparse(block)
+        return self._sparse(block, patterns[0])
 
     def simple(self) -> tuple[tuple[int, int, int, int], tuple[int, ...]] | None:
         """The places of the sparse values, the dense operand, the result and the thread count, if that is all there is.
@@ -187,14 +187,14 @@ class Call:
 
     # Sparse results --------------------------------------------------------------------------------------------
 
-    def _sparse(self, block: array[int]) -> tuple[Tensor, Pattern | None]:
+    def _sparse(self, block: array[int], source: Pattern | None) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
-            # others may be reading those of the pattern.
+            # others may be reading those of the pattern; only what the first half has written stays as it is.
             symbolic, raw = known
             scratch = [
-                a if slot.kind == "pos" else torch.empty_like(a) if a is not None else None
+                a if slot.before == "assemble" else torch.empty_like(a) if a is not None else None
                 for a, (_, slot) in zip(raw, self._result, strict=True)
             ]
             for room, (place, _) in zip(scratch, self._result, strict=True):
@@ -202,13 +202,16 @@ class Call:
                     block[place] = room.data_ptr()
             values = torch.empty(symbolic.size, dtype=self._dtype, device=_CPU)
             return self._compute(block, values), symbolic
-        return self._discover(block)
+        return self._discover(block, source)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
-    def _discover(self, block: array[int]) -> tuple[Tensor, Pattern]:
+    def _discover(self, block: array[int], source: Pattern | None) -> tuple[Tensor, Pattern]:
         format = self.kernel.format
         assert format is not None
         builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
+        counted = [slot.level for _, slot in self._result if slot.kind == "count"]
+        if source is not None and counted and format.levels[min(counted)][0] in levels.FIXED:
+            builder.share(source, min(counted))
         if self.kernel.assemble is not None:
             for place, slot in self._result:
                 if slot.before == "assemble":
@@ -235,11 +238,29 @@ class _Builder:
         self.dtype = dtype
         self.counts: dict[int, int] = {}
         self.made: dict[tuple[str, int], Tensor] = {}
+        self.given: set[int] = set()
+
+    def share(self, source: Pattern, first: int) -> None:
+        """Takes the levels above `first` from another pattern, whose positions are the same."""
+        for level in range(first):
+            pos, crd = source.pos[level], source.crd[level]
+            self.counts[level] = levels.size(
+                self.format.levels[level], pos, crd, self.extents[level], self.count(level - 1)
+            )
+            self.given.add(level)
+            if pos is not None:
+                self.made["pos", level] = pos.to(self.dtype)
+            if crd is not None:
+                self.made["crd", level] = crd if crd.dtype == torch.uint8 else crd.to(self.dtype)
 
     def count(self, level: int) -> int:
-        """How many coordinates a level has."""
+        """How many positions a level has."""
         if level < 0:
             return 1
+        if level in self.given:
+            return self.counts[level]
+        if self.format.levels[level][0] in levels.FIXED:
+            return levels.places(self.format.levels[level], self.counts[level], self.count(level - 1))
         if self.format.levels[level] in "db":
             return self.count(level - 1) * self.extents[level]
         if self.format.levels[level] in "cq" and level not in self.counts:
@@ -249,11 +270,20 @@ class _Builder:
     def array(self, slot: kernel.Slot) -> Tensor:
         """The array for a slot."""
         name = slot.kind, slot.level
+        if slot.kind == "starts" and name not in self.made:
+            self.made[name] = torch.empty(slot.length, dtype=torch.int64, device=_CPU)
         if name not in self.made:
-            length = self.count(slot.level - 1) + 1 if slot.kind == "pos" else self.count(slot.level)
+            length = self._length(slot)
             dtype = torch.uint8 if self.format.levels[slot.level] == "b" else self.dtype
             self.made[name] = self.room(length, dtype, f"{slot.kind} of level {slot.level}")
         return self.made[name]
+
+    def _length(self, slot: kernel.Slot) -> int:
+        level = self.format.levels[slot.level]
+        if slot.kind == "pos":
+            rows = self.extents[slot.level - 1] if slot.level else 1
+            return levels.positions(level, self.count(slot.level - 1), rows)
+        return self.counts[slot.level] if level[0] in levels.FIXED else self.count(slot.level)
 
     def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:
         """A new array."""

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING
 
 import torch
 
-from . import packing, running
+from . import running
 from .dtypes import INT32_MAX
+from .format import Format
 from .pattern import Conversion, Pattern
 from .problem import Operand, Problem
-
-if TYPE_CHECKING:
-    from .format import Format
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
@@ -24,30 +21,39 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
     """
     if format.writable != format:
         return _packed(pattern, format)
-    letters = tuple(string.ascii_lowercase[: pattern.ndim])
-    text = "".join(letters)
-    asked = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
-    dtype = torch.int32 if pattern.size < INT32_MAX else torch.int64
-    numbers = torch.arange(1, pattern.size + 1, dtype=dtype, device="cpu")
-    places, made = running.once(asked, [Operand(pattern, numbers)])
-    if made is None:  # every level is dense
-        nothing = [None] * pattern.ndim
-        places, made = places.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
+    places, made = _copied(pattern, _numbers(pattern), format)
     return _between(pattern, made, places)
 
 
 def _packed(pattern: Pattern, format: Format) -> Conversion:
-    """A format that kernels don't write, laid out from the sorted entries."""
+    """A format with levels that are laid out by all of what is stored: one after the other, from the outermost on."""
     listed = pattern.converted(format.writable)
-    numbers = torch.arange(1, pattern.size + 1, dtype=torch.int64, device="cpu")
-    numbers = listed.pattern.entries(listed.values(numbers))
-    coords = listed.pattern.coordinates()
-    extents = [pattern.shape[mode] for mode in format.order]
-    built = packing.build_levels(format, extents, [coords[mode] for mode in format.order])
-    made = Pattern(format, pattern.shape, built.pos, built.crd)
-    if built.slots is not None:
-        numbers = numbers.new_zeros(made.size).index_copy_(0, built.slots, numbers)
+    numbers = listed.values(_numbers(pattern))
+    made, reached = listed.pattern, list(format.writable.levels)
+    for level, kind in enumerate(format.levels):
+        if kind != reached[level]:
+            reached[level] = kind
+            step = Format(f"{''.join(reached)}:{','.join(map(str, format.order))}")
+            numbers, made = _copied(made, numbers, step)
     return _between(pattern, made, numbers)
+
+
+def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
+    """A tensor in another format, by the kernel that copies it."""
+    letters = tuple(string.ascii_lowercase[: pattern.ndim])
+    text = "".join(letters)
+    asked = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
+    places, made = running.once(asked, [Operand(pattern, values)])
+    if made is None:  # every level is dense
+        nothing = [None] * pattern.ndim
+        places, made = places.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
+    return places, made
+
+
+def _numbers(pattern: Pattern) -> torch.Tensor:
+    """The numbers of the values of a pattern, from 1 on."""
+    dtype = torch.int32 if pattern.size < INT32_MAX else torch.int64
+    return torch.arange(1, pattern.size + 1, dtype=dtype, device="cpu")
 
 
 def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:

@@ -29,6 +29,7 @@ class Slot(NamedTuple):
     level: int = -1
     index: str = ""  # type: ignore[assignment]  # the name the description has
     before: str = ""
+    length: int = 0
 
 
 class Step(NamedTuple):
@@ -191,7 +192,9 @@ def load(info: dict[str, Any], root: str) -> Kernel:
 
 def _slot(given: dict[str, Any]) -> Slot:
     get = given.get
-    return Slot(given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""))
+    return Slot(
+        given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""), get("length", 0)
+    )
 
 
 def _nothing(address: int) -> int:

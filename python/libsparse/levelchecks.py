@@ -118,6 +118,29 @@ def _contents(number: int, level: str, around: tuple[int, int, int], pos: Tensor
     if bool(((parent[1:] == parent[:-1]) & (coord[1:] <= coord[:-1])).any()):
         what = "distinct" if letter == "h" else "distinct and ascending"
         raise FormatError(f"crd[{number}] (level {level}): coordinates below one parent are {what}")
+    if letter == "h":
+        assert pos is not None
+        _table(number, pos.to(torch.int64), crd.to(torch.int64))
+
+
+def _table(number: int, pos: Tensor, crd: Tensor) -> None:
+    """Kernels look for a coordinate from the place of its hash on, around the end, up to a place that holds nothing."""
+    length = pos[1:] - pos[:-1]
+    if bool((length & (length - 1) != 0).any()):
+        raise FormatError(f"pos[{number}] (level 'h'): tables have a power of two of places, or none")
+    nothing = torch.zeros(crd.numel() + 1, dtype=torch.int64)
+    torch.cumsum(crd < 0, 0, out=nothing[1:])
+    if bool(((nothing[pos[1:]] == nothing[pos[:-1]]) & (length > 0)).any()):
+        raise FormatError(f"crd[{number}] (level 'h'): a table is full; one place of it has to hold nothing, -1")
+    place = (crd >= 0).nonzero().squeeze(1)
+    table = torch.searchsorted(pos, place, right=True) - 1
+    first = pos[table] + levels.hashed(crd[place], length[table])
+    around = torch.where(first > place, nothing[pos[table + 1]] - nothing[pos[table]], 0)
+    if bool((nothing[place] - nothing[first] + around != 0).any()):
+        raise FormatError(
+            f"crd[{number}] (level 'h'): a coordinate stands where it is not looked for, which is the first place that "
+            "was free from its hash on; convert another format with to_format"
+        )
 
 
 def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> None:

@@ -145,6 +145,26 @@ def size(level: str, pos: Tensor | None, crd: Tensor | None, extent: int, parent
     return crd.numel() * numbers[0] * numbers[1] if letter == "k" else crd.numel()
 
 
+def places(level: str, length: int, parents: int) -> int:
+    """How many positions a level of a kind in FIXED has, whose `crd` has some length."""
+    letter, numbers = kind(level)
+    if letter == "o":
+        return length * parents
+    return length * numbers[0] * numbers[1] if letter == "k" else length
+
+
+def positions(level: str, parents: int, rows: int) -> int:
+    """The length of a level's `pos`; `rows` is the extent of the level above."""
+    letter, numbers = kind(level)
+    if letter in "po":
+        return 1
+    if letter == "l":
+        return -(-parents // numbers[0]) + 1
+    if letter == "k":
+        return parents // max(rows, 1) * -(-rows // numbers[0]) + 1
+    return parents + 1
+
+
 # Building -------------------------------------------------------------------------------------------------------
 
 
@@ -225,6 +245,12 @@ def _build_blocked(coord: Tensor, around: Around, height: int, width: int) -> Bu
     pos = _starts(torch.bincount(keys // across, minlength=rows))
     place = (block * height + around.row % height) * width + coord % width
     return Built(pos, keys % across, place, around.room(keys.numel() * height * width))
+
+
+def hashed(coord: Tensor, size: Tensor) -> Tensor:
+    """Where coordinates hash to in tables of some sizes, powers of two above one."""
+    bits = torch.log2(size.to(torch.float64)).to(torch.int64)
+    return ((coord * _HASH) >> (64 - bits)) & (size - 1)
 
 
 def _build_hashed(coord: Tensor, around: Around) -> Built:

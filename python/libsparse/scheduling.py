@@ -72,7 +72,7 @@ class Schedule:
             part: The text of a subexpression, or factors by name, such as "A1*A2".
             workspace: The name of the workspace.
             at: How many loops stand around it.
-            storage: "tile" (registers), "array", "row" or "list"; None lets the size decide between the first two.
+            storage: "tile" (registers), "array", "row", "list" or "hash"; None: of the first two, by size.
         """
         kept = "" if storage is None else f", {storage}"
         return self.then(f"precompute({part}, {workspace}, at={at}{kept})")

@@ -146,3 +146,46 @@ def test_arrays_that_make_no_sense(format, pos, crd, error, match):
 def test_formats_that_mean_nothing(text):
     with pytest.raises(ls.FormatError):
         ls.Format(text)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (37, 53)])
+@pytest.mark.parametrize("format", ["dp", "dl(4)", "dh", "do", "dk(3,2)", "sp", "ph", "l(2)p:1,0", "hh", "dp:1,0"])
+def test_conversions_by_compiled_kernels_make_what_packing_makes(format: str, shape: tuple[int, int]) -> None:
+    """The kernels that lay a level out agree with the arrays that are made of coordinates."""
+    plain = torch.randn(*shape) * (torch.rand(*shape) < 0.3)
+    laid = ls.tensor(plain, format="csr").to_format(format)
+    other = ls.tensor(plain, format=format)
+    torch.testing.assert_close(laid.to_dense(), plain)
+    if "h" in format:  # tables depend on the order in which they are filled
+        return
+    for mine, theirs in zip(
+        (*laid.pattern.pos, *laid.pattern.crd), (*other.pattern.pos, *other.pattern.crd), strict=True
+    ):
+        assert (mine is None) == (theirs is None)
+        if mine is not None:
+            torch.testing.assert_close(mine, theirs)
+
+
+@pytest.mark.parametrize("format", ["dh", "db"])
+def test_products_look_coordinates_up(format: str) -> None:
+    """What can be asked for a coordinate is neither converted nor walked."""
+    A, B = (torch.randn(40, 50) * (torch.rand(40, 50) < 0.3) for _ in range(2))
+    a, b = ls.tensor(A, format="csr"), ls.tensor(B, format=format)
+    torch.testing.assert_close(ls.einsum("ij,ij->ij", a, b).to_dense(), A * B)
+    assert "converted" not in str(ls.explain("ij,ij->ij", a, b, stage="schedule"))
+    assert "at A12" in str(ls.explain("ij,ij->ij", a, b, stage="lattices"))
+
+
+def test_tables_in_which_kernels_would_not_find_what_is_stored_are_refused() -> None:
+    """A table of a hashed level has a power of two of places, one of them free, and coordinates where they hash to."""
+    pos, crd = torch.tensor([0, 4], dtype=torch.int32), torch.full((4,), -1, dtype=torch.int32)
+    good = ls.tensor(torch.tensor([0.0, 0.0, 3.0, 4.0]), format="h")
+    assert good.pattern.crd[0] is not None
+    moved = good.pattern.crd[0].roll(1)
+    for bad_pos, bad_crd, message in (
+        (pos, moved, "not looked for"),
+        (pos, torch.arange(4, dtype=torch.int32), "is full"),
+        (torch.tensor([0, 3], dtype=torch.int32), crd[:3], "power of two"),
+    ):
+        with pytest.raises(ls.FormatError, match=message):
+            ls.from_levels("h", (4,), [bad_pos], [bad_crd], torch.zeros(bad_crd.numel()))

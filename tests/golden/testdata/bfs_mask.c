@@ -3,7 +3,7 @@
  * seen: "s" of f32
  * next: "s" of f32
  * reorder(j)
- * one thread: the iterations of the outermost loop over j don't own what they write
+ * one thread: the outermost loop over j merges what several levels store
  */
 #include <stdint.h>
 

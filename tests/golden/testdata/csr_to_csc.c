@@ -3,16 +3,16 @@
  * out: "ds:1,0" of f32
  * reorder(i, j)
  * assemble(insert)
+ * parallelize(i, threads)
  * out is filled by insertion: its rows are counted first, then entries go to their rows as they come
- * one thread: entries are inserted in the order in which they come
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void *allocate(int64_t count, size_t size)
+static void *allocate_zero(int64_t count, size_t size)
 {
-    return malloc((size_t)count * size + 1);
+    return calloc((size_t)count + 1, size);
 }
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -20,19 +20,52 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 int32_t kernel_assemble(int64_t *slots)
 {
+    const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
     const int32_t *restrict A2_pos = (const int32_t *)slots[3];
     const int32_t *restrict A2_crd = (const int32_t *)slots[4];
     int64_t out2_count = slots[6];
     int32_t *restrict out2_pos = (int32_t *)slots[7];
+    int32_t status = 0;
     memset(out2_pos, 0, (size_t)(n_j + 1) * sizeof *out2_pos);
-    for (int64_t i = 0; i < n_i; i++) {
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            const int64_t j = A2_crd[pA2];
-            out2_pos[j + 1]++;
+    const int64_t rows = n_j;
+    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
+    if (!out_next) {
+        status = 1;
+        goto done;
+    }
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + (parts - 1)) / parts;
+            for (int64_t i = part * i_share; i < min_i64(n_i, part * i_share + i_share); i++) {
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    out_next[part * rows + j]++;
+                }
+            }
+        }
+    }
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        for (int64_t p_2 = 0; p_2 < rows; p_2++) {
+            int64_t length = 0;
+            for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                const int64_t at = part_2 * rows + p_2;
+                length += out_next[at];
+            }
+            out2_pos[p_2 + 1] = (int32_t)length;
         }
     }
     int64_t total = 0;
@@ -41,15 +74,19 @@ int32_t kernel_assemble(int64_t *slots)
         out2_pos[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
-        return 2;
+        status = 2;
+        goto done;
     }
     out2_count = total;
     slots[6] = out2_count;
-    return 0;
+done:
+    free(out_next);
+    return status;
 }
 
 int32_t kernel_compute(int64_t *slots)
 {
+    const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
     const int32_t *restrict A2_pos = (const int32_t *)slots[3];
@@ -59,21 +96,55 @@ int32_t kernel_compute(int64_t *slots)
     int32_t *restrict out2_crd = (int32_t *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     int32_t status = 0;
-    int32_t *restrict out_next = allocate(max_i64(n_j, 1), sizeof *out_next);
+    const int64_t rows = n_j;
+    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
         goto done;
     }
-    for (int64_t p = 0; p < n_j; p++) {
-        out_next[p] = out2_pos[p];
+    if (parts > 1) {
+        #pragma omp parallel num_threads(threads) if (parts > 1)
+        {
+            #pragma omp for schedule(dynamic, 1) nowait
+            for (int64_t part = 0; part < parts; part++) {
+                const int64_t i_share = (n_i + (parts - 1)) / parts;
+                for (int64_t i = part * i_share; i < min_i64(n_i, part * i_share + i_share); i++) {
+                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                        const int64_t j = A2_crd[pA2];
+                        out_next[part * rows + j]++;
+                    }
+                }
+            }
+        }
     }
-    for (int64_t i = 0; i < n_i; i++) {
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            const int64_t j = A2_crd[pA2];
-            const int64_t pout = out_next[j];
-            out2_crd[pout] = (int32_t)i;
-            out_vals[pout] = A_vals[pA2];
-            out_next[j] = (int32_t)(pout + 1);
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        for (int64_t p = 0; p < rows; p++) {
+            int64_t begin = out2_pos[p];
+            for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                const int64_t at = part_2 * rows + p;
+                const int64_t count = out_next[at];
+                out_next[at] = (int32_t)begin;
+                begin += count;
+            }
+        }
+    }
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part_3 = 0; part_3 < parts; part_3++) {
+            const int64_t i_2_share = (n_i + (parts - 1)) / parts;
+            for (int64_t i_2 = part_3 * i_2_share; i_2 < min_i64(n_i, part_3 * i_2_share + i_2_share); i_2++) {
+                for (int64_t pA2_2 = A2_pos[i_2]; pA2_2 < A2_pos[i_2 + 1]; pA2_2++) {
+                    const int64_t j_2 = A2_crd[pA2_2];
+                    const int64_t pout = out_next[part_3 * rows + j_2];
+                    out2_crd[pout] = (int32_t)i_2;
+                    out_vals[pout] = A_vals[pA2_2];
+                    out_next[part_3 * rows + j_2] = (int32_t)(pout + 1);
+                }
+            }
         }
     }
 done:

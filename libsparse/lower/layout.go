@@ -1,0 +1,208 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// Levels that are laid out by all of what is stored are written by kernels that copy a tensor which has a compressed level
+// in their place: the levels above are the operand's, the level itself says how it is made, and what is below moves to
+// where its parents have gone. Everything is a loop over positions, so there is nothing to schedule.
+
+// Laid reports whether a is such a copy, and which level is laid out.
+func Laid(a *index.Assignment) (level int, ok bool) {
+	from, copied := a.RHS.(*index.Access)
+	to := a.LHS
+	if !copied || from.Windowed() || to.Windowed() || !slices.Equal(from.Vars, to.Vars) || repeated(to.Vars) ||
+		from.Tensor.PatternOnly || from.Tensor.Permuted || from.Tensor.Elem != to.Tensor.Elem {
+		return 0, false
+	}
+	return to.Tensor.Format.Made(from.Tensor.Format)
+}
+
+func repeated(vars []index.Var) bool {
+	for i, v := range vars {
+		if slices.Contains(vars[:i], v) {
+			return true
+		}
+	}
+	return false
+}
+
+// layout is the state of one function of such a kernel.
+type layout struct {
+	*lowerer
+	from, to *index.Tensor
+	level    int
+}
+
+func layoutKernel(p *cin.Program, level int) *Kernel {
+	s := newSlots(p)
+	k := &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots}}
+	for _, ph := range []phase{counting, computing} {
+		l := &layout{
+			lowerer: &lowerer{program: p, phase: ph, slots: s, names: newNamer(s)},
+			from:    index.Accesses(p.Source.RHS)[0].Tensor, to: p.Source.LHS.Tensor, level: level,
+		}
+		name, body := AssembleName, l.measure
+		if ph == computing {
+			name, body = ComputeName, l.fill
+		}
+		stmts := append(l.guards(), body()...)
+		k.Module.Funcs = append(k.Module.Funcs, &ir.Func{Name: name, Body: block(append(stmts, &ir.Return{Value: integer(ir.OK)})...)})
+	}
+	return k
+}
+
+func (l *layout) kind() format.Layouter { return l.to.Format.Levels[l.level].(format.Layouter) }
+
+// making is the level that is laid out, for the level itself.
+func (l *layout) making(place *ir.Array) *format.Layout {
+	made := &format.Layout{
+		From: l.slots.storage(l.from, l.level, nil), To: l.slots.storage(l.to, l.level, nil),
+		Extent: l.extentOfMode(l.from, l.level), Rows: integer(1), Parents: l.positions(l.from, l.level-1), Place: place,
+		Var:    func(name string) *ir.Var { return &ir.Var{Name: l.names.fresh(name), T: ir.Index} },
+		Array:  func(name string, elem dtype.T) *ir.Array { return &ir.Array{Name: l.names.fresh(name), Elem: elem} },
+		Shared: l.shared,
+		Sum:    l.sum,
+	}
+	if l.level > 0 {
+		made.Rows = l.extentOfMode(l.from, l.level-1)
+	}
+	return made
+}
+
+// shared is a region in which threads divide a loop.
+func (l *layout) shared(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stmt {
+	loop.Kind, loop.Chunk = ir.Shared, l.chunk(ir.Shared, loop.Hi)
+	return l.region(slices.Concat(private, []ir.Stmt{loop}, after))
+}
+
+// sum turns lengths into positions, in 64 bits so that an overflow is seen.
+func (l *layout) sum(pos *ir.Array, n ir.Expr) []ir.Stmt {
+	total := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
+	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	out := []ir.Stmt{
+		declare(total, integer(0)),
+		store(pos, integer(0), integer(0)),
+		&ir.For{Var: p, Lo: integer(0), Hi: n, Step: 1, Body: block(
+			&ir.Assign{Var: total, Reduce: dtype.Add, Value: loadIndex(pos, next(p))},
+			store(pos, next(p), total),
+		)},
+	}
+	if pos.Elem != dtype.I64 {
+		_, most := pos.Elem.Range()
+		out = append(out, &ir.If{Cond: compare(ir.Gt, total, integer(most)), Then: block(&ir.Return{Value: integer(TooLarge)})})
+	}
+	return out
+}
+
+// measure is the first phase: the positions of the level, and how much every level holds.
+func (l *layout) measure() []ir.Stmt {
+	out, crd := l.kind().Measure(l.making(nil))
+	out = append(out, set(l.slots.counts[l.level], crd))
+	for _, g := range l.to.Format.Groups() {
+		if g.First > l.level {
+			out = append(out, set(l.slots.counts[g.First], l.positions(l.from, g.First)))
+		}
+	}
+	return out
+}
+
+// fill is the second phase. place says for every position of a level of the operand where it is in the result.
+func (l *layout) fill() []ir.Stmt {
+	place := l.places(l.level)
+	out := append([]ir.Stmt{l.room(place, l.level)}, l.kind().Fill(l.making(place))...)
+	used := []*ir.Array{place}
+	for level := l.level + 1; level < l.to.Order(); level++ {
+		var stmts []ir.Stmt
+		place, stmts = l.move(level, place)
+		out = append(out, stmts...)
+		if place != used[len(used)-1] {
+			used = append(used, place)
+		}
+	}
+	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	from, to := l.slots.vals(l.from), l.slots.vals(l.to)
+	out = append(out,
+		&ir.Fill{Array: to, Count: l.placed(l.to.Order() - 1), Value: zero(to.Elem)},
+		l.each(q, l.to.Order()-1, &ir.Store{Array: to, Index: loadIndex(place, q), Value: &ir.Load{Array: from, Index: q}}))
+	for _, a := range used {
+		out = append(out, &ir.Free{Array: a})
+	}
+	return out
+}
+
+// places is a new array for where the positions of a level go.
+func (l *layout) places(level int) *ir.Array {
+	return &ir.Array{Name: l.names.fresh("place" + string(rune('1'+level))), Elem: dtype.I64}
+}
+
+func (l *layout) room(place *ir.Array, level int) ir.Stmt {
+	return &ir.Alloc{Array: place, Size: binary(dtype.Max, l.positions(l.from, level), integer(1)), Heap: true}
+}
+
+// each is a loop of threads over the positions of a level of the operand.
+func (l *layout) each(q *ir.Var, level int, body ...ir.Stmt) ir.Stmt {
+	return l.shared(nil, &ir.For{Var: q, Lo: integer(0), Hi: l.positions(l.from, level), Step: 1, Body: block(body...)}, nil)
+}
+
+// placed is the number of positions of a level of the result.
+func (l *layout) placed(level int) ir.Expr {
+	n := l.positions(l.from, l.level-1)
+	for i := l.level; i <= level; i++ {
+		store := l.slots.storage(l.to, i, l.extentOfMode(l.from, i))
+		if i > 0 {
+			store.Rows = l.extentOfMode(l.from, i-1)
+		}
+		if size := l.to.Format.Levels[i].Size(store, n); size != nil {
+			n = size
+		} else {
+			n = l.slots.counts[i]
+		}
+	}
+	return n
+}
+
+// move copies a level below the one that is laid out. parent says where the positions above it have gone.
+func (l *layout) move(level int, parent *ir.Array) (place *ir.Array, stmts []ir.Stmt) {
+	props := l.to.Format.Levels[level].Props()
+	from, to := l.slots.storage(l.from, level, nil), l.slots.storage(l.to, level, nil)
+	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	if props.Branchless {
+		return parent, []ir.Stmt{l.each(q, level, store(to.Crd, loadIndex(parent, q), loadIndex(from.Crd, q)))}
+	}
+	place = l.places(level)
+	stmts = []ir.Stmt{l.room(place, level)}
+	if props.Locate {
+		n := l.extentOfMode(l.from, level)
+		above := &ir.Var{Name: l.names.fresh("above"), T: ir.Index}
+		at := plus(binary(dtype.Mul, loadIndex(parent, above), n), remainder(q, above, n))
+		body := []ir.Stmt{constant(above, binary(dtype.Div, q, n)), store(place, q, at)}
+		if props.HasCrd {
+			stmts = append(stmts, &ir.Fill{Array: to.Crd, Count: l.placed(level), Value: zero(to.Crd.Elem)})
+			body = append(body, &ir.Store{Array: to.Crd, Index: loadIndex(place, q), Value: &ir.Load{Array: from.Crd, Index: q}})
+		}
+		return place, append(stmts, l.each(q, level, body...))
+	}
+	k := &ir.Var{Name: l.names.fresh("k"), T: ir.Index}
+	moved := &ir.Var{Name: l.names.fresh("moved"), T: ir.Index}
+	r := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	above := l.placed(level - 1)
+	length := binary(dtype.Sub, loadIndex(from.Pos, next(q)), loadIndex(from.Pos, q))
+	return place, append(stmts,
+		&ir.Fill{Array: to.Pos, Count: next(above), Value: zero(to.Pos.Elem)},
+		l.each(q, level-1, store(to.Pos, next(loadIndex(parent, q)), length)),
+		&ir.PrefixSum{Array: to.Pos, Count: next(above)},
+		l.each(r, level-1,
+			constant(moved, binary(dtype.Sub, loadIndex(to.Pos, loadIndex(parent, r)), loadIndex(from.Pos, r))),
+			&ir.For{Var: k, Lo: loadIndex(from.Pos, r), Hi: loadIndex(from.Pos, next(r)), Step: 1, Body: block(
+				store(place, k, plus(moved, k)),
+				store(to.Crd, plus(moved, k), loadIndex(from.Crd, k)),
+			)}))
+}
