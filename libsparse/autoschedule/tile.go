@@ -1,6 +1,8 @@
 package autoschedule
 
 import (
+	"math/bits"
+
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
@@ -14,8 +16,9 @@ const (
 )
 
 // SizeClass is the representative of extents that get the same schedule. Extents below 8, and multiples of 8 up to 64,
-// stand for themselves, so that loops over them have constant bounds; beyond, a power of two stands for all up to the
-// next, plus one where the extent is no multiple of 64.
+// stand for themselves, so that loops over them have constant bounds; beyond, the number after a power of two stands for
+// all up to the next. Callers whose extents vary from call to call have coarser classes; a representative only has to
+// stand for itself or for none of the exact ones.
 func SizeClass(n int64) int64 {
 	switch {
 	case n < 8 || n <= smallExtent && n%8 == 0:
@@ -23,14 +26,7 @@ func SizeClass(n int64) int64 {
 	case n < smallExtent:
 		return n/8*8 + 1
 	}
-	c := int64(smallExtent)
-	for c*2 <= n {
-		c *= 2
-	}
-	if n%smallExtent != 0 {
-		c++
-	}
-	return c
+	return 1<<(bits.Len64(uint64(n))-1) + 1
 }
 
 // exact reports whether a class holds one extent only.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from . import dtypes, request
+from . import classes, dtypes, request
 from .assignment import Part
 from .dtypes import INT32_MAX
 from .errors import ShapeError
@@ -133,12 +133,17 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     """
     infos: list[request.OperandInfo] = []
     seen: dict[int, int] = {}
+    extents, varying = problem.extents(operands), _varying(problem, operands)
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern, data = operand
+        shape = tuple(
+            classes.extent(n) if index in varying else classes.width(n)
+            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
+        )
         if pattern is None:
             assert data is not None
             order = dense_order(data)
-            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), data.shape))
+            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), shape))
             continue
         same = seen.setdefault(id(pattern), number)
         infos.append(
@@ -148,12 +153,11 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 "bool" if data is None else dtypes.code(data.dtype),
                 data is None,
                 dtypes.code(pattern.index_dtype),
-                pattern.shape,
+                shape,
                 pattern.size,
                 -1 if same == number else same,
             )
         )
-    extents = problem.extents(operands)
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
     fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
@@ -169,6 +173,17 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
         problem.schedule,
         problem.functions,
     )
+
+
+def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
+    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
+    found: set[str] = set()
+    for indices, (pattern, _) in zip(problem.inputs, operands, strict=True):
+        if pattern is not None:
+            format = pattern.format
+            last = max(n for n, level in enumerate(format.levels) if level != "d")
+            found.update(indices[mode] for mode in format.order[: last + 1])
+    return found
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:

@@ -6,22 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import host
+from . import classes, host
 from .registry import Definition
-
-
-def size_class(n: int) -> int:
-    """The representative of the extents that share a kernel with `n`."""
-    if n < 8:
-        return n
-    if n < 64:
-        return n if n % 8 == 0 else 8 * (n // 8) + 1
-    return (1 << (n.bit_length() - 1)) + (0 if n % 64 == 0 else 1)
-
-
-def nnz_class(n: int) -> int:
-    """The representative of the numbers of entries that share a kernel with `n`: powers of four."""
-    return 0 if n < 1 else 1 << ((n.bit_length() - 1) // 2 * 2)
 
 
 class OperandInfo(NamedTuple):
@@ -100,13 +86,12 @@ def complete(request: Request, name: str) -> dict[str, Any]:
 
 
 def sparse_info(
-    name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: Sequence[int], nnz: int, same: int
+    name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: tuple[int, ...], nnz: int, same: int
 ) -> OperandInfo:
-    """Describes a sparse operand."""
-    return OperandInfo(name, format, dtype, pattern_only, index, tuple(map(size_class, shape)), nnz_class(nnz), same)
+    """Describes a sparse operand; the shape is in classes."""
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, classes.entries(nnz), same)
 
 
-def dense_info(name: str, format: str, dtype: str, shape: Sequence[int]) -> OperandInfo:
-    """Describes a dense operand or, with format "", a scalar."""
-    classes = tuple(map(size_class, shape))
-    return OperandInfo(name, format, dtype, False, "i32", classes, math.prod(classes), -1)
+def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:
+    """Describes a dense operand or, with format "", a scalar; the shape is in classes."""
+    return OperandInfo(name, format, dtype, False, "i32", shape, math.prod(shape), -1)
