@@ -187,7 +187,7 @@ func split(s *State) error {
 		for _, part := range parts {
 			path := []*index.Assignment{part}
 			if s.Request.Schedule == "" {
-				path = autoschedule.Path(part, names)
+				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
@@ -313,7 +313,7 @@ func decide(s *State) error {
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
 		return nil
 	}
-	d, err := autoschedule.Decide(s.Assignment)
+	d, err := autoschedule.Decide(s.Assignment, s.Request.Target.CPU)
 	s.Decision = d
 	return err
 }
