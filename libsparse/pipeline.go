@@ -311,6 +311,16 @@ func decide(s *State) error {
 		}
 		s.Script = script
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+		for _, c := range script.Commands {
+			if c, ok := c.(schedule.Convert); ok {
+				t, err := c.Of(s.Assignment)
+				if err != nil {
+					return err
+				}
+				s.Decision.Conversions = append(s.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
+			}
+		}
+		autoschedule.Convert(s.Assignment, s.Decision.Conversions)
 		return nil
 	}
 	d, err := autoschedule.Decide(s.Assignment, s.Request.Target.CPU)

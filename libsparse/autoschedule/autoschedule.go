@@ -57,14 +57,21 @@ func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
-		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
-		c.Tensor.Format = c.To
 	}
-	unshare(a, best.conversions)
+	Convert(a, best.conversions)
 	d.add(schedule.Reorder{Vars: best.order})
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// Convert changes the formats of operands of a.
+func Convert(a *index.Assignment, conversions []Conversion) {
+	for _, c := range conversions {
+		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
+		c.Tensor.Format = c.To
+	}
+	unshare(a, conversions)
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
