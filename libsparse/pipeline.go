@@ -187,7 +187,7 @@ func split(s *State) error {
 		for _, part := range parts {
 			path := []*index.Assignment{part}
 			if s.Request.Schedule == "" {
-				path = autoschedule.Path(part, names)
+				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
@@ -311,9 +311,19 @@ func decide(s *State) error {
 		}
 		s.Script = script
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+		for _, c := range script.Commands {
+			if c, ok := c.(schedule.Convert); ok {
+				t, err := c.Of(s.Assignment)
+				if err != nil {
+					return err
+				}
+				s.Decision.Conversions = append(s.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
+			}
+		}
+		autoschedule.Convert(s.Assignment, s.Decision.Conversions)
 		return nil
 	}
-	d, err := autoschedule.Decide(s.Assignment)
+	d, err := autoschedule.Decide(s.Assignment, s.Request.Target.CPU)
 	s.Decision = d
 	return err
 }

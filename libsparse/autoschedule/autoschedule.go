@@ -33,27 +33,45 @@ type Decision struct {
 	// key; Notes say for people what else was chosen and why.
 	Summary string
 	Notes   []string
+	// Considered is every order that was priced, Profile where the constants are from.
+	Considered []Priced
+	Profile    string
+	constants  *Constants
 }
 
-// Decide chooses a schedule for a. The formats of operands that it wants converted are changed in place.
-func Decide(a *index.Assignment) (*Decision, error) {
-	best, considered := search(a)
+// Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
+// wants converted are changed in place.
+func Decide(a *index.Assignment, cpu string) (*Decision, error) {
+	c, profile := ConstantsFor(cpu)
+	return decide(a, c, profile)
+}
+
+func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error) {
+	d := &Decision{Profile: profile, constants: c}
+	best := search(a, c, &d.Considered)
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d := &Decision{Order: best.order, Conversions: best.conversions}
-	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.cost, considered)
+	d.Order, d.Conversions = best.order, best.conversions
+	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
-		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
-		c.Tensor.Format = c.To
 	}
-	unshare(a, best.conversions)
+	Convert(a, best.conversions)
 	d.add(schedule.Reorder{Vars: best.order})
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// Convert changes the formats of operands of a.
+func Convert(a *index.Assignment, conversions []Conversion) {
+	for _, c := range conversions {
+		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
+		c.Tensor.Format = c.To
+	}
+	unshare(a, conversions)
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
@@ -155,7 +173,7 @@ func (d *Decision) discover(a *index.Assignment) {
 	case inserts(a, q) && shuffled < 0:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
-	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
+	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, d.constants, stored[q]):
 		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Row})
 		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
 			free(a, "w"), stored[q], a.Reduced())
@@ -173,10 +191,10 @@ func unordered(e index.Expr, v index.Var) bool {
 }
 
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.
-func tooLong(a *index.Assignment, v index.Var) bool {
+func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
 	stored := int64(1 << 20)
 	for _, acc := range index.Accesses(a.RHS) {
-		stored += sparseTop * acc.Tensor.NNZ
+		stored += int64(c.SparseTop) * acc.Tensor.NNZ
 	}
 	return a.Extent(v) > stored
 }

@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 		{"ij,ik->jk", []string{"ds", "dd"}, "", "j i k", []string{"parallelize(j, threads)"}, `A: "ds:1,0"`},
 	} {
 		name := fmt.Sprintf("%s %v", c.spec, c.formats)
-		d, err := Decide(request(t, c.spec, c.formats, c.out, 4096+1))
+		d, err := Decide(request(t, c.spec, c.formats, c.out, 4096+1), "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -105,7 +105,7 @@ func TestSizeClass(t *testing.T) {
 // TestManyVariables keeps the search short where the orders can't all be priced.
 func TestManyVariables(t *testing.T) {
 	a := request(t, "abc,cde,efg,gh->ah", []string{"dss", "dss", "ddd", "dd"}, "dd", 100)
-	d, err := Decide(a)
+	d, err := Decide(a, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(c.spec, func(b *testing.B) {
 			for b.Loop() {
 				var t testing.T
-				if _, err := Decide(request(&t, c.spec, c.formats, "dd", 100)); err != nil {
+				if _, err := Decide(request(&t, c.spec, c.formats, "dd", 100), ""); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -138,7 +138,7 @@ func BenchmarkDecide(b *testing.B) {
 func TestNothingIsMadeDense(t *testing.T) {
 	for _, f := range []string{"sd", "sd:1,0", "uq", "ss"} {
 		for _, spec := range []string{"ij,jk->ik", "ij,ik->jk", "ij,kj->ik"} {
-			d, err := Decide(request(t, spec, []string{"ds", f}, "", 4097))
+			d, err := Decide(request(t, spec, []string{"ds", f}, "", 4097), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestNothingIsMadeDense(t *testing.T) {
 
 // TestWalkedAlone leaves a compressed first level as it is where no other operand is merged with it.
 func TestWalkedAlone(t *testing.T) {
-	d, err := Decide(request(t, "ij,jk->ijk", []string{"dd", "ss"}, "ddd", 4097))
+	d, err := Decide(request(t, "ij,jk->ijk", []string{"dd", "ss"}, "ddd", 4097), "")
 	if err != nil {
 		t.Fatal(err)
 	}

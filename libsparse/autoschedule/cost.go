@@ -11,21 +11,21 @@ import (
 
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
 // accesses that are not contiguous, insertions into workspaces and their sort, conversions, and threads left idle.
-const (
-	costLoop      = 0.5  // starting an inner loop
-	costMerge     = 2.0  // passing a coordinate in a merge, whose branches nothing predicts
-	costStrided   = 1.0  // a step of the innermost loop that is not contiguous in some tensor
-	costInsert    = 4.0  // an insertion into a row
-	costList      = 40.0 // an insertion into a list and its share of the sort
-	costConvert   = 20.0 // an entry of a converted operand, paid once a pattern
-	reuse         = 8.0  // how often a pattern is expected to be used again
-	sparseTop     = 16.0 // coordinates of a first level for each entry from which it stays compressed
-	costOneThread = 2.0  // factor where the outermost loop can't be divided
-)
+
+// Terms are what the cost of an order is made of.
+type Terms struct {
+	// Loops is iterations of all loops, Strided what accesses that are not contiguous add, Insert insertions into rows and
+	// lists, Idle threads without work, Convert the share of converting operands.
+	Loops, Strided, Insert, Idle, Convert float64
+}
+
+// Sum is the cost.
+func (t Terms) Sum() float64 { return t.Loops + t.Strided + t.Insert + t.Idle + t.Convert }
 
 // model is an assignment prepared for pricing many orders: variables are numbers, in the order of Assignment.Vars.
 type model struct {
 	assignment *index.Assignment
+	constants  *Constants
 	vars       []index.Var
 	extents    []float64
 	result     operand
@@ -68,8 +68,8 @@ type node struct {
 	missing bool
 }
 
-func newModel(a *index.Assignment) *model {
-	m := &model{assignment: a, vars: a.Vars()}
+func newModel(a *index.Assignment, c *Constants) *model {
+	m := &model{assignment: a, constants: c, vars: a.Vars()}
 	m.at = make([]int, len(m.vars))
 	for _, v := range m.vars {
 		m.extents = append(m.extents, float64(max(a.Extent(v), 1)))
@@ -89,7 +89,7 @@ func newModel(a *index.Assignment) *model {
 		m.sparse = groups[len(groups)-1].Last + 1
 		m.stored = m.result.vars
 		m.inserted = len(a.Reduced()) == 0 && t.Format.Rowwise()
-		m.longRow = tooLong(a, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
+		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
 }
@@ -159,45 +159,46 @@ func needsOrder(a *index.Assignment, acc *index.Access) bool {
 	return false
 }
 
-// price is the cost of an order; infinite if some format contradicts it.
-func (m *model) price(order []int) float64 {
+// price is the cost of an order; ok is false if some format contradicts it.
+func (m *model) price(order []int) (t Terms, ok bool) {
 	for depth, v := range order {
 		m.at[v] = depth
 	}
-	cost := 0.0
 	for i := range m.operands {
 		if !m.operands[i].arrange(m.at) {
-			return math.Inf(1)
+			return t, false
 		}
 	}
 	for i := range m.operands {
 		o := &m.operands[i]
 		m.lift(o)
 		if o.converted {
-			cost += costConvert * o.nnz / reuse
+			t.Convert += m.constants.Convert * o.nnz / m.constants.Reuse
 		}
 	}
 	for i := range m.operands {
 		m.operands[i].spread(m.extents)
 	}
 	if len(order) == 0 {
-		return cost
+		return t, true
 	}
-	iterations, total := 1.0, 0.0
+	iterations := 1.0
 	for _, v := range order {
 		share, merged := m.visited(v)
-		step := costLoop
+		step := m.constants.Loop
 		if merged {
-			step = costMerge
+			step = m.constants.Merge
 		}
-		total += iterations * m.extents[v] * share * step
+		t.Loops += iterations * m.extents[v] * share * step
 		iterations *= m.extents[v] * m.occupancy(&m.rhs, v)
 	}
-	total += iterations * (1 - costLoop + costStrided*m.strided(order[len(order)-1]) + m.scatter(order))
+	t.Loops += iterations * (1 - m.constants.Loop)
+	t.Strided = iterations * m.constants.Strided * m.strided(order[len(order)-1])
+	t.Insert = iterations * m.scatter(order)
 	if !m.free[order[0]] {
-		total *= costOneThread
+		t.Idle = (m.constants.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
 	}
-	return cost + total
+	return t, true
 }
 
 // arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. It reports
@@ -230,7 +231,7 @@ func (m *model) lift(o *operand) {
 		return
 	}
 	top := o.arranged[0]
-	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= sparseTop*o.nnz
+	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= m.constants.SparseTop*o.nnz
 	o.filled[0] = o.lifted
 	o.converted = o.converted || o.lifted
 }
@@ -358,9 +359,9 @@ func (m *model) scatter(order []int) float64 {
 	case q >= m.sparse:
 		return 0
 	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
-		return costInsert
+		return m.constants.Insert
 	default:
-		return costList
+		return m.constants.List
 	}
 }
 

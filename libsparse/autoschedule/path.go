@@ -14,24 +14,21 @@ import (
 const (
 	// pathOperands bounds the search for a contraction path: it visits every subset of the operands.
 	pathOperands = 6
-	// pathGain is how much cheaper a path has to be than one loop nest, to make up for what the estimates miss.
-	pathGain = 2
-	// costTemporary is the price of an element of a temporary: it is allocated, written and read again.
-	costTemporary = 4.0
 )
 
 // Path splits a long product into steps that compute temporaries, where that is asymptotically cheaper than one loop nest
 // over all variables, as in A(i,j)*B(j,k)*x(k). It searches all ways to contract subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
 // in one nest is its own only step. The names of temporaries are added to names.
-func Path(a *index.Assignment, names map[string]bool) []*index.Assignment {
+func Path(a *index.Assignment, names map[string]bool, cpu string) []*index.Assignment {
+	c, _ := ConstantsFor(cpu)
 	accs, ok := factors(a)
 	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
 		return []*index.Assignment{a}
 	}
-	p := &pathSearch{assignment: a, accesses: accs, best: map[uint]*contraction{}}
+	p := &pathSearch{assignment: a, constants: c, accesses: accs, best: map[uint]*contraction{}}
 	whole := p.find(1<<len(accs) - 1)
-	if whole.nest <= pathGain*whole.cost || whole.left == 0 {
+	if whole.nest <= c.PathGain*whole.cost || whole.left == 0 {
 		return []*index.Assignment{a}
 	}
 	var steps []*index.Assignment
@@ -73,6 +70,7 @@ type contraction struct {
 
 type pathSearch struct {
 	assignment *index.Assignment
+	constants  *Constants
 	accesses   []*index.Access
 	best       map[uint]*contraction
 }
@@ -112,13 +110,13 @@ func (p *pathSearch) find(set uint) *contraction {
 // price is what one loop nest over terms costs, and the access to its result.
 func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
 	a := p.contract(set, terms)
-	best, _ := search(a)
+	best := search(a, p.constants, nil)
 	cost := math.Inf(1)
 	if best != nil {
-		cost = best.cost
+		cost = best.terms.Sum()
 	}
 	if set != 1<<len(p.accesses)-1 {
-		cost += costTemporary * float64(a.LHS.Tensor.NNZ)
+		cost += p.constants.Temporary * float64(a.LHS.Tensor.NNZ)
 	}
 	return a.LHS, cost
 }

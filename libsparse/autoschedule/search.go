@@ -14,26 +14,39 @@ const exhaustive = 5
 type candidate struct {
 	order       []index.Var
 	conversions []Conversion
-	cost        float64
+	terms       Terms
+}
+
+// Priced is an order with its cost.
+type Priced struct {
+	Order []index.Var
+	Cost  float64
+	Terms Terms
 }
 
 // search finds the cheapest order: by trying all for few variables, else by moving one variable at a time from the order
-// of the expression until no move helps. It returns nil if no order is possible.
-func search(a *index.Assignment) (best *candidate, considered int) {
-	m := newModel(a)
+// of the expression until no move helps. It returns nil if no order is possible. seen, if it isn't nil, gets every possible
+// order that was priced.
+func search(a *index.Assignment, c *Constants, seen *[]Priced) (best *candidate) {
+	m := newModel(a, c)
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
 	}
 	cheapest, cost := slices.Clone(order), math.Inf(1)
 	try := func(o []int) bool {
-		considered++
-		c := m.price(o)
-		if c >= cost {
+		t, ok := m.price(o)
+		if !ok {
+			return false
+		}
+		if seen != nil {
+			*seen = append(*seen, Priced{m.named(o), t.Sum(), t})
+		}
+		if t.Sum() >= cost {
 			return false
 		}
 		copy(cheapest, o)
-		cost = c
+		cost = t.Sum()
 		return true
 	}
 	if len(order) <= exhaustive {
@@ -43,14 +56,19 @@ func search(a *index.Assignment) (best *candidate, considered int) {
 		climb(order, try, cheapest)
 	}
 	if math.IsInf(cost, 1) {
-		return nil, considered
+		return nil
 	}
-	m.price(cheapest)
-	best = &candidate{cost: cost, conversions: m.conversions()}
-	for _, v := range cheapest {
-		best.order = append(best.order, m.vars[v])
+	terms, _ := m.price(cheapest)
+	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions()}
+}
+
+// named is an order by the names of its variables.
+func (m *model) named(order []int) []index.Var {
+	out := make([]index.Var, len(order))
+	for i, v := range order {
+		out[i] = m.vars[v]
 	}
-	return best, considered
+	return out
 }
 
 // possible is an order that suits the operands that have to stay as they are.

@@ -111,6 +111,12 @@ class Schedule:
         """Says how entries of a sparse result find their place: "insert" or "append"."""
         return self.then(f"assemble({strategy})")
 
+    def convert(self, operand: str, format: str | Format) -> Schedule:
+        """Brings a sparse operand to another format before the kernel runs, once for each of its patterns."""
+        at = self._asked.names.index(operand) if operand in self._asked.names else -1
+        wanted = Format(format).resolve(len(self._asked.inputs[at])) if at >= 0 else Format(format)
+        return self.then(f"convert({operand}, {wanted.text})")
+
     def run(self) -> Any:
         """Compiles and computes; the result is as from `einsum` or `evaluate`.
 
