@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
@@ -28,11 +30,8 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	l.own = &ownResult{vals: own, base: binary(dtype.Mul, thread, size)}
 	stmts := l.team(f, e)
 	l.own = nil
-	found := false
-	for i, s := range stmts {
-		if shared(s) && !found {
-			stmts[i], found = l.blocks(s.(*ir.For), thread), true
-		}
+	if i := slices.IndexFunc(stmts, shared); i >= 0 {
+		stmts = slices.Replace(stmts, i, i+1, l.blocks(stmts[i].(*ir.For), l.weigh(f, e), thread)...)
 	}
 	l.partly = true
 	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
@@ -54,16 +53,20 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	}
 }
 
-// blocks cuts the iterations of a loop into one block a thread.
-func (l *lowerer) blocks(s *ir.For, thread *ir.Var) ir.Stmt {
+// blocks cuts the iterations of a loop into one block a thread, by weight if they have any.
+func (l *lowerer) blocks(s *ir.For, w weight, thread *ir.Var) []ir.Stmt {
+	if w != nil {
+		share, loop := l.divide(s, w, l.slots.threads, thread)
+		return []ir.Stmt{share, loop}
+	}
 	share := &ir.Var{Name: l.names.fresh(s.Var.Name + "_share"), T: ir.Index}
 	trips := ceilDiv(binary(dtype.Sub, s.Hi, s.Lo), integer(s.Step))
 	lo := plus(s.Lo, binary(dtype.Mul, binary(dtype.Mul, thread, share), integer(s.Step)))
 	mine := *s
 	mine.Kind, mine.Chunk = ir.Serial, nil
 	mine.Lo, mine.Hi = lo, binary(dtype.Min, s.Hi, plus(lo, binary(dtype.Mul, share, integer(s.Step))))
-	return &ir.For{
+	return []ir.Stmt{&ir.For{
 		Var: thread, Lo: integer(0), Hi: l.slots.threads, Step: 1, Kind: ir.Shared, Chunk: integer(1),
 		Body: block(constant(share, ceilDiv(trips, l.slots.threads)), &mine),
-	}
+	}}
 }
