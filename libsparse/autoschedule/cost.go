@@ -82,7 +82,7 @@ func newModel(a *index.Assignment, c *Constants) *model {
 	for i := range m.operands {
 		o := &m.operands[i]
 		o.hashed = needsOrder(a, o.access)
-		o.shares = o.access.Tensor.SamePattern != nil && slices.Contains(a.Tensors(), o.access.Tensor.Owner())
+		o.shares = m.repeated(i)
 	}
 	if t := a.LHS.Tensor; discovered(t) {
 		groups := t.Format.Groups()
@@ -92,6 +92,14 @@ func newModel(a *index.Assignment, c *Constants) *model {
 		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
+}
+
+// repeated reports whether the loops that walk an earlier operand walk operand i too: it has the same pattern and variables.
+func (m *model) repeated(i int) bool {
+	access := m.operands[i].access
+	return slices.ContainsFunc(m.operands[:i], func(o operand) bool {
+		return o.access.Tensor.Owner() == access.Tensor.Owner() && slices.Equal(o.access.Vars, access.Vars)
+	})
 }
 
 func (m *model) prepare(e index.Expr, copied bool) node {
