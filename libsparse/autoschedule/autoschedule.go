@@ -225,7 +225,15 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.lanes(a, innermost)
 	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
 		d.tile(a, inner[0], first)
-	case slices.Contains(inner, innermost[0]): // lanes of a sum would write the same element
+	case slices.Contains(inner, innermost[0]):
+		d.lanes(a, innermost)
+	default: // lanes of a sum would write the same element
+		at := len(d.Order)
+		for slices.Contains(reduced, d.Order[at-1]) {
+			at--
+		}
+		d.add(schedule.Precompute{At: at, Name: free(a, "w"), Storage: cin.Tile})
+		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), d.Order[at:])
 		d.lanes(a, innermost)
 	}
 }
