@@ -23,6 +23,18 @@ GRAPHS = (
     "graphs/cit-HepPh",
     "graphs/ego-Twitter-undirected",
 )
+SCHEDULES = (
+    "gnn/cora_adj",
+    "gnn/pubmed_adj",
+    "gnn/amazon_photo_adj",
+    "graphs/email-Enron",
+    "graphs/minnesota",
+    "suitesparse/bcsstk16",
+    "suitesparse/G67",
+    "suitesparse/cryg10000",
+    "lp/netlib_maros-r7",
+    "pruned/squeezenet_fire6_conv3x3_2",
+)
 _QUICK = ("gnn/cora_adj", "gnn/pubmed_adj", "graphs/email-Enron")
 
 
@@ -45,6 +57,16 @@ def graphs(data: str | None, quick: bool) -> list[Matrix]:
     print("no data folder found: generated stand-ins")
     sizes = [2_000, 20_000, 100_000] if not quick else [2_000, 20_000]
     return [_stand_in(nodes, degree) for nodes in sizes for degree in (4, 20, 60)]
+
+
+def schedule_matrices(data: str | None, quick: bool) -> list[Matrix]:
+    """The matrices of the schedules suite: graphs, meshes, a linear program and pruned weights."""
+    folder = find_data(data)
+    wanted = _QUICK if quick else SCHEDULES
+    if folder is not None and (folder.parent / "suitesparse").is_dir():
+        return [_read(folder.parent / f"{name}.mtx.gz", name) for name in wanted]
+    print("no data folder found: generated stand-ins")
+    return [_stand_in(nodes, degree) for nodes in (2_000, 20_000) for degree in (4, 20, 60)][: 3 if quick else 6]
 
 
 def task(data: str | None) -> Graph:

@@ -1,4 +1,4 @@
-"""The one front door of the benchmarks: python benchmarks/run.py [latency] [models] [kernels]."""
+"""The one front door of the benchmarks: python benchmarks/run.py [latency] [models] [kernels] [schedules]."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import measure
 import torch
 
-SUITES = ("latency", "models", "kernels")
+SUITES = ("latency", "models", "kernels", "schedules")
 
 
 def main() -> None:

@@ -60,7 +60,7 @@ func Candidates(r *Request, plain bool) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	try(autoschedule.Candidate{Order: d.Order, Plain: true, Commands: withConversions(d)}, true)
+	try(autoschedule.Candidate{Order: d.Order, Terms: d.Terms, Plain: true, Commands: withConversions(d)}, true)
 	for _, c := range all {
 		try(c, false)
 	}

@@ -36,7 +36,9 @@ type Decision struct {
 	// Considered is every order that was priced, Profile where the constants are from.
 	Considered []Priced
 	Profile    string
-	constants  *Constants
+	// Terms are those of the order that was chosen.
+	Terms     Terms
+	constants *Constants
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
@@ -52,7 +54,7 @@ func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d.Order, d.Conversions = best.order, best.conversions
+	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
@@ -223,7 +225,15 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.lanes(a, innermost)
 	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
 		d.tile(a, inner[0], first)
-	case slices.Contains(inner, innermost[0]): // lanes of a sum would write the same element
+	case slices.Contains(inner, innermost[0]):
+		d.lanes(a, innermost)
+	default: // lanes of a sum would write the same element
+		at := len(d.Order)
+		for slices.Contains(reduced, d.Order[at-1]) {
+			at--
+		}
+		d.add(schedule.Precompute{At: at, Name: free(a, "w"), Storage: cin.Tile})
+		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), d.Order[at:])
 		d.lanes(a, innermost)
 	}
 }

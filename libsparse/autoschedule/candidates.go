@@ -19,7 +19,7 @@ type Candidate struct {
 }
 
 // stripBytes are the widths of strips that candidates try: registers, and parts of caches.
-var stripBytes = []int64{64, 256, 1024, 4096}
+var stripBytes = []int64{64, 256, 1 << 14}
 
 // Candidates lists orders of the loops, each with the conversions that it needs and what follows from it as Decide would
 // choose it; and unless plain is set, with workspaces and tilings of every kind. Not all can be carried out: the caller

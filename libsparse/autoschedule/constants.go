@@ -20,9 +20,13 @@ type Constants struct {
 	Merge float64 `json:"merge"`
 	// Strided is what a step of the innermost loop costs more for each tensor that it doesn't walk contiguously.
 	Strided float64 `json:"strided"`
+	// Lane is an innermost iteration in vector lanes.
+	Lane float64 `json:"lane"`
+	// Update is what an iteration costs more that adds to a sum in memory.
+	Update float64 `json:"update"`
 	// Insert is an insertion into a row of the result.
 	Insert float64 `json:"insert"`
-	// List is an insertion into a list, and its share of the sort.
+	// List is an insertion into a list and its share of the sort, for each bit of the list's length.
 	List float64 `json:"list"`
 	// Convert is an entry of a converted operand; it is paid once a pattern, so a call pays a share of 1/Reuse.
 	Convert float64 `json:"convert"`
@@ -33,6 +37,8 @@ type Constants struct {
 	SparseTop float64 `json:"sparse_top"`
 	// OneThread is the factor on the cost of loops that can't be divided among threads.
 	OneThread float64 `json:"one_thread"`
+	// Step is what running one more kernel costs, whatever its size.
+	Step float64 `json:"step"`
 	// Temporary is an element of a temporary between steps: it is allocated, written and read again.
 	Temporary float64 `json:"temporary"`
 	// PathGain is how much cheaper steps have to be than one loop nest, to make up for what the estimates miss.

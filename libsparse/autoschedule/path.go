@@ -113,7 +113,7 @@ func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, floa
 	best := search(a, p.constants, nil)
 	cost := math.Inf(1)
 	if best != nil {
-		cost = best.terms.Sum()
+		cost = best.terms.Sum() + p.constants.Step
 	}
 	if set != 1<<len(p.accesses)-1 {
 		cost += p.constants.Temporary * float64(a.LHS.Tensor.NNZ)
@@ -146,7 +146,10 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 	a := &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
 	t.Format, t.SamePattern = infer.Output(a)
 	stored := volume
-	if !t.Format.Dense() {
+	switch {
+	case t.SamePattern != nil:
+		stored = float64(t.SamePattern.NNZ)
+	case !t.Format.Dense():
 		stored *= infer.Density(a)
 	}
 	t.NNZ = int64(min(stored, 1<<60))
