@@ -56,7 +56,7 @@ func Candidates(r *Request, plain bool) ([]Candidate, error) {
 		out[at].Chosen = out[at].Chosen || chosen
 	}
 	all := autoschedule.Candidates(s.Assignment, r.Target.CPU, plain)
-	d, err := autoschedule.Decide(s.Assignment, r.Target.CPU)
+	d, err := autoschedule.DecideFor(s.Assignment, s.machine())
 	if err != nil {
 		return nil, err
 	}

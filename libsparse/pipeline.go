@@ -323,9 +323,14 @@ func decide(s *State) error {
 		autoschedule.Convert(s.Assignment, s.Decision.Conversions)
 		return nil
 	}
-	d, err := autoschedule.Decide(s.Assignment, s.Request.Target.CPU)
+	d, err := autoschedule.DecideFor(s.Assignment, s.machine())
 	s.Decision = d
 	return err
+}
+
+// machine is what is known of where the kernel will run.
+func (s *State) machine() autoschedule.Machine {
+	return autoschedule.Machine{CPU: s.Request.Target.CPU, VectorBytes: s.VectorBytes, Caches: s.Request.Target.Caches}
 }
 
 func printDecision(s *State) string {

@@ -64,6 +64,8 @@ type Output struct {
 type Target struct {
 	// CPU identifies the processor; it is part of every cache key.
 	CPU string `json:"cpu,omitempty"`
+	// Caches are the sizes in bytes of the caches beyond the first level, the nearest first; empty if they aren't known.
+	Caches []int64 `json:"caches,omitempty"`
 	// CC is the C compiler, or empty to look for one in Path.
 	CC   string `json:"cc,omitempty"`
 	Path string `json:"path,omitempty"`

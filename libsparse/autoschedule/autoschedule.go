@@ -39,17 +39,23 @@ type Decision struct {
 	// Terms are those of the order that was chosen.
 	Terms     Terms
 	constants *Constants
+	machine   Machine
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
 // wants converted are changed in place.
 func Decide(a *index.Assignment, cpu string) (*Decision, error) {
-	c, profile := ConstantsFor(cpu)
-	return decide(a, c, profile)
+	return DecideFor(a, Machine{CPU: cpu})
 }
 
-func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error) {
-	d := &Decision{Profile: profile, constants: c}
+// DecideFor is Decide where more is known of the machine.
+func DecideFor(a *index.Assignment, m Machine) (*Decision, error) {
+	c, profile := ConstantsFor(m.CPU)
+	return decide(a, c, profile, m)
+}
+
+func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
+	d := &Decision{Profile: profile, constants: c, machine: m}
 	best := search(a, c, &d.Considered)
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
@@ -257,68 +263,4 @@ func dense(a *index.Assignment, v index.Var) bool {
 	}
 	m := slices.Index(a.LHS.Vars, v)
 	return m < 0 || a.LHS.Tensor.Format.Levels[a.LHS.Tensor.Format.LevelOf(m)].Props().Full
-}
-
-// threads divides the outermost loop where its iterations own what they write.
-func (d *Decision) threads(a *index.Assignment) {
-	if len(d.Order) == 0 {
-		return
-	}
-	for _, c := range d.Commands {
-		switch c := c.(type) {
-		case schedule.Precompute:
-			if c.At == 0 {
-				d.note("one thread: a workspace holds the whole result")
-				return
-			}
-		case schedule.Assemble:
-			d.note("one thread: entries are inserted in the order in which they come")
-			return
-		}
-	}
-	outermost, root := d.outermost()
-	switch {
-	case !owned(a.LHS, root):
-		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
-	case !divisible(a, root):
-		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
-	default:
-		d.add(schedule.Parallelize{Var: outermost})
-	}
-}
-
-// owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.
-func owned(lhs *index.Access, v index.Var) bool {
-	m := slices.Index(lhs.Vars, v)
-	if m < 0 || discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
-		return false
-	}
-	at := lhs.Tensor.Format.LevelOf(m)
-	return !slices.ContainsFunc(lhs.Tensor.Format.Levels[:at], func(l format.Level) bool {
-		return l.Props().Locate && l.Props().HasCrd && lhs.Tensor.SamePattern == nil
-	})
-}
-
-// divisible reports whether the loop over v is over all coordinates, or over what one level stores.
-func divisible(a *index.Assignment, v index.Var) bool {
-	l := lattice.Build(a.RHS, v)
-	its := l.Iterators()
-	return len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() &&
-		its[0].Access.Tensor.Format.Levels[its[0].Level].Props().Unique
-}
-
-// outermost is the first loop, and the variable of the expression that it belongs to.
-func (d *Decision) outermost() (loop, root index.Var) {
-	for _, c := range d.Commands {
-		if r, ok := c.(schedule.Reorder); ok {
-			loop = r.Vars[0]
-		}
-	}
-	root = loop
-	for _, c := range d.Commands {
-		if s, ok := c.(schedule.Split); ok && s.Outer == loop {
-			root = s.Var
-		}
-	}
-	return loop, root
 }

@@ -161,3 +161,39 @@ func TestWalkedAlone(t *testing.T) {
 		t.Errorf("%s is converted to %q", d.Conversions[0].Tensor.Name, d.Conversions[0].To)
 	}
 }
+
+// TestStrips has the loop over tiles outermost where rows of the dense operand are reused often and don't stay in a cache.
+func TestStrips(t *testing.T) {
+	machine := Machine{VectorBytes: 32, Caches: []int64{1 << 19, 1 << 25}}
+	for _, c := range []struct {
+		name         string
+		rows, width  int64
+		perRow       int64
+		machine      Machine
+		factor, outs string
+	}{
+		{"reused", 1<<14 + 1, 257, 100, machine, "64", "reorder(k0, i, j, k1)"},
+		{"too rarely", 1<<14 + 1, 257, 10, machine, "64", "reorder(i, k0, j, k1)"},
+		{"in a cache anyway", 257, 257, 100, machine, "64", "reorder(i, k0, j, k1)"},
+		{"in no cache", 1 << 20, 257, 100, machine, "64", "reorder(i, k0, j, k1)"},
+		{"unknown caches", 1<<14 + 1, 257, 100, Machine{VectorBytes: 32}, "64", "reorder(i, k0, j, k1)"},
+		{"AVX-512", 1<<14 + 1, 1025, 100, Machine{VectorBytes: 64, Caches: machine.Caches}, "256", "reorder(k0, i, j, k1)"},
+		{"SSE", 1<<14 + 1, 257, 10, Machine{VectorBytes: 16}, "32", "reorder(i, k0, j, k1)"},
+	} {
+		a := request(t, "ij,jk->ik", []string{"ds", "dd"}, "dd", c.rows)
+		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
+			if x.Name != "A" {
+				x.Extents[1] = c.width
+			}
+			x.NNZ = c.rows * c.perRow
+		}
+		d, err := DecideFor(a, c.machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(d.Commands)
+		if !strings.Contains(text, "split(k, k0, k1, "+c.factor+",") || !strings.Contains(text, c.outs) || !strings.Contains(text, "parallelize(i, threads)") {
+			t.Errorf("%s: %s\n%s", c.name, text, strings.Join(d.Notes, "\n"))
+		}
+	}
+}

@@ -5,9 +5,6 @@ Each class is named by a representative, which the compiler is told in place of 
 
 from __future__ import annotations
 
-_STEP = 4  # bits: the classes of what varies from batch to batch are powers of 16
-
-
 def width(n: int) -> int:
     """The class of an extent that no sparse level stores: as a rule the width of a layer, which is the same in every call.
 
@@ -21,17 +18,21 @@ def width(n: int) -> int:
 
 
 def extent(n: int) -> int:
-    """The class of an extent that a sparse level stores, of which costs need no more than the magnitude.
+    """The class of an extent that a sparse level stores, of which costs need no more than the magnitude: powers of 16.
 
     No representative is one of `width`'s exact classes: the kernel has to take every member.
     """
-    return 9 if n < 64 else _middle(n.bit_length() - 7, 64) + 1
+    return 9 if n < 64 else (256 << (n.bit_length() - 7) // 4 * 4) + 1
 
 
-def entries(n: int) -> int:
-    """The class of a number of entries."""
-    return _middle(max(n.bit_length() - 1, 0), 1)
+def entries(n: int, rows: int) -> int:
+    """The class of a number of entries, by how many there are for each coordinate of the first level: powers of 8.
 
-
-def _middle(bits: int, start: int) -> int:
-    return 4 * start << bits // _STEP * _STEP
+    Args:
+        n: The number.
+        rows: The extent of the first level.
+    """
+    n, rows = max(n, 1), max(rows, 1)
+    if n < rows:
+        return max(1, extent(rows) // 3 >> ((rows // n).bit_length() - 1) // 3 * 3)
+    return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3

@@ -154,7 +154,7 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 data is None,
                 dtypes.code(pattern.index_dtype),
                 shape,
-                pattern.size,
+                classes.entries(pattern.size, pattern.shape[pattern.format.order[0]]),
                 -1 if same == number else same,
             )
         )

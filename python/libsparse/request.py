@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from . import classes, host
+from . import host
 from .registry import Definition
 
 
@@ -88,8 +88,8 @@ def complete(request: Request, name: str) -> dict[str, Any]:
 def sparse_info(
     name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: tuple[int, ...], nnz: int, same: int
 ) -> OperandInfo:
-    """Describes a sparse operand; the shape is in classes."""
-    return OperandInfo(name, format, dtype, pattern_only, index, shape, classes.entries(nnz), same)
+    """Describes a sparse operand; shape and entries are in classes."""
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same)
 
 
 def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:

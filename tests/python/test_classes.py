@@ -28,10 +28,11 @@ def test_extents(n, want):
     assert classes.extent(want) == want
 
 
-@pytest.mark.parametrize(("n", "want"), [(0, 4), (15, 4), (16, 64), (255, 64), (256, 1024), (70000, 262144)])
-def test_numbers_of_entries(n, want):
-    assert classes.entries(n) == want
-    assert classes.entries(want) == want
+@pytest.mark.parametrize(
+    ("n", "rows", "want"), [(0, 0, 27), (100, 100, 771), (799, 100, 771), (800, 100, 6168), (30, 100, 85), (9, 100, 10)]
+)
+def test_numbers_of_entries(n, rows, want):
+    assert classes.entries(n, rows) == want
 
 
 def batch(numbers: random.Random) -> ls.SparseTensor:

@@ -97,3 +97,12 @@ def test_copies_of_the_result_are_summed_in_order():
             first, second = scattered.run(), scattered.run()
         torch.testing.assert_close(first, want)
         assert torch.equal(first, second)
+
+
+@pytest.mark.parametrize("width", [130, 192, 300])
+def test_strips_of_what_is_reused(width):
+    a = ls.random((2000, 2000), 0.04)
+    b = torch.rand(2000, width)
+    one = with_threads(1, lambda: a @ b)
+    torch.testing.assert_close(one, a.to_dense() @ b)
+    assert torch.equal(with_threads(3, lambda: a @ b), one)

@@ -9,6 +9,7 @@
  * vectorize(j)
  * parallelize(i, threads)
  * workspace w: 16 sums over j in registers across the reduction
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 

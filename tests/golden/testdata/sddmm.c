@@ -9,6 +9,7 @@
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: a scalar, since [k] is summed inside each element
+ * threads take blocks of i with equal numbers of entries of P, where there are enough of them
  */
 #include <stdint.h>
 

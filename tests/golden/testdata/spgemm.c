@@ -6,6 +6,7 @@
  * precompute(all, w, at=1, row)
  * parallelize(i, threads)
  * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <stdlib.h>

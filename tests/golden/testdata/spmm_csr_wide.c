@@ -9,6 +9,8 @@
  * vectorize(k1)
  * parallelize(i, threads)
  * k in tiles of 64: the sums of a tile stay in registers across the reduction (tail in tiles of 16)
+ * the loop over tiles stays inside: the sizes of the caches are not known
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 

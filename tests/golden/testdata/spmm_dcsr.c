@@ -8,6 +8,7 @@
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <string.h>

@@ -9,6 +9,7 @@
  * parallelize(j, threads)
  * operand A: converted from "ds" to "ds:1,0", because the loops visit it in that order; the copy is kept with its pattern
  * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of j with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 

@@ -3,6 +3,7 @@
  * C: "ds" of f32
  * reorder(i, j)
  * parallelize(i, threads)
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <string.h>
