@@ -41,6 +41,10 @@ class Expression(NamedTuple):
         made = ls.schedule(self.text, *self.operands(matrix), format=self.format, combine=self.combine)
         return made.then(commands) if commands else made
 
+    def steps(self, matrix: Matrix) -> str:
+        """The steps that the compiler makes of it."""
+        return str(self.prepared(matrix).automatic_notes())
+
     def in_double(self, matrix: Matrix, *, absolute: bool) -> Any:
         """The same on operands in float64, or on their absolute values."""
 
