@@ -28,9 +28,8 @@ def run(data: str | None, quick: bool) -> dict[str, Any]:
     try:
         for matrix in schedule_matrices(data, quick):
             print(f"{matrix.name}: {matrix.shape[0]} x {matrix.shape[1]}, {matrix.values.numel()} entries", flush=True)
-            for expression in EXPRESSIONS:
-                if fits(expression, matrix) and (not quick or expression.title in _QUICK):
-                    rows.append(_row(expression, matrix, 8 if quick else 15))
+            cases = [e for e in EXPRESSIONS if fits(e, matrix) and (not quick or e.title in _QUICK)]
+            rows += [_row(expression, matrix, 8 if quick else 15) for expression in cases]
             forget()
     finally:
         torch.set_num_threads(threads)
@@ -51,10 +50,12 @@ def _row(expression: Expression, matrix: Matrix, rounds: int) -> dict[str, Any]:
     calls = {c.schedule: c.run for c in finalists if c.run is not None}
     taken, winner = _compare({"": chosen, **calls}, rounds)
     ratio = taken[""].fastest / taken[winner].fastest
-    mine = next((c.schedule for c in found if c.chosen), "") if expression.is_one_kernel(matrix) else "several steps"
+    steps = expression.steps(matrix)
+    mine = next(c.schedule for c in found if c.chosen) if len(steps) == 1 else " then ".join(steps)
     print(
         f"  {expression.title:<16} {ratio:5.2f}x of the best of {len(found):4d}: {1e6 * taken[''].fastest:9.1f} us, "
-        f"{time.perf_counter() - start:5.1f} s" + (f"\n     chosen {mine}\n     best   {winner}" if ratio > _BARS[0] else ""),
+        f"{time.perf_counter() - start:5.1f} s"
+        + (f"\n     chosen {mine}\n     best   {winner}" if ratio > _BARS[0] else ""),
         flush=True,
     )
     return {

@@ -9,6 +9,7 @@ package autoschedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
@@ -36,6 +37,8 @@ type Decision struct {
 	// Considered is every order that was priced, Profile where the constants are from.
 	Considered []Priced
 	Profile    string
+	// Densities says of the sparse operands whether their entries were counted or have the prior density.
+	Densities string
 	// Terms are those of the order that was chosen.
 	Terms     Terms
 	constants *Constants
@@ -61,10 +64,33 @@ func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error
 			c.Tensor.Name, c.Tensor.Format, c.To)
 	}
 	Convert(a, best.conversions)
+	d.Densities = densities(a, c)
 	d.add(schedule.Reorder{Vars: best.order})
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// densities says where the numbers of entries are from.
+func densities(a *index.Assignment, c *Constants) string {
+	var counted, assumed []string
+	for _, t := range a.Tensors() {
+		switch {
+		case t.Format.Dense():
+		case t.NNZ > 0:
+			counted = append(counted, t.Name)
+		default:
+			assumed = append(assumed, t.Name)
+		}
+	}
+	var out []string
+	if len(counted) > 0 {
+		out = append(out, "measured for "+strings.Join(counted, ", "))
+	}
+	if len(assumed) > 0 {
+		out = append(out, fmt.Sprintf("a prior of %g for %s", c.Rho, strings.Join(assumed, ", ")))
+	}
+	return strings.Join(out, "; ")
 }
 
 // Convert changes the formats of operands of a.
