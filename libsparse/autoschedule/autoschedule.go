@@ -42,6 +42,7 @@ type Decision struct {
 	// Terms are those of the order that was chosen.
 	Terms     Terms
 	constants *Constants
+	around    []float64 // how often each loop is expected to start, and last the body
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
@@ -57,7 +58,7 @@ func decide(a *index.Assignment, c *Constants, profile string) (*Decision, error
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
+	d.Order, d.Conversions, d.Terms, d.around = best.order, best.conversions, best.terms, best.around
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",

@@ -17,6 +17,7 @@ type candidate struct {
 	order       []index.Var
 	conversions []Conversion
 	terms       Terms
+	around      []float64 // see model
 }
 
 // Priced is an order with its cost.
@@ -64,7 +65,7 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
 		return nil
 	}
 	terms, _ := m.price(cheapest)
-	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions()}
+	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
 }
 
 // named is an order by the names of its variables.
