@@ -52,7 +52,8 @@ def enumerate_all(expression: Expression, matrix: Matrix, *, plain: bool = False
         raise SystemExit(f"{expression.title}: {done.stderr}")
     fields = ("cost", "plain", "tiled", "chosen")
     return [
-        Candidate(c["schedule"].rstrip(";"), tuple(c["order"]), *(c[f] for f in fields)) for c in json.loads(done.stdout)
+        Candidate(c["schedule"].rstrip(";"), tuple(c["order"]), *(c[f] for f in fields))
+        for c in json.loads(done.stdout)
     ]
 
 
@@ -71,7 +72,7 @@ def compiled(expression: Expression, matrix: Matrix, found: Sequence[Candidate])
 
 
 class Screened(NamedTuple):
-    """Seconds a call, infinite where it was stopped or where the result stores other entries; and whether it was right."""
+    """Seconds a call, infinite where it was stopped or the result stores other entries; and whether it was right."""
 
     seconds: float
     right: bool
@@ -122,7 +123,7 @@ def _judge(call: Callable[[], Any], right: Callable[[Any], bool | None], number:
             taken.append(time.perf_counter() - start)
             spent += taken[-1]
         os.write(write, f"{number} {min(taken)!r} {int(ok)}\n".encode())
-    except Exception as error:  # noqa: BLE001  # the child must say so and go on
+    except Exception as error:  # the child must say so and go on
         os.write(write, f"{number} inf 0 {type(error).__name__}: {error}\n".replace("\n", " ").encode() + b"\n")
 
 

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import torch
 from inputs import Matrix
+from libsparse.pattern import Pattern
 
 import libsparse as ls
-from libsparse.pattern import Pattern
+from libsparse import golib
 
 WIDTH = 32  # columns of dense operands
 _DENSE_LIMIT = 1 << 27  # elements of a dense result or of an operand
@@ -40,6 +41,10 @@ class Expression(NamedTuple):
         """A schedule of this expression with these commands, to be prepared or run."""
         made = ls.schedule(self.text, *self.operands(matrix), format=self.format, combine=self.combine)
         return made.then(commands) if commands else made
+
+    def steps(self, matrix: Matrix) -> list[str]:
+        """The assignments that the compiler makes of it."""
+        return golib.explain_request(self.prepared(matrix).request(), "steps").splitlines()
 
     def in_double(self, matrix: Matrix, *, absolute: bool) -> Any:
         """The same on operands in float64, or on their absolute values."""
@@ -123,10 +128,16 @@ def _factors(m: Matrix) -> tuple[Any, ...]:
     return t, _dense(m, t.shape[1], WIDTH), _dense(m, t.shape[2], WIDTH)
 
 
+def _sides(m: Matrix) -> tuple[Any, Any]:
+    return _dense(m, m.shape[0], WIDTH), _dense(m, m.shape[1], WIDTH)
+
+
 EXPRESSIONS = (
     Expression("SpMV", "ij,j->i", lambda m: (_csr(m), _vector(m, m.shape[1]))),
     Expression("SpMM", "ij,jk->ik", lambda m: (_csr(m), _dense(m, m.shape[1], WIDTH))),
-    Expression("SDDMM", "ij,ik,jk->ij", lambda m: (_csr(m), _dense(m, m.shape[0], WIDTH), _dense(m, m.shape[1], WIDTH))),
+    Expression(
+        "SDDMM", "ij,ik,jk->ij", lambda m: (_csr(m), _dense(m, m.shape[0], WIDTH), _dense(m, m.shape[1], WIDTH))
+    ),
     Expression("SpGEMM", "ij,jk->ik", lambda m: (_csr(m), _csr(m)), "csr", square=True),
     Expression("SpMV CSC", "ij,j->i", lambda m: (_csc(m), _vector(m, m.shape[1]))),
     Expression("SpMM CSC", "ij,jk->ik", lambda m: (_csc(m), _dense(m, m.shape[1], WIDTH))),
@@ -139,7 +150,7 @@ EXPRESSIONS = (
     Expression(
         "SDDMM and SpMM",
         "ij,ik,jk,jl->il",
-        lambda m: (_csr(m), _dense(m, m.shape[0], WIDTH), _dense(m, m.shape[1], WIDTH), _dense(m, m.shape[1], WIDTH)),
+        lambda m: (_csr(m), *_sides(m), _dense(m, m.shape[1], WIDTH)),
     ),
 )
 

@@ -122,7 +122,7 @@ func Explain(r *Request, stage string) (string, error) {
 
 // step is the state in which step i is compiled by itself; the request's wishes are for the last one.
 func (s *State) step(steps []*index.Assignment, i int) *State {
-	r := &Request{Target: s.Request.Target}
+	r := &Request{Target: s.Request.Target, Priors: s.Request.Priors}
 	if i == len(steps)-1 {
 		r.Output = s.Request.Output
 	}
@@ -336,6 +336,9 @@ func (s *State) machine() autoschedule.Machine {
 func printDecision(s *State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", s.Decision.Summary)
+	if s.Decision.Densities != "" {
+		fmt.Fprintf(&b, "# densities: %s; constants: %s\n", s.Decision.Densities, s.Decision.Profile)
+	}
 	for _, n := range s.Decision.Notes {
 		fmt.Fprintf(&b, "# %s\n", n)
 	}

@@ -25,7 +25,9 @@ type Request struct {
 	Schedule string `json:"schedule,omitempty"`
 	// Functions are the caller's own, which the expression and later ones of them may call.
 	Functions []Function `json:"functions,omitempty"`
-	Target    Target     `json:"target"`
+	// Priors has operands scheduled as if nobody had counted their entries.
+	Priors bool   `json:"priors,omitempty"`
+	Target Target `json:"target"`
 	// Key names the request in the cache's table of requests; empty means that it is not entered.
 	Key string `json:"request_key,omitempty"`
 }
@@ -83,6 +85,9 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
 			return nil, nil, diag.Errorf(diag.Syntax, "operand %d can't be called %q: names are letters and digits, each given once", i, o.Name)
 		}
 		names[o.Name] = true
+		if r.Priors {
+			o.NNZ = 0
+		}
 		t, err := o.tensor(i, operands[:i])
 		if err != nil {
 			return nil, nil, err

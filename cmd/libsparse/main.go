@@ -28,6 +28,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   functions        print the functions that expressions can call
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
+  prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
   version          print the version
   help             print this
 
@@ -137,13 +138,15 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 		return frontier(in, out, args[1:])
 	case "candidates":
 		return candidates(in, out, args[1:])
+	case "prices":
+		return libsparse.Pricing(in, out)
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
 	case "help", "-h", "-help", "--help":
 		return printUsage(out)
 	default:
-		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, functions, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, version, help", args[0])
 	}
 }
 

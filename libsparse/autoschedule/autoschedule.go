@@ -9,6 +9,7 @@ package autoschedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
@@ -36,10 +37,13 @@ type Decision struct {
 	// Considered is every order that was priced, Profile where the constants are from.
 	Considered []Priced
 	Profile    string
+	// Densities says of the sparse operands whether their entries were counted or have the prior density.
+	Densities string
 	// Terms are those of the order that was chosen.
 	Terms     Terms
 	constants *Constants
 	machine   Machine
+	around    []float64 // how often each loop is expected to start, and last the body
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
@@ -60,17 +64,40 @@ func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Deci
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
+	d.Order, d.Conversions, d.Terms, d.around = best.order, best.conversions, best.terms, best.around
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
 	}
 	Convert(a, best.conversions)
+	d.Densities = densities(a, c)
 	d.add(schedule.Reorder{Vars: best.order})
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// densities says where the numbers of entries are from.
+func densities(a *index.Assignment, c *Constants) string {
+	var counted, assumed []string
+	for _, t := range a.Tensors() {
+		switch {
+		case t.Format.Dense():
+		case t.NNZ > 0:
+			counted = append(counted, t.Name)
+		default:
+			assumed = append(assumed, t.Name)
+		}
+	}
+	var out []string
+	if len(counted) > 0 {
+		out = append(out, "measured for "+strings.Join(counted, ", "))
+	}
+	if len(assumed) > 0 {
+		out = append(out, fmt.Sprintf("a prior of %g for %s", c.Rho, strings.Join(assumed, ", ")))
+	}
+	return strings.Join(out, "; ")
 }
 
 // Convert changes the formats of operands of a.

@@ -37,7 +37,7 @@ func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 		if !ok {
 			return
 		}
-		v := variants{order: m.named(o), terms: terms, conversions: m.conversions(), constants: c}
+		v := variants{order: m.named(o), terms: terms, conversions: m.conversions(), constants: c, around: slices.Clone(m.around)}
 		out = append(out, v.plain(a))
 		if !plain {
 			out = append(out, v.placed(a)...)
@@ -53,6 +53,7 @@ type variants struct {
 	terms       Terms
 	conversions []Conversion
 	constants   *Constants
+	around      []float64
 }
 
 // on calls f with a as it is with the operands converted.
@@ -83,7 +84,7 @@ func (v *variants) candidate(commands []schedule.Command) Candidate {
 // plain is the order with workspaces and threads as Decide would choose them.
 func (v *variants) plain(a *index.Assignment) (out Candidate) {
 	v.on(a, func() {
-		d := &Decision{Order: v.order, constants: v.constants}
+		d := &Decision{Order: v.order, constants: v.constants, around: v.around}
 		d.add(schedule.Reorder{Vars: v.order})
 		d.workspaces(a)
 		d.threads(a)

@@ -32,6 +32,8 @@ type Constants struct {
 	Convert float64 `json:"convert"`
 	// Reuse is how often a pattern is expected to be used. It is a policy and not fitted.
 	Reuse float64 `json:"reuse"`
+	// Rho is the density of operands whose entries nobody counted: then all are equally sparse. It is not fitted.
+	Rho float64 `json:"rho"`
 	// SparseTop is how many coordinates a compressed first level may have for each entry to be made dense for a merge. It
 	// bounds memory and is not fitted.
 	SparseTop float64 `json:"sparse_top"`

@@ -115,6 +115,9 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	}
 }
 
+// grain is the work below which kernels run on one thread anyway (see lower).
+const grain = 1 << 15
+
 // price is the cost of an order; ok is false if some format contradicts it.
 func (m *model) price(order []int) (t Terms, ok bool) {
 	for depth, v := range order {
@@ -159,8 +162,8 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 	t.Loops += step * iterations
 	t.Strided = iterations * c.Strided * strided
 	t.Insert = m.written(order, step)
-	if !m.free[order[0]] {
-		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
+	if work := t.Loops + t.Strided + t.Insert; !m.free[order[0]] && work > grain {
+		t.Idle = (c.OneThread - 1) * work
 	}
 	return t, true
 }

@@ -36,7 +36,7 @@ func (m *model) operand(a *index.Access) operand {
 	numbers := make([]int, 2*n+len(m.vars))
 	flags := make([]bool, 2*n)
 	o := operand{
-		access: a, nnz: float64(max(a.Tensor.NNZ, 1)), dense: true,
+		access: a, nnz: m.entries(a.Tensor), dense: true,
 		vars: numbers[:n:n], arranged: numbers[n : 2*n : 2*n], place: numbers[2*n:],
 		full: flags[:n:n], filled: flags[n:], share: make([]float64, n),
 	}
@@ -52,6 +52,18 @@ func (m *model) operand(a *index.Access) operand {
 	// COO is walked on one thread only; CSR holds the same in less.
 	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
 	return o
+}
+
+// entries is how many entries a tensor stores: what it says, or with a density of Rho where nobody counted them.
+func (m *model) entries(t *index.Tensor) float64 {
+	if t.NNZ > 0 {
+		return float64(t.NNZ)
+	}
+	n := m.constants.Rho
+	for _, e := range t.Extents {
+		n *= float64(max(e, 1))
+	}
+	return max(n, 1)
 }
 
 // locate notes which level stores each variable.

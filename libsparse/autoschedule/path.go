@@ -12,21 +12,24 @@ import (
 )
 
 const (
-	// pathOperands bounds the search for a contraction path: it visits every subset of the operands.
-	pathOperands = 6
+	// pathOperands bounds the search for a contraction path.
+	pathOperands = 8
+	// pathSplits is how many ways to contract parts in two parts are priced. Where there are more, parts are runs of
+	// neighbouring operands.
+	pathSplits = 25
 )
 
-// Path splits a long product into steps that compute temporaries, where that is asymptotically cheaper than one loop nest
-// over all variables, as in A(i,j)*B(j,k)*x(k). It searches all ways to contract subsets of the operands, each subset by
+// Path splits a long product into steps that compute temporaries, where that is cheaper than one loop nest over all
+// variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
-// in one nest is its own only step. The names of temporaries are added to names.
+// in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide.
 func Path(a *index.Assignment, names map[string]bool, cpu string) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
 	accs, ok := factors(a)
 	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
 		return []*index.Assignment{a}
 	}
-	p := &pathSearch{assignment: a, constants: c, accesses: accs, best: map[uint]*contraction{}}
+	p := newPathSearch(a, accs, c)
 	whole := p.find(1<<len(accs) - 1)
 	if whole.nest <= c.PathGain*whole.cost || whole.left == 0 {
 		return []*index.Assignment{a}
@@ -72,7 +75,12 @@ type pathSearch struct {
 	assignment *index.Assignment
 	constants  *Constants
 	accesses   []*index.Access
+	parts      partition
 	best       map[uint]*contraction
+}
+
+func newPathSearch(a *index.Assignment, accs []*index.Access, c *Constants) *pathSearch {
+	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs), best: map[uint]*contraction{}}
 }
 
 func (p *pathSearch) find(set uint) *contraction {
@@ -93,24 +101,24 @@ func (p *pathSearch) find(set uint) *contraction {
 	}
 	c.result, c.nest = p.price(set, terms)
 	c.cost = c.nest
-	// Each split is met twice; the half with the lowest operand comes first.
-	for left := (set - 1) & set; left > 0; left = (left - 1) & set {
-		if left&(set&-set) == 0 {
-			continue
-		}
+	p.parts.each(set, func(left uint) {
 		l, r := p.find(left), p.find(set&^left)
+		parts := l.cost + r.cost
+		if parts >= c.cost {
+			return // whatever it costs to put them together
+		}
 		_, joint := p.price(set, []*index.Access{l.result, r.result})
-		if cost := l.cost + r.cost + joint; cost < c.cost {
+		if cost := parts + joint; cost < c.cost {
 			c.cost, c.left = cost, left
 		}
-	}
+	})
 	return c
 }
 
 // price is what one loop nest over terms costs, and the access to its result.
 func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
 	a := p.contract(set, terms)
-	best := search(a, p.constants, nil)
+	best := newModel(a, p.constants).search(pathExhaustive, nil)
 	cost := math.Inf(1)
 	if best != nil {
 		cost = best.terms.Sum() + p.constants.Step

@@ -1,20 +1,23 @@
 package autoschedule
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"libsparse/libsparse/index"
 )
 
-// exhaustive is the number of variables up to which every order is priced.
-const exhaustive = 5
+// exhaustive is the number of variables up to which every order is priced, and pathExhaustive that up to which paths do,
+// which price dozens of nests.
+const exhaustive, pathExhaustive = 5, 3
 
 // candidate is one order with what it costs.
 type candidate struct {
 	order       []index.Var
 	conversions []Conversion
 	terms       Terms
+	around      []float64 // see model
 }
 
 // Priced is an order with its cost.
@@ -28,7 +31,10 @@ type Priced struct {
 // of the expression until no move helps. It returns nil if no order is possible. seen, if it isn't nil, gets every possible
 // order that was priced.
 func search(a *index.Assignment, c *Constants, seen *[]Priced) (best *candidate) {
-	m := newModel(a, c)
+	return newModel(a, c).search(exhaustive, seen)
+}
+
+func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
@@ -59,7 +65,7 @@ func search(a *index.Assignment, c *Constants, seen *[]Priced) (best *candidate)
 		return nil
 	}
 	terms, _ := m.price(cheapest)
-	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions()}
+	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
 }
 
 // named is an order by the names of its variables.
@@ -71,19 +77,33 @@ func (m *model) named(order []int) []index.Var {
 	return out
 }
 
-// possible is an order that suits the operands that have to stay as they are.
+// possible is an order that suits the operands that have to stay as they are, and of the others first those that store
+// most.
 func (m *model) possible() []int {
-	var order []int
+	operands := make([]*operand, len(m.operands))
+	for i := range m.operands {
+		operands[i] = &m.operands[i]
+	}
+	rank := func(o *operand) float64 {
+		switch {
+		case o.fixed:
+			return 2
+		case o.dense:
+			return -1
+		default:
+			return 1 - 1/o.nnz
+		}
+	}
+	slices.SortStableFunc(operands, func(a, b *operand) int { return cmp.Compare(rank(b), rank(a)) })
+	order := make([]int, 0, len(m.vars))
 	put := func(v int) {
 		if !slices.Contains(order, v) {
 			order = append(order, v)
 		}
 	}
-	for _, o := range m.operands {
-		if o.fixed {
-			for _, v := range o.vars {
-				put(v)
-			}
+	for _, o := range operands {
+		for _, v := range o.vars {
+			put(v)
 		}
 	}
 	for v := range m.vars {
@@ -95,15 +115,34 @@ func (m *model) possible() []int {
 // climb moves one variable at a time as long as that helps. cheapest is the best order so far, which try keeps.
 func climb(order []int, try func([]int) bool, cheapest []int) {
 	try(order)
+	moved := make([]int, len(order))
 	for improved := true; improved; {
 		improved = false
-		for v := range order {
+		for _, v := range order {
 			for to := range order {
-				moved := slices.DeleteFunc(slices.Clone(cheapest), func(w int) bool { return w == v })
-				improved = try(slices.Insert(moved, to, v)) || improved
+				if cheapest[to] == v {
+					continue
+				}
+				move(moved, cheapest, v, to)
+				improved = try(moved) || improved
 			}
 		}
 	}
+}
+
+// move makes moved the order with v at a place.
+func move(moved, order []int, v, to int) {
+	n := 0
+	for _, w := range order {
+		if n == to {
+			n++
+		}
+		if w != v {
+			moved[n] = w
+			n++
+		}
+	}
+	moved[to] = v
 }
 
 // permute visits the permutations of s[k:], s itself first. Rotating keeps the others in their order, so that earlier

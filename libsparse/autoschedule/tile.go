@@ -65,6 +65,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 		ws.At = first
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)
+		d.hoist(a, first, ws.Name)
 		d.add(schedule.Vectorize{Var: v})
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return
@@ -92,6 +93,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)
+	d.hoist(a, first, ws.Name)
 	d.add(schedule.Vectorize{Var: inner})
 	d.note("%s in tiles of %d: the sums of a tile stay in registers across the reduction (tail in tiles of %d)", v, factor, tail)
 	if why != "" {

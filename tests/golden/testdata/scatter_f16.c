@@ -1,16 +1,18 @@
 /* out(j) = A(i,j) * x(i)
- * A: "ss:1,0" of f16
+ * A: "ss" of f16
  * x: "d" of f16
  * out: "d" of f16
- * reorder(j, i)
- * precompute(all, w, at=1, tile)
- * parallelize(j, threads)
- * operand A: converted from "ss" to "ss:1,0", because the loops visit it in that order; the copy is kept with its pattern
- * workspace w: a scalar, since [i] is summed inside each element
- * threads take blocks of j with equal numbers of entries of A, where there are enough of them
+ * reorder(i, j)
+ * one thread: the iterations of the outermost loop over i don't own what they write
  */
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((size_t)count * size + 1);
+}
 
 static inline float f32_of_f16(uint16_t x)
 {
@@ -40,6 +42,11 @@ static inline uint16_t f32_to_f16(float x)
     return (y.bits < 0x47800000 ? finite : special) | sign >> 16;
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -48,47 +55,32 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict A1_crd = (const int32_t *)slots[4];
     const int32_t *restrict A2_pos = (const int32_t *)slots[5];
     const int32_t *restrict A2_crd = (const int32_t *)slots[6];
-    const int32_t *restrict A_perm = (const int32_t *)slots[7];
-    const uint16_t *restrict A_vals = (const uint16_t *)slots[8];
-    const uint16_t *restrict x_vals = (const uint16_t *)slots[9];
-    uint16_t *restrict out_vals = (uint16_t *)slots[10];
-    memset(out_vals, 0, (size_t)n_j * sizeof *out_vals);
-    const int64_t parts = A2_pos[A1_pos[1]] > 32768 ? threads * 16 : 1;
-    const int64_t pA1_share = ((int64_t)A1_pos[1] + A2_pos[A1_pos[1]] + (parts - 1)) / parts;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            int64_t pA1_begin = A1_pos[0];
-            int64_t pA1_begin_above = A1_pos[1];
-            while (pA1_begin < pA1_begin_above) {
-                const int64_t pA1_begin_middle = pA1_begin + (pA1_begin_above - pA1_begin) / 2;
-                if (pA1_begin_middle + A2_pos[pA1_begin_middle] < part * pA1_share) {
-                    pA1_begin = pA1_begin_middle + 1;
-                } else {
-                    pA1_begin_above = pA1_begin_middle;
-                }
-            }
-            int64_t pA1_end = pA1_begin;
-            int64_t pA1_end_above = A1_pos[1];
-            while (pA1_end < pA1_end_above) {
-                const int64_t pA1_end_middle = pA1_end + (pA1_end_above - pA1_end) / 2;
-                if (pA1_end_middle + A2_pos[pA1_end_middle] < (part + 1) * pA1_share) {
-                    pA1_end = pA1_end_middle + 1;
-                } else {
-                    pA1_end_above = pA1_end_middle;
-                }
-            }
-            for (int64_t pA1 = pA1_begin; pA1 < pA1_end; pA1++) {
-                const int64_t j = A1_crd[pA1];
-                float w = 0.0f;
-                for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
-                    const int64_t i = A2_crd[pA2];
-                    w += f32_of_f16(A_vals[A_perm[pA2]]) * f32_of_f16(x_vals[i]);
-                }
-                out_vals[j] = f32_to_f16(w);
-            }
+    const uint16_t *restrict A_vals = (const uint16_t *)slots[7];
+    const uint16_t *restrict x_vals = (const uint16_t *)slots[8];
+    uint16_t *restrict out_vals = (uint16_t *)slots[9];
+    int32_t status = 0;
+    const int64_t out_size = n_j;
+    float *restrict out_sums = allocate(max_i64(out_size, 1), sizeof *out_sums);
+    if (!out_sums) {
+        status = 1;
+        goto done;
+    }
+    memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
+    for (int64_t pA1 = A1_pos[0]; pA1 < A1_pos[1]; pA1++) {
+        const int64_t i = A1_crd[pA1];
+        for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
+            const int64_t j = A2_crd[pA2];
+            out_sums[j] += f32_of_f16(A_vals[pA2]) * f32_of_f16(x_vals[i]);
         }
     }
-    return 0;
+    #pragma omp parallel num_threads(threads) if (out_size > 32768)
+    {
+        #pragma omp for schedule(static) nowait
+        for (int64_t p = 0; p < out_size; p++) {
+            out_vals[p] = f32_to_f16(out_sums[p]);
+        }
+    }
+done:
+    free(out_sums);
+    return status;
 }
