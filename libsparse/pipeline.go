@@ -32,6 +32,7 @@ type State struct {
 	Assignment *index.Assignment
 	Operands   []*index.Tensor // in the order of the request
 	Naive      *cin.Program
+	Inferred   []string // why the result has its format
 	Decision   *autoschedule.Decision
 	Script     *schedule.Script // the request's schedule, if it has one
 	Scheduled  *cin.Program
@@ -53,7 +54,7 @@ func Pipeline() []Stage {
 	return []Stage{
 		{"notation", parse, func(s *State) string { return lines(s.Program) }, verify},
 		{"steps", split, func(s *State) string { return lines(s.Steps) }, nil},
-		{"formats", inferFormats, printFormats, nil},
+		{"formats", inferFormats, explainFormats, nil},
 		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
 		{"schedule", decide, printDecision, nil},
 		{"scheduled", apply, func(s *State) string { return s.Scheduled.String() }, func(s *State) error { return s.Scheduled.Verify() }},
@@ -342,6 +343,7 @@ func printDecision(s *State) string {
 	for _, n := range s.Decision.Notes {
 		fmt.Fprintf(&b, "# %s\n", n)
 	}
+	b.WriteString(printConsidered(s.Decision))
 	for _, c := range s.Decision.Commands {
 		fmt.Fprintln(&b, c)
 	}

@@ -5,8 +5,9 @@ Each class is named by a representative, which the compiler is told in place of 
 
 from __future__ import annotations
 
+
 def width(n: int) -> int:
-    """The class of an extent that no sparse level stores: as a rule the width of a layer, which is the same in every call.
+    """The class of an extent that no sparse level stores, as a rule the width of a layer, the same in every call.
 
     Below 8, and for multiples of 8 up to 64, a class has one member, and kernels are compiled for exactly that.
     """

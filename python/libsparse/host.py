@@ -54,7 +54,7 @@ def cpu() -> str:
 
 @functools.cache
 def caches() -> tuple[int, ...]:
-    """The sizes in bytes of the caches beyond the first level, the nearest first; fewer where the system doesn't say."""
+    """The sizes in bytes of the caches beyond the first level, the nearest first; fewer if the system doesn't say."""
     found: list[int] = []
     for level in (2, 3):
         try:

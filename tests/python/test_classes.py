@@ -7,9 +7,9 @@ from collections import defaultdict
 
 import pytest
 import torch
-from libsparse import classes, golib, kernel
 
 import libsparse as ls
+from libsparse import classes, golib, kernel
 
 
 @pytest.mark.parametrize(

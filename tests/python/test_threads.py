@@ -1,4 +1,4 @@
-"""Work is divided among threads by what rows hold: every row once, whatever the skew, with the same bits for any number of threads."""
+"""Threads divide work by what rows hold: every row once, with the same bits for any number of threads."""
 
 from __future__ import annotations
 
