@@ -127,6 +127,7 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 	if i == len(steps)-1 {
 		r.Output = s.Request.Output
 	}
+	r.Output.Temporary = steps[i].LHS.Tensor.Temporary
 	steps[i].LHS.Tensor.Extents = nil
 	operands := steps[i].Tensors()
 	for _, t := range operands {
@@ -190,9 +191,11 @@ func split(s *State) error {
 			if s.Request.Schedule == "" {
 				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
+			free := len(path) > 1 && s.Request.Output.Format == "" && infer.Fixed(part)
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
 					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
+					step.LHS.Tensor.Temporary = step.LHS.Tensor != part.LHS.Tensor && free
 				}
 			}
 			s.Steps = append(s.Steps, path...)
@@ -247,6 +250,12 @@ func inferFormats(s *State) error {
 		result.Extents = append(result.Extents, a.Extent(v))
 	}
 	inferred, pattern := infer.Output(a)
+	if out.Temporary {
+		inferred, pattern = infer.Temporary(a)
+	}
+	if pattern == nil && !infer.Everywhere(a) {
+		s.Inferred = []string{infer.Reason(a)}
+	}
 	switch {
 	case out.PatternOf != nil && *out.PatternOf >= 0:
 		return forcePattern(s, *out.PatternOf)

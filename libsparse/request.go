@@ -49,6 +49,8 @@ type Operand struct {
 	// Shape and NNZ are representatives of size classes; the scheduler reads them.
 	Shape []int64 `json:"shape"`
 	NNZ   int64   `json:"nnz,omitempty"`
+	// Filled is how many coordinates of the first level have entries, where that is known.
+	Filled int64 `json:"filled,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
@@ -60,6 +62,8 @@ type Output struct {
 	Index  string `json:"index,omitempty"`
 	// PatternOf asks for exactly that operand's pattern; entries without a term are zero.
 	PatternOf *int `json:"pattern_of,omitempty"`
+	// Temporary says that nobody sees the result, so that it may be dense where that takes less.
+	Temporary bool `json:"temporary,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.
@@ -86,7 +90,7 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
 		}
 		names[o.Name] = true
 		if r.Priors {
-			o.NNZ = 0
+			o.NNZ, o.Filled = 0, 0
 		}
 		t, err := o.tensor(i, operands[:i])
 		if err != nil {
@@ -225,7 +229,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &index.Tensor{Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, NNZ: o.NNZ, Index: dtype.I32}
+	t := &index.Tensor{Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Index: dtype.I32}
 	var ok bool
 	if t.Elem, ok = dtype.Parse(o.Dtype); !ok {
 		return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())

@@ -29,6 +29,11 @@ type Tensor struct {
 	// Extents are representative extents of the modes, for the scheduler only; NNZ likewise.
 	Extents []int64
 	NNZ     int64
+	// Filled is how many coordinates of the first level have entries; 0 where nobody counted them.
+	Filled int64
+	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
+	// of its entries.
+	Temporary bool
 }
 
 // Order is the number of modes.

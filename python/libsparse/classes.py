@@ -37,3 +37,8 @@ def entries(n: int, rows: int) -> int:
     if n < rows:
         return max(1, extent(rows) // 3 >> ((rows // n).bit_length() - 1) // 3 * 3)
     return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3
+
+
+def share(n: int, rows: int) -> int:
+    """The class of how many of the coordinates of a level have entries: that of the level, halved as often as it takes."""
+    return max(1, extent(rows) >> (rows // max(n, 1)).bit_length() - 1)

@@ -60,6 +60,7 @@ class Problem(NamedTuple):
         windows: The windows of each operand, () for one without; () if there are none at all.
         shape: The shape of a result that is written through windows, None of any other.
         functions: The definitions of the user's functions that `text` calls.
+        temporary: Whether the result is one of a step that no user sees.
     """
 
     text: str
@@ -76,6 +77,7 @@ class Problem(NamedTuple):
     windows: tuple[tuple[Part, ...], ...] = ()
     shape: tuple[int, ...] | None = None
     functions: tuple[Definition, ...] = ()
+    temporary: bool = False
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -156,13 +158,14 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 shape,
                 classes.entries(pattern.size, pattern.shape[pattern.format.order[0]]),
                 -1 if same == number else same,
+                _filled(pattern) if problem.temporary else 0,
             )
         )
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
     fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
-    output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of)
+    output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of, problem.temporary)
     return request.Request(
         problem.text,
         problem.is_expr,
@@ -173,6 +176,13 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
         problem.schedule,
         problem.functions,
     )
+
+
+def _filled(pattern: Pattern) -> int:
+    """The class of how many rows have entries, which the format of a temporary depends on; 0 if that is not known."""
+    found = pattern.statistics
+    rows = pattern.extents[0]
+    return 0 if found.lengths is None else classes.share(rows - found.empty, rows)
 
 
 def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:

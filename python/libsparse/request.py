@@ -20,6 +20,7 @@ class OperandInfo(NamedTuple):
     shape: tuple[int, ...]
     nnz: int
     same_pattern: int
+    filled: int = 0
 
 
 class OutputInfo(NamedTuple):
@@ -29,6 +30,7 @@ class OutputInfo(NamedTuple):
     dtype: str | None = None
     index: str = "i32"  # type: ignore[assignment]  # the name the request has; tuple.index is not used
     pattern_of: int | None = None
+    temporary: bool = False
 
 
 class Request(NamedTuple):
@@ -48,6 +50,8 @@ class Request(NamedTuple):
         output = self.output._asdict()
         if self.output.pattern_of is None:
             del output["pattern_of"]
+        if not self.output.temporary:
+            del output["temporary"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {
             "expr" if self.is_expr else "spec": self.text,
@@ -85,10 +89,18 @@ def complete(request: Request, name: str) -> dict[str, Any]:
 
 
 def sparse_info(
-    name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: tuple[int, ...], nnz: int, same: int
+    name: str,
+    format: str,
+    dtype: str,
+    pattern_only: bool,
+    index: str,
+    shape: tuple[int, ...],
+    nnz: int,
+    same: int,
+    filled: int,
 ) -> OperandInfo:
     """Describes a sparse operand; shape and entries are in classes."""
-    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same)
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, filled)
 
 
 def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:
