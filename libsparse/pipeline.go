@@ -130,6 +130,11 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 	r.Output.Temporary = steps[i].LHS.Tensor.Temporary
 	steps[i].LHS.Tensor.Extents = nil
 	operands := steps[i].Tensors()
+	for _, earlier := range steps[:i] {
+		if t := earlier.LHS.Tensor; slices.Contains(operands, t) && t.NNZ == 0 && !t.Format.Dense() {
+			t.NNZ = int64(infer.Predict(earlier).Entries)
+		}
+	}
 	for _, t := range operands {
 		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
 			t.SamePattern = nil
@@ -191,11 +196,11 @@ func split(s *State) error {
 			if s.Request.Schedule == "" {
 				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
-			free := len(path) > 1 && s.Request.Output.Format == "" && infer.Fixed(part)
+			free := len(path) > 1 && s.hides(part)
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
 					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
-					step.LHS.Tensor.Temporary = step.LHS.Tensor != part.LHS.Tensor && free
+					step.LHS.Tensor.Temporary = free && step.LHS.Tensor != part.LHS.Tensor && len(step.LHS.Vars) > 1
 				}
 			}
 			s.Steps = append(s.Steps, path...)
@@ -208,6 +213,15 @@ func split(s *State) error {
 		s.Assignment = s.Steps[0]
 	}
 	return nil
+}
+
+// hides reports whether the formats of temporaries don't show in the result of a.
+func (s *State) hides(a *index.Assignment) bool {
+	if s.Request.Output.Format == "" || a.LHS.Tensor != s.Assignment.LHS.Tensor {
+		return infer.Fixed(a)
+	}
+	f, err := format.Parse(s.Request.Output.Format)
+	return err == nil && f.Dense()
 }
 
 // settle says what the paths of later steps have to know of a result: its extents and the format that it will probably

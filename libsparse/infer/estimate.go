@@ -156,9 +156,9 @@ func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 func Reason(a *index.Assignment) string {
 	est := Predict(a)
 	dense, sparse := est.Costs(crossing(a.LHS.Tensor))
-	from := "with the entries of the operands counted"
+	from := "from the entries of the operands"
 	if !est.Counted {
-		from = fmt.Sprintf("with a density of %g assumed of operands whose entries nobody counted", unknownDensity)
+		from = fmt.Sprintf("from a density of %g assumed of operands whose entries nobody counted", unknownDensity)
 	}
 	var levels string
 	for _, l := range est.Levels(crossing(a.LHS.Tensor)) {

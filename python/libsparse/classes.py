@@ -40,5 +40,5 @@ def entries(n: int, rows: int) -> int:
 
 
 def share(n: int, rows: int) -> int:
-    """The class of how many of the coordinates of a level have entries: that of the level, halved as often as it takes."""
+    """The class of how many coordinates of a level have entries: that of the level, halved as often as it takes."""
     return max(1, extent(rows) >> (rows // max(n, 1)).bit_length() - 1)

@@ -161,7 +161,14 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         notes = tuple(info.get("notes") or ())
         if info.get("steps"):
             steps = tuple(
-                Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"]), s["dtype"], s.get("temporary", False))
+                Step(
+                    s["result"],
+                    tuple(s["indices"] or ()),
+                    s["expr"],
+                    tuple(s["operands"]),
+                    s["dtype"],
+                    s.get("temporary", False),
+                )
                 for s in info["steps"]
             )
             return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)

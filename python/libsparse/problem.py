@@ -165,7 +165,8 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
-    output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of, problem.temporary)
+    index = "i32" if fits and not wide else "i64"
+    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary)
     return request.Request(
         problem.text,
         problem.is_expr,
