@@ -117,11 +117,10 @@ def _time(asked: Problem, operands: Sequence[Operand], measure: bool | None) -> 
     dtype = asked.dtype or kinds or torch.float32
     if not measure:
         advice = "not measured: it has not been run on these operands; measure=True does"
-        if asked.wish is not None and not asked.wish.is_dense:
+        count = _stored(asked, operands)
+        if count is None:
             return advice
-        if all(o.pattern is not None for o in operands):
-            return advice  # how much a sparse result takes is not known before
-        bound = limits.of(asked, operands, dtype, math.prod(_result(asked, operands)) * dtype.itemsize)
+        bound = limits.of(asked, operands, dtype, count * dtype.itemsize)
         return f"{advice}\nat best {_duration(bound.seconds)}: {bound}"
     with torch.no_grad():
         values, pattern = running.run(asked, operands)
@@ -134,8 +133,18 @@ def _time(asked: Problem, operands: Sequence[Operand], measure: bool | None) -> 
     )
 
 
-def _result(asked: Problem, operands: Sequence[Operand]) -> tuple[int, ...]:
-    return asked.result_shape(asked.extents(operands))
+def _stored(asked: Problem, operands: Sequence[Operand]) -> int | None:
+    """How many elements of the result will be stored; None where that has to be found out."""
+    volume = math.prod(asked.result_shape(asked.extents(operands)))
+    if asked.wish is not None:
+        return volume if asked.wish.is_dense else None
+    sparse = [(set(i), o.pattern) for i, o in zip(asked.inputs, operands, strict=True) if o.pattern is not None]
+    if not sparse:
+        return volume
+    (indices, pattern), *others = sparse
+    if others:
+        return None
+    return pattern.size if len(asked.output) > 1 and set(asked.output) == indices else volume
 
 
 def _has_run(asked: Problem, operands: Sequence[Operand]) -> bool:

@@ -114,3 +114,13 @@ def test_nothing_is_scanned_twice(monkeypatch):
     monkeypatch.setattr(torch.Tensor, "max", None)
     assert a.pattern.statistics is found
     assert found.longest == 2
+
+
+@pytest.mark.compiler
+def test_what_is_known_before_a_run():
+    """The bytes of a result with an operand's pattern are its entries, never the volume."""
+    mask, q = ls.random((3000, 3000), 1e-4), torch.rand(3000, 4)
+    products = [ls.explain("ij,ik,jk->ij", mask, q, q), ls.explain("ij,jk->ik", mask, q)]
+    assert all("at best" in text for text in products)
+    assert "MB at" not in products[0]
+    assert "at best" not in ls.explain("ij,jk->ik", mask, mask)
