@@ -31,8 +31,8 @@ _CONSTANTS = _BENCHMARKS.parent / "libsparse" / "autoschedule" / "constants"
 _BOUNDS = {
     "loop": (0.05, 5.0),
     "merge": (0.5, 20.0),
-    "lane": (0.03, 1.0),
-    "strided": (0.05, 10.0),
+    "lane": (0.08, 1.0),
+    "strided": (0.1, 10.0),
     "update": (0.02, 4.0),
     "insert": (0.5, 60.0),
     "list": (0.3, 40.0),
@@ -40,7 +40,7 @@ _BOUNDS = {
 }
 _STOPPED = 10.0  # what a candidate that was stopped counts for, in times of the best
 _SHARPNESS = 8.0  # how clearly the soft choice prefers what is cheaper
-_SHAPE = 0.1  # weight of how well costs are proportional to times, beside the choice
+_SHAPE = 0.3  # weight of how well costs are proportional to times, beside the choice
 _ROUNDS = 2
 
 
@@ -193,9 +193,11 @@ def _loss(times: list[np.ndarray], costs: list[np.ndarray]) -> float:
         known = ~np.isnan(t)
         slow, log = np.log(t[known] / t[known].min()), np.log(c[known])
         soft = np.exp(-_SHARPNESS * (log - log.min()))
+        # What was stopped is slower by an unknown factor.
+        at_least = np.where(slow >= math.log(_STOPPED) - 0.01, np.maximum(slow, log - log[np.argmin(slow)]), slow)
         # Squared, since the worst case counts.
         total += float((soft * slow**2).sum() / soft.sum()) + float(slow[np.argmin(log)] ** 2)
-        total += _SHAPE * float(np.var(log - slow))
+        total += _SHAPE * float(np.var(log - at_least))
     return total / len(times)
 
 
@@ -208,7 +210,7 @@ def _fitted(default: dict[str, float], times: list[np.ndarray], prices: _Prices)
         [(math.log(low), math.log(high)) for low, high in _BOUNDS.values()],
         x0=[math.log(default[k]) for k in _BOUNDS],
         popsize=8,
-        maxiter=80,
+        maxiter=60,
         tol=1e-4,
         seed=1,
         polish=False,

@@ -54,7 +54,9 @@ func (c *tableCase) converts(name string) bool {
 func (c *tableCase) order() string { return names(c.Order) }
 
 // in reports whether an operand has one of some formats.
-func (c *tableCase) in(name string, formats []string) bool { return slices.Contains(formats, c.formats[name]) }
+func (c *tableCase) in(name string, formats []string) bool {
+	return slices.Contains(formats, c.formats[name])
+}
 
 var dense1, dense2 = []string{"d"}, []string{"dd", "dd:1,0"}
 
