@@ -114,9 +114,11 @@ var table = []tableRow{
 			return gustavson(c)
 		},
 	},
-	{ // SDDMM, fused; a mask that is stored by columns is walked by columns, and hash tables in their own order
+	{ // SDDMM, fused; a mask that is stored by columns is walked by columns, and hash tables in their own order. Where both
+		// dense operands are stored with k outermost, k innermost would miss the cache twice a step, so that the mask is
+		// walked once for each k
 		spec: "ij,ik,kj->ij", formats: [][]string{slices.Concat(byRows, byColumns, []string{"uq", "dh"}), dense2, dense2},
-		extents: map[string]int64{"k": 64}, orders: []string{"i j k", "j i k"}, wants: fused,
+		extents: map[string]int64{"k": 64}, orders: []string{"i j k", "j i k", "i k j", "j k i"}, wants: fused,
 	},
 	{ // MTTKRP, with long fibers: B is multiplied once for each i and k
 		spec: "ikl,kj,lj->ij", formats: [][]string{{"dss", "sss", "dss:0,2,1"}, {"dd"}, {"dd"}},
@@ -170,9 +172,12 @@ func gustavson(c *tableCase) string {
 }
 
 func fused(c *tableCase) string {
+	outermost := c.in("B", []string{"dd:1,0"}) && c.in("C", []string{"dd"})
 	switch {
 	case len(c.steps) != 1:
 		return "no temporary of the size of the result"
+	case outermost && (c.order() == "i k j" || c.order() == "j k i"):
+		return ""
 	case c.in("A", byRows) && c.order() != "i j k" || c.in("A", byColumns) && c.order() != "j i k":
 		return "the mask is walked as it is stored"
 	case len(c.Conversions) > 0:
