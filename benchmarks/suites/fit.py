@@ -31,16 +31,16 @@ _CONSTANTS = _BENCHMARKS.parent / "libsparse" / "autoschedule" / "constants"
 _BOUNDS = {
     "loop": (0.05, 5.0),
     "merge": (0.5, 20.0),
-    "lane": (0.03, 1.0),
-    "strided": (0.05, 10.0),
+    "lane": (0.08, 1.0),
+    "fold": (0.1, 20.0),
+    "strided": (0.1, 10.0),
     "update": (0.02, 4.0),
     "insert": (0.5, 60.0),
     "list": (0.3, 40.0),
-    "convert": (1.0, 200.0),
 }
 _STOPPED = 10.0  # what a candidate that was stopped counts for, in times of the best
 _SHARPNESS = 8.0  # how clearly the soft choice prefers what is cheaper
-_SHAPE = 0.1  # weight of how well costs are proportional to times, beside the choice
+_SHAPE = 0.3  # weight of how well costs are proportional to times, beside the choice
 _ROUNDS = 2
 
 
@@ -63,9 +63,12 @@ def run(data: str | None, quick: bool) -> dict[str, Any]:
         stored.write_text(f'{{"machine": {json.dumps(machine)},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
     rows = json.loads(stored.read_text(encoding="utf-8"))["rows"]
     prices = _Prices([_request(row) for row in rows])
-    times = [_times(row, orders) for row, orders in zip(rows, prices.orders, strict=True)]
+    entry = _conversion(rows)
     default = json.loads((_CONSTANTS / "default.json").read_text(encoding="utf-8"))["constants"]
+    shared = entry / default["reuse"]
+    times = [_times(row, orders, shared) for row, orders in zip(rows, prices.orders, strict=True)]
     before = _judge(times, prices(default))
+    default["convert"] = float(f"{entry / _unit(times, prices(default)):.3g}")
     fit = _fitted(default, times, prices)
     print(f"the choice's order over the best order, {len(rows)} cases")
     print(f"  with the default's constants  geometric mean {before[0]:.3f}, worst {before[1]:.2f}")
@@ -168,14 +171,35 @@ class _Prices:
         return json.loads(answer)
 
 
-def _times(row: dict[str, Any], orders: list[str]) -> np.ndarray:
-    """Microseconds by order, with the share of conversions that a call pays; NaN where an order was not compiled."""
-    reuse = json.loads((_CONSTANTS / "default.json").read_text(encoding="utf-8"))["constants"]["reuse"]
+def _conversion(rows: list[dict[str, Any]]) -> float:
+    """Microseconds that converting an entry takes, of large operands.
+
+    Small ones take a time that has nothing to do with their entries.
+    """
+    each = [
+        taken / operand[2]
+        for row in rows
+        for _, taken in row["us"].values()
+        for operand in row["operands"]
+        if taken and "s" in operand[0]
+    ]
+    return float(np.percentile(each, 10))
+
+
+def _unit(times: list[np.ndarray], costs: list[np.ndarray]) -> float:
+    """Microseconds that a unit of the model takes, by the best orders."""
+    best = [np.nanargmin(t) for t in times]
+    return measure.geomean([t[b] / c[b] for t, c, b in zip(times, costs, best, strict=True)])
+
+
+def _times(row: dict[str, Any], orders: list[str], conversion: float) -> np.ndarray:
+    """Microseconds by order, with a call's share of conversions; NaN where it was not compiled."""
     best = min(t for t, _ in row["us"].values() if t is not None)
+    entries = max(operand[2] for operand in row["operands"] if "s" in operand[0])
     out = []
     for order in orders:
-        taken, conversion = row["us"].get(order, (float("nan"), 0))
-        out.append((_STOPPED * best if taken is None else taken) + conversion / reuse)
+        taken, converted = row["us"].get(order, (float("nan"), 0))
+        out.append((_STOPPED * best if taken is None else taken) + (conversion * entries if converted else 0))
     return np.array(out)
 
 
@@ -193,9 +217,11 @@ def _loss(times: list[np.ndarray], costs: list[np.ndarray]) -> float:
         known = ~np.isnan(t)
         slow, log = np.log(t[known] / t[known].min()), np.log(c[known])
         soft = np.exp(-_SHARPNESS * (log - log.min()))
+        # What was stopped is slower by an unknown factor.
+        at_least = np.where(slow >= math.log(_STOPPED) - 0.01, np.maximum(slow, log - log[np.argmin(slow)]), slow)
         # Squared, since the worst case counts.
         total += float((soft * slow**2).sum() / soft.sum()) + float(slow[np.argmin(log)] ** 2)
-        total += _SHAPE * float(np.var(log - slow))
+        total += _SHAPE * float(np.var(log - at_least))
     return total / len(times)
 
 
@@ -208,7 +234,7 @@ def _fitted(default: dict[str, float], times: list[np.ndarray], prices: _Prices)
         [(math.log(low), math.log(high)) for low, high in _BOUNDS.values()],
         x0=[math.log(default[k]) for k in _BOUNDS],
         popsize=8,
-        maxiter=80,
+        maxiter=60,
         tol=1e-4,
         seed=1,
         polish=False,

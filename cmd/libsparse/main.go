@@ -42,6 +42,7 @@ one, explain and compile read a request as JSON from standard input, and explain
   -s="SCHEDULE"    what to do in place of what the compiler would choose; may be given several times
   -u=f(a,b):a*b    a function; with @ behind it the region where it has a value, as in -u=f(a,b):a@a&~b
   -stage=NAME      explain: only this stage
+  -priors          schedule as if nobody had counted the entries of operands
 run also takes
   -i=A:FILE        read A from a .mtx or .tns file, perhaps with .gz; other operands are random
   -fill=A:0.01     the density of a random sparse operand (16 entries a row)

@@ -22,7 +22,9 @@ type Constants struct {
 	Strided float64 `json:"strided"`
 	// Lane is an innermost iteration in vector lanes.
 	Lane float64 `json:"lane"`
-	// Update is what an iteration costs more that adds to a sum in memory.
+	// Fold is the end of a reduction in lanes, whose sums are added up.
+	Fold float64 `json:"fold"`
+	// Update is what an iteration in lanes costs more that adds to sums in memory, as a share of Lane.
 	Update float64 `json:"update"`
 	// Insert is an insertion into a row of the result.
 	Insert float64 `json:"insert"`

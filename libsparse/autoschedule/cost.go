@@ -115,7 +115,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	}
 }
 
-// grain is the work below which kernels run on one thread anyway (see lower).
+// grain is how many iterations kernels run on one thread anyway (see lower).
 const grain = 1 << 15
 
 // price is the cost of an order; ok is false if some format contradicts it.
@@ -160,10 +160,13 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		step = c.Lane
 	}
 	t.Loops += step * iterations
+	if lanes && !m.free[last] {
+		t.Loops += c.Fold * m.around[len(order)-1]
+	}
 	t.Strided = iterations * c.Strided * strided
-	t.Insert = m.written(order, step)
-	if work := t.Loops + t.Strided + t.Insert; !m.free[order[0]] && work > grain {
-		t.Idle = (c.OneThread - 1) * work
+	t.Insert = m.written(order, lanes)
+	if !m.free[order[0]] && iterations > grain {
+		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
 	}
 	return t, true
 }
@@ -256,12 +259,15 @@ func (m *model) contiguous(v int) (strided float64, lanes bool) {
 	return strided, !skips && strided == 0 && m.sparse == 0
 }
 
-// written is the cost of writing the result, where a step of the innermost loop costs step: insertions where its entries
-// don't come in storage order, and updates of sums that don't stay in registers.
-func (m *model) written(order []int, step float64) float64 {
+// written is the cost of writing the result: insertions where its entries don't come in storage order, and updates of
+// sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums wait for each other.
+func (m *model) written(order []int, lanes bool) float64 {
 	c, body := m.constants, m.around[len(order)]
-	if m.sparse == 0 {
-		return m.updates(order) * c.Update * step
+	switch {
+	case m.sparse == 0 && lanes && m.updates(order):
+		return body * c.Update * c.Lane
+	case m.sparse == 0:
+		return 0
 	}
 	q := 0
 	for q < len(order) && q < len(m.stored) && order[q] == m.stored[q] {
@@ -278,24 +284,15 @@ func (m *model) written(order []int, step float64) float64 {
 	}
 }
 
-// updates is how often a sum in memory is read and written: never where all loops inside the outermost reduction are
-// reductions too, or one loop over what a register tile holds; else once for each run of the reductions that stand innermost.
-func (m *model) updates(order []int) float64 {
+// updates reports whether sums of lanes are kept in memory: where a loop over the result's variables stands inside a
+// reduction, besides one innermost loop, whose strip stays in registers. Reductions that stand innermost end in registers.
+func (m *model) updates(order []int) bool {
 	first := slices.IndexFunc(order, func(v int) bool { return !m.free[v] })
-	if first < 0 {
-		return 0
+	last := len(order) - 1
+	if first < 0 || !m.free[order[last]] {
+		return false
 	}
-	tail := len(order)
-	for tail > 0 && !m.free[order[tail-1]] {
-		tail--
-	}
-	if tail <= first {
-		return 0
-	}
-	if _, lanes := m.contiguous(order[len(order)-1]); lanes && tail == len(order) && !slices.ContainsFunc(order[first:tail-1], m.isFree) {
-		return 0
-	}
-	return m.around[tail]
+	return slices.ContainsFunc(order[first:last], m.isFree)
 }
 
 func (m *model) isFree(v int) bool { return m.free[v] }
