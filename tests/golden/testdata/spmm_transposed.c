@@ -1,37 +1,77 @@
 /* out(j,k) = A(i,j) * G(i,k)
- * A: "ds" of f32
+ * A: "ds:1,0" of f32
  * G: "dd" of f32
  * out: "dd" of f32
- * reorder(i, j, k)
+ * reorder(j, i, k)
  * bound(k, 16)
+ * precompute(all, w, at=1, tile)
  * vectorize(k)
- * one thread: the iterations of the outermost loop over i don't own what they write
+ * parallelize(j, threads)
+ * operand A: converted from "ds" to "ds:1,0", because the loops visit it in that order; the copy is kept with its pattern
+ * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of j with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
-#include <string.h>
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 int32_t kernel_compute(int64_t *slots)
 {
+    const int64_t threads = slots[0];
     const int64_t n_j = slots[1];
     const int64_t n_k = slots[2];
-    const int64_t n_i = slots[3];
     const int32_t *restrict A2_pos = (const int32_t *)slots[4];
     const int32_t *restrict A2_crd = (const int32_t *)slots[5];
-    const float *restrict A_vals = (const float *)slots[6];
-    const float *restrict G_vals = (const float *)slots[7];
-    float *restrict out_vals = (float *)slots[8];
+    const int32_t *restrict A_perm = (const int32_t *)slots[6];
+    const float *restrict A_vals = (const float *)slots[7];
+    const float *restrict G_vals = (const float *)slots[8];
+    float *restrict out_vals = (float *)slots[9];
     if (n_k != 16) {
         return 3;
     }
-    memset(out_vals, 0, (size_t)(n_j * 16) * sizeof *out_vals);
-    for (int64_t i = 0; i < n_i; i++) {
-        for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-            const int64_t j = A2_crd[pA2];
-            #pragma GCC unroll 2
-            for (int64_t k = 0; k < 16; k += 8) {
-                *(f32x8 *)&out_vals[j * 16 + k] += A_vals[pA2] * *(const f32x8 *)&G_vals[i * 16 + k];
+    const int64_t parts = (int64_t)A2_pos[n_j] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t j_share = (n_j + A2_pos[n_j] + (parts - 1)) / parts;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            int64_t j_begin = 0;
+            int64_t j_begin_above = n_j;
+            while (j_begin < j_begin_above) {
+                const int64_t j_begin_middle = j_begin + (j_begin_above - j_begin) / 2;
+                if (j_begin_middle + A2_pos[j_begin_middle] < part * j_share) {
+                    j_begin = j_begin_middle + 1;
+                } else {
+                    j_begin_above = j_begin_middle;
+                }
+            }
+            int64_t j_end = j_begin;
+            int64_t j_end_above = n_j;
+            while (j_end < j_end_above) {
+                const int64_t j_end_middle = j_end + (j_end_above - j_end) / 2;
+                if (j_end_middle + A2_pos[j_end_middle] < (part + 1) * j_share) {
+                    j_end = j_end_middle + 1;
+                } else {
+                    j_end_above = j_end_middle;
+                }
+            }
+            for (int64_t j = j_begin; j < j_end; j++) {
+                float w[16] __attribute__((aligned(64)));
+                #pragma GCC unroll 2
+                for (int64_t q = 0; q < 16; q += 8) {
+                    *(f32x8 *)&w[q] = (f32x8){0};
+                }
+                for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
+                    const int64_t i = A2_crd[pA2];
+                    #pragma GCC unroll 2
+                    for (int64_t k = 0; k < 16; k += 8) {
+                        *(f32x8 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x8 *)&G_vals[i * 16 + k];
+                    }
+                }
+                #pragma GCC unroll 2
+                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                    *(f32x8 *)&out_vals[j * 16 + k_2] = *(f32x8 *)&w[k_2];
+                }
             }
         }
     }
