@@ -14,6 +14,8 @@ from torch import Tensor
 if TYPE_CHECKING:
     from .pattern import Pattern
 
+_BLOCK = 4
+
 
 class Statistics:
     """What a pattern's arrays say; made by `Pattern.statistics`."""
@@ -72,11 +74,25 @@ class Statistics:
     @functools.cached_property
     def bandwidth(self) -> int:
         """The largest distance of an entry from the diagonal, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self._places()
+        return 0 if places is None else int((places[1] - places[0]).abs().max())
+
+    @functools.cached_property
+    def block_fill(self) -> float:
+        """How full the 4 x 4 blocks that have entries are on average, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self._places()
+        if places is None:
+            return 0.0
+        rows, columns = (p.long() // _BLOCK for p in places)
+        blocks = torch.unique(rows * (int(columns.max()) + 1) + columns)
+        return self._size / (len(blocks) * _BLOCK**2)
+
+    def _places(self) -> tuple[Tensor, Tensor] | None:
+        """Rows and columns of a matrix that isn't empty, as stored."""
         columns = self._crd[-1]
         if self._format.levels != ("d", "s") or self.lengths is None or columns is None or not len(columns):
-            return 0
-        rows = torch.repeat_interleave(self.lengths)
-        return int((columns - rows).abs().max())
+            return None
+        return torch.repeat_interleave(self.lengths), columns
 
     def __str__(self) -> str:
         """A line for people."""
@@ -87,4 +103,6 @@ class Statistics:
         if self.empty:
             text += f", {self.empty} rows empty"
         text += f"; half of the entries are in {self.half:.1%} of the rows"
-        return text + (f"; bandwidth {self.bandwidth}" if self.bandwidth else "")
+        if self.block_fill:
+            text += f"; bandwidth {self.bandwidth}; blocks of {_BLOCK} x {_BLOCK} are {self.block_fill:.1%} full"
+        return text
