@@ -84,7 +84,7 @@ def test_statistics_of_rows():
     assert (found.longest, found.empty, found.bandwidth) == (64, 6, 63)
     assert found.histogram == (1, 2, 0, 0, 0, 0, 1)
     assert found.half == pytest.approx(0.1)
-    assert found.block_fill == pytest.approx(70 / 16 / 18)
+    assert found.block_fill == pytest.approx(70 / 16 / 17)
     assert "64 at most" in str(found)
     assert ls.eye(8).pattern.statistics.block_fill == 0.25
 
