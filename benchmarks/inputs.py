@@ -23,6 +23,32 @@ GRAPHS = (
     "graphs/cit-HepPh",
     "graphs/ego-Twitter-undirected",
 )
+SCHEDULES = (
+    "gnn/cora_adj",
+    "gnn/pubmed_adj",
+    "gnn/amazon_photo_adj",
+    "graphs/PGPgiantcompo",
+    "graphs/minnesota",
+    "suitesparse/bcsstk16",
+    "suitesparse/G67",
+    "suitesparse/cryg10000",
+    "lp/netlib_maros-r7",
+    "pruned/squeezenet_fire6_conv3x3_2",
+)
+FIT = (
+    "gnn/citeseer_adj",
+    "gnn/uai_adj",
+    "gnn/chameleon_directed_adj",
+    "graphs/fb-Reed98",
+    "graphs/airfoil1",
+    "graphs/ca-HepPh",
+    "suitesparse/cryg2500",
+    "suitesparse/bcspwr10",
+    "suitesparse/G22",
+    "lp/netlib_woodw",
+    "qp/mm_CVXQP3_L_A",
+    "pruned/squeezenet_fire4_conv3x3_2",
+)
 _QUICK = ("gnn/cora_adj", "gnn/pubmed_adj", "graphs/email-Enron")
 
 
@@ -45,6 +71,25 @@ def graphs(data: str | None, quick: bool) -> list[Matrix]:
     print("no data folder found: generated stand-ins")
     sizes = [2_000, 20_000, 100_000] if not quick else [2_000, 20_000]
     return [_stand_in(nodes, degree) for nodes in sizes for degree in (4, 20, 60)]
+
+
+def schedule_matrices(data: str | None, quick: bool) -> list[Matrix]:
+    """The matrices of the schedules suite: graphs, meshes, a linear program and pruned weights."""
+    folder = find_data(data)
+    wanted = SCHEDULES[:2] + SCHEDULES[3:4] if quick else SCHEDULES
+    if folder is not None and (folder.parent / "suitesparse").is_dir():
+        return [_read(folder.parent / f"{name}.mtx.gz", name) for name in wanted]
+    print("no data folder found: generated stand-ins")
+    return [_stand_in(nodes, degree) for nodes in (2_000, 20_000) for degree in (4, 20, 60)][: 3 if quick else 6]
+
+
+def fit_matrices(data: str | None) -> list[Matrix]:
+    """The matrices that the cost model is fitted on, none of which the schedules suite judges it by."""
+    folder = find_data(data)
+    if folder is not None and (folder.parent / "suitesparse").is_dir():
+        return [_read(folder.parent / f"{name}.mtx.gz", name) for name in FIT]
+    print("no data folder found: generated stand-ins")
+    return [_stand_in(nodes, degree) for nodes in (1_000, 5_000, 30_000) for degree in (3, 12, 40)]
 
 
 def task(data: str | None) -> Graph:

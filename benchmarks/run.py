@@ -1,4 +1,4 @@
-"""The one front door of the benchmarks: python benchmarks/run.py [latency] [models] [kernels]."""
+"""The one front door of the benchmarks: python benchmarks/run.py [latency] [models] [kernels] [schedules]."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from pathlib import Path
 import measure
 import torch
 
-SUITES = ("latency", "models", "kernels")
+SUITES = ("latency", "models", "kernels", "schedules")
+ASKED = ("fit",)  # runs only when it is asked for: it writes into the sources
 
 
 def main() -> None:
     """Run the suites asked for and write one JSON file."""
     parser = argparse.ArgumentParser(prog="benchmarks/run.py", description=__doc__)
-    parser.add_argument("suites", nargs="*", help=f"any of {', '.join(SUITES)} (default: all)")
+    parser.add_argument("suites", nargs="*", help=f"any of {', '.join(SUITES)} (default: all), or {', '.join(ASKED)}")
     parser.add_argument("--data", help="folder with graphs; ../shared/data/gnn is found by itself")
     parser.add_argument("--threads", type=int, help="torch's thread count (default: torch's own choice)")
     parser.add_argument("--quick", action="store_true", help="fewer matrices and rounds")
     options = parser.parse_args()
-    unknown = set(options.suites) - set(SUITES)
+    unknown = set(options.suites) - {*SUITES, *ASKED}
     if unknown:
         parser.error(f"no such suite: {', '.join(sorted(unknown))}")
     if options.threads:

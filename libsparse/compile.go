@@ -51,6 +51,8 @@ type Step struct {
 	Operands []string `json:"operands"`
 	// Dtype is the type of the result, which halves among the operands don't decide.
 	Dtype string `json:"dtype"`
+	// Temporary goes into the output of the request for this step.
+	Temporary bool `json:"temporary,omitempty"`
 }
 
 // KernelOutput describes the result of a kernel.
@@ -120,7 +122,7 @@ func (c *Compiler) publish(r *Request, store *cache.Store, k *Kernel) (*Kernel, 
 func (c *Compiler) describeSteps(s *State) *Kernel {
 	k := &Kernel{ABI: ABI, Version: c.Version, Expression: lines(s.Program), Output: KernelOutput{PatternOf: -1}}
 	for _, a := range s.Steps {
-		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem)}
+		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem), Temporary: a.LHS.Tensor.Temporary}
 		for _, v := range a.LHS.Vars {
 			step.Indices = append(step.Indices, string(v))
 		}

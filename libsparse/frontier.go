@@ -27,7 +27,7 @@ func Frontiers(r *Request, o asymptotic.Options) ([]*Frontier, error) {
 		if err != nil {
 			return nil, err
 		}
-		nests, err := online(a)
+		nests, err := online(a, r.Target.CPU)
 		if err != nil {
 			return nil, err
 		}
@@ -70,9 +70,9 @@ func explored(r *Request) ([]*index.Assignment, error) {
 }
 
 // online is the loop nests that the online scheduler would run for a.
-func online(a *index.Assignment) ([]asymptotic.Nest, error) {
+func online(a *index.Assignment, cpu string) ([]asymptotic.Nest, error) {
 	var out []asymptotic.Nest
-	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a}))
+	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a}), cpu)
 	for i, step := range steps {
 		t := step.LHS.Tensor
 		if i < len(steps)-1 {
@@ -87,7 +87,7 @@ func online(a *index.Assignment) ([]asymptotic.Nest, error) {
 		for _, operand := range step.Tensors() {
 			stored[operand] = operand.Format
 		}
-		d, err := autoschedule.Decide(step)
+		d, err := autoschedule.Decide(step, cpu)
 		if err != nil {
 			return nil, err
 		}

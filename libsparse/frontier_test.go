@@ -71,7 +71,7 @@ func standing(r *Request) (*asymptotic.Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	nests, err := online(steps[0])
+	nests, err := online(steps[0], "")
 	if err != nil {
 		return nil, err
 	}

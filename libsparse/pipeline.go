@@ -32,6 +32,7 @@ type State struct {
 	Assignment *index.Assignment
 	Operands   []*index.Tensor // in the order of the request
 	Naive      *cin.Program
+	Inferred   []string // why the result has its format
 	Decision   *autoschedule.Decision
 	Script     *schedule.Script // the request's schedule, if it has one
 	Scheduled  *cin.Program
@@ -53,7 +54,7 @@ func Pipeline() []Stage {
 	return []Stage{
 		{"notation", parse, func(s *State) string { return lines(s.Program) }, verify},
 		{"steps", split, func(s *State) string { return lines(s.Steps) }, nil},
-		{"formats", inferFormats, printFormats, nil},
+		{"formats", inferFormats, explainFormats, nil},
 		{"concrete", concretize, func(s *State) string { return s.Naive.String() }, func(s *State) error { return s.Naive.Verify() }},
 		{"schedule", decide, printDecision, nil},
 		{"scheduled", apply, func(s *State) string { return s.Scheduled.String() }, func(s *State) error { return s.Scheduled.Verify() }},
@@ -122,12 +123,18 @@ func Explain(r *Request, stage string) (string, error) {
 
 // step is the state in which step i is compiled by itself; the request's wishes are for the last one.
 func (s *State) step(steps []*index.Assignment, i int) *State {
-	r := &Request{Target: s.Request.Target}
+	r := &Request{Target: s.Request.Target, Priors: s.Request.Priors}
 	if i == len(steps)-1 {
 		r.Output = s.Request.Output
 	}
+	r.Output.Temporary = steps[i].LHS.Tensor.Temporary
 	steps[i].LHS.Tensor.Extents = nil
 	operands := steps[i].Tensors()
+	for _, earlier := range steps[:i] {
+		if t := earlier.LHS.Tensor; slices.Contains(operands, t) && t.NNZ == 0 && !t.Format.Dense() {
+			t.NNZ = int64(infer.Predict(earlier).Entries)
+		}
+	}
 	for _, t := range operands {
 		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
 			t.SamePattern = nil
@@ -187,11 +194,13 @@ func split(s *State) error {
 		for _, part := range parts {
 			path := []*index.Assignment{part}
 			if s.Request.Schedule == "" {
-				path = autoschedule.Path(part, names)
+				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
+			free := len(path) > 1 && s.hides(part)
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
 					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
+					step.LHS.Tensor.Temporary = free && step.LHS.Tensor != part.LHS.Tensor && len(step.LHS.Vars) > 1
 				}
 			}
 			s.Steps = append(s.Steps, path...)
@@ -204,6 +213,15 @@ func split(s *State) error {
 		s.Assignment = s.Steps[0]
 	}
 	return nil
+}
+
+// hides reports whether the formats of temporaries don't show in the result of a.
+func (s *State) hides(a *index.Assignment) bool {
+	if s.Request.Output.Format == "" || a.LHS.Tensor != s.Assignment.LHS.Tensor {
+		return infer.Fixed(a)
+	}
+	f, err := format.Parse(s.Request.Output.Format)
+	return err == nil && f.Dense()
 }
 
 // settle says what the paths of later steps have to know of a result: its extents and the format that it will probably
@@ -246,6 +264,12 @@ func inferFormats(s *State) error {
 		result.Extents = append(result.Extents, a.Extent(v))
 	}
 	inferred, pattern := infer.Output(a)
+	if out.Temporary {
+		inferred, pattern = infer.Temporary(a)
+	}
+	if pattern == nil && !infer.Everywhere(a) {
+		s.Inferred = []string{infer.Reason(a)}
+	}
 	switch {
 	case out.PatternOf != nil && *out.PatternOf >= 0:
 		return forcePattern(s, *out.PatternOf)
@@ -313,23 +337,42 @@ func decide(s *State) error {
 		}
 		s.Script = script
 		s.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+		for _, c := range script.Commands {
+			if c, ok := c.(schedule.Convert); ok {
+				t, err := c.Of(s.Assignment)
+				if err != nil {
+					return err
+				}
+				s.Decision.Conversions = append(s.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
+			}
+		}
+		autoschedule.Convert(s.Assignment, s.Decision.Conversions)
 		return nil
 	}
 	if level, ok := lower.Laid(s.Assignment); ok {
 		s.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
 		return nil
 	}
-	d, err := autoschedule.Decide(s.Assignment)
+	d, err := autoschedule.DecideFor(s.Assignment, s.machine())
 	s.Decision = d
 	return err
+}
+
+// machine is what is known of where the kernel will run.
+func (s *State) machine() autoschedule.Machine {
+	return autoschedule.Machine{CPU: s.Request.Target.CPU, VectorBytes: s.VectorBytes, Caches: s.Request.Target.Caches}
 }
 
 func printDecision(s *State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", s.Decision.Summary)
+	if s.Decision.Densities != "" {
+		fmt.Fprintf(&b, "# densities: %s; constants: %s\n", s.Decision.Densities, s.Decision.Profile)
+	}
 	for _, n := range s.Decision.Notes {
 		fmt.Fprintf(&b, "# %s\n", n)
 	}
+	b.WriteString(printConsidered(s.Decision))
 	for _, c := range s.Decision.Commands {
 		fmt.Fprintln(&b, c)
 	}

@@ -29,12 +29,19 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
 	}
 	q := *r
 	q.Operands = slices.Clone(r.Operands)
-	for i, o := range s.Operands {
-		q.Operands[i].Format = o.Format.String()
-	}
 	q.Schedule = ";"
+	if rng.IntN(2) == 0 {
+		for _, c := range s.Decision.Conversions { // the schedule asks for them
+			q.Schedule = schedule.Convert{Tensor: c.Tensor.Name, To: c.To}.String() + "; " + q.Schedule
+		}
+	} else {
+		for i, o := range s.Operands {
+			q.Operands[i].Format = o.Format.String()
+		}
+	}
+	conversions := q.Schedule
 	base := &State{Request: &q, VectorBytes: s.VectorBytes}
-	if err := run(base, Pipeline()[:4], nil); err != nil {
+	if err := run(base, Pipeline()[:5], nil); err != nil {
 		t.Fatalf("%s: %v", describe(&q), err)
 	}
 	g := &scheduler{t: t, rng: rng, naive: base.Naive, vars: base.Assignment.Vars()}
@@ -57,7 +64,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
 	for range 1 + rng.IntN(8) {
 		g.try(slices.Insert(slices.Clone(g.commands), rng.IntN(len(g.commands)+1), g.command()))
 	}
-	q.Schedule = strings.Join(g.commands, "; ") + ";"
+	q.Schedule = conversions + strings.Join(g.commands, "; ") + ";"
 	return &q
 }
 

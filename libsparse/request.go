@@ -25,7 +25,9 @@ type Request struct {
 	Schedule string `json:"schedule,omitempty"`
 	// Functions are the caller's own, which the expression and later ones of them may call.
 	Functions []Function `json:"functions,omitempty"`
-	Target    Target     `json:"target"`
+	// Priors has operands scheduled as if nobody had counted their entries.
+	Priors bool   `json:"priors,omitempty"`
+	Target Target `json:"target"`
 	// Key names the request in the cache's table of requests; empty means that it is not entered.
 	Key string `json:"request_key,omitempty"`
 }
@@ -47,6 +49,8 @@ type Operand struct {
 	// Shape and NNZ are representatives of size classes; the scheduler reads them.
 	Shape []int64 `json:"shape"`
 	NNZ   int64   `json:"nnz,omitempty"`
+	// Filled is how many coordinates of the first level have entries, where that is known.
+	Filled int64 `json:"filled,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
@@ -58,12 +62,16 @@ type Output struct {
 	Index  string `json:"index,omitempty"`
 	// PatternOf asks for exactly that operand's pattern; entries without a term are zero.
 	PatternOf *int `json:"pattern_of,omitempty"`
+	// Temporary says that nobody sees the result, so that it may be dense where that takes less.
+	Temporary bool `json:"temporary,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.
 type Target struct {
 	// CPU identifies the processor; it is part of every cache key.
 	CPU string `json:"cpu,omitempty"`
+	// Caches are the sizes in bytes of the caches beyond the first level, the nearest first; empty if they aren't known.
+	Caches []int64 `json:"caches,omitempty"`
 	// CC is the C compiler, or empty to look for one in Path.
 	CC   string `json:"cc,omitempty"`
 	Path string `json:"path,omitempty"`
@@ -81,6 +89,9 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
 			return nil, nil, diag.Errorf(diag.Syntax, "operand %d can't be called %q: names are letters and digits, each given once", i, o.Name)
 		}
 		names[o.Name] = true
+		if r.Priors {
+			o.NNZ, o.Filled = 0, 0
+		}
 		t, err := o.tensor(i, operands[:i])
 		if err != nil {
 			return nil, nil, err
@@ -218,7 +229,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &index.Tensor{Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, NNZ: o.NNZ, Index: dtype.I32}
+	t := &index.Tensor{Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Index: dtype.I32}
 	var ok bool
 	if t.Elem, ok = dtype.Parse(o.Dtype); !ok {
 		return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())

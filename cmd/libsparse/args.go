@@ -32,12 +32,12 @@ type options struct {
 	functions             []libsparse.Function
 	stage, output         string
 	repeat, threads       int
-	check                 bool
+	check, priors         bool
 	extent                int64 // of an index that nothing else gives
 }
 
 const allowed = "-f=TENSOR:FORMAT[:MODES] -t=TENSOR:DTYPE -d=INDEX:EXTENT -d=TENSOR:AxB -s=SCHEDULE -stage=NAME " +
-	"-i=TENSOR:FILE -o=FILE -fill=TENSOR:DENSITY -time=N -threads=N -check " +
+	"-i=TENSOR:FILE -o=FILE -fill=TENSOR:DENSITY -time=N -threads=N -check -priors " +
 	"-u=FUNCTION:BODY[@REGION]"
 
 func newOptions() *options {
@@ -50,7 +50,7 @@ func newOptions() *options {
 // set reads one flag.
 func (o *options) set(flag string) error {
 	name, value, ok := strings.Cut(strings.TrimLeft(flag, "-"), "=")
-	if !strings.HasPrefix(flag, "-") || !ok && name != "check" {
+	if !strings.HasPrefix(flag, "-") || !ok && name != "check" && name != "priors" {
 		return usageError("%q is no option; the options are %s", flag, allowed)
 	}
 	switch name {
@@ -65,6 +65,9 @@ func (o *options) set(flag string) error {
 		return nil
 	case "check":
 		o.check = true
+		return nil
+	case "priors":
+		o.priors = true
 		return nil
 	case "time":
 		return count(flag, value, &o.repeat)
@@ -170,7 +173,7 @@ func parse(expr string, flags []string, extent int64) (*program, error) {
 		}
 	}
 	p.request.Schedule = strings.Join(p.schedule, "; ")
-	p.request.Functions = p.functions
+	p.request.Functions, p.request.Priors = p.functions, p.priors
 	functions, err := p.request.Library()
 	if err != nil {
 		return nil, err

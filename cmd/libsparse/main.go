@@ -27,6 +27,8 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   run              compile and run; print what came out
   functions        print the functions that expressions can call
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
+  candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
+  prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
   version          print the version
   help             print this
 
@@ -40,6 +42,7 @@ one, explain and compile read a request as JSON from standard input, and explain
   -s="SCHEDULE"    what to do in place of what the compiler would choose; may be given several times
   -u=f(a,b):a*b    a function; with @ behind it the region where it has a value, as in -u=f(a,b):a@a&~b
   -stage=NAME      explain: only this stage
+  -priors          schedule as if nobody had counted the entries of operands
 run also takes
   -i=A:FILE        read A from a .mtx or .tns file, perhaps with .gz; other operands are random
   -fill=A:0.01     the density of a random sparse operand (16 entries a row)
@@ -134,13 +137,17 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 		return err
 	case "frontier":
 		return frontier(in, out, args[1:])
+	case "candidates":
+		return candidates(in, out, args[1:])
+	case "prices":
+		return libsparse.Pricing(in, out)
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
 	case "help", "-h", "-help", "--help":
 		return printUsage(out)
 	default:
-		return usageError("there is no command %q; the commands are explain, compile, run, frontier, functions, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, version, help", args[0])
 	}
 }
 

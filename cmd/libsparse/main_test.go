@@ -64,7 +64,7 @@ func TestExplain(t *testing.T) {
 	for stage, want := range map[string]string{
 		"":         "== notation ==\nout(i) = A(i,j) * x(j)\n",
 		"notation": "out(i) = A(i,j) * x(j)\n",
-		"formats":  "A: \"ds\" of f32\nx: \"d\" of f32\nout: \"d\" of f32\n",
+		"formats":  "A: \"ds\" of f32  (given)\nx: \"d\" of f32  (given)\nout: \"d\" of f32  (inferred)\n",
 		"c":        "/* out(i) = A(i,j) * x(j)\n",
 	} {
 		var out bytes.Buffer

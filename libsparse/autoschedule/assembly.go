@@ -10,9 +10,9 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// stripsOf is how many strips a merging loop is cut into: more than most machines have threads, so that strips which hold
+// stripCount is how many strips a merging loop is cut into: more than most machines have threads, so that strips which hold
 // more than others even out.
-const stripsOf = 64
+const stripCount = 64
 
 // worthStrips is how many entries the operands have at least where finding the ends of the strips costs nothing to speak of.
 const worthStrips = 1 << 15
@@ -25,7 +25,7 @@ const repeats = 2
 // have several terms each, in a list where they have few.
 func (d *Decision) scattered(a *index.Assignment, at int, stored []index.Var) {
 	w, over := free(a, "w"), stored[at:]
-	terms, places := newModel(a).inside(d.Order, at, over)
+	terms, places := newModel(a, d.constants).inside(d.Order, at, over)
 	if elements := -places * math.Expm1(-terms/places); len(a.Reduced()) > 0 && terms > repeats*elements {
 		d.add(schedule.Precompute{At: at, Name: w, Storage: cin.Hash})
 		d.note("workspace %s: a hash table over %v, sorted before it is read, since about %.2g terms for each of its elements come in another order",
@@ -45,7 +45,7 @@ func (m *model) inside(order []index.Var, at int, over []index.Var) (terms, plac
 	m.price(loops)
 	terms, places = 1, 1
 	for _, v := range loops[at:] {
-		terms *= m.extents[v] * m.occupancy(&m.rhs, v)
+		terms *= m.extents[v] * m.occupancy(v)
 	}
 	for _, v := range over {
 		places *= m.extents[slices.Index(m.vars, v)]
@@ -60,10 +60,10 @@ func masked(t *index.Tensor, levels ...format.Level) bool {
 	})
 }
 
-// strips cuts the outermost loop, which merges what several levels store, into strips of its coordinates that threads
+// stripes cuts the outermost loop, which merges what several levels store, into strips of its coordinates that threads
 // divide. It reports whether that is possible, which it isn't where a level is walked
 // whole or not at all, and worth it.
-func (d *Decision) strips(a *index.Assignment, v index.Var) bool {
+func (d *Decision) stripes(a *index.Assignment, v index.Var) bool {
 	entries := int64(0)
 	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
 		entries += acc.Tensor.NNZ
@@ -78,8 +78,8 @@ func (d *Decision) strips(a *index.Assignment, v index.Var) bool {
 		return false
 	}
 	outer, inner := index.Var(free(a, string(v)+"0")), index.Var(free(a, string(v)+"1"))
-	d.add(schedule.Divide{Var: v, Outer: outer, Inner: inner, Parts: stripsOf})
+	d.add(schedule.Divide{Var: v, Outer: outer, Inner: inner, Parts: stripCount})
 	d.add(schedule.Parallelize{Var: outer})
-	d.note("%s is cut into %d strips of coordinates for threads, since its loop merges what several levels store", v, stripsOf)
+	d.note("%s is cut into %d strips of coordinates for threads, since its loop merges what several levels store", v, stripCount)
 	return true
 }

@@ -9,6 +9,7 @@ package autoschedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
@@ -33,27 +34,79 @@ type Decision struct {
 	// key; Notes say for people what else was chosen and why.
 	Summary string
 	Notes   []string
+	// Considered is every order that was priced, Profile where the constants are from.
+	Considered []Priced
+	Profile    string
+	// Densities says of the sparse operands whether their entries were counted or have the prior density.
+	Densities string
+	// Terms are those of the order that was chosen.
+	Terms     Terms
+	constants *Constants
+	machine   Machine
+	around    []float64 // how often each loop is expected to start, and last the body
 }
 
-// Decide chooses a schedule for a. The formats of operands that it wants converted are changed in place.
-func Decide(a *index.Assignment) (*Decision, error) {
-	best, considered := search(a)
+// Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
+// wants converted are changed in place.
+func Decide(a *index.Assignment, cpu string) (*Decision, error) {
+	return DecideFor(a, Machine{CPU: cpu})
+}
+
+// DecideFor is Decide where more is known of the machine.
+func DecideFor(a *index.Assignment, m Machine) (*Decision, error) {
+	c, profile := ConstantsFor(m.CPU)
+	return decide(a, c, profile, m)
+}
+
+func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
+	d := &Decision{Profile: profile, constants: c, machine: m}
+	best := search(a, c, &d.Considered)
 	if best == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d := &Decision{Order: best.order, Conversions: best.conversions}
-	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.cost, considered)
+	d.Order, d.Conversions, d.Terms, d.around = best.order, best.conversions, best.terms, best.around
+	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
-		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
-		c.Tensor.Format = c.To
 	}
-	unshare(a, best.conversions)
+	Convert(a, best.conversions)
+	d.Densities = densities(a, c)
 	d.add(schedule.Reorder{Vars: best.order})
 	d.workspaces(a)
 	d.threads(a)
 	return d, nil
+}
+
+// densities says where the numbers of entries are from.
+func densities(a *index.Assignment, c *Constants) string {
+	var counted, assumed []string
+	for _, t := range a.Tensors() {
+		switch {
+		case t.Format.Dense():
+		case t.NNZ > 0:
+			counted = append(counted, t.Name)
+		default:
+			assumed = append(assumed, t.Name)
+		}
+	}
+	var out []string
+	if len(counted) > 0 {
+		out = append(out, "measured for "+strings.Join(counted, ", "))
+	}
+	if len(assumed) > 0 {
+		out = append(out, fmt.Sprintf("a prior of %g for %s", c.Rho, strings.Join(assumed, ", ")))
+	}
+	return strings.Join(out, "; ")
+}
+
+// Convert changes the formats of operands of a.
+func Convert(a *index.Assignment, conversions []Conversion) {
+	for _, c := range conversions {
+		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
+		c.Tensor.Format = c.To
+	}
+	unshare(a, conversions)
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
@@ -155,7 +208,7 @@ func (d *Decision) discover(a *index.Assignment) {
 	case inserts(a, q) && shuffled < 0:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
-	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, stored[q]):
+	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, d.constants, stored[q]):
 		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Row})
 		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
 			free(a, "w"), stored[q], a.Reduced())
@@ -172,10 +225,10 @@ func unordered(e index.Expr, v index.Var) bool {
 }
 
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.
-func tooLong(a *index.Assignment, v index.Var) bool {
+func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
 	stored := int64(1 << 20)
 	for _, acc := range index.Accesses(a.RHS) {
-		stored += sparseTop * acc.Tensor.NNZ
+		stored += int64(c.SparseTop) * acc.Tensor.NNZ
 	}
 	return a.Extent(v) > stored
 }
@@ -204,7 +257,15 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.lanes(a, innermost)
 	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
 		d.tile(a, inner[0], first)
-	case slices.Contains(inner, innermost[0]): // lanes of a sum would write the same element
+	case slices.Contains(inner, innermost[0]):
+		d.lanes(a, innermost)
+	default: // lanes of a sum would write the same element
+		at := len(d.Order)
+		for slices.Contains(reduced, d.Order[at-1]) {
+			at--
+		}
+		d.add(schedule.Precompute{At: at, Name: free(a, "w"), Storage: cin.Tile})
+		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), d.Order[at:])
 		d.lanes(a, innermost)
 	}
 }
@@ -228,70 +289,4 @@ func dense(a *index.Assignment, v index.Var) bool {
 	}
 	m := slices.Index(a.LHS.Vars, v)
 	return m < 0 || a.LHS.Tensor.Format.Levels[a.LHS.Tensor.Format.LevelOf(m)].Props().Full
-}
-
-// threads divides the outermost loop where its iterations own what they write.
-func (d *Decision) threads(a *index.Assignment) {
-	if len(d.Order) == 0 {
-		return
-	}
-	inserted := false
-	for _, c := range d.Commands {
-		switch c := c.(type) {
-		case schedule.Precompute:
-			if c.At == 0 {
-				d.note("one thread: a workspace holds the whole result")
-				return
-			}
-		case schedule.Assemble:
-			inserted = c.Insert && !masked(a.LHS.Tensor, a.LHS.Tensor.Format.Levels...)
-		}
-	}
-	outermost, root := d.outermost()
-	switch {
-	case !inserted && !owned(a.LHS, root):
-		d.note("one thread: the iterations of the outermost loop over %s don't own what they write", outermost)
-	case !divisible(a, root) && !(root == outermost && d.strips(a, root)):
-		d.note("one thread: the outermost loop over %s merges what several levels store", outermost)
-	case !divisible(a, root):
-	default:
-		d.add(schedule.Parallelize{Var: outermost})
-	}
-}
-
-// owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.
-func owned(lhs *index.Access, v index.Var) bool {
-	m := slices.Index(lhs.Vars, v)
-	if m < 0 {
-		return false
-	}
-	at := lhs.Tensor.Format.LevelOf(m)
-	if discovered(lhs.Tensor) && !lhs.Tensor.Format.Rowwise() {
-		return at == 0 // blocks of the outermost loop append to places of their own
-	}
-	return !masked(lhs.Tensor, lhs.Tensor.Format.Levels[:at]...)
-}
-
-// divisible reports whether the loop over v is over all coordinates, or over what one level stores.
-func divisible(a *index.Assignment, v index.Var) bool {
-	l := lattice.Loop(a.RHS, v)
-	its := l.Iterators()
-	return len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() &&
-		its[0].Access.Tensor.Format.Levels[its[0].Level].Props().Unique
-}
-
-// outermost is the first loop, and the variable of the expression that it belongs to.
-func (d *Decision) outermost() (loop, root index.Var) {
-	for _, c := range d.Commands {
-		if r, ok := c.(schedule.Reorder); ok {
-			loop = r.Vars[0]
-		}
-	}
-	root = loop
-	for _, c := range d.Commands {
-		if s, ok := c.(schedule.Split); ok && s.Outer == loop {
-			root = s.Var
-		}
-	}
-	return loop, root
 }

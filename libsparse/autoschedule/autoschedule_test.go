@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 		{"ij,ik->jk", []string{"ds", "dd"}, "", "j i k", []string{"parallelize(j, threads)"}, `A: "ds:1,0"`},
 	} {
 		name := fmt.Sprintf("%s %v", c.spec, c.formats)
-		d, err := Decide(request(t, c.spec, c.formats, c.out, 4096+1))
+		d, err := Decide(request(t, c.spec, c.formats, c.out, 4096+1), "")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -90,8 +90,8 @@ func TestDecide(t *testing.T) {
 
 func TestSizeClass(t *testing.T) {
 	for n, want := range map[int64]int64{
-		0: 0, 7: 7, 8: 8, 9: 9, 15: 9, 16: 16, 17: 17, 23: 17, 63: 57, 64: 64, 65: 65, 127: 65, 128: 128, 192: 128, 200: 129,
-		1 << 20: 1 << 20, 1<<20 + 1: 1<<20 + 1,
+		0: 0, 7: 7, 8: 8, 9: 9, 15: 9, 16: 16, 17: 17, 23: 17, 63: 57, 64: 64, 65: 65, 127: 65, 128: 129, 192: 129, 200: 129,
+		1 << 20: 1<<20 + 1, 1<<20 + 1: 1<<20 + 1,
 	} {
 		if got := SizeClass(n); got != want {
 			t.Errorf("SizeClass(%d) = %d, want %d", n, got, want)
@@ -105,7 +105,7 @@ func TestSizeClass(t *testing.T) {
 // TestManyVariables keeps the search short where the orders can't all be priced.
 func TestManyVariables(t *testing.T) {
 	a := request(t, "abc,cde,efg,gh->ah", []string{"dss", "dss", "ddd", "dd"}, "dd", 100)
-	d, err := Decide(a)
+	d, err := Decide(a, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func BenchmarkDecide(b *testing.B) {
 		b.Run(c.spec, func(b *testing.B) {
 			for b.Loop() {
 				var t testing.T
-				if _, err := Decide(request(&t, c.spec, c.formats, "dd", 100)); err != nil {
+				if _, err := Decide(request(&t, c.spec, c.formats, "dd", 100), ""); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -138,7 +138,7 @@ func BenchmarkDecide(b *testing.B) {
 func TestNothingIsMadeDense(t *testing.T) {
 	for _, f := range []string{"sd", "sd:1,0", "uq", "ss"} {
 		for _, spec := range []string{"ij,jk->ik", "ij,ik->jk", "ij,kj->ik"} {
-			d, err := Decide(request(t, spec, []string{"ds", f}, "", 4097))
+			d, err := Decide(request(t, spec, []string{"ds", f}, "", 4097), "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,11 +153,47 @@ func TestNothingIsMadeDense(t *testing.T) {
 
 // TestWalkedAlone leaves a compressed first level as it is where no other operand is merged with it.
 func TestWalkedAlone(t *testing.T) {
-	d, err := Decide(request(t, "ij,jk->ijk", []string{"dd", "ss"}, "ddd", 4097))
+	d, err := Decide(request(t, "ij,jk->ijk", []string{"dd", "ss"}, "ddd", 4097), "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(d.Conversions) > 0 {
 		t.Errorf("%s is converted to %q", d.Conversions[0].Tensor.Name, d.Conversions[0].To)
+	}
+}
+
+// TestStrips has the loop over tiles outermost where rows of the dense operand are reused often and don't stay in a cache.
+func TestStrips(t *testing.T) {
+	machine := Machine{VectorBytes: 32, Caches: []int64{1 << 19, 1 << 25}}
+	for _, c := range []struct {
+		name         string
+		rows, width  int64
+		perRow       int64
+		machine      Machine
+		factor, outs string
+	}{
+		{"reused", 1<<14 + 1, 257, 100, machine, "64", "reorder(k0, i, j, k1)"},
+		{"too rarely", 1<<14 + 1, 257, 10, machine, "64", "reorder(i, k0, j, k1)"},
+		{"in a cache anyway", 257, 257, 100, machine, "64", "reorder(i, k0, j, k1)"},
+		{"in no cache", 1 << 20, 257, 100, machine, "64", "reorder(i, k0, j, k1)"},
+		{"unknown caches", 1<<14 + 1, 257, 100, Machine{VectorBytes: 32}, "64", "reorder(i, k0, j, k1)"},
+		{"AVX-512", 1<<14 + 1, 1025, 100, Machine{VectorBytes: 64, Caches: machine.Caches}, "256", "reorder(k0, i, j, k1)"},
+		{"SSE", 1<<14 + 1, 257, 10, Machine{VectorBytes: 16}, "32", "reorder(i, k0, j, k1)"},
+	} {
+		a := request(t, "ij,jk->ik", []string{"ds", "dd"}, "dd", c.rows)
+		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
+			if x.Name != "A" {
+				x.Extents[1] = c.width
+			}
+			x.NNZ = c.rows * c.perRow
+		}
+		d, err := DecideFor(a, c.machine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprint(d.Commands)
+		if !strings.Contains(text, "split(k, k0, k1, "+c.factor+",") || !strings.Contains(text, c.outs) || !strings.Contains(text, "parallelize(i, threads)") {
+			t.Errorf("%s: %s\n%s", c.name, text, strings.Join(d.Notes, "\n"))
+		}
 	}
 }

@@ -4,60 +4,46 @@ import (
 	"math"
 	"slices"
 
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
-	"libsparse/libsparse/lattice"
 )
 
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
-// accesses that are not contiguous, insertions into workspaces and their sort, conversions, and threads left idle.
-const (
-	costLoop      = 0.5  // starting an inner loop
-	costMerge     = 2.0  // passing a coordinate in a merge, whose branches nothing predicts
-	costStrided   = 1.0  // a step of the innermost loop that is not contiguous in some tensor
-	costInsert    = 4.0  // an insertion into a row
-	costList      = 40.0 // an insertion into a list and its share of the sort
-	costConvert   = 20.0 // an entry of a converted operand, paid once a pattern
-	reuse         = 8.0  // how often a pattern is expected to be used again
-	sparseTop     = 16.0 // coordinates of a first level for each entry from which it stays compressed
-	costOneThread = 2.0  // factor where the outermost loop can't be divided
-)
+// accesses that are not contiguous, insertions into workspaces and their sort, sums kept in memory, conversions, and
+// threads left idle.
+
+// Terms are what the cost of an order is made of.
+type Terms struct {
+	// Loops is iterations of all loops; Strided what accesses that are not contiguous add; Insert insertions into rows and
+	// lists, and updates of sums in memory; Idle threads without work; Convert the share of converting operands.
+	Loops, Strided, Insert, Idle, Convert float64
+}
+
+// Sum is the cost.
+func (t Terms) Sum() float64 { return t.Loops + t.Strided + t.Insert + t.Idle + t.Convert }
 
 // model is an assignment prepared for pricing many orders: variables are numbers, in the order of Assignment.Vars.
 type model struct {
 	assignment *index.Assignment
+	constants  *Constants
 	vars       []index.Var
 	extents    []float64
 	result     operand
 	operands   []operand
 	rhs        node
+	// product says that the right-hand side has a value where all sparse operands have one.
+	product bool
 	// stored is the result's variables in storage order, and sparse how many leading levels of it are appended to; it is
 	// 0 where the result's pattern is known.
 	stored   []int
 	sparse   int
 	inserted bool
+	reduces  bool
 	longRow  bool   // its last mode is too long for a dense row
 	free     []bool // by variable: it is one of the result's
 	at       []int  // by variable: its place in the order that is being priced
-}
-
-// operand is an access prepared for pricing.
-type operand struct {
-	access *index.Access
-	vars   []int  // by level
-	full   []bool // by level
-	fixed  bool   // it can't be converted
-	coo    bool   // it is better converted than walked
-	hashed bool   // a level of it is met in no order where an order is needed
-	shares bool   // another operand has its pattern
-	nnz    float64
-	// Of the order that is being priced: the variables by level, which levels are full, and the share of the coordinates
-	// below one parent that each stores.
-	arranged  []int
-	filled    []bool
-	share     []float64
-	converted bool
-	lifted    bool // the first level is made dense
+	// around is, by depth of the order that is being priced, how often the loop there is started; the last entry is how
+	// often the body runs.
+	around []float64
 }
 
 // node is an expression prepared for pricing.
@@ -68,30 +54,42 @@ type node struct {
 	missing bool
 }
 
-func newModel(a *index.Assignment) *model {
-	m := &model{assignment: a, vars: a.Vars()}
-	m.at = make([]int, len(m.vars))
+func newModel(a *index.Assignment, c *Constants) *model {
+	m := &model{assignment: a, constants: c, vars: a.Vars()}
+	m.at, m.around = make([]int, len(m.vars)), make([]float64, len(m.vars)+1)
 	for _, v := range m.vars {
 		m.extents = append(m.extents, float64(max(a.Extent(v), 1)))
 		m.free = append(m.free, slices.Contains(a.LHS.Vars, v))
 	}
+	m.reduces = slices.Contains(m.free, false)
+	accesses := index.Accesses(a.RHS)
+	m.operands = make([]operand, 0, len(accesses))
 	// A copy from one format to another is itself the conversion.
-	copied := len(index.Accesses(a.RHS)) == 1 && len(a.Reduced()) == 0
+	copied := len(accesses) == 1 && !m.reduces
+	m.product = true
 	m.rhs = m.prepare(a.RHS, copied)
 	m.result = m.operand(a.LHS)
 	for i := range m.operands {
 		o := &m.operands[i]
 		o.hashed = needsOrder(a, o.access)
-		o.shares = o.access.Tensor.SamePattern != nil && slices.Contains(a.Tensors(), o.access.Tensor.Owner())
+		o.shares = m.repeated(i)
 	}
 	if t := a.LHS.Tensor; discovered(t) {
 		groups := t.Format.Groups()
 		m.sparse = groups[len(groups)-1].Last + 1
 		m.stored = m.result.vars
-		m.inserted = len(a.Reduced()) == 0 && t.Format.Rowwise()
-		m.longRow = tooLong(a, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
+		m.inserted = !m.reduces && t.Format.Rowwise()
+		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
+}
+
+// repeated reports whether the loops that walk an earlier operand walk operand i too: it has the same pattern and variables.
+func (m *model) repeated(i int) bool {
+	access := m.operands[i].access
+	return slices.ContainsFunc(m.operands[:i], func(o operand) bool {
+		return o.access.Tensor.Owner() == access.Tensor.Owner() && slices.Equal(o.access.Vars, access.Vars)
+	})
 }
 
 func (m *model) prepare(e index.Expr, copied bool) node {
@@ -104,203 +102,130 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:
 		n := node{operand: -1, region: e.Region}
+		m.product = m.product && e.Region.IsProduct()
 		for _, arg := range e.Args {
 			n.args = append(n.args, m.prepare(arg, copied))
 		}
 		return n
 	case *index.Missing:
+		m.product = false
 		return node{operand: -1, missing: true}
 	default:
 		return node{operand: -1, region: index.Everywhere(0)}
 	}
 }
 
-func (m *model) operand(a *index.Access) operand {
-	f := a.Tensor.Format
-	o := operand{access: a, nnz: float64(max(a.Tensor.NNZ, 1))}
-	for l, level := range f.Levels {
-		o.vars = append(o.vars, slices.Index(m.vars, a.Vars[f.ModeOrder[l]]))
-		o.full = append(o.full, level.Props().Full)
-	}
-	o.arranged, o.filled, o.share = slices.Clone(o.vars), slices.Clone(o.full), make([]float64, len(o.vars))
-	// COO is walked on one thread only; CSR holds the same in less.
-	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
-	return o
-}
+// grain is how many iterations kernels run on one thread anyway (see lower).
+const grain = 1 << 15
 
-// needsOrder reports whether a level of an access that is met in no order is walked together with another, or appended to
-// the result. A level that is located in needs none.
-func needsOrder(a *index.Assignment, acc *index.Access) bool {
-	f := acc.Tensor.Format
-	for l, level := range f.Levels {
-		v := acc.Vars[f.ModeOrder[l]]
-		if level.Props().Ordered {
-			continue
-		}
-		loop := lattice.Loop(a.RHS, v)
-		if loop.Points[0].Has(lattice.Key(acc, l)) &&
-			(len(loop.Iterators()) > 1 || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
-			return true
-		}
-		// Others may be sparse in v once they are converted, which in a product makes no difference.
-		others := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
-			return b != acc && !b.Tensor.Format.Dense() && slices.Contains(b.Vars, v)
-		})
-		if others && !conjunctive(a.RHS) {
-			return true
-		}
-	}
-	return false
-}
-
-// conjunctive reports whether an expression has a value only where all accesses have one.
-func conjunctive(e index.Expr) bool {
-	c, ok := e.(*index.Call)
-	if !ok {
-		return true
-	}
-	least := c.Region.Least()
-	return len(least) == 1 && least[0] == 1<<len(c.Args)-1 && !slices.ContainsFunc(c.Args, func(arg index.Expr) bool { return !conjunctive(arg) })
-}
-
-// price is the cost of an order; infinite if some format contradicts it.
-func (m *model) price(order []int) float64 {
+// price is the cost of an order; ok is false if some format contradicts it.
+func (m *model) price(order []int) (t Terms, ok bool) {
 	for depth, v := range order {
 		m.at[v] = depth
 	}
-	cost := 0.0
 	for i := range m.operands {
 		if !m.operands[i].arrange(m.at) {
-			return math.Inf(1)
+			return t, false
 		}
 	}
 	for i := range m.operands {
 		o := &m.operands[i]
 		m.lift(o)
 		if o.converted {
-			cost += costConvert * o.nnz / reuse
+			t.Convert += m.constants.Convert * o.nnz / m.constants.Reuse
 		}
 	}
 	for i := range m.operands {
 		m.operands[i].spread(m.extents)
 	}
 	if len(order) == 0 {
-		return cost
+		return t, true
 	}
-	iterations, total := 1.0, 0.0
-	for _, v := range order {
+	c, last := m.constants, order[len(order)-1]
+	strided, lanes := m.contiguous(last)
+	m.around[0] = 1
+	for depth, v := range order {
 		share, merged := m.visited(v)
-		step := costLoop
-		if merged {
-			step = costMerge
-		}
-		total += iterations * m.extents[v] * share * step
-		iterations *= m.extents[v] * m.occupancy(&m.rhs, v)
-	}
-	total += iterations * (1 - costLoop + costStrided*m.strided(order[len(order)-1]) + m.scatter(order))
-	if !m.free[order[0]] {
-		total *= costOneThread
-	}
-	return cost + total
-}
-
-// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. It reports
-// whether that is possible.
-func (o *operand) arrange(at []int) bool {
-	deepest, ok := -1, true
-	for l, v := range o.vars {
-		ok = ok && (o.full[l] || at[v] > deepest)
-		deepest = max(deepest, at[v])
-	}
-	copy(o.arranged, o.vars)
-	copy(o.filled, o.full)
-	o.converted = !o.fixed && (!ok || o.coo || o.hashed)
-	if o.converted {
-		for i := 1; i < len(o.arranged); i++ {
-			for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
-				o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
-			}
+		visits := m.around[depth] * m.extents[v] * share
+		m.around[depth+1] = m.around[depth] * m.extents[v] * m.occupancy(v)
+		switch {
+		case merged:
+			t.Loops += visits * c.Merge
+		case v != last:
+			t.Loops += visits * c.Loop
 		}
 	}
-	return ok || o.converted
-}
-
-// lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
-// its coordinates are stored. Walked alone it costs less as it is.
-func (m *model) lift(o *operand) {
-	o.lifted = false
-	// With no other sparse level that would make the whole tensor dense.
-	if o.fixed || !slices.Contains(o.full[min(1, len(o.full)):], false) || o.full[0] {
-		return
+	step, iterations := 1.0, m.around[len(order)]
+	if lanes {
+		step = c.Lane
 	}
-	top := o.arranged[0]
-	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= sparseTop*o.nnz
-	o.filled[0] = o.lifted
-	o.converted = o.converted || o.lifted
+	t.Loops += step * iterations
+	if lanes && !m.free[last] {
+		t.Loops += c.Fold * m.around[len(order)-1]
+	}
+	t.Strided = iterations * c.Strided * strided
+	t.Insert = m.written(order, lanes)
+	if !m.free[order[0]] && iterations > grain {
+		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
+	}
+	return t, true
 }
 
 // merged reports whether an operand besides o stores some coordinates of v only.
 func (m *model) merged(o *operand, v int) bool {
 	for i := range m.operands {
-		other := &m.operands[i]
-		for l, w := range other.arranged {
-			if other != o && w == v && !other.filled[l] {
-				return true
-			}
+		if other := &m.operands[i]; other != o && other.walks(v) {
+			return true
 		}
 	}
 	return false
 }
 
-// spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
-// v * (1 - exp(-n/v)).
-func (o *operand) spread(extents []float64) {
-	volume, above := 1.0, 1.0
-	for l, v := range o.arranged {
-		volume *= extents[v]
-		held := above * extents[v]
-		if !o.filled[l] {
-			held = min(held, -volume*math.Expm1(-o.nnz/volume))
-		}
-		o.share[l] = held / (above * extents[v])
-		above = held
+// occupancy is the share of the coordinates of v at which the right-hand side exists.
+func (m *model) occupancy(v int) float64 {
+	if !m.product {
+		return m.exists(&m.rhs, v)
 	}
+	share := 1.0
+	for i := range m.operands {
+		share *= m.operands[i].shareOf(v)
+	}
+	return share
 }
 
-// occupancy is the share of the coordinates of v at which an expression exists: a product of independent shares for
+// exists is the share of the coordinates of v at which an expression exists: a product of independent shares for
 // products, what remains of the complement for sums.
-func (m *model) occupancy(n *node, v int) float64 {
+func (m *model) exists(n *node, v int) float64 {
 	switch {
 	case n.missing:
 		return 0
 	case n.operand >= 0:
-		o := &m.operands[n.operand]
-		for l, w := range o.arranged {
-			if w == v {
-				return o.share[l]
-			}
-		}
-		return 1
+		return m.operands[n.operand].shareOf(v)
 	}
-	p, total := make([]float64, len(n.args)), 0.0
+	var p [maxArgs]float64
+	total := 0.0
 	for k := range n.args {
-		p[k] = m.occupancy(&n.args[k], v)
+		p[k] = m.exists(&n.args[k], v)
 	}
 	for set := range uint(1) << len(n.args) {
 		if !n.region.Has(set) {
 			continue
 		}
 		share := 1.0
-		for k, q := range p {
+		for k := range n.args {
 			if set&(1<<k) == 0 {
-				q = 1 - q
+				share *= 1 - p[k]
+			} else {
+				share *= p[k]
 			}
-			share *= q
 		}
 		total += share
 	}
 	return total
 }
+
+// maxArgs is how many arguments a call has at most.
+const maxArgs = 6
 
 // visited is the share of the coordinates of v that the loop passes: all if no level stores them, else what the levels
 // that are walked together store. merged says that there are several.
@@ -308,14 +233,9 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	sum, walked := 0.0, 0
 	for i := range m.operands {
 		o := &m.operands[i]
-		if o.shares {
-			continue // walked once
-		}
-		for l, w := range o.arranged {
-			if w == v && !o.filled[l] {
-				sum += o.share[l]
-				walked++
-			}
+		if !o.shares && o.walks(v) { // those that share are walked once
+			sum += o.shareOf(v)
+			walked++
 		}
 	}
 	if walked == 0 {
@@ -324,34 +244,29 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	return min(sum, 1+sum/2), walked > 1
 }
 
-// strided is how many tensors are not walked contiguously by the innermost loop: those that store its variable further
-// out, and dense ones where the loop skips coordinates.
-func (m *model) strided(v int) float64 {
+// contiguous is how the innermost loop over v meets elements: strided is how many tensors it doesn't walk contiguously,
+// those that store v further out, and dense ones where the loop skips coordinates; lanes says that it can run in vector
+// lanes.
+func (m *model) contiguous(v int) (strided float64, lanes bool) {
 	skips := false
 	for i := range m.operands {
-		o := &m.operands[i]
-		for l, w := range o.arranged {
-			skips = skips || w == v && !o.filled[l]
-		}
-	}
-	count := 0.0
-	contiguous := func(o *operand) {
-		for l, w := range o.arranged {
-			if w == v && (l != len(o.arranged)-1 || skips && o.filled[l]) {
-				count++
-			}
-		}
+		skips = skips || m.operands[i].walks(v)
 	}
 	for i := range m.operands {
-		contiguous(&m.operands[i])
+		strided += m.operands[i].jumps(v, skips)
 	}
-	contiguous(&m.result)
-	return count
+	strided += m.result.jumps(v, skips)
+	return strided, !skips && strided == 0 && m.sparse == 0
 }
 
-// scatter is the cost a term of writing a result whose entries don't come in storage order.
-func (m *model) scatter(order []int) float64 {
-	if m.sparse == 0 {
+// written is the cost of writing the result: insertions where its entries don't come in storage order, and updates of
+// sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums wait for each other.
+func (m *model) written(order []int, lanes bool) float64 {
+	c, body := m.constants, m.around[len(order)]
+	switch {
+	case m.sparse == 0 && lanes && m.updates(order):
+		return body * c.Update * c.Lane
+	case m.sparse == 0:
 		return 0
 	}
 	q := 0
@@ -362,37 +277,22 @@ func (m *model) scatter(order []int) float64 {
 	case q >= m.sparse:
 		return 0
 	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
-		return costInsert
+		return c.Insert * body
 	default:
-		return costList
+		lists := m.around[min(q, m.sparse-1)]
+		return c.List * body * math.Log2(2+body/max(lists, 1))
 	}
 }
 
-// conversions are what the order that was priced last wants converted.
-func (m *model) conversions() []Conversion {
-	var out []Conversion
-	for i := range m.operands {
-		o := &m.operands[i]
-		if o.converted {
-			out = append(out, Conversion{Tensor: o.access.Tensor, To: o.format(m.vars)})
-		}
+// updates reports whether sums of lanes are kept in memory: where a loop over the result's variables stands inside a
+// reduction, besides one innermost loop, whose strip stays in registers. Reductions that stand innermost end in registers.
+func (m *model) updates(order []int) bool {
+	first := slices.IndexFunc(order, func(v int) bool { return !m.free[v] })
+	last := len(order) - 1
+	if first < 0 || !m.free[order[last]] {
+		return false
 	}
-	return out
+	return slices.ContainsFunc(order[first:last], m.isFree)
 }
 
-// format is the format that o is converted to: the same kinds of level with the modes in the order of the loops, and a
-// dense first one where that was decided.
-func (o *operand) format(vars []index.Var) format.Format {
-	f := o.access.Tensor.Format
-	g := format.Format{Levels: slices.Clone(f.Levels)}
-	for l, level := range f.Levels {
-		g.ModeOrder = append(g.ModeOrder, slices.Index(o.access.Vars, vars[o.arranged[l]]))
-		if !level.Props().Full {
-			g.Levels[l] = format.Compressed{Unique: true}
-		}
-	}
-	if o.lifted {
-		g.Levels[0] = format.Dense{}
-	}
-	return g
-}
+func (m *model) isFree(v int) bool { return m.free[v] }

@@ -12,26 +12,26 @@ import (
 )
 
 const (
-	// pathOperands bounds the search for a contraction path: it visits every subset of the operands.
-	pathOperands = 6
-	// pathGain is how much cheaper a path has to be than one loop nest, to make up for what the estimates miss.
-	pathGain = 2
-	// costTemporary is the price of an element of a temporary: it is allocated, written and read again.
-	costTemporary = 4.0
+	// pathOperands bounds the search for a contraction path.
+	pathOperands = 8
+	// pathSplits is how many ways to contract parts in two parts are priced. Where there are more, parts are runs of
+	// neighbouring operands.
+	pathSplits = 25
 )
 
-// Path splits a long product into steps that compute temporaries, where that is asymptotically cheaper than one loop nest
-// over all variables, as in A(i,j)*B(j,k)*x(k). It searches all ways to contract subsets of the operands, each subset by
+// Path splits a long product into steps that compute temporaries, where that is cheaper than one loop nest over all
+// variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
-// in one nest is its own only step. The names of temporaries are added to names.
-func Path(a *index.Assignment, names map[string]bool) []*index.Assignment {
+// in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide.
+func Path(a *index.Assignment, names map[string]bool, cpu string) []*index.Assignment {
+	c, _ := ConstantsFor(cpu)
 	accs, ok := factors(a)
 	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
 		return []*index.Assignment{a}
 	}
-	p := &pathSearch{assignment: a, accesses: accs, best: map[uint]*contraction{}}
+	p := newPathSearch(a, accs, c)
 	whole := p.find(1<<len(accs) - 1)
-	if whole.nest <= pathGain*whole.cost || whole.left == 0 {
+	if whole.nest <= c.PathGain*whole.cost || whole.left == 0 {
 		return []*index.Assignment{a}
 	}
 	var steps []*index.Assignment
@@ -73,8 +73,14 @@ type contraction struct {
 
 type pathSearch struct {
 	assignment *index.Assignment
+	constants  *Constants
 	accesses   []*index.Access
+	parts      partition
 	best       map[uint]*contraction
+}
+
+func newPathSearch(a *index.Assignment, accs []*index.Access, c *Constants) *pathSearch {
+	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs), best: map[uint]*contraction{}}
 }
 
 func (p *pathSearch) find(set uint) *contraction {
@@ -95,30 +101,30 @@ func (p *pathSearch) find(set uint) *contraction {
 	}
 	c.result, c.nest = p.price(set, terms)
 	c.cost = c.nest
-	// Each split is met twice; the half with the lowest operand comes first.
-	for left := (set - 1) & set; left > 0; left = (left - 1) & set {
-		if left&(set&-set) == 0 {
-			continue
-		}
+	p.parts.each(set, func(left uint) {
 		l, r := p.find(left), p.find(set&^left)
+		parts := l.cost + r.cost
+		if parts >= c.cost {
+			return // whatever it costs to put them together
+		}
 		_, joint := p.price(set, []*index.Access{l.result, r.result})
-		if cost := l.cost + r.cost + joint; cost < c.cost {
+		if cost := parts + joint; cost < c.cost {
 			c.cost, c.left = cost, left
 		}
-	}
+	})
 	return c
 }
 
 // price is what one loop nest over terms costs, and the access to its result.
 func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
 	a := p.contract(set, terms)
-	best, _ := search(a)
+	best := newModel(a, p.constants).search(pathExhaustive, nil)
 	cost := math.Inf(1)
 	if best != nil {
-		cost = best.cost
+		cost = best.terms.Sum() + p.constants.Step
 	}
 	if set != 1<<len(p.accesses)-1 {
-		cost += costTemporary * float64(a.LHS.Tensor.NNZ)
+		cost += p.constants.Temporary * float64(a.LHS.Tensor.NNZ)
 	}
 	return a.LHS, cost
 }
@@ -148,7 +154,10 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 	a := &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
 	t.Format, t.SamePattern = infer.Output(a)
 	stored := volume
-	if !t.Format.Dense() {
+	switch {
+	case t.SamePattern != nil:
+		stored = float64(t.SamePattern.NNZ)
+	case !t.Format.Dense():
 		stored *= infer.Density(a)
 	}
 	t.NNZ = int64(min(stored, 1<<60))

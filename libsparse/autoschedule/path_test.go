@@ -24,7 +24,7 @@ func TestPath(t *testing.T) {
 	} {
 		var got []string
 		a := request(t, c.spec, c.formats, "", 4096)
-		for _, s := range Path(a, index.Names([]*index.Assignment{a})) {
+		for _, s := range Path(a, index.Names([]*index.Assignment{a}), "") {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != c.want {
@@ -45,7 +45,7 @@ func BenchmarkPath(b *testing.B) {
 		b.Run(c.spec, func(b *testing.B) {
 			var t testing.T
 			for b.Loop() {
-				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{})
+				Path(request(&t, c.spec, c.formats, "", 4096), map[string]bool{}, "")
 			}
 		})
 	}

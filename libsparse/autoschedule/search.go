@@ -1,39 +1,58 @@
 package autoschedule
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"libsparse/libsparse/index"
 )
 
-// exhaustive is the number of variables up to which every order is priced.
-const exhaustive = 5
+// exhaustive is the number of variables up to which every order is priced, and pathExhaustive that up to which paths do,
+// which price dozens of nests.
+const exhaustive, pathExhaustive = 5, 3
 
 // candidate is one order with what it costs.
 type candidate struct {
 	order       []index.Var
 	conversions []Conversion
-	cost        float64
+	terms       Terms
+	around      []float64 // see model
+}
+
+// Priced is an order with its cost.
+type Priced struct {
+	Order []index.Var
+	Cost  float64
+	Terms Terms
 }
 
 // search finds the cheapest order: by trying all for few variables, else by moving one variable at a time from the order
-// of the expression until no move helps. It returns nil if no order is possible.
-func search(a *index.Assignment) (best *candidate, considered int) {
-	m := newModel(a)
+// of the expression until no move helps. It returns nil if no order is possible. seen, if it isn't nil, gets every possible
+// order that was priced.
+func search(a *index.Assignment, c *Constants, seen *[]Priced) (best *candidate) {
+	return newModel(a, c).search(exhaustive, seen)
+}
+
+func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
 	}
 	cheapest, cost := slices.Clone(order), math.Inf(1)
 	try := func(o []int) bool {
-		considered++
-		c := m.price(o)
-		if c >= cost {
+		t, ok := m.price(o)
+		if !ok {
+			return false
+		}
+		if seen != nil {
+			*seen = append(*seen, Priced{m.named(o), t.Sum(), t})
+		}
+		if t.Sum() >= cost {
 			return false
 		}
 		copy(cheapest, o)
-		cost = c
+		cost = t.Sum()
 		return true
 	}
 	if len(order) <= exhaustive {
@@ -43,29 +62,48 @@ func search(a *index.Assignment) (best *candidate, considered int) {
 		climb(order, try, cheapest)
 	}
 	if math.IsInf(cost, 1) {
-		return nil, considered
+		return nil
 	}
-	m.price(cheapest)
-	best = &candidate{cost: cost, conversions: m.conversions()}
-	for _, v := range cheapest {
-		best.order = append(best.order, m.vars[v])
-	}
-	return best, considered
+	terms, _ := m.price(cheapest)
+	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
 }
 
-// possible is an order that suits the operands that have to stay as they are.
+// named is an order by the names of its variables.
+func (m *model) named(order []int) []index.Var {
+	out := make([]index.Var, len(order))
+	for i, v := range order {
+		out[i] = m.vars[v]
+	}
+	return out
+}
+
+// possible is an order that suits the operands that have to stay as they are, and of the others first those that store
+// most.
 func (m *model) possible() []int {
-	var order []int
+	operands := make([]*operand, len(m.operands))
+	for i := range m.operands {
+		operands[i] = &m.operands[i]
+	}
+	rank := func(o *operand) float64 {
+		switch {
+		case o.fixed:
+			return 2
+		case o.dense:
+			return -1
+		default:
+			return 1 - 1/o.nnz
+		}
+	}
+	slices.SortStableFunc(operands, func(a, b *operand) int { return cmp.Compare(rank(b), rank(a)) })
+	order := make([]int, 0, len(m.vars))
 	put := func(v int) {
 		if !slices.Contains(order, v) {
 			order = append(order, v)
 		}
 	}
-	for _, o := range m.operands {
-		if o.fixed {
-			for _, v := range o.vars {
-				put(v)
-			}
+	for _, o := range operands {
+		for _, v := range o.vars {
+			put(v)
 		}
 	}
 	for v := range m.vars {
@@ -77,15 +115,34 @@ func (m *model) possible() []int {
 // climb moves one variable at a time as long as that helps. cheapest is the best order so far, which try keeps.
 func climb(order []int, try func([]int) bool, cheapest []int) {
 	try(order)
+	moved := make([]int, len(order))
 	for improved := true; improved; {
 		improved = false
-		for v := range order {
+		for _, v := range order {
 			for to := range order {
-				moved := slices.DeleteFunc(slices.Clone(cheapest), func(w int) bool { return w == v })
-				improved = try(slices.Insert(moved, to, v)) || improved
+				if cheapest[to] == v {
+					continue
+				}
+				move(moved, cheapest, v, to)
+				improved = try(moved) || improved
 			}
 		}
 	}
+}
+
+// move makes moved the order with v at a place.
+func move(moved, order []int, v, to int) {
+	n := 0
+	for _, w := range order {
+		if n == to {
+			n++
+		}
+		if w != v {
+			moved[n] = w
+			n++
+		}
+	}
+	moved[to] = v
 }
 
 // permute visits the permutations of s[k:], s itself first. Rotating keeps the others in their order, so that earlier

@@ -1,21 +1,26 @@
 package autoschedule
 
 import (
+	"math/bits"
+	"slices"
+
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
 
 const (
-	// tileBytes is the width of a register tile: 64 floats are 8 AVX2 or 4 AVX-512 registers, which leaves the other half
-	// for operands.
-	tileBytes = 256
+	// stripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads
+	// the sparse operand once more, and rows in pieces. On graphs and random matrices strips won from 64 entries a row
+	// on (1.3 to 1.5 times), changed little at 16 to 32, and lost below (0.7 on a mesh of 7 entries a row).
+	stripUses = 48
 	// smallExtent is the extent up to which a loop is compiled for exactly that extent (see SizeClass).
 	smallExtent = 64
 )
 
 // SizeClass is the representative of extents that get the same schedule. Extents below 8, and multiples of 8 up to 64,
-// stand for themselves, so that loops over them have constant bounds; beyond, a power of two stands for all up to the
-// next, plus one where the extent is no multiple of 64.
+// stand for themselves, so that loops over them have constant bounds; beyond, the number after a power of two stands for
+// all up to the next. Callers whose extents vary from call to call have coarser classes; a representative only has to
+// stand for itself or for none of the exact ones.
 func SizeClass(n int64) int64 {
 	switch {
 	case n < 8 || n <= smallExtent && n%8 == 0:
@@ -23,28 +28,44 @@ func SizeClass(n int64) int64 {
 	case n < smallExtent:
 		return n/8*8 + 1
 	}
-	c := int64(smallExtent)
-	for c*2 <= n {
-		c *= 2
-	}
-	if n%smallExtent != 0 {
-		c++
-	}
-	return c
+	return 1<<(bits.Len64(uint64(n))-1) + 1
 }
 
 // exact reports whether a class holds one extent only.
 func exact(class int64) bool { return class < 8 || class <= smallExtent && class%8 == 0 }
 
+// Machine is what schedules depend on besides the cost model's constants; what is zero is not known.
+type Machine struct {
+	// CPU names the processor as targets do.
+	CPU string
+	// VectorBytes is the width of a vector register.
+	VectorBytes int
+	// Caches are the sizes in bytes of the caches beyond the first level, the nearest first.
+	Caches []int64
+}
+
+// tileBytes is the width of a register tile: half of the vector registers, which leaves the other half for operands.
+func (m Machine) tileBytes() int64 {
+	switch m.VectorBytes {
+	case 64:
+		return 32 * 64 / 2
+	case 16:
+		return 16 * 16 / 2
+	default: // AVX2
+		return 16 * 32 / 2
+	}
+}
+
 // tile keeps a strip of the dense innermost variable v in registers across the reduction loops, which begin at first.
 func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
-	n := a.Extent(v)
-	width := int64(tileBytes / max(a.LHS.Tensor.Elem.Accum().Size(), 1))
+	n, size := a.Extent(v), int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
+	width := d.machine.tileBytes() / size
 	ws := schedule.Precompute{Name: free(a, "w"), Storage: "tile"}
 	if exact(n) && n <= width && n > 0 {
 		ws.At = first
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)
+		d.hoist(a, first, ws.Name)
 		d.add(schedule.Vectorize{Var: v})
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return
@@ -55,18 +76,78 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	}
 	factor := min(width, n/8*8)
 	tail := int64(8)
-	if factor == 64 {
+	if factor%64 == 0 {
 		tail = 16
 	}
 	for factor%tail != 0 {
 		factor -= 8
 	}
 	outer, inner := index.Var(free(a, string(v)+"0")), index.Var(free(a, string(v)+"1"))
-	order := append(append(append([]index.Var(nil), d.Order[:first]...), outer), d.Order[first:len(d.Order)-1]...)
+	at := first
+	why := d.strips(a, v, first, factor)
+	if why == "" {
+		at = 0
+	}
+	order := slices.Insert(slices.Clone(d.Order[:len(d.Order)-1]), at, outer)
 	ws.At = first + 1
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)
+	d.hoist(a, first, ws.Name)
 	d.add(schedule.Vectorize{Var: inner})
 	d.note("%s in tiles of %d: the sums of a tile stay in registers across the reduction (tail in tiles of %d)", v, factor, tail)
+	if why != "" {
+		d.note("the loop over tiles stays inside: %s", why)
+		return
+	}
+	d.add(schedule.Parallelize{Var: d.Order[0]})
+	d.note("the loop over tiles is outermost: a strip of what is reused stays in a cache while %s runs", d.Order[0])
+}
+
+// strips says why the loop over tiles of v should not be outermost; "" if it should. There, what a dense operand stores of a
+// tile is read for every iteration of what used to be outermost, and has to be in a cache by then; but each tile takes
+// a pass over the sparse operand. Tiling the outermost loop itself would add passes over the dense one, and never pays.
+func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor int64) string {
+	if len(d.machine.Caches) == 0 {
+		return "the sizes of the caches are not known"
+	}
+	near, far := d.machine.Caches[0], slices.Max(d.machine.Caches)
+	if first == 0 || !owned(a.LHS, d.Order[0]) || !divisible(a, d.Order[0]) {
+		return "its iterations don't own what they write"
+	}
+	for _, acc := range index.Accesses(a.RHS) {
+		if !acc.Tensor.Format.Dense() || !slices.Contains(acc.Vars, v) || slices.Contains(acc.Vars, d.Order[0]) {
+			continue
+		}
+		rows := int64(1)
+		for _, w := range acc.Vars {
+			if w != v {
+				rows *= max(1, a.Extent(w))
+			}
+		}
+		size := int64(max(acc.Tensor.Elem.Size(), 1))
+		switch {
+		case a.Extent(v) < 2*factor:
+			return "there are too few tiles"
+		case rows*a.Extent(v)*size <= near:
+			return acc.Tensor.Name + " fits in a cache as it is"
+		case rows*factor*size > far:
+			return "a strip of " + acc.Tensor.Name + " fits in no cache"
+		case entries(a)/rows < stripUses:
+			return "a row of " + acc.Tensor.Name + " is used too rarely to be worth another pass over the entries"
+		}
+		return ""
+	}
+	return "nothing that is stored by " + string(v) + " is reused"
+}
+
+// entries is what the largest sparse operand stores.
+func entries(a *index.Assignment) int64 {
+	most := int64(0)
+	for _, acc := range index.Accesses(a.RHS) {
+		if !acc.Tensor.Format.Dense() {
+			most = max(most, acc.Tensor.NNZ)
+		}
+	}
+	return most
 }

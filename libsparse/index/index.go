@@ -5,6 +5,8 @@
 package index
 
 import (
+	"slices"
+
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 )
@@ -27,6 +29,11 @@ type Tensor struct {
 	// Extents are representative extents of the modes, for the scheduler only; NNZ likewise.
 	Extents []int64
 	NNZ     int64
+	// Filled is how many coordinates of the first level have entries; 0 where nobody counted them.
+	Filled int64
+	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
+	// of its entries.
+	Temporary bool
 }
 
 // Order is the number of modes.
@@ -86,33 +93,44 @@ type Assignment struct {
 
 // Accesses lists the accesses of e from left to right.
 func Accesses(e Expr) []*Access {
+	if a, ok := e.(*Access); ok {
+		return []*Access{a}
+	}
+	out := make([]*Access, 0, 4)
+	eachAccess(e, func(a *Access) bool {
+		out = append(out, a)
+		return true
+	})
+	return out
+}
+
+// eachAccess calls visit for the accesses of e from left to right, until it returns false, which eachAccess then does too.
+func eachAccess(e Expr, visit func(*Access) bool) bool {
 	switch e := e.(type) {
 	case *Access:
-		return []*Access{e}
+		return visit(e)
 	case *Call:
-		var out []*Access
-		for _, a := range e.Args {
-			out = append(out, Accesses(a)...)
+		for _, arg := range e.Args {
+			if !eachAccess(arg, visit) {
+				return false
+			}
 		}
-		return out
-	default:
-		return nil
 	}
+	return true
 }
 
 // Vars lists the variables of the expressions in order of first appearance.
 func Vars(exprs ...Expr) []Var {
-	var out []Var
-	seen := map[Var]bool{}
+	out := make([]Var, 0, 8)
 	for _, e := range exprs {
-		for _, a := range Accesses(e) {
+		eachAccess(e, func(a *Access) bool {
 			for _, v := range a.Vars {
-				if !seen[v] {
-					seen[v] = true
+				if !slices.Contains(out, v) { // there are few
 					out = append(out, v)
 				}
 			}
-		}
+			return true
+		})
 	}
 	return out
 }
@@ -139,13 +157,12 @@ func Replace(e Expr, f func(*Access) Expr) Expr {
 // Tensors lists the operands in order of first appearance.
 func (a *Assignment) Tensors() []*Tensor {
 	var out []*Tensor
-	seen := map[*Tensor]bool{}
-	for _, acc := range Accesses(a.RHS) {
-		if !seen[acc.Tensor] {
-			seen[acc.Tensor] = true
+	eachAccess(a.RHS, func(acc *Access) bool {
+		if !slices.Contains(out, acc.Tensor) {
 			out = append(out, acc.Tensor)
 		}
-	}
+		return true
+	})
 	return out
 }
 
@@ -156,17 +173,23 @@ func (a *Assignment) Vars() []Var { return Vars(a.LHS, a.RHS) }
 func (a *Assignment) Reduced() []Var { return a.Vars()[len(Vars(a.LHS)):] }
 
 // Extent is the representative extent of v, 0 if no tensor carries it.
-func (a *Assignment) Extent(v Var) int64 {
-	for _, acc := range append(Accesses(a.RHS), a.LHS) {
+func (a *Assignment) Extent(v Var) (n int64) {
+	find := func(acc *Access) bool {
 		for m, w := range acc.Vars {
 			switch {
 			case w != v:
 			case acc.Window(m) != nil:
-				return acc.Window(m).Extent()
+				n = acc.Window(m).Extent()
+				return false
 			case m < len(acc.Tensor.Extents):
-				return acc.Tensor.Extents[m]
+				n = acc.Tensor.Extents[m]
+				return false
 			}
 		}
+		return true
 	}
-	return 0
+	if eachAccess(a.RHS, find) {
+		find(a.LHS)
+	}
+	return n
 }

@@ -4,7 +4,6 @@
 package infer
 
 import (
-	"math"
 	"slices"
 
 	"libsparse/libsparse/dtype"
@@ -62,47 +61,6 @@ func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 		}
 	}
 	return f, nil
-}
-
-// Density is the share of the result's elements that are expected to be stored, with the operands' entries spread evenly
-// and independently. A sum counts as its fullest term.
-func Density(a *index.Assignment) float64 {
-	terms := 1.0
-	for _, v := range a.Reduced() {
-		terms *= float64(max(a.Extent(v), 1))
-	}
-	return -math.Expm1(-density(a.RHS) * terms)
-}
-
-func density(e index.Expr) float64 {
-	switch e := e.(type) {
-	case *index.Access:
-		if e.Tensor.Format.Dense() {
-			return 1
-		}
-		if e.Tensor.NNZ == 0 {
-			return unknownDensity
-		}
-		volume := 1.0
-		for _, n := range e.Tensor.Extents {
-			volume *= float64(max(n, 1))
-		}
-		return min(1, float64(e.Tensor.NNZ)/volume)
-	case *index.Call:
-		most := 0.0
-		for _, set := range e.Region.Least() {
-			every := 1.0
-			for k, arg := range e.Args {
-				if set&(1<<k) != 0 {
-					every *= density(arg)
-				}
-			}
-			most = max(most, every)
-		}
-		return most
-	default:
-		return 1
-	}
 }
 
 // permuted is the storage of the only operand, with the result's modes, where a is a copy of it in another mode order.
@@ -166,6 +124,15 @@ func isProduct(e index.Expr) bool {
 		return true
 	}
 	return c.Region.IsProduct() && !slices.ContainsFunc(c.Args, func(x index.Expr) bool { return !isProduct(x) })
+}
+
+// Everywhere reports whether the result of a has a value everywhere, whatever is stored.
+func Everywhere(a *index.Assignment) bool { return everywhere(a.RHS) }
+
+// Fixed reports whether the formats of temporaries don't show in the result of a: it is dense, or has an operand's pattern.
+func Fixed(a *index.Assignment) bool {
+	f, pattern := Output(a)
+	return pattern != nil || f.Dense()
 }
 
 // everywhere reports whether e has a value even where nothing sparse is stored.

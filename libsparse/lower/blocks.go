@@ -75,12 +75,16 @@ func (l *lowerer) divided(f *cin.Forall, e env, part *ir.Var, parts ir.Expr, aro
 	if at < 0 { // nothing is left to be divided
 		return []ir.Stmt{loop(integer(1), stmts)}
 	}
-	stmts[at] = loop(parts, l.cut(stmts[at].(*ir.For), part, parts))
+	stmts[at] = loop(parts, l.cut(stmts[at].(*ir.For), l.weigh(f, e), part, parts))
 	return stmts
 }
 
-// cut is one of the parts that the iterations of a loop are cut into, neighbouring ones in each.
-func (l *lowerer) cut(s *ir.For, part *ir.Var, parts ir.Expr) []ir.Stmt {
+// cut is one of the parts that the iterations of a loop are cut into, neighbouring ones in each: parts of equal weight, if
+// they have any.
+func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stmt {
+	if w != nil {
+		return l.weighed(s, w, part, parts)
+	}
 	share := &ir.Var{Name: l.names.fresh(s.Var.Name + "_share"), T: ir.Index}
 	trips := ceilDiv(binary(dtype.Sub, s.Hi, s.Lo), integer(s.Step))
 	lo := plusZero(s.Lo, binary(dtype.Mul, binary(dtype.Mul, part, share), integer(s.Step)))

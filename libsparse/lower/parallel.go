@@ -37,6 +37,9 @@ func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
 	if !slices.ContainsFunc(stmts, shared) {
 		return []ir.Stmt{block(stmts...)}
 	}
+	if w := l.weigh(f, e); w != nil {
+		return l.balanced(stmts, w)
+	}
 	return []ir.Stmt{l.region(stmts)}
 }
 
@@ -50,8 +53,11 @@ func (l *lowerer) team(f *cin.Forall, e env) []ir.Stmt {
 }
 
 func (l *lowerer) region(stmts []ir.Stmt) ir.Stmt {
-	return &ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.work(), integer(grain)), Body: block(stmts...)}
+	return &ir.Parallel{Threads: l.slots.threads, Cond: l.enough(), Body: block(stmts...)}
 }
+
+// enough says whether a team of threads is worth it.
+func (l *lowerer) enough() ir.Expr { return compare(ir.Gt, l.work(), integer(grain)) }
 
 func shared(s ir.Stmt) bool {
 	f, ok := s.(*ir.For)
@@ -67,16 +73,25 @@ func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 	return binary(dtype.Max, integer(1), binary(dtype.Div, n, pieces))
 }
 
-// work estimates the number of innermost iterations: what the largest sparse operand stores, times the extents of the
-// variables that it doesn't carry.
+// work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for
+// each of the coordinates that it shares, times the extents of the variables that none of them carries.
 func (l *lowerer) work() ir.Expr {
 	n := ir.Expr(integer(1))
 	var carried []index.Var
 	for _, a := range index.Accesses(l.program.Source.RHS) {
-		if !a.Tensor.Format.Dense() {
-			n, carried = l.positions(a.Tensor, a.Tensor.Order()-1), a.Vars
-			break
+		if a.Tensor.Format.Dense() {
+			continue
 		}
+		stored := l.positions(a.Tensor, a.Tensor.Order()-1)
+		switch shared, others := l.common(a, carried); {
+		case carried == nil:
+			n = stored
+		case others == 0: // merged with what was counted
+			n = plus(n, stored)
+		default:
+			n = binary(dtype.Mul, n, binary(dtype.Max, integer(1), binary(dtype.Div, stored, binary(dtype.Max, integer(1), shared))))
+		}
+		carried = append(carried, a.Vars...)
 	}
 	for _, v := range l.program.Source.Vars() {
 		if !slices.Contains(carried, v) {
@@ -84,4 +99,17 @@ func (l *lowerer) work() ir.Expr {
 		}
 	}
 	return n
+}
+
+// common is the number of coordinates that an access has in the variables of carried, and how many variables it has besides.
+func (l *lowerer) common(a *index.Access, carried []index.Var) (coordinates ir.Expr, others int) {
+	coordinates = integer(1)
+	for _, v := range a.Vars {
+		if slices.Contains(carried, v) {
+			coordinates = binary(dtype.Mul, coordinates, l.extent(v))
+		} else {
+			others++
+		}
+	}
+	return coordinates, others
 }

@@ -1,7 +1,10 @@
 package schedule
 
 import (
+	"strings"
+
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/format"
 )
 
 // command reads the arguments of the command called name.
@@ -37,6 +40,15 @@ func (a *arguments) command(name string) Command {
 		c := Parallelize{Var: a.variable()}
 		a.choice("threads")
 		c.Race = cin.Race(a.choice(string(cin.Atomics), string(cin.Temporary)))
+		return c
+	case "convert":
+		c := Convert{Tensor: string(a.variable())}
+		text := strings.Join(a.parts, ",") // mode orders have commas
+		f, err := format.Parse(text)
+		if err != nil || f.Order() == 0 {
+			a.failf("%q is no format", text)
+		}
+		a.parts, c.To = nil, f
 		return c
 	case "assemble":
 		word := a.choice("insert", "append")

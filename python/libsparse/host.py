@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -52,6 +53,25 @@ def cpu() -> str:
 
 
 @functools.cache
+def caches() -> tuple[int, ...]:
+    """The sizes in bytes of the caches beyond the first level, the nearest first; fewer if the system doesn't say."""
+    found: list[int] = []
+    for level in (2, 3):
+        try:
+            descriptor = os.open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size", os.O_RDONLY)
+        except OSError:
+            break
+        try:
+            text = os.read(descriptor, 32).decode().strip()
+        finally:
+            os.close(descriptor)
+        if not re.fullmatch(r"\d+[KM]", text):
+            break
+        found.append(int(text[:-1]) << {"K": 10, "M": 20}[text[-1]])
+    return tuple(found)
+
+
+@functools.cache
 def openmp() -> str:
     """The path of the OpenMP runtime this process has mapped (torch's own), "" where there is none."""
     lib = os.path.dirname(torch.__file__) + "/lib"  # noqa: PTH120  # as above
@@ -83,7 +103,7 @@ def _is_mapped(library: str) -> bool:
 @functools.cache
 def identity() -> str:
     """A digest of what identifies this machine and process."""
-    return hashlib.sha256(f"{cpu()} {openmp()} ".encode()).hexdigest()
+    return hashlib.sha256(f"{cpu()} {caches()} {openmp()} ".encode()).hexdigest()
 
 
 def compiler() -> str:
@@ -107,10 +127,11 @@ def cache_dir() -> str:
     return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
 
 
-def target() -> dict[str, str]:
+def target() -> dict[str, Any]:
     """The `target` part of a request."""
     return {
         "cpu": cpu(),
+        "caches": list(caches()),
         "cc": compiler(),
         "path": os.environ.get("PATH", ""),
         "openmp": openmp(),

@@ -41,6 +41,7 @@ class Step(NamedTuple):
         expr: The assignment.
         operands: The names of what it takes: operands of the whole, or results of earlier steps.
         dtype: The compiler's name of the dtype of what it makes.
+        temporary: Whether no user sees what it makes, so that the compiler may choose any format.
     """
 
     result: str
@@ -48,6 +49,7 @@ class Step(NamedTuple):
     expr: str
     operands: tuple[str, ...]
     dtype: str
+    temporary: bool = False
 
 
 class Kernel(NamedTuple):
@@ -165,7 +167,14 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         notes = tuple(info.get("notes") or ())
         if info.get("steps"):
             steps = tuple(
-                Step(s["result"], tuple(s["indices"] or ()), s["expr"], tuple(s["operands"]), s["dtype"])
+                Step(
+                    s["result"],
+                    tuple(s["indices"] or ()),
+                    s["expr"],
+                    tuple(s["operands"]),
+                    s["dtype"],
+                    s.get("temporary", False),
+                )
                 for s in info["steps"]
             )
             return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from . import levelchecks, levels, packing, validate
+from . import levelchecks, levels, packing, statistics, validate
 from .errors import InternalError
 from .format import Format
 
@@ -66,6 +66,7 @@ class Pattern:
         "_linear",
         "_located",
         "_places",
+        "_statistics",
         "_transposes",
         "calls",
         "crd",
@@ -105,6 +106,7 @@ class Pattern:
         self._coordinates: Tensor | None = None
         self._places: Tensor | None = None
         self._linear: Tensor | None = None
+        self._statistics: statistics.Statistics | None = None
         self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._diagonals: dict[tuple[int, ...], tuple[Pattern, Tensor]] = {}
@@ -158,6 +160,13 @@ class Pattern:
                 raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
             self._linear = keys
         return self._linear
+
+    @property
+    def statistics(self) -> statistics.Statistics:
+        """How the entries are spread; nothing is scanned before it is asked for, and nothing twice."""
+        if self._statistics is None:
+            self._statistics = statistics.Statistics(self)
+        return self._statistics
 
     def transposed(self, dims: tuple[int, ...]) -> Pattern:
         """The pattern with its modes permuted: the same arrays under another mode order."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from . import dtypes, request
+from . import classes, dtypes, request
 from .assignment import Part
 from .dtypes import INT32_MAX
 from .errors import ShapeError, UnsupportedError
@@ -64,6 +64,7 @@ class Problem(NamedTuple):
         windows: The windows of each operand, () for one without; () if there are none at all.
         shape: The shape of a result that is written through windows, None of any other.
         functions: The definitions of the user's functions that `text` calls.
+        temporary: Whether the result is one of a step that no user sees.
     """
 
     text: str
@@ -80,6 +81,7 @@ class Problem(NamedTuple):
     windows: tuple[tuple[Part, ...], ...] = ()
     shape: tuple[int, ...] | None = None
     functions: tuple[Definition, ...] = ()
+    temporary: bool = False
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -159,12 +161,17 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     """
     infos: list[request.OperandInfo] = []
     seen: dict[int, int] = {}
+    extents, varying = problem.extents(operands), _varying(problem, operands)
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern, data = operand
+        shape = tuple(
+            classes.extent(n) if index in varying else classes.width(n)
+            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
+        )
         if pattern is None:
             assert data is not None
             order = dense_order(data)
-            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), data.shape))
+            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), shape))
             continue
         same = seen.setdefault(id(pattern), number)
         infos.append(
@@ -174,17 +181,18 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 "bool" if data is None else dtypes.code(data.dtype),
                 data is None,
                 dtypes.code(pattern.index_dtype),
-                pattern.shape,
-                pattern.size,
+                shape,
+                classes.entries(pattern.size, pattern.shape[pattern.format.order[0]]),
                 -1 if same == number else same,
+                _filled(pattern) if problem.temporary else 0,
             )
         )
-    extents = problem.extents(operands)
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
     fits = max(sizes, default=0) <= INT32_MAX
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
-    output = request.OutputInfo(wish, dtype, "i32" if fits and not wide else "i64", problem.pattern_of)
+    index = "i32" if fits and not wide else "i64"
+    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary)
     return request.Request(
         problem.text,
         problem.is_expr,
@@ -195,6 +203,24 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
         problem.schedule,
         problem.functions,
     )
+
+
+def _filled(pattern: Pattern) -> int:
+    """The class of how many rows have entries, which the format of a temporary depends on; 0 if that is not known."""
+    found = pattern.statistics
+    rows = pattern.extents[0]
+    return 0 if found.lengths is None else classes.share(rows - found.empty, rows)
+
+
+def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
+    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
+    found: set[str] = set()
+    for indices, (pattern, _) in zip(problem.inputs, operands, strict=True):
+        if pattern is not None:
+            format = pattern.format
+            last = max((n for n, level in enumerate(format.levels) if level != "d"), default=-1)
+            found.update(indices[mode] for mode in format.order[: last + 1])
+    return found
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:

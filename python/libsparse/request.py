@@ -4,25 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from . import host
 from .registry import Definition
-
-
-def size_class(n: int) -> int:
-    """The representative of the extents that share a kernel with `n`."""
-    if n < 8:
-        return n
-    if n < 64:
-        return n if n % 8 == 0 else 8 * (n // 8) + 1
-    return (1 << (n.bit_length() - 1)) + (0 if n % 64 == 0 else 1)
-
-
-def nnz_class(n: int) -> int:
-    """The representative of the numbers of entries that share a kernel with `n`: powers of four."""
-    return 0 if n < 1 else 1 << ((n.bit_length() - 1) // 2 * 2)
 
 
 class OperandInfo(NamedTuple):
@@ -36,6 +21,7 @@ class OperandInfo(NamedTuple):
     shape: tuple[int, ...]
     nnz: int
     same_pattern: int
+    filled: int = 0
 
 
 class OutputInfo(NamedTuple):
@@ -45,6 +31,7 @@ class OutputInfo(NamedTuple):
     dtype: str | None = None
     index: str = "i32"  # type: ignore[assignment]  # the name the request has; tuple.index is not used
     pattern_of: int | None = None
+    temporary: bool = False
 
 
 class Request(NamedTuple):
@@ -64,6 +51,8 @@ class Request(NamedTuple):
         output = self.output._asdict()
         if self.output.pattern_of is None:
             del output["pattern_of"]
+        if not self.output.temporary:
+            del output["temporary"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {
             "expr" if self.is_expr else "spec": self.text,
@@ -101,13 +90,20 @@ def complete(request: Request, name: str) -> dict[str, Any]:
 
 
 def sparse_info(
-    name: str, format: str, dtype: str, pattern_only: bool, index: str, shape: Sequence[int], nnz: int, same: int
+    name: str,
+    format: str,
+    dtype: str,
+    pattern_only: bool,
+    index: str,
+    shape: tuple[int, ...],
+    nnz: int,
+    same: int,
+    filled: int,
 ) -> OperandInfo:
-    """Describes a sparse operand."""
-    return OperandInfo(name, format, dtype, pattern_only, index, tuple(map(size_class, shape)), nnz_class(nnz), same)
+    """Describes a sparse operand; shape and entries are in classes."""
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, filled)
 
 
-def dense_info(name: str, format: str, dtype: str, shape: Sequence[int]) -> OperandInfo:
-    """Describes a dense operand or, with format "", a scalar."""
-    classes = tuple(map(size_class, shape))
-    return OperandInfo(name, format, dtype, False, "i32", classes, math.prod(classes), -1)
+def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:
+    """Describes a dense operand or, with format "", a scalar; the shape is in classes."""
+    return OperandInfo(name, format, dtype, False, "i32", shape, math.prod(shape), -1)

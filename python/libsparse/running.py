@@ -70,6 +70,7 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
         windows=windows if any(windows) else (),
         shape=asked.shape if last else None,
         functions=asked.functions,
+        temporary=step.temporary,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import (
@@ -111,6 +112,29 @@ class Schedule:
         """Says how entries of a sparse result find their place: "insert" or "append"."""
         return self.then(f"assemble({strategy})")
 
+    def convert(self, operand: str, format: str | Format) -> Schedule:
+        """Brings a sparse operand to another format before the kernel runs, once for each of its patterns."""
+        at = self._asked.names.index(operand) if operand in self._asked.names else -1
+        wanted = Format(format).resolve(len(self._asked.inputs[at])) if at >= 0 else Format(format)
+        return self.then(f"convert({operand}, {wanted.text})")
+
+    def prepare(self) -> Callable[[], Any]:
+        """Compiles, converts operands that have to be, and returns a function that computes on these operands.
+
+        Raises:
+            UnsupportedError: As `run`.
+            FormatError: As `run`.
+        """
+        return _prepared(self._scheduled(), self._operands)
+
+    def automatic(self) -> Callable[[], Any]:
+        """The same with the schedule that the compiler chooses, for comparison."""
+        return _prepared(self._asked, self._operands)
+
+    def request(self) -> dict[str, Any]:
+        """What the compiler is asked, without the commands, as JSON has it."""
+        return request.complete(problem.describe(self._asked, self._operands), "")
+
     def run(self) -> Any:
         """Compiles and computes; the result is as from `einsum` or `evaluate`.
 
@@ -143,6 +167,15 @@ class Schedule:
     def __repr__(self) -> str:
         """The expression and the commands."""
         return f"<schedule of {self._asked.text!r}: {self}>"
+
+
+def _prepared(asked: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
+    made = running.prepare(asked, operands)
+    for number, format in made.kernel.convert.items():
+        pattern = operands[number].pattern
+        if pattern is not None:
+            pattern.converted(format)
+    return lambda: einsums.finish(*made(operands))
 
 
 def schedule(

@@ -8,39 +8,12 @@ import weakref
 import pytest
 import reference
 import torch
-from libsparse.request import nnz_class, size_class
 
 import libsparse as ls
 from libsparse import kernel
 from libsparse.format import Format
 
 pytestmark = pytest.mark.usefixtures("stand_in")
-
-
-@pytest.mark.parametrize(
-    ("n", "want"),
-    [
-        (0, 0),
-        (7, 7),
-        (8, 8),
-        (9, 9),
-        (15, 9),
-        (16, 16),
-        (63, 57),
-        (64, 64),
-        (65, 65),
-        (100, 65),
-        (128, 128),
-        (192, 128),
-    ],
-)
-def test_size_classes(n, want):
-    assert size_class(n) == want
-    assert size_class(size_class(n)) == size_class(n)
-
-
-def test_nnz_classes():
-    assert [nnz_class(n) for n in (0, 1, 3, 4, 15, 16, 70)] == [0, 1, 1, 4, 4, 16, 64]
 
 
 @pytest.mark.parametrize("format", ["csc", "dcsr", "coo", "sd"])

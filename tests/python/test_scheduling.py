@@ -124,3 +124,37 @@ def test_the_command_line_takes_a_schedule(capsys: pytest.CaptureFixture[str]) -
     assert "forall p unrolled 4" in capsys.readouterr().out
     assert main(["explain", *arguments[:-1], "pos(i, p, A0)"]) == 1
     assert "i is dense in A0" in capsys.readouterr().err
+
+
+def test_converted_operands() -> None:
+    A, B = ls.random((40, 30), 0.2, format="csr"), torch.rand(30, 8)
+    made = ls.schedule("ij,jk->ik", A, B).convert("A0", "csc").reorder("j", "i", "k")
+    assert str(made) == "convert(A0, ds:1,0); reorder(j, i, k)"
+    torch.testing.assert_close(made.run(), A.to_dense() @ B)
+    hashed = ls.schedule("ij,j->i", A.to_format("dh"), B[:, 0]).convert("A0", "csr")
+    torch.testing.assert_close(hashed.run(), A.to_dense() @ B[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("operand", "format", "message"),
+    [("A1", "csr", "stays as it is"), ("X", "csr", "no operand X"), ("A0", "dd", "stays as it is")],
+)
+def test_conversions_that_are_refused(operand: str, format: str, message: str) -> None:
+    A, B = ls.random((40, 30), 0.2, format="csr"), torch.rand(30, 8)
+    with pytest.raises(ls.UnsupportedError, match=message):
+        ls.schedule("ij,jk->ik", A, B).convert(operand, format).run()
+
+
+def test_conversion_of_the_pattern_of_the_result() -> None:
+    A, B = ls.random((40, 30), 0.2, format="csr"), torch.rand(40, 30)
+    with pytest.raises(ls.UnsupportedError, match="has the pattern of A0"):
+        ls.schedule("ij,ij->ij", A, B).convert("A0", "csc").run()
+
+
+def test_prepared_and_automatic() -> None:
+    A, B = ls.random((40, 30), 0.2, format="csr"), torch.rand(30, 8)
+    made = ls.schedule("ij,jk->ik", A, B).convert("A0", "csc").reorder("j", "i", "k")
+    for compute in (made.prepare(), made.automatic()):
+        for _ in range(2):
+            torch.testing.assert_close(compute(), A.to_dense() @ B)
+    assert made.request()["spec"] == "ij,jk->ik"

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import libsparse as ls
+from libsparse import kernel
 
 pytestmark = pytest.mark.compiler
 
@@ -167,3 +168,18 @@ def test_second_order_gradients():
 
     assert torch.autograd.gradcheck(function, (values, x, b))
     assert torch.autograd.gradgradcheck(function, (values, x, b))
+
+
+@pytest.mark.parametrize(("density", "formats"), [(0.02, {"csr"}), (0.6, {"dd"})])
+def test_temporaries_have_the_format_that_takes_less(density, formats):
+    factors = [ls.random((80, 80), density, dtype=torch.float64) for _ in range(2)]
+    first = ls.random((80, 80), 0.4, dtype=torch.float64)
+    want = first.to_dense() @ factors[0].to_dense() @ factors[1].to_dense()
+    kernel.forget()
+    torch.testing.assert_close(ls.einsum("ij,jk,kl->il", first, *factors, format="dense"), want)
+    made = {str(k.format) for request, k in kernel.known() if request.output.temporary}
+    assert made <= formats
+    # a user gets the same type of tensor for all data
+    kernel.forget()
+    torch.testing.assert_close(ls.einsum("ij,jk,kl->il", first, *factors).to_dense(), want)
+    assert not any(request.output.temporary for request, _ in kernel.known())

@@ -5,6 +5,7 @@
  * assemble(insert)
  * parallelize(i, threads)
  * out is filled by insertion: its rows are counted first, then entries go to their rows as they come
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,8 +48,28 @@ int32_t kernel_assemble(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + (parts - 1)) / parts;
-            for (int64_t i = part * i_share; i < min_i64(n_i, part * i_share + i_share); i++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
+                }
+            }
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
                 for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                     const int64_t j = A2_crd[pA2];
                     out_next[part * rows + j]++;
@@ -108,8 +129,28 @@ int32_t kernel_compute(int64_t *slots)
         {
             #pragma omp for schedule(dynamic, 1) nowait
             for (int64_t part = 0; part < parts; part++) {
-                const int64_t i_share = (n_i + (parts - 1)) / parts;
-                for (int64_t i = part * i_share; i < min_i64(n_i, part * i_share + i_share); i++) {
+                const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
+                }
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                for (int64_t i = i_begin; i < i_end; i++) {
                     for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
                         const int64_t j = A2_crd[pA2];
                         out_next[part * rows + j]++;
@@ -135,8 +176,28 @@ int32_t kernel_compute(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part_3 = 0; part_3 < parts; part_3++) {
-            const int64_t i_2_share = (n_i + (parts - 1)) / parts;
-            for (int64_t i_2 = part_3 * i_2_share; i_2 < min_i64(n_i, part_3 * i_2_share + i_2_share); i_2++) {
+            const int64_t i_2_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_2_begin = 0;
+            int64_t i_2_begin_above = n_i;
+            while (i_2_begin < i_2_begin_above) {
+                const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
+                if (i_2_begin_middle + A2_pos[i_2_begin_middle] < part_3 * i_2_share) {
+                    i_2_begin = i_2_begin_middle + 1;
+                } else {
+                    i_2_begin_above = i_2_begin_middle;
+                }
+            }
+            int64_t i_2_end = i_2_begin;
+            int64_t i_2_end_above = n_i;
+            while (i_2_end < i_2_end_above) {
+                const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
+                if (i_2_end_middle + A2_pos[i_2_end_middle] < (part_3 + 1) * i_2_share) {
+                    i_2_end = i_2_end_middle + 1;
+                } else {
+                    i_2_end_above = i_2_end_middle;
+                }
+            }
+            for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
                 for (int64_t pA2_2 = A2_pos[i_2]; pA2_2 < A2_pos[i_2 + 1]; pA2_2++) {
                     const int64_t j_2 = A2_crd[pA2_2];
                     const int64_t pout = out_next[part_3 * rows + j_2];

@@ -40,7 +40,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t *restrict out2_starts = (int64_t *)slots[21];
     memset(out1_starts, 0, (size_t)65 * sizeof *out1_starts);
     memset(out2_starts, 0, (size_t)65 * sizeof *out2_starts);
-    #pragma omp parallel num_threads(threads) if (A2_pos[A1_pos[1]] > 32768)
+    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[A1_pos[1]] + B2_pos[B1_pos[1]] > 32768)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {
@@ -165,7 +165,7 @@ int32_t kernel_compute(int64_t *slots)
     out1_pos[0] = 0;
     out1_pos[1] = (int32_t)out1_starts[64];
     out2_pos[0] = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[A1_pos[1]] > 32768)
+    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[A1_pos[1]] + B2_pos[B1_pos[1]] > 32768)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {

@@ -9,13 +9,9 @@
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: a scalar, since [k] is summed inside each element
+ * threads take blocks of i with equal numbers of entries of P, where there are enough of them
  */
 #include <stdint.h>
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 int32_t kernel_compute(int64_t *slots)
 {
@@ -30,18 +26,42 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 32) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if ((int64_t)P2_pos[n_i] * 32 > 32768)
+    const int64_t parts = (int64_t)P2_pos[n_i] * 32 > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            for (int64_t pP2 = P2_pos[i]; pP2 < P2_pos[i + 1]; pP2++) {
-                const int64_t j = P2_crd[pP2];
-                float w = 0.0f;
-                #pragma omp simd reduction(+ : w)
-                for (int64_t k = 0; k < 32; k++) {
-                    w += Q_vals[i * 32 + k] * K_vals[j * 32 + k];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + P2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + P2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
                 }
-                out_vals[pP2] = w;
+            }
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + P2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                for (int64_t pP2 = P2_pos[i]; pP2 < P2_pos[i + 1]; pP2++) {
+                    const int64_t j = P2_crd[pP2];
+                    float w = 0.0f;
+                    #pragma omp simd reduction(+ : w)
+                    for (int64_t k = 0; k < 32; k++) {
+                        w += Q_vals[i * 32 + k] * K_vals[j * 32 + k];
+                    }
+                    out_vals[pP2] = w;
+                }
             }
         }
     }

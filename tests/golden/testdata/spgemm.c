@@ -6,6 +6,7 @@
  * precompute(all, w, at=1, row)
  * parallelize(i, threads)
  * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
+    const int64_t n_j = slots[3];
     const int32_t *restrict A2_pos = (const int32_t *)slots[4];
     const int32_t *restrict A2_crd = (const int32_t *)slots[5];
     const int32_t *restrict B2_pos = (const int32_t *)slots[7];
@@ -73,39 +75,63 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out2_count = slots[10];
     int32_t *restrict out2_pos = (int32_t *)slots[11];
     memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
+    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
         failed |= !w_mark;
         int32_t *restrict w_crd = allocate(n_k, sizeof *w_crd);
         failed |= !w_crd;
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
             if (failed) {
                 continue;
             }
-            int64_t pout2 = 0;
-            w_count = 0;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                    const int64_t k = B2_crd[pB2];
-                    if (w_mark[k] == 0) {
-                        w_mark[k] = 1;
-                        w_crd[w_count] = (int32_t)k;
-                        w_count++;
-                    }
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
                 }
             }
-            for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                pout2++;
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
             }
-            for (int64_t q = 0; q < w_count; q++) {
-                w_mark[w_crd[q]] = 0;
+            for (int64_t i = i_begin; i < i_end; i++) {
+                int64_t pout2 = 0;
+                w_count = 0;
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
+                        const int64_t k = B2_crd[pB2];
+                        if (w_mark[k] == 0) {
+                            w_mark[k] = 1;
+                            w_crd[w_count] = (int32_t)k;
+                            w_count++;
+                        }
+                    }
+                }
+                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
+                    pout2++;
+                }
+                for (int64_t q = 0; q < w_count; q++) {
+                    w_mark[w_crd[q]] = 0;
+                }
+                out2_pos[i + 1] = (int32_t)pout2;
             }
-            out2_pos[i + 1] = (int32_t)pout2;
         }
         free(w_mark);
         free(w_crd);
@@ -131,6 +157,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
+    const int64_t n_j = slots[3];
     const int32_t *restrict A2_pos = (const int32_t *)slots[4];
     const int32_t *restrict A2_crd = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
@@ -140,8 +167,9 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict out2_pos = (const int32_t *)slots[11];
     int32_t *restrict out2_crd = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
+    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
@@ -150,37 +178,60 @@ int32_t kernel_compute(int64_t *slots)
         failed |= !w_crd;
         float *restrict w_vals = allocate(n_k, sizeof *w_vals);
         failed |= !w_vals;
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
             if (failed) {
                 continue;
             }
-            int64_t pout2 = out2_pos[i];
-            w_count = 0;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                    const int64_t k = B2_crd[pB2];
-                    const float w_value = A_vals[pA2] * B_vals[pB2];
-                    if (w_mark[k] == 0) {
-                        w_mark[k] = 1;
-                        w_crd[w_count] = (int32_t)k;
-                        w_count++;
-                        w_vals[k] = w_value;
-                    } else {
-                        w_vals[k] += w_value;
-                    }
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
                 }
             }
-            sort_i32(w_crd, w_count);
-            for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                const int64_t k_2 = w_crd[pw1];
-                out_vals[pout2] = w_vals[k_2];
-                out2_crd[pout2] = (int32_t)k_2;
-                pout2++;
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
             }
-            for (int64_t q = 0; q < w_count; q++) {
-                w_mark[w_crd[q]] = 0;
+            for (int64_t i = i_begin; i < i_end; i++) {
+                int64_t pout2 = out2_pos[i];
+                w_count = 0;
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
+                        const int64_t k = B2_crd[pB2];
+                        const float w_value = A_vals[pA2] * B_vals[pB2];
+                        if (w_mark[k] == 0) {
+                            w_mark[k] = 1;
+                            w_crd[w_count] = (int32_t)k;
+                            w_count++;
+                            w_vals[k] = w_value;
+                        } else {
+                            w_vals[k] += w_value;
+                        }
+                    }
+                }
+                sort_i32(w_crd, w_count);
+                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
+                    const int64_t k_2 = w_crd[pw1];
+                    out_vals[pout2] = w_vals[k_2];
+                    out2_crd[pout2] = (int32_t)k_2;
+                    pout2++;
+                }
+                for (int64_t q = 0; q < w_count; q++) {
+                    w_mark[w_crd[q]] = 0;
+                }
             }
         }
         free(w_mark);

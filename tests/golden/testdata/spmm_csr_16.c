@@ -8,15 +8,11 @@
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 int32_t kernel_compute(int64_t *slots)
 {
@@ -31,25 +27,49 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[n_i] * 16 > 32768)
+    const int64_t parts = (int64_t)A2_pos[n_i] * 16 > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            float w[16] __attribute__((aligned(64)));
-            #pragma GCC unroll 2
-            for (int64_t q = 0; q < 16; q += 8) {
-                *(f32x8 *)&w[q] = (f32x8){0};
-            }
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                #pragma GCC unroll 2
-                for (int64_t k = 0; k < 16; k += 8) {
-                    *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
                 }
             }
-            #pragma GCC unroll 2
-            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                float w[16] __attribute__((aligned(64)));
+                #pragma GCC unroll 2
+                for (int64_t q = 0; q < 16; q += 8) {
+                    *(f32x8 *)&w[q] = (f32x8){0};
+                }
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    #pragma GCC unroll 2
+                    for (int64_t k = 0; k < 16; k += 8) {
+                        *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+                    }
+                }
+                #pragma GCC unroll 2
+                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                    *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                }
             }
         }
     }

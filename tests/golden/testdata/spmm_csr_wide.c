@@ -9,15 +9,12 @@
  * vectorize(k1)
  * parallelize(i, threads)
  * k in tiles of 64: the sums of a tile stay in registers across the reduction (tail in tiles of 16)
+ * the loop over tiles stays inside: the sizes of the caches are not known
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
@@ -37,45 +34,69 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k < 16) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * n_k > 32768)
+    const int64_t parts = A2_pos[n_i] * n_k > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            for (int64_t k0 = 0; k0 < n_k - 63; k0 += 64) {
-                float w[64] __attribute__((aligned(64)));
-                #pragma GCC unroll 8
-                for (int64_t q = 0; q < 64; q += 8) {
-                    *(f32x8 *)&w[q] = (f32x8){0};
-                }
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    #pragma GCC unroll 8
-                    for (int64_t k1 = 0; k1 < 64; k1 += 8) {
-                        *(f32x8 *)&w[k1] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * n_k + (k0 + k1)];
-                    }
-                }
-                #pragma GCC unroll 8
-                for (int64_t k1_2 = 0; k1_2 < 64; k1_2 += 8) {
-                    *(f32x8 *)&out_vals[i * n_k + (k0 + k1_2)] = *(f32x8 *)&w[k1_2];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
                 }
             }
-            for (int64_t k0_2 = n_k / 64 * 64; k0_2 < n_k; k0_2 += 16) {
-                const int64_t k0_shifted = min_i64(k0_2, n_k - 16);
-                float w_2[16] __attribute__((aligned(64)));
-                #pragma GCC unroll 2
-                for (int64_t q_2 = 0; q_2 < 16; q_2 += 8) {
-                    *(f32x8 *)&w_2[q_2] = (f32x8){0};
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
                 }
-                for (int64_t pA2_2 = A2_pos[i]; pA2_2 < A2_pos[i + 1]; pA2_2++) {
-                    const int64_t j_2 = A2_crd[pA2_2];
-                    #pragma GCC unroll 2
-                    for (int64_t k1_3 = 0; k1_3 < 16; k1_3 += 8) {
-                        *(f32x8 *)&w_2[k1_3] += A_vals[pA2_2] * *(const f32x8 *)&B_vals[j_2 * n_k + (k0_shifted + k1_3)];
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                for (int64_t k0 = 0; k0 < n_k - 63; k0 += 64) {
+                    float w[64] __attribute__((aligned(64)));
+                    #pragma GCC unroll 8
+                    for (int64_t q = 0; q < 64; q += 8) {
+                        *(f32x8 *)&w[q] = (f32x8){0};
+                    }
+                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                        const int64_t j = A2_crd[pA2];
+                        #pragma GCC unroll 8
+                        for (int64_t k1 = 0; k1 < 64; k1 += 8) {
+                            *(f32x8 *)&w[k1] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * n_k + (k0 + k1)];
+                        }
+                    }
+                    #pragma GCC unroll 8
+                    for (int64_t k1_2 = 0; k1_2 < 64; k1_2 += 8) {
+                        *(f32x8 *)&out_vals[i * n_k + (k0 + k1_2)] = *(f32x8 *)&w[k1_2];
                     }
                 }
-                #pragma GCC unroll 2
-                for (int64_t k1_4 = 0; k1_4 < 16; k1_4 += 8) {
-                    *(f32x8 *)&out_vals[i * n_k + (k0_shifted + k1_4)] = *(f32x8 *)&w_2[k1_4];
+                for (int64_t k0_2 = n_k / 64 * 64; k0_2 < n_k; k0_2 += 16) {
+                    const int64_t k0_shifted = min_i64(k0_2, n_k - 16);
+                    float w_2[16] __attribute__((aligned(64)));
+                    #pragma GCC unroll 2
+                    for (int64_t q_2 = 0; q_2 < 16; q_2 += 8) {
+                        *(f32x8 *)&w_2[q_2] = (f32x8){0};
+                    }
+                    for (int64_t pA2_2 = A2_pos[i]; pA2_2 < A2_pos[i + 1]; pA2_2++) {
+                        const int64_t j_2 = A2_crd[pA2_2];
+                        #pragma GCC unroll 2
+                        for (int64_t k1_3 = 0; k1_3 < 16; k1_3 += 8) {
+                            *(f32x8 *)&w_2[k1_3] += A_vals[pA2_2] * *(const f32x8 *)&B_vals[j_2 * n_k + (k0_shifted + k1_3)];
+                        }
+                    }
+                    #pragma GCC unroll 2
+                    for (int64_t k1_4 = 0; k1_4 < 16; k1_4 += 8) {
+                        *(f32x8 *)&out_vals[i * n_k + (k0_shifted + k1_4)] = *(f32x8 *)&w_2[k1_4];
+                    }
                 }
             }
         }

@@ -8,16 +8,12 @@
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 #include <string.h>
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 int32_t kernel_compute(int64_t *slots)
 {
@@ -35,26 +31,50 @@ int32_t kernel_compute(int64_t *slots)
         return 3;
     }
     memset(out_vals, 0, (size_t)(n_i * 16) * sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[A1_pos[1]] * 16 > 32768)
+    const int64_t parts = (int64_t)A2_pos[A1_pos[1]] * 16 > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, A1_pos[1] / (threads * 16))) nowait
-        for (int64_t pA1 = A1_pos[0]; pA1 < A1_pos[1]; pA1++) {
-            const int64_t i = A1_crd[pA1];
-            float w[16] __attribute__((aligned(64)));
-            #pragma GCC unroll 2
-            for (int64_t q = 0; q < 16; q += 8) {
-                *(f32x8 *)&w[q] = (f32x8){0};
-            }
-            for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                #pragma GCC unroll 2
-                for (int64_t k = 0; k < 16; k += 8) {
-                    *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t pA1_share = ((int64_t)A1_pos[1] + A2_pos[A1_pos[1]] + (parts - 1)) / parts;
+            int64_t pA1_begin = A1_pos[0];
+            int64_t pA1_begin_above = A1_pos[1];
+            while (pA1_begin < pA1_begin_above) {
+                const int64_t pA1_begin_middle = pA1_begin + (pA1_begin_above - pA1_begin) / 2;
+                if (pA1_begin_middle + A2_pos[pA1_begin_middle] < part * pA1_share) {
+                    pA1_begin = pA1_begin_middle + 1;
+                } else {
+                    pA1_begin_above = pA1_begin_middle;
                 }
             }
-            #pragma GCC unroll 2
-            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+            int64_t pA1_end = pA1_begin;
+            int64_t pA1_end_above = A1_pos[1];
+            while (pA1_end < pA1_end_above) {
+                const int64_t pA1_end_middle = pA1_end + (pA1_end_above - pA1_end) / 2;
+                if (pA1_end_middle + A2_pos[pA1_end_middle] < (part + 1) * pA1_share) {
+                    pA1_end = pA1_end_middle + 1;
+                } else {
+                    pA1_end_above = pA1_end_middle;
+                }
+            }
+            for (int64_t pA1 = pA1_begin; pA1 < pA1_end; pA1++) {
+                const int64_t i = A1_crd[pA1];
+                float w[16] __attribute__((aligned(64)));
+                #pragma GCC unroll 2
+                for (int64_t q = 0; q < 16; q += 8) {
+                    *(f32x8 *)&w[q] = (f32x8){0};
+                }
+                for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    #pragma GCC unroll 2
+                    for (int64_t k = 0; k < 16; k += 8) {
+                        *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+                    }
+                }
+                #pragma GCC unroll 2
+                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                    *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                }
             }
         }
     }

@@ -9,15 +9,11 @@
  * parallelize(j, threads)
  * operand A: converted from "ds" to "ds:1,0", because the loops visit it in that order; the copy is kept with its pattern
  * workspace w: 16 sums over k in registers across the reduction
+ * threads take blocks of j with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 int32_t kernel_compute(int64_t *slots)
 {
@@ -33,25 +29,49 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[n_j] * 16 > 32768)
+    const int64_t parts = (int64_t)A2_pos[n_j] * 16 > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_j / (threads * 16))) nowait
-        for (int64_t j = 0; j < n_j; j++) {
-            float w[16] __attribute__((aligned(64)));
-            #pragma GCC unroll 2
-            for (int64_t q = 0; q < 16; q += 8) {
-                *(f32x8 *)&w[q] = (f32x8){0};
-            }
-            for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
-                const int64_t i = A2_crd[pA2];
-                #pragma GCC unroll 2
-                for (int64_t k = 0; k < 16; k += 8) {
-                    *(f32x8 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x8 *)&G_vals[i * 16 + k];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t j_share = (n_j + A2_pos[n_j] + (parts - 1)) / parts;
+            int64_t j_begin = 0;
+            int64_t j_begin_above = n_j;
+            while (j_begin < j_begin_above) {
+                const int64_t j_begin_middle = j_begin + (j_begin_above - j_begin) / 2;
+                if (j_begin_middle + A2_pos[j_begin_middle] < part * j_share) {
+                    j_begin = j_begin_middle + 1;
+                } else {
+                    j_begin_above = j_begin_middle;
                 }
             }
-            #pragma GCC unroll 2
-            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                *(f32x8 *)&out_vals[j * 16 + k_2] = *(f32x8 *)&w[k_2];
+            int64_t j_end = j_begin;
+            int64_t j_end_above = n_j;
+            while (j_end < j_end_above) {
+                const int64_t j_end_middle = j_end + (j_end_above - j_end) / 2;
+                if (j_end_middle + A2_pos[j_end_middle] < (part + 1) * j_share) {
+                    j_end = j_end_middle + 1;
+                } else {
+                    j_end_above = j_end_middle;
+                }
+            }
+            for (int64_t j = j_begin; j < j_end; j++) {
+                float w[16] __attribute__((aligned(64)));
+                #pragma GCC unroll 2
+                for (int64_t q = 0; q < 16; q += 8) {
+                    *(f32x8 *)&w[q] = (f32x8){0};
+                }
+                for (int64_t pA2 = A2_pos[j]; pA2 < A2_pos[j + 1]; pA2++) {
+                    const int64_t i = A2_crd[pA2];
+                    #pragma GCC unroll 2
+                    for (int64_t k = 0; k < 16; k += 8) {
+                        *(f32x8 *)&w[k] += A_vals[A_perm[pA2]] * *(const f32x8 *)&G_vals[i * 16 + k];
+                    }
+                }
+                #pragma GCC unroll 2
+                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                    *(f32x8 *)&out_vals[j * 16 + k_2] = *(f32x8 *)&w[k_2];
+                }
             }
         }
     }

@@ -6,13 +6,9 @@
  * precompute(all, w, at=1, tile)
  * parallelize(i, threads)
  * workspace w: a scalar, since [j] is summed inside each element
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
-
-static inline int64_t max_i64(int64_t x, int64_t y)
-{
-    return x > y ? x : y;
-}
 
 int32_t kernel_compute(int64_t *slots)
 {
@@ -23,16 +19,40 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[5];
     const float *restrict x_vals = (const float *)slots[6];
     float *restrict out_vals = (float *)slots[7];
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            float w = 0.0f;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                w += A_vals[pA2] * x_vals[j];
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
+                }
             }
-            out_vals[i] = w;
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                float w = 0.0f;
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    w += A_vals[pA2] * x_vals[j];
+                }
+                out_vals[i] = w;
+            }
         }
     }
     return 0;

@@ -6,6 +6,7 @@
  * precompute(all, w, at=1, tile)
  * parallelize(i, threads)
  * workspace w: a scalar, since [j] is summed inside each element
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
 

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+
+	"libsparse/libsparse"
+)
+
+// candidates prints the schedules of the expression that args describe.
+func candidates(in io.Reader, out io.Writer, args []string) error {
+	plain := slices.Contains(args, "-plain")
+	r, _, err := request(in, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-plain" }))
+	if err != nil {
+		return err
+	}
+	found, err := libsparse.Candidates(r, plain)
+	if err != nil {
+		return err
+	}
+	e := json.NewEncoder(out)
+	e.SetIndent("", " ")
+	return e.Encode(found)
+}

@@ -1,0 +1,187 @@
+package autoschedule
+
+import (
+	"fmt"
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/schedule"
+)
+
+// Candidate is one of the ways to run an assignment: commands, with the conversions among them.
+type Candidate struct {
+	Order    []index.Var
+	Terms    Terms
+	Commands []schedule.Command
+	// Plain says that what follows from the order is as Decide would choose it; Tiled that a loop is cut into strips.
+	Plain, Tiled bool
+}
+
+// stripBytes are the widths of strips that candidates try: registers, and parts of caches.
+var stripBytes = []int64{64, 256, 1 << 14}
+
+// Candidates lists orders of the loops, each with the conversions that it needs and what follows from it as Decide would
+// choose it; and unless plain is set, with workspaces and tilings of every kind. Not all can be carried out: the caller
+// applies them to copies of a.
+func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
+	c, _ := ConstantsFor(cpu)
+	m := newModel(a, c)
+	order := make([]int, len(m.vars))
+	for i := range order {
+		order[i] = i
+	}
+	var out []Candidate
+	permute(order, 0, func(o []int) {
+		terms, ok := m.price(o)
+		if !ok {
+			return
+		}
+		v := variants{order: m.named(o), terms: terms, conversions: m.conversions(), constants: c, around: slices.Clone(m.around)}
+		out = append(out, v.plain(a))
+		if !plain {
+			out = append(out, v.placed(a)...)
+			out = append(out, v.tiled(a)...)
+		}
+	})
+	return out
+}
+
+// variants of one order.
+type variants struct {
+	order       []index.Var
+	terms       Terms
+	conversions []Conversion
+	constants   *Constants
+	around      []float64
+}
+
+// on calls f with a as it is with the operands converted.
+func (v *variants) on(a *index.Assignment, f func()) {
+	type stored struct {
+		t   *index.Tensor
+		was index.Tensor
+	}
+	var kept []stored
+	for _, t := range a.Tensors() {
+		kept = append(kept, stored{t, *t})
+	}
+	Convert(a, v.conversions)
+	f()
+	for _, k := range kept {
+		*k.t = k.was
+	}
+}
+
+func (v *variants) candidate(commands []schedule.Command) Candidate {
+	all := make([]schedule.Command, 0, len(v.conversions)+len(commands))
+	for _, c := range v.conversions {
+		all = append(all, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
+	}
+	return Candidate{Order: v.order, Terms: v.terms, Commands: append(all, commands...)}
+}
+
+// plain is the order with workspaces and threads as Decide would choose them.
+func (v *variants) plain(a *index.Assignment) (out Candidate) {
+	v.on(a, func() {
+		d := &Decision{Order: v.order, constants: v.constants, around: v.around}
+		d.add(schedule.Reorder{Vars: v.order})
+		d.workspaces(a)
+		d.threads(a)
+		out = v.candidate(d.Commands)
+		out.Plain = true
+	})
+	return out
+}
+
+// storages are the kinds of workspace for what a computes.
+func storages(a *index.Assignment) []cin.Storage {
+	if discovered(a.LHS.Tensor) {
+		return []cin.Storage{cin.Tile, cin.Row, cin.List}
+	}
+	return []cin.Storage{""} // a tile or an array, by its size
+}
+
+// placed is the order without a workspace and with one at each depth.
+func (v *variants) placed(a *index.Assignment) (out []Candidate) {
+	v.on(a, func() {
+		out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}))
+		if discovered(a.LHS.Tensor) {
+			out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Assemble{Insert: true}))
+		}
+		for at := range len(v.order) + 1 {
+			for _, s := range storages(a) {
+				out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Precompute{At: at, Name: free(a, "w"), Storage: s}))
+			}
+		}
+	})
+	return out
+}
+
+// tiled is the order with a loop cut into strips, whose loop stands anywhere further out, alone and with a workspace inside it.
+func (v *variants) tiled(a *index.Assignment) (out []Candidate) {
+	v.on(a, func() {
+		for at, cut := range v.order {
+			for _, bytes := range stripBytes {
+				factor := bytes / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
+				if n := a.Extent(cut); n <= factor {
+					continue
+				}
+				for to := range at + 1 {
+					out = append(out, v.strips(a, at, to, factor)...)
+				}
+			}
+		}
+	})
+	return out
+}
+
+// strips cuts the loop at a depth, with the loop over strips at depth to.
+func (v *variants) strips(a *index.Assignment, at, to int, factor int64) (out []Candidate) {
+	cut := v.order[at]
+	outer, inner := index.Var(free(a, string(cut)+"0")), index.Var(free(a, string(cut)+"1"))
+	nest := slices.Clone(v.order)
+	nest[at] = inner
+	nest = slices.Insert(nest, to, outer)
+	split := schedule.Split{Var: cut, Outer: outer, Inner: inner, Factor: factor}
+	if dense(a, cut) {
+		split.Tail = min(factor, 16)
+	}
+	commands := []schedule.Command{split, schedule.Reorder{Vars: nest}}
+	out = append(out, v.finished(a, commands...))
+	for depth := to + 1; depth < len(nest); depth++ {
+		for _, s := range storages(a) {
+			out = append(out, v.finished(a, append(slices.Clone(commands), schedule.Precompute{At: depth, Name: free(a, "w"), Storage: s})...))
+		}
+	}
+	return out
+}
+
+// finished adds lanes and threads.
+func (v *variants) finished(a *index.Assignment, commands ...schedule.Command) Candidate {
+	d := &Decision{Order: v.order, constants: v.constants, Commands: slices.Clone(commands)}
+	innermost := v.order[len(v.order)-1:]
+	split, tiled := commands[0].(schedule.Split)
+	switch {
+	case !tiled || split.Var != innermost[0]:
+		d.lanes(a, innermost)
+	case dense(a, split.Var):
+		d.add(schedule.Vectorize{Var: split.Inner})
+	}
+	d.threads(a)
+	out := v.candidate(d.Commands)
+	out.Tiled = tiled
+	return out
+}
+
+// String is the commands as a schedule is written.
+func (c Candidate) String() string {
+	var out string
+	for i, command := range c.Commands {
+		if i > 0 {
+			out += "; "
+		}
+		out += fmt.Sprint(command)
+	}
+	return out
+}

@@ -1,0 +1,41 @@
+package autoschedule
+
+import (
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/schedule"
+)
+
+// hoistTrips is how many iterations a reduction has to have for it to be worth a workspace of its own.
+const hoistTrips = 2
+
+// hoist takes what doesn't change with the innermost reduction out of it, where the sums of a tile are nested in others: in
+// A(i,k,l) * B(k,j) * C(l,j) the sum over l of A * C, so that B is multiplied once for each i and k. The loops from first on
+// compute into workspace, one over the tile innermost.
+func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
+	depth := len(d.Order) - 2 // of the innermost reduction
+	product, ok := factors(a)
+	if !ok || depth <= first || d.around[depth+1] < hoistTrips*d.around[depth] {
+		return
+	}
+	sum, strip := d.Order[depth], d.Order[depth+1]
+	var inside []string
+	outside := false
+	for _, acc := range product {
+		switch {
+		case slices.Contains(acc.Vars, sum):
+			inside = append(inside, acc.Tensor.Name)
+		case slices.Contains(acc.Vars, strip):
+			outside = true
+		}
+	}
+	if !outside || len(inside) < 2 {
+		return
+	}
+	name := free(a, workspace+"_"+string(sum))
+	d.add(schedule.Precompute{Of: strings.Join(inside, "*"), At: depth - first, Name: name, Storage: cin.Tile})
+	d.note("workspace %s: the sum over %s of %s, so that the rest is multiplied once for each", name, sum, strings.Join(inside, " * "))
+}

@@ -1,0 +1,221 @@
+package autoschedule
+
+import (
+	"math"
+	"slices"
+
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
+)
+
+// operand is an access prepared for pricing.
+type operand struct {
+	access *index.Access
+	vars   []int  // by level
+	full   []bool // by level
+	dense  bool   // all levels are full
+	fixed  bool   // it can't be converted
+	coo    bool   // it is better converted than walked
+	hashed bool   // a level of it is met in no order where an order is needed
+	shares bool   // another operand has its pattern
+	nnz    float64
+	// Of the order that is being priced: the variables by level, which levels are full, the share of the coordinates
+	// below one parent that each stores, and by variable the level that stores it, or -1.
+	arranged  []int
+	filled    []bool
+	share     []float64
+	place     []int
+	converted bool
+	lifted    bool // the first level is made dense
+}
+
+func (m *model) operand(a *index.Access) operand {
+	f := a.Tensor.Format
+	n := len(f.Levels)
+	numbers := make([]int, 2*n+len(m.vars))
+	flags := make([]bool, 2*n)
+	o := operand{
+		access: a, nnz: m.entries(a.Tensor), dense: true,
+		vars: numbers[:n:n], arranged: numbers[n : 2*n : 2*n], place: numbers[2*n:],
+		full: flags[:n:n], filled: flags[n:], share: make([]float64, n),
+	}
+	for l, level := range f.Levels {
+		o.vars[l] = slices.Index(m.vars, a.Vars[f.ModeOrder[l]])
+		o.full[l] = level.Props().Full
+		o.dense = o.dense && o.full[l]
+		o.share[l] = 1
+	}
+	copy(o.arranged, o.vars)
+	copy(o.filled, o.full)
+	o.locate()
+	// COO is walked on one thread only; CSR holds the same in less.
+	o.coo = f.Order() == 2 && !f.Levels[0].Props().Unique
+	return o
+}
+
+// entries is how many entries a tensor stores: what it says, or with a density of Rho where nobody counted them.
+func (m *model) entries(t *index.Tensor) float64 {
+	if t.NNZ > 0 {
+		return float64(t.NNZ)
+	}
+	n := m.constants.Rho
+	for _, e := range t.Extents {
+		n *= float64(max(e, 1))
+	}
+	return max(n, 1)
+}
+
+// locate notes which level stores each variable.
+func (o *operand) locate() {
+	for v := range o.place {
+		o.place[v] = -1
+	}
+	for l, v := range o.arranged {
+		o.place[v] = l
+	}
+}
+
+// needsOrder reports whether a level of an access that is met in no order is walked together with another, or appended to
+// the result. A level that is located in needs none.
+func needsOrder(a *index.Assignment, acc *index.Access) bool {
+	f := acc.Tensor.Format
+	for l, level := range f.Levels {
+		v := acc.Vars[f.ModeOrder[l]]
+		if level.Props().Ordered {
+			continue
+		}
+		loop := lattice.Loop(a.RHS, v)
+		if loop.Points[0].Has(lattice.Key(acc, l)) &&
+			(len(loop.Iterators()) > 1 || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
+			return true
+		}
+		// Others may be sparse in v once they are converted, which in a product makes no difference.
+		others := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
+			return b != acc && !b.Tensor.Format.Dense() && slices.Contains(b.Vars, v)
+		})
+		if others && !conjunctive(a.RHS) {
+			return true
+		}
+	}
+	return false
+}
+
+// conjunctive reports whether an expression has a value only where all accesses have one.
+func conjunctive(e index.Expr) bool {
+	c, ok := e.(*index.Call)
+	if !ok {
+		return true
+	}
+	least := c.Region.Least()
+	return len(least) == 1 && least[0] == 1<<len(c.Args)-1 && !slices.ContainsFunc(c.Args, func(arg index.Expr) bool { return !conjunctive(arg) })
+}
+
+// walks reports whether o stores some coordinates of v only.
+func (o *operand) walks(v int) bool {
+	l := o.place[v]
+	return l >= 0 && !o.filled[l]
+}
+
+// shareOf is the share of the coordinates of v that o stores below one parent.
+func (o *operand) shareOf(v int) float64 {
+	if l := o.place[v]; l >= 0 {
+		return o.share[l]
+	}
+	return 1
+}
+
+// jumps is 1 where the innermost loop over v doesn't walk o contiguously, else 0; skips says that it passes over
+// coordinates.
+func (o *operand) jumps(v int, skips bool) float64 {
+	if l := o.place[v]; l >= 0 && (l != len(o.arranged)-1 || skips && o.filled[l]) {
+		return 1
+	}
+	return 0
+}
+
+// arrange finds out whether the loops visit o's levels in order, and puts its modes in their order if not. It reports
+// whether that is possible.
+func (o *operand) arrange(at []int) bool {
+	if o.dense {
+		return true
+	}
+	deepest, ok := -1, true
+	for l, v := range o.vars {
+		ok = ok && (o.full[l] || at[v] > deepest)
+		deepest = max(deepest, at[v])
+	}
+	copy(o.arranged, o.vars)
+	copy(o.filled, o.full)
+	o.converted = !o.fixed && (!ok || o.coo || o.hashed)
+	if o.converted {
+		for i := 1; i < len(o.arranged); i++ {
+			for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
+				o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
+			}
+		}
+	}
+	o.locate()
+	return ok || o.converted
+}
+
+// lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
+// its coordinates are stored. Walked alone it costs less as it is.
+func (m *model) lift(o *operand) {
+	o.lifted = false
+	// With no other sparse level that would make the whole tensor dense.
+	if o.dense || o.fixed || !slices.Contains(o.full[min(1, len(o.full)):], false) || o.full[0] {
+		return
+	}
+	top := o.arranged[0]
+	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= m.constants.SparseTop*o.nnz
+	o.filled[0] = o.lifted
+	o.converted = o.converted || o.lifted
+}
+
+// spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
+// v * (1 - exp(-n/v)).
+func (o *operand) spread(extents []float64) {
+	if o.dense {
+		return
+	}
+	volume, above := 1.0, 1.0
+	for l, v := range o.arranged {
+		volume *= extents[v]
+		held := above * extents[v]
+		if !o.filled[l] {
+			held = min(held, -volume*math.Expm1(-o.nnz/volume))
+		}
+		o.share[l] = held / (above * extents[v])
+		above = held
+	}
+}
+
+// conversions are what the order that was priced last wants converted.
+func (m *model) conversions() []Conversion {
+	var out []Conversion
+	for i := range m.operands {
+		o := &m.operands[i]
+		if o.converted {
+			out = append(out, Conversion{Tensor: o.access.Tensor, To: o.format(m.vars)})
+		}
+	}
+	return out
+}
+
+// format is the format that o is converted to: the same kinds of level with the modes in the order of the loops, and a
+// dense first one where that was decided.
+func (o *operand) format(vars []index.Var) format.Format {
+	f := o.access.Tensor.Format
+	g := format.Format{Levels: slices.Clone(f.Levels)}
+	for l, level := range f.Levels {
+		g.ModeOrder = append(g.ModeOrder, slices.Index(o.access.Vars, vars[o.arranged[l]]))
+		if !level.Props().Full {
+			g.Levels[l] = format.Compressed{Unique: true}
+		}
+	}
+	if o.lifted {
+		g.Levels[0] = format.Dense{}
+	}
+	return g
+}

@@ -1,0 +1,169 @@
+package infer
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// Estimate is what is expected of a result: how many entries each level of it would have.
+type Estimate struct {
+	// Entries is the number of elements that have a value, Volume that of all.
+	Entries, Volume float64
+	// Extents are those of the result's modes, Prefixes how many combinations of the leading coordinates occur.
+	Extents, Prefixes []float64
+	// Counted says that the entries of all sparse operands were counted; where they weren't, they have the density of a prior.
+	Counted bool
+}
+
+// Predict estimates the result of a: operands are joined, the variables of the reduction eliminated one after the other, and sums
+// have the union of their terms.
+func Predict(a *index.Assignment) Estimate {
+	f := reduced(a)
+	est := Estimate{Entries: f.count, Volume: 1, Counted: true}
+	combinations := 1.0
+	for m, v := range a.LHS.Vars {
+		n := float64(max(a.Extent(v), 1))
+		est.Extents, est.Volume = append(est.Extents, n), est.Volume*n
+		d, ok := f.distinct[v]
+		if !ok {
+			d = n // nothing on the right limits it
+		}
+		combinations *= d
+		if m == len(a.LHS.Vars)-1 {
+			combinations = est.Volume
+		}
+		est.Prefixes = append(est.Prefixes, min(combinations, max(est.Entries, 1)))
+	}
+	est.Entries = min(est.Entries*est.Volume/max(f.volume(), 1), est.Volume)
+	for _, acc := range index.Accesses(a.RHS) {
+		est.Counted = est.Counted && (acc.Tensor.Format.Dense() || acc.Tensor.NNZ > 0)
+	}
+	return est
+}
+
+// reduced is the factor of the right-hand side without the variables that are reduced.
+func reduced(a *index.Assignment) *factor {
+	var parts []*factor
+	if isProduct(a.RHS) {
+		for _, acc := range index.Accesses(a.RHS) {
+			parts = append(parts, leaf(acc))
+		}
+	} else {
+		parts = []*factor{of(a.RHS)}
+	}
+	for _, r := range a.Reduced() {
+		var rest []*factor
+		joined := newFactor(1)
+		for _, f := range parts {
+			if slices.Contains(f.vars, r) {
+				joined = join(joined, f)
+			} else {
+				rest = append(rest, f)
+			}
+		}
+		parts = append(rest, joined.project(r))
+	}
+	all := newFactor(1)
+	for _, f := range parts {
+		all = join(all, f)
+	}
+	return all
+}
+
+// of is the factor of an expression that isn't only a product: where some least set of the arguments has values.
+func of(e index.Expr) *factor {
+	switch e := e.(type) {
+	case *index.Access:
+		return leaf(e)
+	case *index.Call:
+		var sets []*factor
+		for _, set := range e.Region.Least() {
+			all := newFactor(1)
+			for k, arg := range e.Args {
+				if set&(1<<k) != 0 {
+					all = join(all, of(arg))
+				}
+			}
+			sets = append(sets, all)
+		}
+		return union(sets)
+	default:
+		return newFactor(1)
+	}
+}
+
+// Density is the share of the result's elements that are expected to be stored.
+func Density(a *index.Assignment) float64 {
+	est := Predict(a)
+	return min(1, est.Entries/max(est.Volume, 1))
+}
+
+// crossing is what a coordinate or position costs in units of an element.
+func crossing(t *index.Tensor) float64 {
+	return float64(max(t.Index.Size(), 1)) / float64(max(t.Elem.Size(), 1))
+}
+
+// Costs are the elements that a dense result and a sparse one with all levels but the first compressed take, with
+// coordinates and positions in units of an element.
+func (e Estimate) Costs(unit float64) (dense, sparse float64) {
+	rows := 1.0
+	if len(e.Extents) > 1 {
+		rows = e.Extents[0]
+	}
+	return e.Volume, e.Entries*(1+unit) + rows*unit
+}
+
+// Levels chooses for each mode of the result, in order, whether its level is dense or compressed: what takes less, given the
+// levels above.
+func (e Estimate) Levels(unit float64) []format.Level {
+	positions := 1.0
+	var out []format.Level
+	for m, n := range e.Extents {
+		held, value := e.Prefixes[m], 0.0
+		if m == len(e.Extents)-1 {
+			held, value = e.Entries, 1
+		}
+		dense := positions * n * max(value, unit)
+		sparse := held*(max(value, unit)+unit) + positions*unit
+		if dense <= sparse {
+			out, positions = append(out, format.Dense{}), positions*n
+		} else {
+			out, positions = append(out, format.Compressed{Unique: true}), held
+		}
+	}
+	return out
+}
+
+// Temporary is the format of a temporary between the steps of a computation, which no user sees: that of a result, or dense where
+// that takes less.
+func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
+	f, pattern := Output(a)
+	est := Predict(a)
+	if pattern != nil || f.Dense() || est.Volume > math.MaxInt32 {
+		return f, pattern
+	}
+	if dense, sparse := est.Costs(crossing(a.LHS.Tensor)); dense > sparse {
+		return f, nil
+	}
+	return format.AllDense(a.LHS.Tensor.Order()), nil
+}
+
+// Reason says in words what is expected of the result of a, and what that costs.
+func Reason(a *index.Assignment) string {
+	est := Predict(a)
+	dense, sparse := est.Costs(crossing(a.LHS.Tensor))
+	from := "from the entries of the operands"
+	if !est.Counted {
+		from = fmt.Sprintf("from a density of %g assumed of operands whose entries nobody counted", unknownDensity)
+	}
+	var levels string
+	for _, l := range est.Levels(crossing(a.LHS.Tensor)) {
+		levels += l.String()
+	}
+	return fmt.Sprintf("%.3g of %.3g elements expected, %s: dense takes %.3g, sparse %.3g elements; level by level %q would take least",
+		est.Entries, est.Volume, from, dense, sparse, levels)
+}

@@ -1,0 +1,179 @@
+package infer
+
+import (
+	"math"
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// operation is an assignment whose operands are A, or A transposed; those called T are results of earlier steps, whose entries
+// are known by then.
+type operation []struct {
+	text       string
+	transposed string // operands that are A transposed
+}
+
+var operations = map[string]operation{
+	"A A'":         {{"C(i,k) = A(i,j) * B(j,k)", "B"}},
+	"A' A":         {{"C(i,k) = A(i,j) * B(j,k)", "A"}},
+	"A A":          {{"C(i,k) = A(i,j) * B(j,k)", ""}},
+	"A A A":        {{"T(i,k) = A(i,j) * B(j,k)", ""}, {"C(i,l) = T(i,k) * A(k,l)", ""}},
+	"A + A'":       {{"C(i,j) = A(i,j) + B(i,j)", "B"}},
+	"A + permuted": {{"C(i,j) = A(i,j) + B(i,j)", ""}},
+}
+
+// predict estimates the last result of an operation on a matrix.
+func predict(t *testing.T, o operation, rows, columns, nnz, filled, before int64) Estimate {
+	t.Helper()
+	known := map[string]*index.Tensor{}
+	var est Estimate
+	for _, step := range o {
+		a := assignment(t, step.text, map[string]string{"A": "ds", "B": "ds", "T": "ds"})
+		for _, x := range a.Tensors() {
+			x.Extents, x.NNZ, x.Filled = []int64{rows, columns}, nnz, filled
+			if x.Name == step.transposed { // as it is in memory, under another mode order
+				x.Extents, x.Format = []int64{columns, rows}, format.MustParse("ds:1,0")
+			}
+			if T := known[x.Name]; T != nil {
+				x.Extents, x.NNZ, x.Filled = T.Extents, T.NNZ, T.Filled
+			}
+		}
+		est = Predict(a)
+		a.LHS.Tensor.Extents = []int64{int64(est.Extents[0]), int64(est.Extents[1])}
+		a.LHS.Tensor.NNZ = before
+		known[a.LHS.Tensor.Name] = a.LHS.Tensor
+	}
+	return est
+}
+
+// TestMeasuredFill compares the choice between dense and sparse with the one that measured fill would have led to.
+func TestMeasuredFill(t *testing.T) {
+	right, all := map[string]int{}, map[string]int{}
+	fills := 0
+	for _, m := range measured {
+		for name, entries := range m.fill {
+			est := predict(t, operations[name], m.rows, m.columns, m.nnz, m.filled, m.fill["A A"])
+			truth := est
+			truth.Entries = float64(entries)
+			for _, size := range []float64{4, 8} { // of an element; coordinates have 4 bytes
+				dense, sparse := est.Costs(4 / size)
+				wantDense, wantSparse := truth.Costs(4 / size)
+				all[name]++
+				if wantDense < wantSparse {
+					fills++
+				}
+				if (dense < sparse) == (wantDense < wantSparse) {
+					right[name]++
+				} else {
+					t.Logf("%s, %s: %d entries, expected %.3g of %.3g", m.name, name, entries, est.Entries, est.Volume)
+				}
+			}
+			if r := est.Entries / float64(entries); testing.Verbose() {
+				t.Logf("%-36s %-13s measured %9d, expected %9.0f of %.0f (%.2f)", m.name, name, entries, est.Entries, est.Volume, r)
+			}
+		}
+	}
+	sumRight, sum := 0, 0
+	for name := range all {
+		sumRight, sum = sumRight+right[name], sum+all[name]
+		t.Logf("%s: the choice is the cheaper one in %d of %d cases", name, right[name], all[name])
+	}
+	if 10*sumRight < 9*sum {
+		t.Errorf("the choice is the cheaper one in %d of %d cases", sumRight, sum)
+	}
+	t.Logf("the cheaper choice in %d of %d cases; in %d of them dense", sumRight, sum, fills)
+	if fills < sum/20 {
+		t.Errorf("in %d of %d cases dense is cheaper: too few for a test", fills, sum)
+	}
+}
+
+func TestPriors(t *testing.T) {
+	counted := assignment(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"})
+	for _, x := range counted.Tensors() {
+		x.Extents = []int64{1000, 1000}
+		x.NNZ = 3000
+	}
+	if e := Predict(counted); !e.Counted || math.Abs(e.Entries-9000) > 1000 {
+		t.Errorf("%+v", e)
+	}
+	for _, x := range counted.Tensors() {
+		x.NNZ = 0
+	}
+	if e := Predict(counted); e.Counted || e.Entries < 5e4 || e.Entries > 1.5e5 {
+		t.Errorf("%+v", e)
+	}
+}
+
+func TestEstimates(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		formats map[string]string
+		want    float64
+	}{
+		{"y(i) = A(i,j) * x(j)", map[string]string{"A": "ds"}, 100},
+		{"y(i) = A(i,j)", map[string]string{"A": "ss"}, 100},
+		{"C(i,j) = A(i,j) * B(i,j)", map[string]string{"A": "ds", "B": "ds"}, 100},
+		{"C(i,j) = A(i,j) + B(i,j)", map[string]string{"A": "ds", "B": "ds"}, 1900},
+		{"C(i,j) = A(i,j) * B(i,j) + D(i,j)", map[string]string{"A": "ds", "B": "ds", "D": "ds"}, 1090},
+		{"C(i,j) = A(i,j) + B(i,j)", map[string]string{"A": "ds"}, 10000},
+		{"C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds"}, 10000},
+		{"y = A(i,j)", map[string]string{"A": "ds"}, 1},
+		{"C(i,j) = A(i,j,k) * x(k)", map[string]string{"A": "sss"}, 950},
+	} {
+		a := assignment(t, c.text, c.formats)
+		for _, x := range a.Tensors() {
+			x.Extents = nil
+			for range x.Format.ModeOrder {
+				x.Extents = append(x.Extents, 100)
+			}
+			x.NNZ = 1000
+			if x.Format.Dense() {
+				x.NNZ = 0
+			}
+		}
+		if e := Predict(a); math.Abs(e.Entries-c.want) > c.want/20 {
+			t.Errorf("%s: %.4g entries expected, want %.4g", c.text, e.Entries, c.want)
+		}
+	}
+}
+
+// TestTemporary makes a temporary dense where its entries would take more than all elements.
+func TestTemporary(t *testing.T) {
+	for nnz, want := range map[int64]string{3000: "ds", 100000: "dd"} {
+		a := assignment(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"})
+		a.LHS.Tensor.Elem = dtype.F32
+		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
+			x.Extents, x.NNZ = []int64{1000, 1000}, nnz
+		}
+		if f, _ := Temporary(a); f.String() != want {
+			t.Errorf("with %d entries: %q, want %q", nnz, f, want)
+		}
+		if f, _ := Output(a); f.String() != "ds" {
+			t.Errorf("users get %q for other data", f)
+		}
+	}
+}
+
+// TestLevels chooses level by level: few rows that are full, and none.
+func TestLevels(t *testing.T) {
+	for _, c := range []struct {
+		e    Estimate
+		want string
+	}{
+		{Estimate{Entries: 1e5, Extents: []float64{1e3, 1e3}, Prefixes: []float64{1e3, 1e5}}, "ds"},
+		{Estimate{Entries: 10, Extents: []float64{1e6, 1e6}, Prefixes: []float64{10, 10}}, "ss"},
+		{Estimate{Entries: 9e5, Extents: []float64{1e3, 1e3}, Prefixes: []float64{1e3, 9e5}}, "dd"},
+		{Estimate{Entries: 1e4, Extents: []float64{1e6, 1e3}, Prefixes: []float64{10, 1e4}}, "sd"},
+	} {
+		got := ""
+		for _, l := range c.e.Levels(1) {
+			got += l.String()
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s, want %s", c.e, got, c.want)
+		}
+	}
+}

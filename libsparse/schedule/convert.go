@@ -1,0 +1,47 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// Convert says that an operand is brought to another format before the kernel runs, once for each of its patterns. It is
+// about how operands are stored and not about loops: whoever applies a schedule carries conversions out first, with
+// Convert.Of.
+type Convert struct {
+	Tensor string
+	To     format.Format
+}
+
+func (c Convert) String() string { return fmt.Sprintf("convert(%s, %s)", c.Tensor, c.To) }
+
+// Apply implements Command.
+func (c Convert) Apply(p *cin.Program) (*cin.Program, error) {
+	t, err := c.Of(p.Source)
+	if err == nil && !t.Format.Equal(c.To) {
+		return nil, failf(c, "%s is stored as %q", c.Tensor, t.Format)
+	}
+	return p, err
+}
+
+// Of is the operand that has to be converted.
+func (c Convert) Of(a *index.Assignment) (*index.Tensor, error) {
+	at := slices.IndexFunc(a.Tensors(), func(t *index.Tensor) bool { return t.Name == c.Tensor })
+	if at < 0 {
+		return nil, failf(c, "there is no operand %s", c.Tensor)
+	}
+	t := a.Tensors()[at]
+	switch {
+	case t.Order() != c.To.Order():
+		return nil, failf(c, "%s has %d modes", c.Tensor, t.Order())
+	case t.Format.Dense() || c.To.Dense():
+		return nil, failf(c, "%s is converted from %q to %q; a dense operand stays as it is, and a sparse one sparse", c.Tensor, t.Format, c.To)
+	case a.LHS.Tensor.Owner() == t.Owner():
+		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
+	}
+	return t, nil
+}

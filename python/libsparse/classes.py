@@ -1,0 +1,44 @@
+"""Classes of sizes: what shares a kernel and the decisions behind it, so that a new mini-batch finds both.
+
+Each class is named by a representative, which the compiler is told in place of the number itself.
+"""
+
+from __future__ import annotations
+
+
+def width(n: int) -> int:
+    """The class of an extent that no sparse level stores, as a rule the width of a layer, the same in every call.
+
+    Below 8, and for multiples of 8 up to 64, a class has one member, and kernels are compiled for exactly that.
+    """
+    if n < 8:
+        return n
+    if n < 64:
+        return n if n % 8 == 0 else 8 * (n // 8) + 1
+    return n if n == 64 else (1 << (n.bit_length() - 1)) + 1
+
+
+def extent(n: int) -> int:
+    """The class of an extent that a sparse level stores, of which costs need no more than the magnitude: powers of 16.
+
+    No representative is one of `width`'s exact classes: the kernel has to take every member.
+    """
+    return 9 if n < 64 else (256 << (n.bit_length() - 7) // 4 * 4) + 1
+
+
+def entries(n: int, rows: int) -> int:
+    """The class of a number of entries, by how many there are for each coordinate of the first level: powers of 8.
+
+    Args:
+        n: The number.
+        rows: The extent of the first level.
+    """
+    n, rows = max(n, 1), max(rows, 1)
+    if n < rows:
+        return max(1, extent(rows) // 3 >> ((rows // n).bit_length() - 1) // 3 * 3)
+    return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3
+
+
+def share(n: int, rows: int) -> int:
+    """The class of how many coordinates of a level have entries: that of the level, halved as often as it takes."""
+    return max(1, extent(rows) >> (rows // max(n, 1)).bit_length() - 1)

@@ -1,0 +1,108 @@
+"""Statistics of a pattern: how its entries are spread. Each is computed when it is first asked for, once for a pattern.
+
+No call of a kernel waits for them: kernels divide their work by the positions themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from .pattern import Pattern
+
+_BLOCK = 4
+
+
+class Statistics:
+    """What a pattern's arrays say; made by `Pattern.statistics`."""
+
+    def __init__(self, pattern: Pattern) -> None:
+        """Nothing is scanned yet. Holds arrays and not the pattern, which holds this."""
+        self._format = pattern.format
+        self._pos, self._crd = pattern.pos, pattern.crd
+        self._rows = pattern.extents[0]
+        self._size = pattern.size
+
+    @functools.cached_property
+    def lengths(self) -> Tensor | None:
+        """How many entries lie below each position of the first level; None where its second level has no positions."""
+        kinds = self._format.levels
+        if len(kinds) < 2 or kinds[0] not in "ds" or kinds[1] != "s":
+            return None
+        begins = self._pos[1]
+        assert begins is not None
+        for level in range(2, len(kinds)):
+            below = self._pos[level]
+            if kinds[level] == "s" and below is not None:
+                begins = below.index_select(0, begins)
+            elif kinds[level] != "d":
+                return None
+        return begins.diff()
+
+    @functools.cached_property
+    def longest(self) -> int:
+        """The number of entries of the fullest row; 0 where rows are not known."""
+        return int(self.lengths.max()) if self.lengths is not None and len(self.lengths) else 0
+
+    @functools.cached_property
+    def empty(self) -> int:
+        """How many coordinates of the first mode have no entry; 0 where rows are not known."""
+        if self.lengths is None:
+            return 0
+        return self._rows - int((self.lengths > 0).sum())
+
+    @functools.cached_property
+    def histogram(self) -> tuple[int, ...]:
+        """How many rows have 1, 2 to 3, 4 to 7, ... entries."""
+        if self.lengths is None or not self.longest:
+            return ()
+        filled = self.lengths[self.lengths > 0]
+        return tuple(torch.bincount(torch.log2(filled.double()).long()).tolist())
+
+    @functools.cached_property
+    def half(self) -> float:
+        """The share of the rows that half of the entries are in: 0.5 where rows are equal, near 0 for a power law."""
+        if self.lengths is None or not self.longest:
+            return 0.5
+        order = self.lengths.sort(descending=True).values.cumsum(0)
+        return (int(torch.searchsorted(order, (int(order[-1]) + 1) // 2)) + 1) / max(self._rows, 1)
+
+    @functools.cached_property
+    def bandwidth(self) -> int:
+        """The largest distance of an entry from the diagonal, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self._places()
+        return 0 if places is None else int((places[1] - places[0]).abs().max())
+
+    @functools.cached_property
+    def block_fill(self) -> float:
+        """How full the 4 x 4 blocks that have entries are on average, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self._places()
+        if places is None:
+            return 0.0
+        rows, columns = (p.long() // _BLOCK for p in places)
+        blocks = torch.unique(rows * (int(columns.max()) + 1) + columns)
+        return self._size / (len(blocks) * _BLOCK**2)
+
+    def _places(self) -> tuple[Tensor, Tensor] | None:
+        """Rows and columns of a matrix that isn't empty, as stored."""
+        columns = self._crd[-1]
+        if self._format.levels != ("d", "s") or self.lengths is None or columns is None or not len(columns):
+            return None
+        return torch.repeat_interleave(self.lengths), columns
+
+    def __str__(self) -> str:
+        """A line for people."""
+        if self.lengths is None or not self._size:
+            return ""
+        mean = self._size / max(self._rows, 1)
+        text = f"{mean:.3g} entries a row on average, {self.longest} at most"
+        if self.empty:
+            text += f", {self.empty} rows empty"
+        text += f"; half of the entries are in {self.half:.1%} of the rows"
+        if self.block_fill:
+            text += f"; bandwidth {self.bandwidth}; blocks of {_BLOCK} x {_BLOCK} are {self.block_fill:.1%} full"
+        return text

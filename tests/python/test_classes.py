@@ -1,0 +1,98 @@
+"""What shares a kernel: classes of sizes, and how few kernels a thousand mini-batches need."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import pytest
+import torch
+
+import libsparse as ls
+from libsparse import classes, golib, kernel
+
+
+@pytest.mark.parametrize(
+    ("n", "want"), [(0, 0), (7, 7), (8, 8), (9, 9), (15, 9), (16, 16), (63, 57), (64, 64), (65, 65), (192, 129)]
+)
+def test_widths(n, want):
+    assert classes.width(n) == want
+    assert classes.width(want) == want
+
+
+@pytest.mark.parametrize(
+    ("n", "want"), [(0, 9), (8, 9), (63, 9), (64, 257), (1023, 257), (1024, 4097), (16383, 4097), (16384, 65537)]
+)
+def test_extents(n, want):
+    assert classes.extent(n) == want
+    assert classes.extent(want) == want
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "want"), [(0, 0, 27), (100, 100, 771), (799, 100, 771), (800, 100, 6168), (30, 100, 85), (9, 100, 10)]
+)
+def test_numbers_of_entries(n, rows, want):
+    assert classes.entries(n, rows) == want
+
+
+def batch(numbers: random.Random) -> ls.SparseTensor:
+    """The adjacency of a sampled subgraph: some nodes, their sampled neighbours, skewed degrees."""
+    rows, columns, count = numbers.randint(500, 5000), numbers.randint(500, 5000), numbers.randint(500, 30000)
+    of = (torch.rand(count) ** numbers.choice([1.0, 3.0]) * rows).long()
+    edges = torch.stack([of, torch.randint(columns, (count,))])
+    return ls.from_coo(edges, torch.rand(count), (rows, columns))
+
+
+def layer(a: ls.SparseTensor) -> None:
+    """A layer of a graph network and its gradients."""
+    weighted = a.detach().requires_grad_()
+    x = torch.rand(a.shape[1], 16, requires_grad=True)
+    (weighted @ x).sum().backward()
+    assert x.grad is not None
+
+
+def attention(a: ls.SparseTensor) -> None:
+    """Scores at the edges, and their gradients."""
+    q, k = torch.rand(a.shape[0], 16, requires_grad=True), torch.rand(a.shape[1], 16, requires_grad=True)
+    ls.einsum("ij,ik,jk->ij", a, q, k).values().sum().backward()
+
+
+def neighbours(a: ls.SparseTensor) -> None:
+    """A product of sparse matrices and a sum."""
+    ls.einsum("ij,kj->ik", a, a)
+    a + a.with_values(a.values() * 2)
+
+
+@pytest.fixture
+def one_thread():
+    """On a busy machine teams of threads wait for each other, torch's as well as ours."""
+    number = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(number)
+
+
+@pytest.mark.compiler
+@pytest.mark.slow
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(("work", "count"), [(layer, 1000), (attention, 200), (neighbours, 60)])
+def test_mini_batches_share_kernels(work, count, monkeypatch):
+    asked: defaultdict[str, int] = defaultdict(int)
+    compile_request = golib.compile_request
+
+    def counting(request):
+        asked[request.get("spec") or request.get("expr")] += 1
+        return compile_request(request)
+
+    monkeypatch.setattr(golib, "compile_request", counting)
+    kernel.forget()
+    numbers = random.Random(0)
+    for _ in range(count):
+        work(batch(numbers))
+    assert asked
+    # Even the questions are few, so that all other batches find their kernels in a dictionary.
+    assert max(asked.values()) <= 16, dict(asked)
+    sources = defaultdict(set)
+    for request, made in kernel.known():
+        sources[request.text].add(made.source)
+    assert max(len(s) for s in sources.values()) <= 12

@@ -1,0 +1,128 @@
+"""What `explain` says, and the statistics of patterns it is taken from."""
+
+from __future__ import annotations
+
+import html.parser
+
+import pytest
+import torch
+
+import libsparse as ls
+
+
+class Balanced(html.parser.HTMLParser):
+    """Reads HTML and notes what is opened, closed and said."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[str] = []
+        self.data = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.data += data
+
+
+@pytest.mark.compiler
+def test_every_section():
+    a, x = ls.random((200, 100), 0.1), torch.rand(100, 16)
+    text = str(ls.explain("ij,jk->ik", a, x))
+    for name in ("call", "notation", "formats", "schedule", "loops", "c", "time"):
+        assert f"== {name} ==\n" in text
+    assert "A0: 200 x 100, csr, torch.float32, 2000 entries (0.1)" in text
+    assert 'A0: "ds" of f32  (given)' in text
+    assert "(inferred)" in text
+    orders = [line for line in text.splitlines() if line.startswith("# ") and line.rstrip(" <-chosen")[-5:] in ORDERS]
+    assert len(orders) == 6
+    assert sum("<- chosen" in line for line in orders) == 1
+    assert "not measured" in text
+    assert "at best" in text
+
+
+ORDERS = {"i j k", "i k j", "j i k", "j k i", "k i j", "k j i"}
+
+
+@pytest.mark.compiler
+def test_times_of_what_has_run():
+    a, x = ls.random((200, 100), 0.1), torch.rand(100, 16)
+    a @ x
+    assert "of the machine's limit" in ls.explain("ij,jk->ik", a, x)
+    assert "not measured" in ls.explain("ij,jk->ik", a, torch.rand(100, 8))
+    assert "not measured" in ls.explain("ij,jk->ik", a, x, measure=False)
+    assert "of the machine's limit" in ls.explain("ij,jk->ik", a, a.T, measure=True)
+    assert "of the machine's limit" in ls.explain(
+        "y(i) = A(i,j) * x(j) + b(i)", A=a, x=x[:, 0], b=a.sum(1), measure=True
+    )
+
+
+@pytest.mark.compiler
+def test_html_is_escaped_and_folds():
+    a, x = ls.random((20, 20), 0.2), torch.rand(20)
+    explained = ls.explain("y(i) = A(i,j) * x(j)", A=a, x=x)
+    page = Balanced(explained._repr_html_())
+    assert not page.open
+    assert page.seen.count("details") == page.seen.count("summary") == explained.count("\n== ") + 1
+    assert "for (int64_t i = 0; i < n_i; i++)" in page.data or "i < i_end; i++" in page.data
+    assert "<int" not in explained._repr_html_().replace("<pre>", "")
+    assert "<pre>" in ls.explain("y(i) = A(i,j) * x(j)", A=a, x=x, stage="c")._repr_html_()
+
+
+def test_statistics_of_rows():
+    rows = torch.tensor([0] * 64 + [1] * 3 + [3] * 2 + [9])
+    columns = torch.cat([torch.arange(64), torch.arange(3), torch.arange(2), torch.tensor([70])])
+    a = ls.from_coo(torch.stack([rows, columns]), torch.ones(70), (10, 100))
+    found = a.pattern.statistics
+    assert found.lengths.tolist() == [64, 3, 0, 2, 0, 0, 0, 0, 0, 1]
+    assert (found.longest, found.empty, found.bandwidth) == (64, 6, 63)
+    assert found.histogram == (1, 2, 0, 0, 0, 0, 1)
+    assert found.half == pytest.approx(0.1)
+    assert found.block_fill == pytest.approx(70 / 16 / 17)
+    assert "64 at most" in str(found)
+    assert ls.eye(8).pattern.statistics.block_fill == 0.25
+
+
+@pytest.mark.compiler
+@pytest.mark.parametrize("format", ["dcsr", "csc", "coo", "ell", "bsr(2,2)", "ds:1,0"])
+def test_statistics_of_other_formats(format):
+    a = ls.random((12, 9), 0.2).to_format(format)
+    text = str(a.pattern.statistics)
+    assert a.pattern.statistics.longest <= 12
+    assert ("entries a row" in text) == (format in ("dcsr", "csc", "ds:1,0"))
+
+
+@pytest.mark.compiler
+def test_statistics_of_slices_and_of_nothing():
+    t = ls.random((6, 5, 4), 0.3)
+    assert int(t.pattern.statistics.lengths.sum()) == t.nnz
+    nothing = ls.from_coo(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0), (5, 5)).pattern.statistics
+    assert (nothing.longest, nothing.empty, nothing.histogram, str(nothing)) == (0, 5, (), "")
+
+
+def test_nothing_is_scanned_twice(monkeypatch):
+    a = ls.from_coo(torch.tensor([[0, 0, 2], [1, 2, 0]]), torch.ones(3), (3, 3))
+    assert "_statistics" in type(a.pattern).__slots__
+    assert a.pattern._statistics is None
+    found = a.pattern.statistics
+    assert found.longest == 2
+    monkeypatch.setattr(torch.Tensor, "diff", None)
+    monkeypatch.setattr(torch.Tensor, "max", None)
+    assert a.pattern.statistics is found
+    assert found.longest == 2
+
+
+@pytest.mark.compiler
+def test_what_is_known_before_a_run():
+    """The bytes of a result with an operand's pattern are its entries, never the volume."""
+    mask, q = ls.random((3000, 3000), 1e-4), torch.rand(3000, 4)
+    products = [ls.explain("ij,ik,jk->ij", mask, q, q), ls.explain("ij,jk->ik", mask, q)]
+    assert all("at best" in text for text in products)
+    assert "MB at" not in products[0]
+    assert "at best" not in ls.explain("ij,jk->ik", mask, mask)
