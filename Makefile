@@ -65,7 +65,7 @@ fuzz: $(STAMPS)/tools ## random programs and schedules: all their meanings have 
 	CGO_ENABLED=0 LIBSPARSE_FUZZ=$(N) LIBSPARSE_SEED=$(SEED) $(GO) test ./libsparse -count=1 -timeout=0 -run 'TestRandomPrograms'
 
 .PHONY: bench
-bench: build ## measure against torch.sparse and others (ARGS="latency models kernels --quick")
+bench: build ## measure against torch.sparse and others (ARGS="latency models kernels schedules --quick"; ARGS=fit fits the scheduler)
 	@$(PY) benchmarks/run.py $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 .PHONY: clean

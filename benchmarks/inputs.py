@@ -35,6 +35,7 @@ SCHEDULES = (
     "lp/netlib_maros-r7",
     "pruned/squeezenet_fire6_conv3x3_2",
 )
+_SCHEDULES_QUICK = ("gnn/cora_adj", "graphs/minnesota", "pruned/squeezenet_fire6_conv3x3_2")
 FIT = (
     "gnn/citeseer_adj",
     "gnn/uai_adj",
@@ -76,7 +77,7 @@ def graphs(data: str | None, quick: bool) -> list[Matrix]:
 def schedule_matrices(data: str | None, quick: bool) -> list[Matrix]:
     """The matrices of the schedules suite: graphs, meshes, a linear program and pruned weights."""
     folder = find_data(data)
-    wanted = SCHEDULES[:2] + SCHEDULES[3:4] if quick else SCHEDULES
+    wanted = _SCHEDULES_QUICK if quick else SCHEDULES
     if folder is not None and (folder.parent / "suitesparse").is_dir():
         return [_read(folder.parent / f"{name}.mtx.gz", name) for name in wanted]
     print("no data folder found: generated stand-ins")

@@ -244,6 +244,9 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	return min(sum, 1+sum/2), walked > 1
 }
 
+// shortest is the extent from which lanes are filled.
+const shortest = 8
+
 // contiguous is how the innermost loop over v meets elements: strided is how many tensors it doesn't walk contiguously,
 // those that store v further out, and dense ones where the loop skips coordinates; lanes says that it can run in vector
 // lanes.
@@ -256,7 +259,7 @@ func (m *model) contiguous(v int) (strided float64, lanes bool) {
 		strided += m.operands[i].jumps(v, skips)
 	}
 	strided += m.result.jumps(v, skips)
-	return strided, !skips && strided == 0 && m.sparse == 0
+	return strided, !skips && strided == 0 && m.sparse == 0 && m.extents[v] >= shortest
 }
 
 // written is the cost of writing the result: insertions where its entries don't come in storage order, and updates of
