@@ -81,7 +81,10 @@ int32_t kernel_assemble(int64_t *slots)
                 continue;
             }
             int64_t n = 0;
-            for (int64_t p = r / ((n_i + 3) / 4) * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4; p < r / ((n_i + 3) / 4) * n_i + min_i64(n_i, (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4 + 4); p++) {
+            const int64_t above = r / ((n_i + 3) / 4);
+            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p = first; p < first + height; p++) {
                 for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
                     const int64_t c = A2_crd[q];
                     const int64_t b = c / 4;
@@ -142,7 +145,10 @@ int32_t kernel_compute(int64_t *slots)
                 continue;
             }
             int64_t n = 0;
-            for (int64_t p = r / ((n_i + 3) / 4) * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4; p < r / ((n_i + 3) / 4) * n_i + min_i64(n_i, (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4 + 4); p++) {
+            const int64_t above = r / ((n_i + 3) / 4);
+            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p = first; p < first + height; p++) {
                 for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
                     const int64_t c = A2_crd[q];
                     const int64_t b = c / 4;
@@ -161,10 +167,13 @@ int32_t kernel_compute(int64_t *slots)
             for (int64_t x_2 = r_first; x_2 < r_first + n; x_2++) {
                 at[out2_crd[x_2]] = x_2;
             }
-            for (int64_t p_2 = r / ((n_i + 3) / 4) * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4; p_2 < r / ((n_i + 3) / 4) * n_i + min_i64(n_i, (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4 + 4); p_2++) {
+            const int64_t above_2 = r / ((n_i + 3) / 4);
+            const int64_t first_2 = above_2 * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height_2 = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p_2 = first_2; p_2 < first_2 + height_2; p_2++) {
                 for (int64_t q_2 = A2_pos[p_2]; q_2 < A2_pos[p_2 + 1]; q_2++) {
                     const int64_t c_2 = A2_crd[q_2];
-                    place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - p_2 / max_i64(n_i, 1) * max_i64(n_i, 1) - (p_2 - p_2 / max_i64(n_i, 1) * max_i64(n_i, 1)) / 4 * 4)) * 4 + (c_2 - c_2 / 4 * 4);
+                    place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
                 }
             }
         }
