@@ -121,7 +121,7 @@ func (l Blocked) blockRows(made *Layout, private []*ir.Array, before []ir.Stmt, 
 	for _, a := range private {
 		allocs, frees = append(allocs, &ir.Alloc{Array: a, Size: width, Heap: true}), append(frees, &ir.Free{Array: a})
 	}
-	body := append(before, l.eachIn(made, r, func(_, _, c *ir.Var) []ir.Stmt {
+	body := append(before, l.eachIn(made, r, func(_ ir.Expr, _, c *ir.Var) []ir.Stmt {
 		isNew := append([]ir.Stmt{store(seen, b, add(r, integer(1)))}, once(b)...)
 		return []ir.Stmt{let(b, div(c, l.Width)), when(differ(load(seen, b), add(r, integer(1))), isNew...)}
 	}))
@@ -133,14 +133,17 @@ func (l Blocked) count(made *Layout) ir.Expr {
 	return mul(quotient(made.Parents, larger(made.Rows, integer(1))), l.rows(Storage{Rows: made.Rows}))
 }
 
-// eachIn loops over the entries of a row of blocks; body gets the parent, the position and the coordinate of each.
-func (l Blocked) eachIn(made *Layout, r ir.Expr, body func(p, q, c *ir.Var) []ir.Stmt) ir.Stmt {
-	p := made.Var("p")
+// eachIn loops over the entries of a row of blocks; body gets the row within the block, the position and the coordinate.
+func (l Blocked) eachIn(made *Layout, r ir.Expr, body func(row ir.Expr, q, c *ir.Var) []ir.Stmt) ir.Stmt {
+	p, above, first, height := made.Var("p"), made.Var("above"), made.Var("first"), made.Var("height")
 	rows := l.rows(Storage{Rows: made.Rows})
-	first := mul(remainder(r, rows), integer(l.Height))
-	above := mul(quotient(r, rows), made.Rows)
-	return loop(p, add(above, first), add(above, smaller(made.Rows, add(first, integer(l.Height)))),
-		made.each(p, func(q, c *ir.Var) []ir.Stmt { return body(p, q, c) }))
+	row := mul(remainder(r, rows), integer(l.Height))
+	return &ir.Block{Stmts: []ir.Stmt{
+		let(above, quotient(r, rows)),
+		let(first, add(mul(above, made.Rows), row)),
+		let(height, smaller(integer(l.Height), sub(made.Rows, row))),
+		loop(p, first, add(first, height), made.each(p, func(q, c *ir.Var) []ir.Stmt { return body(sub(p, first), q, c) })),
+	}}
 }
 
 // Measure implements Layouter: the number of different blocks in every row of blocks.
@@ -164,9 +167,9 @@ func (l Blocked) Fill(made *Layout) []ir.Stmt {
 				let(row, load(made.To.Pos, r)),
 				loop(x, integer(0), n, store(made.To.Crd, add(row, x), load(at, x))),
 				&ir.Sort{Array: made.To.Crd, Lo: row, Hi: add(row, n)},
-				l.placeBlocks(made, r, row, n, at),
-				l.eachIn(made, r, func(p, q, c *ir.Var) []ir.Stmt {
-					block := add(mul(load(at, div(c, l.Width)), integer(l.Height)), mod(remainder(p, larger(made.Rows, integer(1))), l.Height))
+				l.placeBlocks(made, row, n, at),
+				l.eachIn(made, r, func(row ir.Expr, q, c *ir.Var) []ir.Stmt {
+					block := add(mul(load(at, div(c, l.Width)), integer(l.Height)), row)
 					return []ir.Stmt{store(made.Place, q, add(mul(block, integer(l.Width)), mod(c, l.Width)))}
 				}),
 			}
@@ -174,7 +177,7 @@ func (l Blocked) Fill(made *Layout) []ir.Stmt {
 }
 
 // placeBlocks notes where each block of a row of blocks stands.
-func (Blocked) placeBlocks(made *Layout, _ *ir.Var, row, n ir.Expr, at *ir.Array) ir.Stmt {
+func (Blocked) placeBlocks(made *Layout, row, n ir.Expr, at *ir.Array) ir.Stmt {
 	x := made.Var("x")
 	return loop(x, row, add(row, n), store(at, load(made.To.Crd, x), x))
 }

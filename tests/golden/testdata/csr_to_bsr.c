@@ -1,0 +1,198 @@
+/* out(i,j) = A(i,j)
+ * A: "ds" of f32
+ * out: "dk(4,4)" of f32
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((size_t)count * size + 1);
+}
+
+static void *allocate_zero(int64_t count, size_t size)
+{
+    return calloc((size_t)count + 1, size);
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* Sorts a[0:n] in ascending order. */
+__attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
+{
+    if (n > 24) {
+        int64_t least = a[0], most = a[0], middle, below = 0;
+        int unordered = 0;
+        for (int64_t i = 1; i < n; i++) {
+            unordered |= a[i] < a[i - 1];
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        if (!unordered) {
+            return;
+        }
+        middle = least + (int64_t)((uint64_t)(most - least) / 2);
+        for (int64_t i = 0; i < n; i++) {
+            const int32_t x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
+        }
+        sort_i32(a, below);
+        sort_i32(a + below, n - below);
+        return;
+    }
+    for (int64_t i = 1; i < n; i++) {
+        const int32_t x = a[i];
+        int64_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--) {
+            a[j] = a[j - 1];
+        }
+        a[j] = x;
+    }
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_j = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    int64_t out2_count = slots[6];
+    int32_t *restrict out2_pos = (int32_t *)slots[7];
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768) reduction(| : failed)
+    {
+        int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
+        failed |= !seen;
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16))) nowait
+        for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
+            if (failed) {
+                continue;
+            }
+            int64_t n = 0;
+            const int64_t above = r / ((n_i + 3) / 4);
+            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p = first; p < first + height; p++) {
+                for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
+                    const int64_t c = A2_crd[q];
+                    const int64_t b = c / 4;
+                    if (seen[b] != r + 1) {
+                        seen[b] = r + 1;
+                        n++;
+                    }
+                }
+            }
+            out2_pos[r + 1] = (int32_t)n;
+        }
+        free(seen);
+    }
+    if (failed) {
+        return 1;
+    }
+    int64_t total = 0;
+    out2_pos[0] = 0;
+    for (int64_t p_2 = 0; p_2 < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); p_2++) {
+        total += out2_pos[p_2 + 1];
+        out2_pos[p_2 + 1] = (int32_t)total;
+    }
+    if (total > 2147483647) {
+        return 2;
+    }
+    out2_count = out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)];
+    slots[6] = out2_count;
+    return 0;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_j = slots[2];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    const int32_t *restrict out2_pos = (const int32_t *)slots[7];
+    int32_t *restrict out2_crd = (int32_t *)slots[8];
+    float *restrict out_vals = (float *)slots[9];
+    int32_t status = 0;
+    int64_t *restrict place2 = allocate(max_i64((int64_t)A2_pos[n_i], 1), sizeof *place2);
+    if (!place2) {
+        status = 1;
+        goto done;
+    }
+    int failed = 0;
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768) reduction(| : failed)
+    {
+        int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
+        failed |= !seen;
+        int64_t *restrict at = allocate(n_j / 4 + 1, sizeof *at);
+        failed |= !at;
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16))) nowait
+        for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
+            if (failed) {
+                continue;
+            }
+            int64_t n = 0;
+            const int64_t above = r / ((n_i + 3) / 4);
+            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p = first; p < first + height; p++) {
+                for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
+                    const int64_t c = A2_crd[q];
+                    const int64_t b = c / 4;
+                    if (seen[b] != r + 1) {
+                        seen[b] = r + 1;
+                        at[n] = b;
+                        n++;
+                    }
+                }
+            }
+            const int64_t r_first = out2_pos[r];
+            for (int64_t x = 0; x < n; x++) {
+                out2_crd[r_first + x] = (int32_t)at[x];
+            }
+            sort_i32(out2_crd + r_first, r_first + n - r_first);
+            for (int64_t x_2 = r_first; x_2 < r_first + n; x_2++) {
+                at[out2_crd[x_2]] = x_2;
+            }
+            const int64_t above_2 = r / ((n_i + 3) / 4);
+            const int64_t first_2 = above_2 * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+            const int64_t height_2 = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+            for (int64_t p_2 = first_2; p_2 < first_2 + height_2; p_2++) {
+                for (int64_t q_2 = A2_pos[p_2]; q_2 < A2_pos[p_2 + 1]; q_2++) {
+                    const int64_t c_2 = A2_crd[q_2];
+                    place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
+                }
+            }
+        }
+        free(seen);
+        free(at);
+    }
+    if (failed) {
+        status = 1;
+        goto done;
+    }
+    memset(out_vals, 0, (size_t)((int64_t)out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16) * sizeof *out_vals);
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, A2_pos[n_i] / (threads * 16))) nowait
+        for (int64_t q_3 = 0; q_3 < A2_pos[n_i]; q_3++) {
+            out_vals[place2[q_3]] = A_vals[q_3];
+        }
+    }
+done:
+    free(place2);
+    return status;
+}
