@@ -62,8 +62,21 @@ func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
 // restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is
 // left to do.
 func restrict(s cin.Stmt, v index.Var, p lattice.Point, e env) cin.Stmt {
-	bound := func(w index.Var) bool { return e.coord[w] != nil }
+	// The value of a variable may be known before its levels have been searched, as in a fused loop.
+	bound := func(w index.Var) bool { return e.coord[w] != nil && !visits(s, w) }
 	return without(s, func(x index.Expr) index.Expr { return lattice.Restrict(x, v, p, bound) })
+}
+
+// visits reports whether s has a loop over v.
+func visits(s cin.Stmt, v index.Var) bool {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return s.Var == v || visits(s.Body, v)
+	case *cin.Where:
+		return visits(s.Consumer, v) || visits(s.Producer, v)
+	default:
+		return false
+	}
 }
 
 // without rewrites the right-hand sides of s and drops what loses its own.
