@@ -86,6 +86,12 @@ func TestRefused(t *testing.T) {
 			[]schedule.Command{reorder("i j k")},
 			`the loops [i j k] can't append to C(i,k) in format "ds"`,
 		},
+		{
+			"append in the order of a hash table", "C(i,j) = A(i,j)",
+			formats{"A": "hs", "C": "ss"},
+			[]schedule.Command{reorder("i j")},
+			`the loop over i needs the coordinates of A(i,j) in order`,
+		},
 	} {
 		p, err := schedule.Apply(naive(t, c.text, c.in), c.commands)
 		if err == nil {
