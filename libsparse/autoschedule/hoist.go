@@ -22,6 +22,9 @@ func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
 		return
 	}
 	sum, strip := d.Order[depth], d.Order[depth+1]
+	if !everyTerm(a, product, sum) {
+		return
+	}
 	var inside []string
 	outside := false
 	for _, acc := range product {
@@ -38,4 +41,26 @@ func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
 	name := free(a, workspace+"_"+string(sum))
 	d.add(schedule.Precompute{Of: strings.Join(inside, "*"), At: depth - first, Name: name, Storage: cin.Tile})
 	d.note("workspace %s: the sum over %s of %s, so that the rest is multiplied once for each", name, sum, strings.Join(inside, " * "))
+}
+
+// everyTerm reports whether a sum over v always has a term: where it has none, nothing may be multiplied with it, since zero
+// times infinity is no zero.
+func everyTerm(a *index.Assignment, product []*index.Access, v index.Var) bool {
+	walked := 0
+	for _, acc := range product {
+		m := slices.Index(acc.Vars, v)
+		if m < 0 {
+			continue
+		}
+		f := acc.Tensor.Format
+		level := f.LevelOf(m)
+		if f.Levels[level].Props().Full {
+			continue
+		}
+		// What a compressed level stores has something stored below it.
+		if walked++; walked > 1 || level == 0 || f.Levels[level-1].Props().Full || f.Levels[level-1].Props().Padded {
+			return false
+		}
+	}
+	return a.Extent(v) > 0
 }

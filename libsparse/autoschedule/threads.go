@@ -3,6 +3,7 @@ package autoschedule
 import (
 	"slices"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lattice"
 	"libsparse/libsparse/schedule"
@@ -82,7 +83,7 @@ func (d *Decision) outermost() (loop, root index.Var) {
 func (d *Decision) share(a *index.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
 		f := acc.Tensor.Format
-		if f.Order() > 1 && acc.Vars[f.ModeOrder[0]] == v && f.Levels[1].Props().HasPos && !f.Levels[1].Props().Padded {
+		if cin.Uneven(acc) && acc.Vars[f.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

@@ -28,7 +28,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		_, temporary := l.spaces[a.Tensor]
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == f.Var
-		if !first || temporary || a.Windowed() || !uneven(a) {
+		if !first || temporary || a.Windowed() || !cin.Uneven(a) {
 			continue
 		}
 		// Coordinates are positions of a dense first level; the positions of one that is walked are what the loop counts.
@@ -47,21 +47,6 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 		}
 		return sum
 	}
-}
-
-// uneven reports whether an access stores different numbers of entries below the positions of its first level, and says so in
-// the first array below.
-func uneven(a *index.Access) bool {
-	top := a.Tensor.Format.Levels[0].Props()
-	if top.Padded || !top.Unique {
-		return false
-	}
-	for _, level := range a.Tensor.Format.Levels[1:] {
-		if p := level.Props(); !p.Full {
-			return p.HasPos && !p.Padded && !p.OfRow
-		}
-	}
-	return false
 }
 
 // entriesBefore is the number of entries of an uneven access below the positions of its first level before at.

@@ -5,6 +5,8 @@ Each class is named by a representative, which the compiler is told in place of 
 
 from __future__ import annotations
 
+_LARGEST = 59  # bits of the extents that are told apart: representatives have to fit in 64 with a sign
+
 
 def width(n: int) -> int:
     """The class of an extent that no sparse level stores, as a rule the width of a layer, the same in every call.
@@ -23,7 +25,7 @@ def extent(n: int) -> int:
 
     No representative is one of `width`'s exact classes: the kernel has to take every member.
     """
-    return 9 if n < 64 else (256 << (n.bit_length() - 7) // 4 * 4) + 1
+    return 9 if n < 64 else (256 << (min(n.bit_length(), _LARGEST) - 7) // 4 * 4) + 1
 
 
 def entries(n: int, rows: int) -> int:

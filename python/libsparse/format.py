@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import re
 from typing import Final
 
@@ -14,7 +15,7 @@ _SIZED: Final = re.compile(r"(bsr|bsc|sell)\s*\(([^()]*)\)")
 _SIZED_LETTERS: Final = {"bsr": "dk({})", "bsc": "dk({}):1,0", "sell": "dl({})"}
 _RANKED: Final = ("coo", "csf", "dense")  # names whose letters depend on the rank
 _LETTERS: Final = "dsucqbhplok"
-_LARGEST: Final = 1 << 16  # of a block or slice
+_LARGEST: Final = 1 << 16  # elements of a block, rows of a slice
 _SHOWN: Final = {text: name for name, text in _NAMES.items()}
 
 
@@ -189,8 +190,15 @@ def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
         )
     for above, level in zip(("", *found), found, strict=False):
         letter, numbers = levels.kind(level)
-        if len(numbers) != levels.ARGUMENTS.get(letter, 0) or not all(0 < n <= _LARGEST for n in numbers):
-            raise FormatError(f"format {text!r}: {level!r} is no level; write k(4,4), l(32), others without numbers")
+        if (
+            len(numbers) != levels.ARGUMENTS.get(letter, 0)
+            or min(numbers, default=1) < 1
+            or math.prod(numbers) > _LARGEST
+        ):
+            raise FormatError(
+                f"format {text!r}: {level!r} is no level; write k(4,4), l(32), others without numbers; "
+                f"blocks have at most {_LARGEST} elements"
+            )
         if letter in levels.FULL_BLOCKS and above != "d":
             raise FormatError(f"format {text!r}: level {level!r} needs a dense level, 'd', right before it")
     for above, below in zip((" ", *found), (*found, " "), strict=True):

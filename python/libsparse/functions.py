@@ -127,8 +127,20 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func in _passed or getattr(func, "__name__", "") == "__get__":
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
-    name = getattr(func, "__qualname__", None) or getattr(func, "__name__", None) or repr(func)
-    raise UnsupportedError(f"{name} is not supported on an ls.SparseTensor yet; work on A.values() or A.to_dense()")
+    raise UnsupportedError(
+        f"{_title(func)} is not supported on an ls.SparseTensor yet; work on A.values() or A.to_dense()"
+    )
+
+
+def _title(func: Any) -> str:
+    """What users call a function of torch."""
+    name = str(getattr(func, "__name__", "") or repr(func))
+    owner = str(getattr(func, "__qualname__", "")).partition(".")[0]
+    if name == "__getitem__":
+        return "A[...]"
+    if name.startswith("_sparse_"):
+        return f"torch.sparse.{name.removeprefix('_sparse_')}"
+    return f"torch.Tensor.{name}" if owner in ("Tensor", "TensorBase", "_TensorBase") else f"torch.{name.lstrip('_')}"
 
 
 def dispatch(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -256,12 +256,12 @@ class SparseTensor(LevelViews, Operators):
         """`A @ other`, the operand sparse or dense."""
         values = self._held
         if type(other) in _PLAIN and values is not None and self._fill == 0:
-            known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
-            if known is not None:
-                dtype = known[0]
+            try:
+                known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
                 if (
-                    other.dtype is dtype
-                    and values.dtype is dtype
+                    known is not None
+                    and other.dtype is known[0]
+                    and values.dtype is known[0]
                     and other.is_cpu
                     and not other.is_neg()
                     and not other.is_conj()
@@ -269,12 +269,11 @@ class SparseTensor(LevelViews, Operators):
                     and values.numel() == self._pattern.size
                     and forward_ad._current_level < 0
                 ):
-                    try:
-                        if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                            return known.differentiable(values, other, self._pattern)
-                        return known[1](values, other, threads.count())
-                    except RuntimeError:
-                        pass  # tensors inside of torch.func's transforms have no memory; the long way says so
+                    if _grad_enabled() and (other.requires_grad or values.requires_grad):
+                        return known.differentiable(values, other, self._pattern)
+                    return known[1](values, other, threads.count())
+            except RuntimeError:
+                pass  # torch's sparse tensors have no strides, those inside of torch.func's transforms no memory
         return products.matmul(self, other)
 
     # Protocols -------------------------------------------------------------------------------------------------

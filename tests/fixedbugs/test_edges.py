@@ -49,3 +49,28 @@ def test_the_gradient_of_an_uncoalesced_tensor_has_each_element_once():
 def test_what_no_tensor_can_be_made_of(make):
     with pytest.raises(ls.LibsparseError):
         make()
+
+
+@pytest.mark.parametrize("convert", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
+def test_the_other_operand_is_a_sparse_tensor_of_torch(convert):
+    right = torch.tensor([[1.0, 2.0], [0.0, 3.0]])
+    assert torch.equal((ls.tensor(torch.eye(2)) @ convert(right)).to_dense(), right)
+
+
+def test_extents_near_the_largest_integer():
+    A = ls.from_coo(torch.tensor([[1], [2**62 - 1]]), torch.ones(1), (3, 2**62))
+    assert ls.einsum("ij->i", A).tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("format", ["csf", "dds", "ddh"])
+def test_nothing_is_multiplied_with_an_empty_sum(format):
+    torch.manual_seed(0)
+    tensor = (torch.rand(20, 30, 40) < 0.02) * 1.0
+    factor = torch.ones(20, 30).masked_fill(tensor.sum(2) == 0, float("nan"))
+    made = ls.einsum("ijk,ij,kr,jr->ir", ls.tensor(tensor, format=format), factor, torch.ones(40, 8), torch.ones(30, 8))
+    assert torch.allclose(made, tensor.sum((1, 2))[:, None].expand(20, 8))
+
+
+def test_blocks_have_a_largest_size():
+    with pytest.raises(ls.FormatError, match="at most"):
+        ls.Format("bsr(65536,65536)")

@@ -3,10 +3,15 @@
  * C: "ds" of f32
  * reorder(i, j)
  * parallelize(i, threads)
- * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ * threads take blocks of equally many i, where there is enough to compute
  */
 #include <stdint.h>
 #include <string.h>
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
 
 int32_t kernel_assemble(int64_t *slots)
 {
@@ -23,39 +28,15 @@ int32_t kernel_assemble(int64_t *slots)
         return 3;
     }
     memset(C2_pos, 0, (size_t)(C_mode1 + 1) * sizeof *C2_pos);
-    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
-                }
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            int64_t pC2 = 0;
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                pC2++;
             }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
-                }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pC2 = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    pC2++;
-                }
-                C2_pos[i + 3] = (int32_t)pC2;
-            }
+            C2_pos[i + 3] = (int32_t)pC2;
         }
     }
     int64_t total = 0;
@@ -88,40 +69,16 @@ int32_t kernel_compute(int64_t *slots)
     if (n_i != 32) {
         return 3;
     }
-    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
-                }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
-                }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pC2 = C2_pos[i + 2];
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    C_vals[pC2] = A_vals[pA2];
-                    C2_crd[pC2] = (int32_t)j;
-                    pC2++;
-                }
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t i = 0; i < n_i; i++) {
+            int64_t pC2 = C2_pos[i + 2];
+            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                const int64_t j = A2_crd[pA2];
+                C_vals[pC2] = A_vals[pA2];
+                C2_crd[pC2] = (int32_t)j;
+                pC2++;
             }
         }
     }
