@@ -27,6 +27,10 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     Raises:
         ShapeError: The inner extents differ.
     """
+    if reduce == "sum" and format is None:
+        product = _prepared(a, b)
+        if product is not None:
+            return product
     for number, operand in enumerate((a, b)):
         if not isinstance(operand, Tensor):
             raise DtypeError(f"matmul: operand {number} is a {type(operand).__name__}; expected a tensor")
@@ -39,10 +43,6 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
             f"matmul: operand 0 has shape {tuple(a.shape)}, operand 1 {tuple(b.shape)}: the inner extents "
             f"{a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]} differ; transpose one of them?"
         )
-    if reduce == "sum" and format is None:
-        product = _prepared(a, b)
-        if product is not None:
-            return product
     left = "j" if a.ndim == 1 else "...ij" if a.ndim > 2 or b.ndim > 2 else "ij"
     right = "j" if b.ndim == 1 else "...jk" if a.ndim > 2 or b.ndim > 2 else "jk"
     out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
@@ -111,13 +111,15 @@ def _is_sparse(operand: Tensor) -> bool:
 
 def _prepared(a: Any, b: Any) -> Tensor | None:
     """The product of a sparse matrix and a dense operand by the operator's short cut, None where it doesn't apply."""
-    if not isinstance(a, sparsetensor.SparseTensor) or isinstance(b, sparsetensor.SparseTensor):
+    if not isinstance(a, sparsetensor.SparseTensor) or not isinstance(b, Tensor):
         return None
-    a.need_zero_fill("a product")
-    values = a._values
-    plain = a.ndim == 2 and b.ndim <= 2 and b.layout is torch.strided and b.is_cpu
+    shape, values = a.pattern.shape, a._values
+    if isinstance(b, sparsetensor.SparseTensor) or b.layout is not torch.strided or not b.is_cpu:
+        return None
+    plain = len(shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == shape[1]
     if not plain or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None
+    a.need_zero_fill("a product")
     followed = autograd.needed((Operand(a.pattern, values), Operand(None, b)))
     made = shortcut.find(a.pattern, b, values)
     if made is None:
