@@ -58,10 +58,15 @@ func (c *Compiler) Build(ctx context.Context, source, object, openmp string) err
 	}
 	args := append(c.Flags(openmp), linking...)
 	args = append(args, "-o", object, source)
-	if openmp != "" && c.threads(openmp) {
-		args = append(args, openmp)
+	switch {
+	case openmp == "" || !c.threads(openmp):
+		args = append(args, "-Wl,--as-needed", "-lm")
+	case c.Clang():
+		args = append(args, openmp, "-Wl,--as-needed", "-lm")
+	default:
+		// Looking through the C library for a few functions that every process has takes longer than all the rest.
+		args = append(args, openmp, "-nostdlib", "-Wl,--as-needed", "-lm", "-lgcc")
 	}
-	args = append(args, "-Wl,--as-needed", "-lm")
 	if _, err := run(ctx, filepath.Dir(object), c.search, c.Path, args...); err != nil {
 		return err
 	}
