@@ -1,6 +1,7 @@
 package libsparse
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -30,7 +31,9 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 		}
 		if i == len(p.state.Steps)-1 {
 			q.Output = r.Output
+			q.Output.Format = cmp.Or(q.Output.Format, p.state.Result)
 		}
+		q.Output.Temporary = step.LHS.Tensor.Temporary
 		q.Output.Dtype = string(step.LHS.Tensor.Elem)
 		one := newProgram(t, q, z, 1, rng, known)
 		if len(one.state.Steps) > 1 {
@@ -92,7 +95,7 @@ func (p *program) meaning(z sizes, formats map[string]Operand) *index.Dense {
 			}
 			last = filled(part, part.Evaluate(z.vars, z.shape(part.LHS), data))
 			data[part.LHS.Tensor] = last
-			if f := format.MustParse(formats[part.LHS.Tensor.Name].Format); f.Dense() {
+			if f := format.MustParse(formats[a.LHS.Tensor.Name].Format); f.Dense() && part.LHS.Tensor == a.LHS.Tensor || len(part.LHS.Vars) == 0 {
 				setStored(last)
 			}
 		}

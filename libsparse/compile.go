@@ -51,8 +51,9 @@ type Step struct {
 	Operands []string `json:"operands"`
 	// Dtype is the type of the result, which halves among the operands don't decide.
 	Dtype string `json:"dtype"`
-	// Temporary goes into the output of the request for this step.
-	Temporary bool `json:"temporary,omitempty"`
+	// Temporary and Format go into the output of the request for this step.
+	Temporary bool   `json:"temporary,omitempty"`
+	Format    string `json:"format,omitempty"`
 }
 
 // KernelOutput describes the result of a kernel.
@@ -132,6 +133,7 @@ func (c *Compiler) describeSteps(s *State) *Kernel {
 		k.Steps = append(k.Steps, step)
 		k.Notes = append(k.Notes, "step: "+step.Expr)
 	}
+	k.Steps[len(k.Steps)-1].Format = s.Result
 	return k
 }
 

@@ -1,6 +1,7 @@
 package libsparse
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
@@ -30,15 +32,18 @@ type State struct {
 	Program    []*index.Assignment
 	Steps      []*index.Assignment
 	Assignment *index.Assignment
-	Operands   []*index.Tensor // in the order of the request
-	Naive      *cin.Program
-	Inferred   []string // why the result has its format
-	Decision   *autoschedule.Decision
-	Script     *schedule.Script // the request's schedule, if it has one
-	Scheduled  *cin.Program
-	Kernel     *lower.Kernel
-	Loops      *ir.Module // after the passes
-	Source     string
+	// Result is the format of the last of several steps where the request leaves it open. It follows from what is computed, never
+	// from the formats that the temporaries happen to have.
+	Result    string
+	Operands  []*index.Tensor // in the order of the request
+	Naive     *cin.Program
+	Inferred  []string // why the result has its format
+	Decision  *autoschedule.Decision
+	Script    *schedule.Script // the request's schedule, if it has one
+	Scheduled *cin.Program
+	Kernel    *lower.Kernel
+	Loops     *ir.Module // after the passes
+	Source    string
 }
 
 // Stage is one step of the compiler. Print shows its result to a person, Check verifies it.
@@ -126,6 +131,7 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 	r := &Request{Target: s.Request.Target, Priors: s.Request.Priors}
 	if i == len(steps)-1 {
 		r.Output = s.Request.Output
+		r.Output.Format = cmp.Or(r.Output.Format, s.Result)
 	}
 	r.Output.Temporary = steps[i].LHS.Tensor.Temporary
 	steps[i].LHS.Tensor.Extents = nil
@@ -196,32 +202,54 @@ func split(s *State) error {
 			if s.Request.Schedule == "" {
 				path = autoschedule.Path(part, names, s.Request.Target.CPU)
 			}
-			free := len(path) > 1 && s.hides(part)
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
 					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
-					step.LHS.Tensor.Temporary = free && step.LHS.Tensor != part.LHS.Tensor && len(step.LHS.Vars) > 1
+					step.LHS.Tensor.Temporary = true
+				}
+				if step.LHS.Tensor != s.Assignment.LHS.Tensor {
+					settle(step)
 				}
 			}
 			s.Steps = append(s.Steps, path...)
-			if part.LHS.Tensor != s.Assignment.LHS.Tensor {
-				settle(part)
-			}
 		}
 	}
 	if len(s.Steps) == 1 {
 		s.Assignment = s.Steps[0]
+		return nil
 	}
-	return nil
+	if s.Request.Output.Format == "" {
+		f, pattern := infer.Output(s.Steps[len(s.Steps)-1])
+		if pattern == nil {
+			f = f.Writable()
+		}
+		s.Result = f.String()
+	}
+	return s.settleSums()
 }
 
-// hides reports whether the formats of temporaries don't show in the result of a.
-func (s *State) hides(a *index.Assignment) bool {
-	if s.Request.Output.Format == "" || a.LHS.Tensor != s.Assignment.LHS.Tensor {
-		return infer.Fixed(a)
+// settleSums has those temporaries be dense that are dense as results and only added to what is dense: what no term reaches is
+// zero there.
+func (s *State) settleSums() error {
+	for i, step := range s.Steps[:len(s.Steps)-1] {
+		t := step.LHS.Tensor
+		if !t.Temporary || !t.Format.Dense() || step.Reduce != dtype.Add {
+			continue
+		}
+		added := true
+		for _, user := range s.Steps[i+1:] {
+			f := user.LHS.Tensor.Format
+			if user.LHS.Tensor == s.Assignment.LHS.Tensor {
+				var err error
+				if f, err = format.Parse(cmp.Or(s.Request.Output.Format, s.Result)); err != nil {
+					return err
+				}
+			}
+			added = added && index.Added(user.RHS, t) && f.Dense() && (len(user.Reduced()) == 0 || user.Reduce == dtype.Add)
+		}
+		t.Temporary = !added
 	}
-	f, err := format.Parse(s.Request.Output.Format)
-	return err == nil && f.Dense()
+	return nil
 }
 
 // settle says what the paths of later steps have to know of a result: its extents and the format that it will probably
@@ -428,7 +456,7 @@ func (s *State) doc() []string {
 }
 
 func optimize(s *State) error {
-	s.Loops = ir.Simplify(ir.Vectorize(ir.Simplify(s.Kernel.Module), s.VectorBytes))
+	s.Loops = ir.Simplify(ir.Vectorize(ir.Hoist(ir.Simplify(s.Kernel.Module)), s.VectorBytes))
 	return nil
 }
 

@@ -35,7 +35,8 @@ _BOUNDS = {
     "fold": (0.1, 20.0),
     "strided": (0.1, 10.0),
     "update": (0.02, 4.0),
-    "insert": (0.5, 60.0),
+    "insert": (0.5, 100.0),
+    "scatter": (0.3, 20.0),
     "list": (0.3, 40.0),
 }
 _STOPPED = 10.0  # what a candidate that was stopped counts for, in times of the best

@@ -41,6 +41,21 @@ func request(t *testing.T, spec string, formats []string, out string, n int64) *
 	return a
 }
 
+// TestScattered has what is nearly full be scattered into rows, whose entries have many terms, and not be merged.
+func TestScattered(t *testing.T) {
+	a := request(t, "ij,kj->ik", []string{"ds", "ds"}, "ds", 256)
+	for _, x := range a.Tensors() {
+		x.NNZ = 256 * 64
+	}
+	d, err := Decide(a, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := names(d.Order); got != "i j k" {
+		t.Errorf("loops %s, want i j k", got)
+	}
+}
+
 func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		spec    string

@@ -26,8 +26,10 @@ type Constants struct {
 	Fold float64 `json:"fold"`
 	// Update is what an iteration in lanes costs more that adds to sums in memory, as a share of Lane.
 	Update float64 `json:"update"`
-	// Insert is an insertion into a row of the result.
-	Insert float64 `json:"insert"`
+	// Insert is a new entry of a row of the result, which has to be found, counted and sorted; Scatter is a term of one that may
+	// be there already.
+	Insert  float64 `json:"insert"`
+	Scatter float64 `json:"scatter"`
 	// List is an insertion into a list and its share of the sort, for each bit of the list's length.
 	List float64 `json:"list"`
 	// Convert is an entry of a converted operand; it is paid once a pattern, so a call pays a share of 1/Reuse.

@@ -279,8 +279,11 @@ func (m *model) written(order []int, lanes bool) float64 {
 	switch {
 	case q >= m.sparse:
 		return 0
-	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
+	case m.inserted:
 		return c.Insert * body
+	case q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
+		places := m.around[q] * m.extents[m.stored[q]]
+		return c.Insert*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
 	default:
 		lists := m.around[min(q, m.sparse-1)]
 		return c.List * body * math.Log2(2+body/max(lists, 1))

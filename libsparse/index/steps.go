@@ -101,6 +101,18 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 // additive reports whether the arguments of c are additive terms, each summed by itself.
 func (c *Call) additive() bool { return (c.Op == dtype.Add || c.Op == dtype.Sub) && c.written() }
 
+// Added reports whether e only adds and subtracts t, if it reads it at all.
+func Added(e Expr, t *Tensor) bool {
+	c, ok := e.(*Call)
+	if !ok {
+		return true
+	}
+	if !c.additive() {
+		return !slices.ContainsFunc(Accesses(c), func(a *Access) bool { return a.Tensor == t })
+	}
+	return !slices.ContainsFunc(c.Args, func(arg Expr) bool { return !Added(arg, t) })
+}
+
 func (s *splitter) alike(args []Expr, kept []Var) bool {
 	first := s.summed(args[0], kept)
 	return !slices.ContainsFunc(args[1:], func(e Expr) bool { return !slices.Equal(s.summed(e, kept), first) })

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"libsparse/libsparse/format"
@@ -136,20 +135,6 @@ func (e Estimate) Levels(unit float64) []format.Level {
 		}
 	}
 	return out
-}
-
-// Temporary is the format of a temporary between the steps of a computation, which no user sees: that of a result, or dense where
-// that takes less.
-func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
-	f, pattern := Output(a)
-	est := Predict(a)
-	if pattern != nil || f.Dense() || est.Volume > math.MaxInt32 {
-		return f, pattern
-	}
-	if dense, sparse := est.Costs(crossing(a.LHS.Tensor)); dense > sparse {
-		return f, nil
-	}
-	return format.AllDense(a.LHS.Tensor.Order()), nil
 }
 
 // Reason says in words what is expected of the result of a, and what that costs.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -136,23 +135,6 @@ func TestEstimates(t *testing.T) {
 		}
 		if e := Predict(a); math.Abs(e.Entries-c.want) > c.want/20 {
 			t.Errorf("%s: %.4g entries expected, want %.4g", c.text, e.Entries, c.want)
-		}
-	}
-}
-
-// TestTemporary makes a temporary dense where its entries would take more than all elements.
-func TestTemporary(t *testing.T) {
-	for nnz, want := range map[int64]string{3000: "ds", 100000: "dd"} {
-		a := assignment(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"})
-		a.LHS.Tensor.Elem = dtype.F32
-		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
-			x.Extents, x.NNZ = []int64{1000, 1000}, nnz
-		}
-		if f, _ := Temporary(a); f.String() != want {
-			t.Errorf("with %d entries: %q, want %q", nnz, f, want)
-		}
-		if f, _ := Output(a); f.String() != "ds" {
-			t.Errorf("users get %q for other data", f)
 		}
 	}
 }

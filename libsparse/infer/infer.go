@@ -76,19 +76,24 @@ func permuted(a *index.Assignment) (format.Format, bool) {
 	return f, true
 }
 
-// sources says of each mode of the result whether a dense operand carries it, whether all sparse operands are matrices
+// sources says of each mode of the result whether only dense operands carry it, whether all sparse operands are matrices
 // stored by columns, and whether there are any.
 func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
-	filled, columns = make([]bool, len(a.LHS.Vars)), true
-	for _, acc := range index.Accesses(a.RHS) {
-		if acc.Tensor.Format.Dense() {
-			for m, v := range a.LHS.Vars {
-				filled[m] = filled[m] || slices.Contains(acc.Vars, v)
+	columns = true
+	for _, v := range a.LHS.Vars {
+		carried, limited := false, false
+		for _, acc := range index.Accesses(a.RHS) {
+			if slices.Contains(acc.Vars, v) {
+				carried, limited = true, limited || !acc.Tensor.Format.Dense()
 			}
-			continue
 		}
-		sparse = true
-		columns = columns && acc.Tensor.Order() == 2 && !acc.Tensor.Format.Natural()
+		filled = append(filled, carried && !limited)
+	}
+	for _, acc := range index.Accesses(a.RHS) {
+		if !acc.Tensor.Format.Dense() {
+			sparse = true
+			columns = columns && acc.Tensor.Order() == 2 && !acc.Tensor.Format.Natural()
+		}
 	}
 	return filled, columns, sparse
 }
@@ -128,12 +133,6 @@ func isProduct(e index.Expr) bool {
 
 // Everywhere reports whether the result of a has a value everywhere, whatever is stored.
 func Everywhere(a *index.Assignment) bool { return everywhere(a.RHS) }
-
-// Fixed reports whether the formats of temporaries don't show in the result of a: it is dense, or has an operand's pattern.
-func Fixed(a *index.Assignment) bool {
-	f, pattern := Output(a)
-	return pattern != nil || f.Dense()
-}
 
 // everywhere reports whether e has a value even where nothing sparse is stored.
 func everywhere(e index.Expr) bool {

@@ -21,6 +21,8 @@ type result struct {
 	cursor map[int]*ir.Var
 	// starts says where the blocks that threads append begin, by the group's first level.
 	starts map[int]*ir.Array
+	// written says that something was written to the entry at the cursor, where that decides whether it is appended.
+	written *ir.Var
 	// insert is set where entries are inserted in any order.
 	insert *insertion
 }
@@ -212,7 +214,7 @@ func (r *result) visitEntry(l *lowerer, g format.Group, body cin.Stmt, e env) []
 	inner.pos[lattice.Key(r.access, g.Last)] = format.Range{Lo: cursor, Hi: next(cursor)}
 	child, hasChild := r.below(g.Last)
 	if !hasChild {
-		return append(l.stmt(body, inner), r.appendEntry(l, g, e)...)
+		return r.visitBlock(l, g, body, inner, e)
 	}
 	begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
 	stmts := l.stmt(body, inner)
@@ -251,10 +253,13 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if r.insert != nil {
 		return append(marks, r.insertEntry(l, a, e)...)
 	}
+	if r.written != nil {
+		marks = append(marks, set(r.written, &ir.Int{Value: 1, T: dtype.Bool}))
+	}
 	if r.denseTail() {
 		l.partly = true
 		if l.phase == counting {
-			return nil
+			return marks
 		}
 		at := l.position(a.LHS, t.Order()-1, e).Lo
 		return append(marks, l.put(a, at, e))

@@ -44,8 +44,7 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 		w.vals = nil
 	}
 	var out []ir.Stmt
-	entry := l.result.appends() && !l.result.denseTail() || len(l.masks()) > 0 && l.phase == computing // exists only if a term does
-	if entry && t.Order() == 0 {
+	if l.entry(s) {
 		w.set = &ir.Var{Name: l.names.fresh(t.Name + "_set"), T: ir.Scalar(dtype.Bool)}
 		out = append(out, declare(w.set, &ir.Int{T: dtype.Bool}))
 	}
@@ -72,6 +71,18 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 			Var: k, Lo: integer(0), Hi: size, Step: 1, Kind: ir.Simd,
 			Body: block(&ir.Store{Array: w.vals, Index: k, Value: start}),
 		})
+}
+
+// entry reports whether s fills one entry of the result, which exists only if a term does.
+func (l *lowerer) entry(s *cin.Where) bool {
+	if !l.result.appends() && (len(l.masks()) == 0 || l.phase == counting) {
+		return false
+	}
+	w := cin.Written(s.Producer)
+	if l.result.denseTail() || w.Tensor.Order() > 0 {
+		return l.inTail(w.Vars) && !l.certain(s.Producer)
+	}
+	return true
 }
 
 func (w *workspace) size(l *lowerer, vars []index.Var, e env) ir.Expr {

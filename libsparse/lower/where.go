@@ -28,20 +28,20 @@ type workspace struct {
 	count       *ir.Var
 }
 
-// where fills a workspace and reads it.
-func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
+// where fills a workspace and reads it. What follows is done where the reader is: for what was written, if that is known.
+func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
 	w := l.workspace(cin.Written(s.Producer).Tensor)
 	begin := w.begin(l, s, e)
 	producer := l.stmt(s.Producer, e)
 	if len(producer) == 0 && l.phase == counting && (w.storage == cin.Tile || w.storage == cin.Array) && w.set == nil {
-		return l.stmt(s.Consumer, e)
+		return append(l.stmt(s.Consumer, e), following...)
 	}
 	ready, done := w.finish(l, s)
 	inner := e.clone()
 	if w.count != nil {
 		inner.pos[rootKey(w.tensor)] = format.Range{Lo: integer(0), Hi: w.count}
 	}
-	consumer := l.stmt(s.Consumer, inner)
+	consumer := append(l.stmt(s.Consumer, inner), following...)
 	if w.set != nil {
 		consumer = []ir.Stmt{&ir.If{Cond: compare(ir.Ne, w.set, &ir.Int{T: dtype.Bool}), Then: block(consumer...)}}
 	}

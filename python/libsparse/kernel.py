@@ -42,6 +42,7 @@ class Step(NamedTuple):
         operands: The names of what it takes: operands of the whole, or results of earlier steps.
         dtype: The compiler's name of the dtype of what it makes.
         temporary: Whether no user sees what it makes, so that the compiler may choose any format.
+        format: The format of what it makes where nothing is asked for, "" to infer it.
     """
 
     result: str
@@ -50,6 +51,7 @@ class Step(NamedTuple):
     operands: tuple[str, ...]
     dtype: str
     temporary: bool = False
+    format: str = ""
 
 
 class Kernel(NamedTuple):
@@ -174,6 +176,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
                     tuple(s["operands"]),
                     s["dtype"],
                     s.get("temporary", False),
+                    s.get("format", ""),
                 )
                 for s in info["steps"]
             )

@@ -11,6 +11,7 @@ from torch import Tensor
 from . import assignment, dtypes, grammar, kernel, problem
 from .call import Call, IndexOverflowError
 from .errors import LibsparseError
+from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
 
@@ -58,13 +59,16 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
     of = None
     if last and asked.pattern_of is not None and asked.names[asked.pattern_of] in step.operands:
         of = step.operands.index(asked.names[asked.pattern_of])
+    wish = asked.wish if last else None
+    if wish is None and step.format:
+        wish = Format(step.format)
     return Problem(
         step.expr,
         True,
         step.operands,
         tuple(taken[name].indices for name in step.operands),
         step.indices,
-        asked.wish if last else None,
+        wish,
         pattern_of=of,
         dtype=dtypes.DTYPES[step.dtype],
         windows=windows if any(windows) else (),

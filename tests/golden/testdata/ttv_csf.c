@@ -53,7 +53,7 @@ int32_t kernel_assemble(int64_t *slots)
                 int64_t pout2 = 0;
                 for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
                     uint8_t w_set = 0;
-                    for (int64_t pA3 = A3_pos[pA2]; pA3 < A3_pos[pA2 + 1]; pA3++) {
+                    if (A3_pos[pA2] < A3_pos[pA2 + 1]) {
                         w_set = 1;
                     }
                     if (w_set) {
@@ -124,9 +124,11 @@ int32_t kernel_compute(int64_t *slots)
                     const int64_t j = A2_crd[pA2];
                     uint8_t w_set = 0;
                     float w = 0.0f;
+                    if (A3_pos[pA2] < A3_pos[pA2 + 1]) {
+                        w_set = 1;
+                    }
                     for (int64_t pA3 = A3_pos[pA2]; pA3 < A3_pos[pA2 + 1]; pA3++) {
                         const int64_t k = A3_crd[pA3];
-                        w_set = 1;
                         w += A_vals[pA3] * x_vals[k];
                     }
                     if (w_set) {
