@@ -2,11 +2,12 @@ package libsparse
 
 import (
 	"fmt"
-	"libsparse/libsparse/cin"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"libsparse/libsparse/cin"
 
 	"libsparse/codegen/crun"
 	"libsparse/libsparse/diag"
