@@ -217,8 +217,8 @@ func (p *program) storedElsewhere(got, terms []bool) string {
 		}
 	}
 	f := p.state.Assignment.LHS.Tensor.Format
-	if strings.ContainsAny(f.String(), "ko") {
-		return "" // blocks and diagonals hold what stands beside entries too
+	if strings.ContainsAny(f.String(), "ko") || p.state.Assignment.LHS.Tensor.SamePattern != nil {
+		return "" // blocks and diagonals hold what stands beside entries too, and patterns what no term reaches
 	}
 	kept := slices.Clone(f.ModeOrder)
 	for len(kept) > 0 && f.Levels[len(kept)-1].Props().Full {

@@ -151,6 +151,8 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		switch {
 		case merged:
 			t.Loops += visits * c.Merge
+		case m.asks(v):
+			t.Loops += visits // each with a branch, whether or not anything is there
 		case v != last:
 			t.Loops += visits * c.Loop
 		}
@@ -174,7 +176,7 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 // merged reports whether an operand besides o stores some coordinates of v only.
 func (m *model) merged(o *operand, v int) bool {
 	for i := range m.operands {
-		if other := &m.operands[i]; other != o && other.walks(v) {
+		if other := &m.operands[i]; other != o && m.walks(other, v) {
 			return true
 		}
 	}
@@ -233,7 +235,7 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	sum, walked := 0.0, 0
 	for i := range m.operands {
 		o := &m.operands[i]
-		if !o.shares && o.walks(v) { // those that share are walked once
+		if !o.shares && m.walks(o, v) { // those that share are walked once
 			sum += o.shareOf(v)
 			walked++
 		}
@@ -242,6 +244,22 @@ func (m *model) visited(v int) (share float64, merged bool) {
 		return 1, false
 	}
 	return min(sum, 1+sum/2), walked > 1
+}
+
+// walks reports whether the loop over v walks what o stores of it. In a product, a level that finds a coordinate is asked for
+// those that others have.
+func (m *model) walks(o *operand, v int) bool {
+	return o.walks(v) && !(m.product && o.finds(v) && m.driven(v))
+}
+
+// driven reports whether an operand stores some coordinates of v only and has to be walked to know which.
+func (m *model) driven(v int) bool {
+	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !o.finds(v) })
+}
+
+// asks reports whether the loop over v asks an operand for each coordinate that others have.
+func (m *model) asks(v int) bool {
+	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !m.walks(&o, v) })
 }
 
 // shortest is the extent from which lanes are filled.
@@ -253,7 +271,7 @@ const shortest = 8
 func (m *model) contiguous(v int) (strided float64, lanes bool) {
 	skips := false
 	for i := range m.operands {
-		skips = skips || m.operands[i].walks(v)
+		skips = skips || m.walks(&m.operands[i], v)
 	}
 	for i := range m.operands {
 		strided += m.operands[i].jumps(v, skips)

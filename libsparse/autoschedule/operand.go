@@ -14,12 +14,14 @@ type operand struct {
 	access *index.Access
 	vars   []int  // by level
 	full   []bool // by level
-	dense  bool   // all levels are full
-	fixed  bool   // it can't be converted
-	coo    bool   // it is better converted than walked
-	hashed bool   // a level of it is met in no order where an order is needed
-	shares bool   // another operand has its pattern
-	nnz    float64
+	// located says by level whether its coordinates are found without a walk.
+	located []bool
+	dense   bool // all levels are full
+	fixed   bool // it can't be converted
+	coo     bool // it is better converted than walked
+	hashed  bool // a level of it is met in no order where an order is needed
+	shares  bool // another operand has its pattern
+	nnz     float64
 	// Of the order that is being priced: the variables by level, which levels are full, the share of the coordinates
 	// below one parent that each stores, and by variable the level that stores it, or -1.
 	arranged  []int
@@ -34,15 +36,16 @@ func (m *model) operand(a *index.Access) operand {
 	f := a.Tensor.Format
 	n := len(f.Levels)
 	numbers := make([]int, 2*n+len(m.vars))
-	flags := make([]bool, 2*n)
+	flags := make([]bool, 3*n)
 	o := operand{
 		access: a, nnz: m.entries(a.Tensor), dense: true,
 		vars: numbers[:n:n], arranged: numbers[n : 2*n : 2*n], place: numbers[2*n:],
-		full: flags[:n:n], filled: flags[n:], share: make([]float64, n),
+		full: flags[:n:n], filled: flags[n : 2*n : 2*n], located: flags[2*n:], share: make([]float64, n),
 	}
 	for l, level := range f.Levels {
 		o.vars[l] = slices.Index(m.vars, a.Vars[f.ModeOrder[l]])
 		o.full[l] = level.Props().Full
+		o.located[l] = level.Props().Locate
 		o.dense = o.dense && o.full[l]
 		o.share[l] = 1
 	}
@@ -117,6 +120,12 @@ func (o *operand) walks(v int) bool {
 	return l >= 0 && !o.filled[l]
 }
 
+// finds reports whether o finds a coordinate of v without a walk.
+func (o *operand) finds(v int) bool {
+	l := o.place[v]
+	return l >= 0 && !o.converted && o.located[l]
+}
+
 // shareOf is the share of the coordinates of v that o stores below one parent.
 func (o *operand) shareOf(v int) float64 {
 	if l := o.place[v]; l >= 0 {
@@ -128,7 +137,7 @@ func (o *operand) shareOf(v int) float64 {
 // jumps is 1 where the innermost loop over v doesn't walk o contiguously, else 0; skips says that it passes over
 // coordinates.
 func (o *operand) jumps(v int, skips bool) float64 {
-	if l := o.place[v]; l >= 0 && (l != len(o.arranged)-1 || skips && o.filled[l]) {
+	if l := o.place[v]; l >= 0 && (l != len(o.arranged)-1 || skips && (o.filled[l] || o.finds(v))) {
 		return 1
 	}
 	return 0

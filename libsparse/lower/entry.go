@@ -73,6 +73,13 @@ func (l *lowerer) certain(s cin.Stmt) bool {
 	}
 }
 
+// whole reports whether s writes all elements over some variables or none: nothing that it reads is sparse in them.
+func (l *lowerer) whole(s cin.Stmt, vars []index.Var) bool {
+	return !slices.ContainsFunc(vars, func(v index.Var) bool {
+		return slices.ContainsFunc(l.program.Roots(v), func(root index.Var) bool { return l.sparseIn(s, root) })
+	})
+}
+
 // sparseIn reports whether an operand that s reads stores some coordinates of v only.
 func (l *lowerer) sparseIn(s cin.Stmt, v index.Var) bool {
 	return slices.ContainsFunc(index.Accesses(cin.Value(s)), func(a *index.Access) bool {

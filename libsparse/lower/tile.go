@@ -79,10 +79,10 @@ func (l *lowerer) entry(s *cin.Where) bool {
 		return false
 	}
 	w := cin.Written(s.Producer)
-	if l.result.denseTail() || w.Tensor.Order() > 0 {
-		return l.inTail(w.Vars) && !l.certain(s.Producer)
+	if w.Tensor.Order() == 0 && !l.result.denseTail() {
+		return true
 	}
-	return true
+	return (!l.result.appends() || l.inTail(w.Vars)) && l.whole(s.Producer, w.Vars) && !l.certain(s.Producer)
 }
 
 func (w *workspace) size(l *lowerer, vars []index.Var, e env) ir.Expr {
