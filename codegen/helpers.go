@@ -14,6 +14,9 @@ func (h helper) text() string {
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
+	if text, divides := division(h.kind, h.t.Elem); divides {
+		source, ok = text, true
+	}
 	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" && h.kind != "xor" {
 		source, ok = complexText[h.kind]
 	}
