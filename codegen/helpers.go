@@ -87,6 +87,13 @@ var helperText = map[string]string{
     return (x != 0) != (y != 0);
 }
 `,
+	"clear": `static inline void NAME(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
+}
+`,
 	"allocate": `static void *NAME(int64_t count, size_t size)
 {
     return malloc((size_t)count * size + 1);
