@@ -52,7 +52,9 @@ def divide(a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
         return floor_divide(a, b)
     if isinstance(a, sparsetensor.SparseTensor) and elementwise.is_scalar(b):
         return _mapped("div", a, lambda values: torch.div(values, b, rounding_mode=rounding_mode), b)
-    raise UnsupportedError(f"div with rounding_mode={rounding_mode!r} takes a number as its second operand; use 'floor'")
+    raise UnsupportedError(
+        f"div with rounding_mode={rounding_mode!r} takes a number as its second operand; use 'floor'"
+    )
 
 
 def _apply(name: str, a: Any, b: Any) -> Any:
@@ -169,8 +171,8 @@ def _is_full(a: SparseTensor) -> bool:
 
 def _absent(name: str, number: int, b: SparseTensor) -> DivisionByZeroError:
     return DivisionByZeroError(
-        f"{name}: operand {number} ({_told(b)}) divides integers, and its {b.numel() - b.nnz} elements that are not stored "
-        "are zero; divide the entries with A.with_values(...), or convert to a floating dtype"
+        f"{name}: operand {number} ({_told(b)}) divides integers, and its {b.numel() - b.nnz} elements that are "
+        "not stored are zero; divide the entries with A.with_values(...), or convert to a floating dtype"
     )
 
 

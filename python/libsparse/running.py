@@ -105,8 +105,8 @@ def _by_zero(asked: Problem) -> DivisionByZeroError:
         divisors = [assignment.text(node.args[1]) for node in calls if node.op in operations.DIVIDING]
     what = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
     return DivisionByZeroError(
-        f"{asked.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it has no entry); "
-        "choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
+        f"{asked.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it "
+        "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
     )
 
 

@@ -63,7 +63,8 @@ def test_tensors_that_are_divided(name: str, dtype: torch.dtype) -> None:
     function = OPERATORS[name]
     for other, by in ((B, divisor), (divisor, divisor), (row, row), (divisor[:, :1], divisor[:, :1])):
         made = function(A, other)
-        assert isinstance(made, ls.SparseTensor) and made.format == A.format
+        assert isinstance(made, ls.SparseTensor)
+        assert made.format == A.format
         same(made, function(dense, by))
     same(function(dense, B), function(dense, divisor))
 
@@ -73,7 +74,8 @@ def test_powers_of_tensors(dtype: torch.dtype) -> None:
     dense, other = values(dtype, 6, 8), values(dtype, 6, 8).clamp(-3, 9).to(dtype)
     A, B = ls.tensor(dense), ls.tensor(other, format="csc")
     made = A**B
-    assert isinstance(made, ls.SparseTensor) and made.fill_value == 1
+    assert isinstance(made, ls.SparseTensor)
+    assert made.fill_value == 1
     same(made, dense**other)
     same(A**other, dense**other)
     same(dense**B, dense**other)
@@ -85,10 +87,20 @@ def test_zero_divides_nothing(name: str) -> None:
     A, full = ls.tensor(dense), ls.tensor(values(torch.int32, 5, 5, zeros=False))
     zeros = torch.ones(5, 5, dtype=torch.int32).fill_diagonal_(0)
     stored_zero = full.with_values(full.values().clone().index_fill_(0, torch.tensor([3]), 0))
-    for left, right in ((A, 0), (A, A), (full, A), (dense, A), (A, zeros), (full, zeros), (full, stored_zero), (dense, stored_zero)):
+    for left, right in (
+        (A, 0),
+        (A, A),
+        (full, A),
+        (dense, A),
+        (A, zeros),
+        (full, zeros),
+        (full, stored_zero),
+        (dense, stored_zero),
+    ):
         with pytest.raises(ls.DivisionByZeroError) as error:
             function(left, right)
-        assert isinstance(error.value, ZeroDivisionError) and isinstance(error.value, RuntimeError)
+        assert isinstance(error.value, ZeroDivisionError)
+        assert isinstance(error.value, RuntimeError)
         assert name in str(error.value)
     if name != "fmod":
         with pytest.raises(ls.DivisionByZeroError, match="not stored"):
@@ -118,7 +130,9 @@ def test_a_quotient_fits_its_remainder() -> None:
     assert torch.equal((A % y).to_dense(), x % y)
 
 
-@pytest.mark.parametrize("text", ["pow(A(i,j), 2)", "fmod(A(i,j), 3)", "A(i,j) // 3", "A(i,j) % -3", "7 - A(i,j) // 2 % 5"])
+@pytest.mark.parametrize(
+    "text", ["pow(A(i,j), 2)", "fmod(A(i,j), 3)", "A(i,j) // 3", "A(i,j) % -3", "7 - A(i,j) // 2 % 5"]
+)
 def test_in_expressions(text: str) -> None:
     dense = values(torch.int64, 6, 6).masked_fill_(torch.rand(6, 6) < 0.2, 2**53 + 1)
     made = ls.evaluate(f"C(i,j) = {text}", A=ls.tensor(dense), format="dense")
