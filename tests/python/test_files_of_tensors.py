@@ -194,3 +194,15 @@ def test_only_sparse_tensors_are_written(tmp_path: Path) -> None:
         ls.write(tmp_path / "a.ttx", torch.ones(2))  # type: ignore[arg-type]
     with pytest.raises(ls.ShapeError, match="holds a matrix"):
         ls.write(tmp_path / "a.rb", ls.tensor(torch.ones(2)))
+
+
+def test_the_sums_of_tacos_qcd(tmp_path: Path) -> None:
+    """Its data is in .ttx files; the cube is one that its own test leaves out."""
+    (tmp_path / "theta.ttx").write_text(f"{TENSOR} coordinate real general\n3 3 4\n1 1 2\n1 3 -1\n2 2 3\n3 1 4\n")
+    (tmp_path / "z.ttx").write_text(f"{TENSOR} array real general\n3\n1\n2\n3\n")
+    theta, z = ls.read(tmp_path / "theta.ttx"), ls.read(tmp_path / "z.ttx")
+    for given in (z, z.to_dense()):
+        for factors, expected in (("theta(i,j)", 23), ("theta(i,j) * theta(i,j)", 91)):
+            assert ls.evaluate(f"tau = z(i) * z(j) * {factors}", z=given, theta=theta).item() == expected
+        cube = "tau = z(i) * z(j) * theta(i,j) * theta(i,j) * theta(i,j)"
+        assert ls.evaluate(cube, z=given, theta=theta).item() == 305
