@@ -73,6 +73,14 @@ var conformance = []struct {
 	{"strips of positions", "a(i) = b(i) * c(i)", "b:s c:b", "pos(i, ip, b); split(ip, p0, p1, 3)"},
 	{"fuse", "C(i,j) = A(i,j) * B(i,j)", "", "fuse(i, j, f); split(f, f0, f1, 8); parallelize(f0, threads)"},
 	{"matrix product in tiles", "C(i,j) = A(i,k) * B(k,j)", "", "split(i, i0, i1, 4); split(j, j0, j1, 4); split(k, k0, k1, 4); reorder(i0, j0, k0, i1, j1, k1); parallelize(i0, threads)"},
+	{"galloping", "a(i) = b(i) * c(i)", "b:s c:s a:s", "mergeby(i, gallop)"},
+	{"galloping over three", "a = b(i) * c(i) * d(i)", "b:s c:s d:s", "mergeby(i, gallop)"},
+	{"galloping in rows", "C(i,j) = A(i,j) * B(i,j)", "A:ds B:ds C:ds", "mergeby(j, gallop); assemble(insert); parallelize(i, threads)"},
+	{"galloping in both dimensions", "a = A(i,j) * B(i,j)", "A:ss B:ss", "mergeby(i, gallop); mergeby(j, gallop)"},
+	{"galloping where a third is dense or probed", "a(i) = b(i) * c(i) * d(i) * e(i)", "b:s c:s d:d e:h", "mergeby(i, gallop)"},
+	{"galloping in strips", "a = b(i) * c(i)", "b:s c:s", "split(i, i0, i1, 4); mergeby(i1, gallop)"},
+	{"two fingers", "a(i) = b(i) * c(i)", "b:s c:s a:s", "mergeby(i, gallop); mergeby(i, twofinger)"},
+	{"inner products of sparse rows and columns", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds:1,0", "reorder(i, k, j); mergeby(j, gallop); parallelize(i, threads)"},
 	{"divide", "y(i) = A(i,j) * x(j)", "A:ds", "divide(i, i0, i1, 4); divide(j, j0, j1, 2); reorder(i0, i1, j0, j1); parallelize(i0, threads)"},
 }
 

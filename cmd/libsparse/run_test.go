@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 			[]string{"sum 305"},
 		},
 		{[]string{"a = A(i,j)", "-f=A:ds:1,0", "-i=A:" + rb}, []string{"sum 3.5"}},
-		{[]string{"A(i,j) = B(i,j) // (2 * c(j) + 1)", "-f=B:ds", "-t=B:i64", "-t=c:i64", "-i=B:" + matrix, "-d=c:4"}, []string{`A: "ds" of i64`}},
+		{[]string{"A(i,j) = B(i,j) // (2 * c(j) + 1)", "-f=B:ds", "-t=B:i64", "-t=c:i64", "-i=B:" + matrix, "-d=c:4"}, []string{"of i64, shape [3 4]"}},
 	} {
 		var printed bytes.Buffer
 		if err := run(append(append([]string{"run"}, c.args...), "-check"), nil, &printed); err != nil {
