@@ -109,7 +109,7 @@ class Schedule:
         return self.then(f"parallelize({index}, threads{apart})")
 
     def mergeby(self, index: str, strategy: str) -> Schedule:
-        """Says how a loop visits what several sparse levels have in common: by "twofinger" or "gallop" (by searches)."""
+        """Says how a loop finds what several sparse levels have in common: "twofinger", or "gallop" (by searches)."""
         return self.then(f"mergeby({index}, {strategy})")
 
     def assemble(self, strategy: str) -> Schedule:

@@ -87,6 +87,8 @@ var tacoLower = []row{
 	{expr: "a(i) = B(i,j) * c(j)", formats: "xx,xx->xx"},
 	{expr: "a(i) = B(i,j,k)", formats: "xx->xx"},
 	{expr: "a(k) = B(i,j,k)", formats: "xx->xx"},
+	{expr: "A(i,j) = B(i,j,k)", formats: "xx->xx"},
+	{expr: "A(i,k) = B(i,j,k)", formats: "xx->xx", types: "f64"},
 	{expr: "t = b; a = t", types: "f64"},
 	{expr: "t(i) = b(i) * c(i); a(i) = t(i) + d(i)", formats: "xx,xx,xx->xx"},
 	{expr: "T(i,j) = B(i,j) * C(i,j); A(i,j) = T(i,j) + D(i,j)", formats: "xx,xx,xx->xx", types: "f64"},
