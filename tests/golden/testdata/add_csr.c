@@ -9,13 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
@@ -31,7 +24,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict B2_crd = (const int32_t *)slots[7];
     int64_t C2_count = slots[9];
     int32_t *restrict C2_pos = (int32_t *)slots[10];
-    clear(C2_pos, n_i + 1, sizeof *C2_pos);
+    memset(C2_pos, 0, (size_t)(n_i + 1) * sizeof *C2_pos);
     const int64_t parts = (int64_t)A2_pos[n_i] + B2_pos[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {

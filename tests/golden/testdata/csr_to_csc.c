@@ -16,13 +16,6 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -43,7 +36,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out2_count = slots[6];
     int32_t *restrict out2_pos = (int32_t *)slots[7];
     int32_t status = 0;
-    clear(out2_pos, n_j + 1, sizeof *out2_pos);
+    memset(out2_pos, 0, (size_t)(n_j + 1) * sizeof *out2_pos);
     const int64_t rows = n_j;
     const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
     int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);

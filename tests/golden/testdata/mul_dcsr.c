@@ -10,13 +10,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
@@ -45,8 +38,8 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out2_count = slots[14];
     int64_t *restrict out1_starts = (int64_t *)slots[20];
     int64_t *restrict out2_starts = (int64_t *)slots[21];
-    clear(out1_starts, 65, sizeof *out1_starts);
-    clear(out2_starts, 65, sizeof *out2_starts);
+    memset(out1_starts, 0, (size_t)65 * sizeof *out1_starts);
+    memset(out2_starts, 0, (size_t)65 * sizeof *out2_starts);
     #pragma omp parallel num_threads(threads) if ((int64_t)A2_pos[A1_pos[1]] + B2_pos[B1_pos[1]] > 32768)
     {
         #pragma omp for schedule(dynamic, 1) nowait

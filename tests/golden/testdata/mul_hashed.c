@@ -9,13 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 /* The place of a key in a table of size places, a power of two. */
 static inline int64_t hash(int64_t key, int64_t size)
 {
@@ -32,7 +25,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict B2_crd = (const int32_t *)slots[7];
     int64_t out2_count = slots[9];
     int32_t *restrict out2_pos = (int32_t *)slots[10];
-    clear(out2_pos, n_i + 1, sizeof *out2_pos);
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
     const int64_t parts = (int64_t)A2_pos[n_i] + B2_pos[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {

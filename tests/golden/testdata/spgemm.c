@@ -22,13 +22,6 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -81,7 +74,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict B2_crd = (const int32_t *)slots[8];
     int64_t out2_count = slots[10];
     int32_t *restrict out2_pos = (int32_t *)slots[11];
-    clear(out2_pos, n_i + 1, sizeof *out2_pos);
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
     const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)

@@ -15,13 +15,6 @@ static void *allocate(int64_t count, size_t size)
     return malloc((size_t)count * size + 1);
 }
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline void fill_i64(int64_t *restrict a, int64_t n, int64_t x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -108,7 +101,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict B2_crd = (const int32_t *)slots[8];
     int64_t out2_count = slots[10];
     int32_t *restrict out2_pos = (int32_t *)slots[11];
-    clear(out2_pos, n_i + 1, sizeof *out2_pos);
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
     const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)

@@ -11,13 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -28,7 +21,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict A3_pos = (const int32_t *)slots[8];
     int64_t out2_count = slots[12];
     int32_t *restrict out2_pos = (int32_t *)slots[13];
-    clear(out2_pos, n_i + 1, sizeof *out2_pos);
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
     const int64_t parts = A3_pos[A2_pos[A1_pos[1]]] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {

@@ -8,13 +8,6 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline void clear(void *array, int64_t count, size_t size)
-{
-    if (count > 0) {
-        memset(array, 0, (size_t)count * size);
-    }
-}
-
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -34,7 +27,7 @@ int32_t kernel_assemble(int64_t *slots)
     if (n_i != 32) {
         return 3;
     }
-    clear(C2_pos, C_mode1 + 1, sizeof *C2_pos);
+    memset(C2_pos, 0, (size_t)(C_mode1 + 1) * sizeof *C2_pos);
     #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
