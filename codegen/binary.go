@@ -24,6 +24,9 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 		}
 		fn := e.uses.helper(string(x.Op), t)
+		if x.Op.Divides() {
+			return e.divide(fn, x)
+		}
 		return fmt.Sprintf("%s(%s, %s)", fn, e.lanes(x.X, t, precSelect), e.lanes(x.Y, t, precSelect)), precAtom
 	}
 	left, right := e.operandsOf(x, t, prec)

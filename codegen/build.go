@@ -67,7 +67,7 @@ func (c *Compiler) Build(ctx context.Context, source, object, openmp string) err
 		// Looking through the C library for a few functions that every process has takes longer than all the rest.
 		args = append(args, openmp, "-nostdlib", "-Wl,--as-needed", "-lm", "-lgcc")
 	}
-	if _, err := run(ctx, filepath.Dir(object), c.search, c.Path, args...); err != nil {
+	if _, err := Invoke(ctx, filepath.Dir(object), c.search, c.Path, args...); err != nil {
 		return err
 	}
 	if _, err := os.Stat(object); err != nil {

@@ -1,15 +1,11 @@
 package codegen
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"libsparse/libsparse/diag"
@@ -112,7 +108,7 @@ func (t *Toolchain) identify(ctx context.Context, path, search string) (*Compile
 	version, ok := t.known[key]
 	t.mu.Unlock()
 	if !ok {
-		output, err := run(ctx, "", search, path, "--version")
+		output, err := Invoke(ctx, "", search, path, "--version")
 		if err != nil {
 			return nil, err
 		}
@@ -125,32 +121,4 @@ func (t *Toolchain) identify(ctx context.Context, path, search string) (*Compile
 		t.mu.Unlock()
 	}
 	return &Compiler{Path: path, Version: version, search: search}, nil
-}
-
-// run executes one program with an environment of its own, and returns what it printed. Its process group is killed
-// when the time is up or ctx ends.
-func run(ctx context.Context, tmp, search, program string, args ...string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, compileLimit)
-	defer cancel()
-	cmd := exec.CommandContext(limited, program, args...)
-	cmd.Env = []string{"PATH=" + search, "LC_ALL=C"}
-	if tmp != "" {
-		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	err := cmd.Run()
-	switch {
-	case err == nil:
-		return output.String(), nil
-	case ctx.Err() != nil:
-		return "", fmt.Errorf("compiling a kernel was cancelled: %w", ctx.Err())
-	case limited.Err() != nil:
-		return "", diag.Errorf(diag.Toolchain, "the C compiler %s did not finish within %v", program, compileLimit).WithDetail(output.String())
-	}
-	return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", program, err).
-		WithDetail(strings.Join(append([]string{program}, args...), " ") + "\n" + output.String())
 }

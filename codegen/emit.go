@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
@@ -61,6 +62,7 @@ type emitter struct {
 	frame  *frame   // what a failed allocation leaves
 	live   []string // heap arrays of the frame that are allocated
 	region *region  // the enclosing parallel region
+	fault  string   // the flag that says that an integer was divided by zero; "" if none can be
 	simd   bool     // inside a loop with a directive for vector code
 }
 
@@ -88,6 +90,10 @@ func (e *emitter) fn(m *ir.Module, f *ir.Func) {
 	e.line("{")
 	e.depth++
 	e.prologue()
+	if e.fault = ""; divides(f.Body) {
+		e.fault = e.facts.fresh("fault")
+		e.line("int32_t %s = %d;", e.fault, ir.OK)
+	}
 	if len(frame.arrays) > 0 {
 		e.line("int32_t status = %d;", ir.OK)
 	}
@@ -160,6 +166,9 @@ func (e *emitter) readOnly(a *ir.Array) bool { return a.ReadOnly || !e.facts.wri
 // leave writes a return. Where arrays have to be released it goes to the end of the frame, which follows if last is set.
 func (e *emitter) leave(status ir.Expr, last bool) {
 	n, literal := status.(*ir.Int)
+	if literal && n.Value == ir.OK && e.fault != "" {
+		status, literal = &ir.Var{Name: e.fault, T: ir.Scalar(dtype.I32)}, false
+	}
 	framed := len(e.live) > 0 || last && e.frame.used
 	text := e.valueAs(status, ir.Scalar("i32"))
 	switch {

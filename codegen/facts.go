@@ -146,7 +146,7 @@ var reserved = func() map[string]bool {
 		"float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
 		"sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
 		"typeof", "linux", "unix", "slots", "status", "malloc", "calloc", "realloc", "free", "memset", "memcpy",
-		"allocate", "resize", "hash", "size_t", "main",
+		"allocate", "resize", "hash", "clear", "size_t", "main",
 	} {
 		set[word] = true
 	}

@@ -14,6 +14,9 @@ func (h helper) text() string {
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
+	if text, divides := division(h.kind, h.t.Elem); divides {
+		source, ok = text, true
+	}
 	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" && h.kind != "xor" {
 		source, ok = complexText[h.kind]
 	}
@@ -82,6 +85,13 @@ var helperText = map[string]string{
 	"xor": `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 {
     return (x != 0) != (y != 0);
+}
+`,
+	"clear": `static inline void NAME(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
 }
 `,
 	"allocate": `static void *NAME(int64_t count, size_t size)

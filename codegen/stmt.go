@@ -177,13 +177,31 @@ func asIndex(x ir.Expr) ir.Expr {
 
 func (e *emitter) fill(s *ir.Fill) {
 	a := name(s.Array.Name)
-	if isZero(s.Value) {
+	switch {
+	case isZero(s.Value) && !e.facts.local[s.Array.Name] && !positive(s.Count): // an argument may be NULL where it has no elements
+		e.uses.header("string.h")
+		e.uses.add(helper{kind: "clear"})
+		e.line("clear(%s, %s, sizeof *%s);", a, e.index(s.Count), a)
+		return
+	case isZero(s.Value):
 		e.uses.header("string.h")
 		e.line("memset(%s, 0, %s * sizeof *%s);", a, e.size(s.Count), a)
 		return
 	}
 	t := ir.Scalar(s.Array.Elem)
 	e.line("%s(%s, %s, %s);", e.uses.helper("fill", t), a, e.index(s.Count), e.valueAs(s.Value, t))
+}
+
+// positive reports whether a number of elements is never zero, by its form: counts are not negative.
+func positive(count ir.Expr) bool {
+	switch x := count.(type) {
+	case *ir.Int:
+		return x.Value > 0
+	case *ir.Binary:
+		return x.Op == dtype.Add && (positive(x.X) || positive(x.Y))
+	default:
+		return false
+	}
 }
 
 // size is x as a factor of type size_t.

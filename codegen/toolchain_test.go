@@ -110,6 +110,24 @@ func TestBuildErrors(t *testing.T) {
 	}
 }
 
+// TestSilentFailure asks a compiler that fails without a word once more, and says so if it does again.
+func TestSilentFailure(t *testing.T) {
+	dir := t.TempDir()
+	once := script(t, dir, "once", `test -e "$TMPDIR/tried" || { : > "$TMPDIR/tried"; exit 1; }`)
+	if _, err := codegen.Invoke(t.Context(), dir, searchPath, once); err != nil {
+		t.Error(err)
+	}
+	for name, text := range map[string]string{
+		"silent": "exit 1", "loud": `test -e "$TMPDIR/heard" && exit 0; : > "$TMPDIR/heard"; echo wrong; exit 3`, "killed": "kill -9 $$",
+	} {
+		_, err := codegen.Invoke(t.Context(), dir, searchPath, script(t, dir, name, text))
+		want := map[string]string{"silent": "exit status 1, twice, and it did not say why", "loud": "exit status 3", "killed": "want of memory"}[name]
+		if err == nil || !strings.Contains(err.Error(), want) || diag.From(err).Kind != diag.Toolchain {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
 func TestCancelKillsTheGroup(t *testing.T) {
 	dir := t.TempDir()
 	path := script(t, dir, "cc", "if [ $1 = --version ]; then echo v; else sleep 100 & sleep 100; fi")

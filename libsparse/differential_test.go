@@ -1,6 +1,7 @@
 package libsparse
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -182,11 +183,21 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	elem := p.state.Assignment.LHS.Tensor.Elem
 	exact := p.state.Assignment.Evaluate(p.extents, p.shape, p.data)
 	want := fill(exact)
-	if diff := different(elem, elem.Wide(), fill(p.state.Scheduled.Evaluate(p.extents, p.shape, p.data)), want); diff != "" {
+	scheduled := fill(p.state.Scheduled.Evaluate(p.extents, p.shape, p.data))
+	if scheduled.DividedByZero != want.DividedByZero {
+		t.Fatalf("%s: concrete index notation: divided by zero: %v, want %v\n%s", describe(r), scheduled.DividedByZero, want.DividedByZero, p.state.Scheduled)
+	}
+	if diff := different(elem, elem.Wide(), scheduled, want); diff != "" && !want.DividedByZero {
 		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.state.Scheduled)
 	}
 	check := func(stage string, m *ir.Module, run execute.Runner) {
 		got, err := p.result(run)
+		if status := (*execute.Status)(nil); want.DividedByZero {
+			if !errors.As(err, &status) || status.Code != ir.DividedByZero {
+				t.Fatalf("%s: %s: error %v, want a division by zero\n%s\n%s", describe(r), stage, err, p.state.Scheduled, m)
+			}
+			return
+		}
 		if err != nil {
 			t.Fatalf("%s: %s: %v\n%s\n%s", describe(r), stage, err, p.state.Scheduled, m)
 		}

@@ -73,6 +73,8 @@ func checkOperators(e index.Expr, t dtype.T) error {
 			return diag.Errorf(diag.Dtype, "%s: imag is only defined for complex values, not %s", e, u)
 		case e.Op.NeedsFloat() && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
 			return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", e, u)
+		case e.Op == dtype.Pow && u.IsInt() && negative(e.Args[1]):
+			return diag.Errorf(diag.Dtype, "%s: integers have no negative powers, as in torch; convert the operands with .to(torch.float32)", e)
 		case !e.Op.On(u):
 			return diag.Errorf(diag.Dtype, "%s is not defined for %s; convert the operands first", e, u)
 		}
@@ -83,6 +85,16 @@ func checkOperators(e index.Expr, t dtype.T) error {
 		}
 	}
 	return nil
+}
+
+// negative reports whether e is a number below zero.
+func negative(e index.Expr) bool {
+	c, ok := e.(*index.Call)
+	if !ok || c.Op != dtype.Neg {
+		return false
+	}
+	l, ok := c.Args[0].(*index.Literal)
+	return ok && l.Value > 0
 }
 
 func checkLiteral(l *index.Literal, t dtype.T) error {

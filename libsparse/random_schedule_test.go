@@ -115,7 +115,7 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(14) {
+	switch g.rng.IntN(15) {
 	case 0, 1:
 		return fmt.Sprintf("split(%s, %s, %s, %d)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}))
 	case 2:
@@ -136,6 +136,8 @@ func (g *scheduler) command() string {
 		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
 		g.made++
 		return fmt.Sprintf("precompute(%s, w%d, at=%d%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list", ", hash"}))
+	case 13:
+		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))
 	}

@@ -3,6 +3,7 @@ package libsparse
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"libsparse/libsparse/autoschedule"
@@ -48,6 +49,11 @@ func exprRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request
 	if rng.IntN(2) == 0 {
 		r.Output.Format = randomFormat(rng, len(term))
 	}
+	if rng.IntN(3) == 0 { // whole numbers are divided otherwise
+		for i := range r.Operands {
+			r.Operands[i].Dtype = pick(rng, []string{"u8", "i8", "i16", "i32", "i64", "i64"})
+		}
+	}
 	return r
 }
 
@@ -56,18 +62,21 @@ func (m *exprMaker) join(x, y string) string {
 	rng := m.rng
 	switch rng.IntN(8) {
 	case 0:
-		return fmt.Sprintf("%s(%s, %s)", pick(rng, []string{"min", "max", "lt", "ge", "eq", "ne", "xor", "and", "or", "first", "second", "heaviside"}), x, y)
+		return fmt.Sprintf("%s(%s, %s)", pick(rng, []string{"min", "max", "lt", "ge", "eq", "ne", "xor", "and", "or", "first", "second", "heaviside", "floor_divide", "remainder", "fmod"}), x, y)
 	case 1:
 		op := pick(rng, []string{"add", "sub", "mul", "max", "first", "or"})
 		region := pick(rng, []string{"0 & 1", "0 | 1", "0 ^ 1", "0 & ~1", "~0 & 1", "0", "1", "~0", "all", "~(0 & 1)", "~(0 | 1)"})
 		return fmt.Sprintf("%s[%s](%s, %s)", op, region, x, y)
 	case 2:
+		if rng.IntN(3) == 0 { // an odd divisor, which no integer overflows to zero
+			return fmt.Sprintf("%s(%s, 2 * %s + 1)", pick(rng, []string{"floor_divide", "remainder", "fmod"}), x, y)
+		}
 		if len(m.r.Functions) > 0 {
 			return fmt.Sprintf("%s(%s, %s)", pick(rng, m.r.Functions).Name, x, y)
 		}
 		return "(" + x + ") * (" + y + ")"
 	default:
-		return x + pick(rng, []string{" + ", " - ", " * "}) + y
+		return x + pick(rng, []string{" + ", " - ", " * ", " + ", " - ", " * ", " + ", " - ", " * ", " // ", " % "}) + y
 	}
 }
 
@@ -89,6 +98,8 @@ func (m *exprMaker) term(used map[string]bool) string {
 	switch rng.IntN(14) {
 	case 0:
 		return pick(rng, []string{"abs(", "sin(", "-(", "trunc(", "square(", "sign(", "relu(", "not(", "tanh(", "stored("}) + text + ")"
+	case 5:
+		return "pow(" + text + ", " + strconv.Itoa(rng.IntN(4)) + ")"
 	case 1:
 		if term == "" {
 			return text

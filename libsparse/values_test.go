@@ -59,7 +59,7 @@ func different(t, from dtype.T, got, want *index.Dense) string {
 		if t.IsHalf() { // rounded once
 			x, y = dtype.Convert(dtype.Convert(x, from, dtype.F32), dtype.F32, t), dtype.Convert(dtype.Convert(y, t.Wide(), dtype.F32), dtype.F32, t)
 		}
-		if x == y || x.Int == y.Int && cmplx.IsNaN(x.Num) && cmplx.IsNaN(y.Num) {
+		if x.Int == y.Int && same(real(x.Num), real(y.Num)) && same(imag(x.Num), imag(y.Num)) || cmplx.IsNaN(x.Num) && cmplx.IsNaN(y.Num) {
 			continue // infinities among them
 		}
 		if d := cmplx.Abs(x.Num - y.Num); x.Int != y.Int || d > tolerance(t)*(least+cmplx.Abs(y.Num)) || math.IsNaN(d) {
@@ -68,6 +68,9 @@ func different(t, from dtype.T, got, want *index.Dense) string {
 	}
 	return ""
 }
+
+// same reports whether two parts are equal, or no numbers.
+func same(x, y float64) bool { return x == y || math.IsNaN(x) && math.IsNaN(y) }
 
 func identityOf(op dtype.Op, t dtype.T) dtype.Value {
 	e, _ := op.Identity()

@@ -44,9 +44,9 @@ one, explain and compile read a request as JSON from standard input, and explain
   -stage=NAME      explain: only this stage
   -priors          schedule as if nobody had counted the entries of operands
 run also takes
-  -i=A:FILE        read A from a .mtx or .tns file, perhaps with .gz; other operands are random
+  -i=A:FILE        read A from a .mtx, .ttx, .tns or .rb file, perhaps with .gz; other operands are random
   -fill=A:0.01     the density of a random sparse operand (16 entries a row)
-  -o=FILE          write the result to a .mtx or .tns file
+  -o=FILE          write the result to such a file
   -threads=N       the number of threads (1)
   -time=N          run N times and say how long it takes
   -check           compare with a dense evaluation

@@ -148,6 +148,8 @@ func refused(code int64) error {
 		return diag.Errorf(diag.Shape, "the kernel could not allocate its workspace")
 	case lower.TooLarge:
 		return diag.Errorf(diag.Shape, "the result has more entries than 32 bits can count")
+	case ir.DividedByZero:
+		return diag.Errorf(diag.Dtype, "an integer is divided by zero by //, %% or fmod; choose with where(ne(y, 0), x // y, 0), or take a floating dtype")
 	case lower.WrongSize:
 		return diag.Errorf(diag.Shape, "the schedule does not suit the extents: a bound, a tail, or a workspace or fused loop that is too large")
 	default:

@@ -20,6 +20,9 @@ func TestRun(t *testing.T) {
 	}
 	matrix := file("a.mtx", "%%MatrixMarket matrix coordinate real general\n3 4 4\n1 1 2\n3 4 -1\n2 2 5\n2 2 1\n")
 	tensor := file("t.tns", "1 1 1 2\n2 3 4 1.5\n")
+	theta := file("theta.ttx", "%%MatrixMarket tensor coordinate real general\n3 3 4\n1 1 2\n1 3 -1\n2 2 3\n3 1 4\n")
+	z := file("z.ttx", "%%MatrixMarket tensor array real general\n3\n1\n2\n3\n")
+	rb := file("a.rb", "a title\n3 1 1 1\nrua 3 4 3 0\n(5I2) (3I2) (3F4.1)\n 1 2 2 3 4\n 1 3 2\n 1.5-2.0 4.0\n")
 	out := filepath.Join(dir, "c.mtx")
 	for _, c := range []struct {
 		args []string
@@ -38,6 +41,14 @@ func TestRun(t *testing.T) {
 		{[]string{"y(i) = A(i,j) * x(j) + b(i)", "-f=A:ds:1,0", "-i=A:" + matrix}, []string{"t1", "y: "}},
 		{[]string{"D(i,j) = T(i,k,l) * B(k,j) * C(l,j)", "-f=T:sss", "-i=T:" + tensor, "-d=j:3"}, []string{"D: "}},
 		{[]string{"a = x(i)", "-t=x:i64", "-d=i:10"}, []string{`a: "" of i64`}},
+		{[]string{"a = z(i) * y(j) * theta(i,j)", "-f=theta:ds", "-i=z:" + z, "-i=y:" + z, "-i=theta:" + theta}, []string{"sum 23"}},
+		{[]string{"a = z(i) * y(j) * square(theta(i,j))", "-f=theta:ss", "-i=z:" + z, "-i=y:" + z, "-i=theta:" + theta}, []string{"sum 91"}},
+		{
+			[]string{"a = z(i) * y(j) * theta(i,j) * t(i,j) * u(i,j)", "-f=theta:ds", "-f=t:ds", "-f=u:ss", "-i=z:" + z, "-i=y:" + z, "-i=theta:" + theta, "-i=t:" + theta, "-i=u:" + theta},
+			[]string{"sum 305"},
+		},
+		{[]string{"a = A(i,j)", "-f=A:ds:1,0", "-i=A:" + rb}, []string{"sum 3.5"}},
+		{[]string{"A(i,j) = B(i,j) // (2 * c(j) + 1)", "-f=B:ds", "-t=B:i64", "-t=c:i64", "-i=B:" + matrix, "-d=c:4"}, []string{"of i64, shape [3 4]"}},
 	} {
 		var printed bytes.Buffer
 		if err := run(append(append([]string{"run"}, c.args...), "-check"), nil, &printed); err != nil {

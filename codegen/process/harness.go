@@ -9,7 +9,8 @@ import (
 
 // harness is a main function: it reads the slots from standard input, calls the functions that its arguments name,
 // and writes status and slots to standard output. With KERNEL_REPEAT=n it calls them n times and prints how long each
-// took to standard error, in nanoseconds. Arrays are allocated to the byte, for the sanitizers.
+// took to standard error, in nanoseconds. Arrays are allocated to the byte, for the sanitizers, and
+// those without elements are NULL, as torch has them.
 func harness(m *ir.Module) string {
 	var arrays, calls []string
 	for i, s := range m.Slots {
@@ -90,8 +91,12 @@ int main(int argc, char **argv)
     memcpy(slots, words, sizeof slots);
     for (const int *i = arrays; *i >= 0; i++) {
         const size_t size = (size_t)words[*i];
-        slots[*i] = (int64_t)malloc(size);
-        transfer(fread((void *)slots[*i], 1, size, stdin), size);
+        if (size) {
+            slots[*i] = (int64_t)malloc(size);
+            transfer(fread((void *)slots[*i], 1, size, stdin), size);
+        } else {
+            slots[*i] = 0;
+        }
     }
     const char *repeat = getenv("KERNEL_REPEAT");
     for (int r = repeat ? atoi(repeat) : 1; r > 0; r--) {
@@ -108,8 +113,10 @@ CALLS
     transfer(fwrite(&status, 8, 1, stdout), 1);
     transfer(fwrite(slots, 8, COUNT, stdout), COUNT);
     for (const int *i = arrays; *i >= 0; i++) {
-        transfer(fwrite((void *)slots[*i], 1, (size_t)words[*i], stdout), (size_t)words[*i]);
-        free((void *)slots[*i]);
+        if (slots[*i]) {
+            transfer(fwrite((void *)slots[*i], 1, (size_t)words[*i], stdout), (size_t)words[*i]);
+            free((void *)slots[*i]);
+        }
     }
     return 0;
 }

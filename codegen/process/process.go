@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,9 +53,9 @@ func Compile(ctx context.Context, cc, dir string, m *ir.Module, opts Options) (*
 	if err := os.WriteFile(p.file+".c", []byte(before+source+harness(m)), 0o600); err != nil {
 		return nil, diag.Errorf(diag.Toolchain, "the C source can't be written: %v", err)
 	}
-	cmd := exec.CommandContext(ctx, cc, append(opts.Flags, "-o", p.file, p.file+".c", "-lm")...)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", cc, err).WithDetail(string(out))
+	args := append(slices.Clone(opts.Flags), "-o", p.file, p.file+".c", "-lm")
+	if _, err := codegen.Invoke(ctx, dir, os.Getenv("PATH"), cc, args...); err != nil {
+		return nil, err
 	}
 	return p, nil
 }

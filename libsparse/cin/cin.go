@@ -24,6 +24,8 @@ type (
 		Race Race
 		// Unroll is how many iterations are written out one after the other; 0 leaves it to the C compiler.
 		Unroll int64
+		// Gallop says that levels which are visited together search for what they have in common.
+		Gallop bool
 		Body   Stmt
 	}
 	// Where clears the workspace that Producer writes, runs Producer, then Consumer, which reads it.

@@ -91,7 +91,7 @@ func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 		return
 	}
 	t := lhs.Tensor.Elem.Wide()
-	v, exists := index.Eval(rhs, t, func(a *index.Access) (dtype.Value, bool) {
+	v, exists, byZero := index.Eval(rhs, t, func(a *index.Access) (dtype.Value, bool) {
 		p, ok := in.offset(a)
 		if !ok {
 			return dtype.Value{}, false
@@ -102,6 +102,9 @@ func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {
 		c, _ := in.coord(v)
 		return c
 	})
+	if out := in.data[in.program.Source.LHS.Tensor]; byZero {
+		out.DividedByZero = true
+	}
 	if exists {
 		in.data[lhs.Tensor].Accumulate(at, op, t, v)
 	}

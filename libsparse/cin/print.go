@@ -43,6 +43,9 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		if s.Unroll > 0 {
 			unit += fmt.Sprintf(" unrolled %d", s.Unroll)
 		}
+		if s.Gallop {
+			unit += " galloping"
+		}
 		fmt.Fprintf(b, "%sforall %s%s\n", indent, s.Var, unit)
 		write(b, s.Body, depth+1)
 	case *Where:

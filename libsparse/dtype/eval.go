@@ -2,8 +2,8 @@ package dtype
 
 import "math"
 
-// Eval is the meaning of an operator on values of type t; the result has type op.Result(t). Integers are not divided by
-// zero.
+// Eval is the meaning of an operator on values of type t; the result has type op.Result(t). An integer divided by
+// zero is zero; who evaluates programs has to ask DividesByZero.
 func (op Op) Eval(t T, x ...Value) Value {
 	switch {
 	case op == First:
@@ -67,6 +67,10 @@ func (op Op) onFloats(x []Value) float64 {
 		return math.Atan2(a, b)
 	case Fmod:
 		return math.Mod(a, b)
+	case Remainder:
+		return remainder(a, b)
+	case FloorDivide:
+		return floorDivide(a, b)
 	case Conj, Real:
 		return a
 	}
@@ -119,6 +123,10 @@ func (op Op) onInts(x []Value) int64 {
 		return a * b
 	case Div:
 		return a / b
+	case Fmod, Remainder, FloorDivide:
+		return op.divideInts(a, b)
+	case Pow:
+		return powerOfInt(a, b)
 	case Min:
 		return min(a, b)
 	case Max:

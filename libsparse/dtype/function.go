@@ -120,12 +120,12 @@ func (op Op) On(t T) bool {
 	f, function := functions[op]
 	switch {
 	case t.IsComplex():
-		ordered := op.IsComparison() && op != Eq && op != Ne || op == Min || op == Max || op == Atan2 || op == Fmod || op == Pow
+		ordered := op.IsComparison() && op != Eq && op != Ne || op == Min || op == Max || op == Atan2 || op == Pow || op.Divides()
 		return !ordered && (!function || f.complex != nil || op.IsPart())
 	case !function && op.NeedsFloat() && op != Div:
 		return t.IsFloat()
 	case !function:
-		return t != Bool || op != Neg && op != Sub && op != Div
+		return t != Bool || op != Neg && op != Sub && op != Div && op != Pow && !op.Divides()
 	case t.IsFloat():
 		return op != Imag
 	case t.IsInt():
@@ -137,7 +137,7 @@ func (op Op) On(t T) bool {
 
 // Functions lists the operators that are written as functions, unsorted.
 func Functions() []Op {
-	out := []Op{Add, Sub, Mul, Div, Neg, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Lt, Le, Gt, Ge, Eq, Ne, Where}
+	out := []Op{Add, Sub, Mul, Div, Neg, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne, Where}
 	for op := range functions {
 		out = append(out, op)
 	}

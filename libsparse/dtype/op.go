@@ -22,7 +22,10 @@ const (
 	Neg    Op = "neg"
 	Pow    Op = "pow"
 	Atan2  Op = "atan2"
-	Fmod   Op = "fmod"
+	// Fmod is what is left of a division rounded towards zero, Remainder of one rounded down, which is FloorDivide.
+	Fmod        Op = "fmod"
+	Remainder   Op = "remainder"
+	FloorDivide Op = "floor_divide"
 	// Comparisons are 1 where they hold, else 0.
 	Lt Op = "lt"
 	Le Op = "le"
@@ -47,7 +50,7 @@ const (
 // Arity is the number of arguments of op, 0 if there is no such operator.
 func (op Op) Arity() int {
 	switch op {
-	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Lt, Le, Gt, Ge, Eq, Ne:
+	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne:
 		return 2
 	case Where:
 		return 3
@@ -117,10 +120,13 @@ func (op Op) IsComparison() bool {
 	}
 }
 
+// Divides reports whether op divides whole numbers, which has no result where the divisor is zero.
+func (op Op) Divides() bool { return op == FloorDivide || op == Remainder || op == Fmod }
+
 // NeedsFloat reports whether op has a value for floating arguments only. The functions that round, and abs, keep integers.
 func (op Op) NeedsFloat() bool {
 	switch op {
-	case Div, Pow, Atan2, Fmod:
+	case Div, Atan2:
 		return true
 	case Abs, Conj, Real, Imag, "floor", "ceil", "trunc", "round":
 		return false

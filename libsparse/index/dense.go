@@ -11,6 +11,8 @@ type Dense struct {
 	Shape  []int
 	Vals   []dtype.Value
 	Stored []bool
+	// DividedByZero says of a result that an integer was divided by zero on the way to it: there is none.
+	DividedByZero bool
 }
 
 // NewDense makes a tensor with nothing stored.
@@ -45,16 +47,20 @@ func (d *Dense) Accumulate(at int, op dtype.Op, t dtype.T, v dtype.Value) {
 	d.Vals[at], d.Stored[at] = v, true
 }
 
-// Eval is the value of e in type t at a point, and whether it exists there. value looks an access up, coord the value of a
-// variable.
-func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func(Var) int) (dtype.Value, bool) {
-	return (&point{value: value, coord: coord}).eval(e, t)
+// Eval is the value of e in type t at a point, whether it exists there, and whether an integer was divided by zero. value
+// looks an access up, coord the value of a variable.
+func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func(Var) int) (v dtype.Value, exists, byZero bool) {
+	p := &point{value: value, coord: coord}
+	v, exists = p.eval(e, t)
+	return v, exists, p.byZero
 }
 
 // point is where an expression is evaluated: values of accesses and variables.
 type point struct {
 	value func(*Access) (dtype.Value, bool)
 	coord func(Var) int
+	// byZero says that an integer was divided by zero.
+	byZero bool
 }
 
 func (p *point) eval(e Expr, t dtype.T) (dtype.Value, bool) {
@@ -89,10 +95,11 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	if c.Function == nil {
 		u, args := c.ArgType(t), make([]dtype.Value, len(c.Args))
 		for i, a := range c.Args {
-			if defined[i] {
+			if defined[i] && needed(c.Op, i, args) {
 				args[i], _ = p.eval(a, u)
 			}
 		}
+		p.byZero = p.byZero || len(args) == 2 && c.Op.DividesByZero(u, args[1])
 		return dtype.Convert(c.Op.Eval(u, args...), c.Op.Result(u), t), true
 	}
 	known := make([]Expr, len(c.Args))
@@ -103,6 +110,20 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	}
 	v, _ := p.eval(substitute(c.body(defined...), known), t)
 	return v, true
+}
+
+// needed reports whether op looks at argument i, given those before: what it doesn't look at may divide by zero.
+func needed(op dtype.Op, i int, args []dtype.Value) bool {
+	switch op {
+	case dtype.First:
+		return i == 0
+	case dtype.Second:
+		return i == 1
+	case dtype.Where:
+		return i == 0 || args[0].Truth() == (i == 1)
+	default:
+		return true
+	}
 }
 
 // defined says which arguments of c have a value at p.
@@ -149,11 +170,12 @@ func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor
 			}
 			return
 		}
-		v, ok := Eval(a.RHS, t, func(acc *Access) (dtype.Value, bool) {
+		v, ok, byZero := Eval(a.RHS, t, func(acc *Access) (dtype.Value, bool) {
 			d := data[acc.Tensor]
 			p := d.At(coords(acc))
 			return d.Vals[p], d.Stored[p]
 		}, func(v Var) int { return at[v] })
+		out.DividedByZero = out.DividedByZero || byZero
 		if ok {
 			out.Accumulate(out.At(coords(a.LHS)), op, t, v)
 		}

@@ -38,6 +38,8 @@ func (p *parser) next() {
 	case isDigit(p.text[p.at]) || p.text[p.at] == '.':
 		k = number
 		p.number()
+	case strings.HasPrefix(p.text[p.at:], "//"):
+		p.at += 2
 	default:
 		p.at++
 	}

@@ -26,8 +26,6 @@ var library = []struct{ head, body, region string }{
 	{"truth(x)", "ne(x, 0)", "x"},
 	{"heaviside(x, y)", "where(eq(x, 0), y, gt(x, 0))", "x | y"},
 	{"hypot(x, y)", "sqrt(x * x + y * y)", "x | y"},
-	{"remainder(x, y)", "x - y * floor(x / y)", "x"},
-	{"floor_divide(x, y)", "floor(x / y)", "x"},
 	{"clamp(x, low, high)", "min(max(x, low), high)", "x"},
 }
 
@@ -45,7 +43,7 @@ var Library = sync.OnceValue(func() map[string]*Function {
 	return known
 })
 
-// Named is e with the operators of semirings that are functions of the library (hypot, remainder) made calls of them.
+// Named is e with the operators of semirings that are functions of the library (hypot) made calls of them.
 func Named(e Expr) Expr {
 	c, ok := e.(*Call)
 	if !ok {

@@ -142,7 +142,7 @@ func (p *parser) sum() (Expr, error) {
 }
 
 func (p *parser) product() (Expr, error) {
-	return p.binary(p.factor, map[string]dtype.Op{"*": dtype.Mul, "/": dtype.Div})
+	return p.binary(p.factor, map[string]dtype.Op{"*": dtype.Mul, "/": dtype.Div, "//": dtype.FloorDivide, "%": dtype.Remainder})
 }
 
 func (p *parser) binary(operand func() (Expr, error), ops map[string]dtype.Op) (Expr, error) {

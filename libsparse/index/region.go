@@ -149,7 +149,7 @@ func (r Region) String() string {
 func RegionOf(op dtype.Op) Region {
 	n := op.Arity()
 	switch {
-	case op == dtype.Div, op == dtype.First, op == dtype.Pow, op == dtype.Fmod:
+	case op == dtype.Div, op == dtype.First, op == dtype.Pow, op.Divides():
 		return Argument(0, n)
 	case op == dtype.Second:
 		return Argument(1, n)

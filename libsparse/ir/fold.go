@@ -52,6 +52,9 @@ func fromValue(x value) Expr {
 func foldBinary(e *Binary) Expr {
 	x, okX := literal(e.X)
 	y, okY := literal(e.Y)
+	if okY && dividesByZero(e.Op, y) {
+		return e
+	}
 	if okX && okY {
 		if z, err := apply(e.Op, x, y); err == nil {
 			return fromValue(z)
@@ -67,14 +70,24 @@ func foldBinary(e *Binary) Expr {
 		return e.X
 	case e.Op.Commutes() && neutral(e.Op, e.X):
 		return e.Y
-	case okX && e.Op == dtype.Mul && t.IsInt() && x.Int == 0:
+	case okX && e.Op == dtype.Mul && t.IsInt() && x.Int == 0 && !divides(e.Y):
 		return e.X
-	case okY && e.Op == dtype.Mul && t.IsInt() && y.Int == 0:
+	case okY && e.Op == dtype.Mul && t.IsInt() && y.Int == 0 && !divides(e.X):
 		return e.Y
 	case okY && t.IsInt():
 		return foldSum(e, y)
 	}
 	return e
+}
+
+// divides reports whether e may divide an integer by zero, which has to be noticed even if nothing depends on the value.
+func divides(e Expr) bool {
+	found := false
+	EachExpr(e, func(e Expr) {
+		b, ok := e.(*Binary)
+		found = found || ok && b.Op.Divides()
+	})
+	return found
 }
 
 // neutral reports whether op(x, y) is x for every x, bit by bit; a complex one is taken to be, though the formula makes NaN

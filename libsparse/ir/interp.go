@@ -42,6 +42,7 @@ type machine struct {
 	status int64
 	done   bool // a Return was executed
 	steps  int
+	zero   bool       // an integer was divided by zero
 	order  *rand.Rand // nil: in order
 }
 
@@ -81,6 +82,9 @@ func (m *machine) call(f *Func) (status int64, err error) {
 		}
 	}()
 	m.block(f.Body)
+	if m.status == OK && m.zero {
+		m.status = DividedByZero
+	}
 	if m.status == OK {
 		for i, s := range m.slots {
 			if s.Out {

@@ -21,7 +21,9 @@ func (m *machine) eval(e Expr) value {
 	case *Load:
 		return m.load(e)
 	case *Binary:
-		x, err := apply(e.Op, m.eval(e.X), m.eval(e.Y))
+		y := m.eval(e.Y)
+		m.zero = m.zero || dividesByZero(e.Op, y)
+		x, err := apply(e.Op, m.eval(e.X), y)
 		if err != nil {
 			m.failf("%v in %s", err, ExprText(e))
 		}

@@ -275,6 +275,9 @@ func (s *Alloc) OnStack() bool {
 const (
 	OK       = 0
 	NoMemory = 1
+	// DividedByZero is what a Func returns in place of OK where an operator that divides (dtype.Op.Divides) met an integer
+	// and a zero.
+	DividedByZero = 4
 )
 
 func (*Block) stmt()     {}

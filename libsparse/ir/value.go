@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 
 	"libsparse/libsparse/dtype"
 )
@@ -82,6 +83,14 @@ func applyScalar(op dtype.Op, x, y value) (value, error) {
 		return value{}, fmt.Errorf("integer division by zero")
 	}
 	return value{t: x.t, Value: op.Eval(x.t, x.Value, y.Value)}, nil
+}
+
+// dividesByZero reports whether op divides by y, or by a lane of it, which is an integer and zero.
+func dividesByZero(op dtype.Op, y value) bool {
+	if y.lanes == nil {
+		return op.DividesByZero(y.t, y.Value)
+	}
+	return slices.ContainsFunc(y.lanes, func(lane value) bool { return dividesByZero(op, lane) })
 }
 
 var comparisons = map[Cmp]dtype.Op{Lt: dtype.Lt, Le: dtype.Le, Gt: dtype.Gt, Ge: dtype.Ge, Eq: dtype.Eq, Ne: dtype.Ne}

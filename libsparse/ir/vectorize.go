@@ -135,6 +135,8 @@ func vectorOp(op dtype.Op, t dtype.T) bool {
 		return false
 	case op == dtype.Div:
 		return t.IsFloat()
+	case op == dtype.Pow || op.Divides():
+		return false
 	default:
 		_, function := op.CFunction(t)
 		return !function && op != dtype.And && op != dtype.Or && op != dtype.Xor

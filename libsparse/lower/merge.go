@@ -79,27 +79,38 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	for _, c := range cs {
 		valid = append(valid, c.valid())
 	}
+	gallops, first := l.gallops(f, lat, cs, e), dtype.Min
+	if gallops {
+		first = dtype.Max
+	}
 	if len(cs) == 1 {
 		body = append(body, constant(v, l.coordinate(cs[0].it, cs[0].pos, e)))
 		cs[0].coord = v
 	} else {
-		least := ir.Expr(nil)
+		visited := ir.Expr(nil)
 		for _, c := range cs {
 			x := &ir.Var{Name: l.names.fresh(string(f.Var) + c.it.Access.Tensor.Owner().Name), T: ir.Index}
 			body = append(body, constant(x, l.coordinate(c.it, c.pos, e)))
 			c.coord = x
-			if least == nil {
-				least = x
+			if visited == nil {
+				visited = x
 			} else {
-				least = binary(dtype.Min, least, x)
+				visited = binary(first, visited, x)
 			}
 		}
-		body = append(body, constant(v, least))
+		body = append(body, constant(v, visited))
 	}
 	for _, c := range cs {
+		if gallops {
+			c.run = next(c.pos)
+			continue
+		}
 		stmts, next := l.run(c, v, len(cs) == 1, e)
 		body = append(body, stmts...)
 		advance = append(append(advance, set(c.pos, next)), l.skip(c, e)...)
+	}
+	if gallops {
+		advance = l.gallop(cs, v, e)
 	}
 	cases := l.cases(f, lat.Below(p), cs, v, inner)
 	if cases == nil {

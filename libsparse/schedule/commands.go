@@ -50,6 +50,14 @@ func (a *arguments) command(name string) Command {
 		}
 		a.parts, c.To = nil, f
 		return c
+	case "mergeby":
+		c := MergeBy{Var: a.variable()}
+		word := a.choice("gallop", "twofinger")
+		if word == "" {
+			a.failf("how is missing")
+		}
+		c.Gallop = word == "gallop"
+		return c
 	case "assemble":
 		word := a.choice("insert", "append")
 		if word == "" {

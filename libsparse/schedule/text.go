@@ -75,12 +75,12 @@ var usages = map[string]string{
 	"pos": "pos(j, jp, A)", "reorder": "reorder(i, j, ...)", "bound": "bound(i, 16)", "unroll": "unroll(i, 4)",
 	"vectorize": "vectorize(i)", "parallelize": "parallelize(i, threads[, atomics|temporary])",
 	"precompute": "precompute(all|EXPRESSION, w, at=1[, tile|array|row|list|hash])", "assemble": "assemble(insert|append)",
-	"convert": "convert(A, ds:1,0)",
+	"convert": "convert(A, ds:1,0)", "mergeby": "mergeby(i, gallop|twofinger)",
 }
 
 // names lists the commands in the order in which help texts have them.
 var names = []string{
-	"reorder", "split", "divide", "fuse", "pos", "bound", "precompute", "unroll", "vectorize", "parallelize", "assemble", "convert",
+	"reorder", "split", "divide", "fuse", "pos", "bound", "precompute", "unroll", "vectorize", "parallelize", "assemble", "convert", "mergeby",
 }
 
 // Usage is one line a command.

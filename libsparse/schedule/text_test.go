@@ -12,7 +12,7 @@ func TestRoundTrip(t *testing.T) {
 	const text = "reorder(i, k, j); split(k, k0, k1, 64); split(k1, a, b, 8, tail=4); divide(i, i0, i1, 4); fuse(i, j, f); pos(f, p, A); " +
 		"bound(k, 16); precompute(all, w, at=1); precompute(B(j,k) * sin(x(j)), v, at=0, array); precompute(Q*K, u, at=2, tile); " +
 		"unroll(j, 4); vectorize(k); parallelize(i, threads); parallelize(p, threads, atomics); parallelize(p, threads, temporary); " +
-		"assemble(insert); assemble(append)"
+		"assemble(insert); assemble(append); mergeby(j, gallop); mergeby(j, twofinger)"
 	s, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +40,10 @@ func TestSpans(t *testing.T) {
 		{"parallelize(i, blocks)", "parallelize(i, blocks)", `"blocks" is none of threads`},
 		{"precompute(all, w)", "precompute(all, w)", "at is missing"},
 		{"precompute(all, w, at=0, heap)", "precompute(all, w, at=0, heap)", `"heap" is none of tile`},
+		{"mergeby(i)", "mergeby(i)", "how is missing"},
+		{"mergeby(i, jump)", "mergeby(i, jump)", `"jump" is none of gallop`},
+		{"reorder(i, j, k); mergeby(k, gallop)", "mergeby(k, gallop)", "visits every coordinate, so there is nothing to skip"},
+		{"reorder(i, j, k); mergeby(j, gallop)", "mergeby(j, gallop)", "visits what one level stores, {A2}"},
 		{"assemble()", "assemble()", "how is missing"},
 		{"reorder(i, j, k);\n  unroll(q, 4); vectorize(k)", "unroll(q, 4)", "there is no loop over q"},
 		{"parallelize(j, threads); reorder(i, j, k)", "parallelize(j, threads)", "write the same elements"},

@@ -1,6 +1,7 @@
 package tensorfile
 
 import (
+	"errors"
 	"math/cmplx"
 	"slices"
 	"strings"
@@ -9,15 +10,16 @@ import (
 	"libsparse/libsparse/format"
 )
 
-// kinds of Matrix Market files.
+// kinds of Matrix Market files. TACO's .ttx are such files of tensors: the sizes are the extents of every mode.
 var (
+	objects    = []string{"matrix", "tensor"}
 	layouts    = []string{"coordinate", "array"}
 	fields     = []string{"real", "double", "integer", "complex", "pattern"}
 	symmetries = []string{"general", "symmetric", "skew-symmetric", "hermitian"}
 )
 
 // banner is the first line of a Matrix Market file.
-type banner struct{ layout, field, symmetry string }
+type banner struct{ object, layout, field, symmetry string }
 
 // elem is the type of the values.
 func (b banner) elem() dtype.T {
@@ -41,13 +43,13 @@ func (r *reader) banner() (b banner, err error) {
 	for i, w := range words {
 		words[i] = strings.ToLower(w)
 	}
-	if len(words) != 5 || words[0] != "%%matrixmarket" || words[1] != "matrix" {
-		return b, r.failf("expected %%%%MatrixMarket matrix coordinate|array FIELD SYMMETRY")
+	if len(words) != 5 || words[0] != "%%matrixmarket" || !slices.Contains(objects, words[1]) {
+		return b, r.failf("expected %%%%MatrixMarket matrix|tensor coordinate|array FIELD SYMMETRY")
 	}
-	b = banner{words[2], words[3], words[4]}
+	b = banner{words[1], words[2], words[3], words[4]}
 	if !slices.Contains(layouts, b.layout) || !slices.Contains(fields, b.field) || !slices.Contains(symmetries, b.symmetry) ||
 		b.layout == "array" && b.field == "pattern" || b.symmetry == "hermitian" && b.field != "complex" {
-		return b, r.failf("there are no %s matrices of %s that are %s", b.layout, b.field, b.symmetry)
+		return b, r.failf("there are no %s files of %s values that are %s", b.layout, b.field, b.symmetry)
 	}
 	return b, nil
 }
@@ -61,7 +63,11 @@ func (r *reader) matrixMarket() (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if want := map[string]int{"coordinate": 3, "array": 2}[b.layout]; len(words) != want {
+	counts := 0
+	if b.layout == "coordinate" {
+		counts = 1
+	}
+	if want := 2 + counts; b.object == "matrix" && len(words) != want || len(words) < 1+counts {
 		return nil, r.failf("expected %d sizes, found %d", want, len(words))
 	}
 	sizes := make([]int, len(words))
@@ -70,75 +76,102 @@ func (r *reader) matrixMarket() (*Tensor, error) {
 			return nil, err
 		}
 	}
-	if b.symmetry != "general" && sizes[0] != sizes[1] {
-		return nil, r.failf("a %s matrix is square, this one is %d x %d", b.symmetry, sizes[0], sizes[1])
+	shape := sizes[:len(sizes)-counts]
+	if b.symmetry != "general" && (len(shape) != 2 || shape[0] != shape[1]) {
+		return nil, r.failf("a %s matrix is square, this %s has extents %v", b.symmetry, b.object, shape)
 	}
-	m := &matrix{reader: r, banner: b, t: &Tensor{Shape: sizes[:2:2], Elem: b.elem()}}
-	if b.layout == "array" {
-		return m.t, m.columns()
+	m := &market{reader: r, banner: b, t: &Tensor{Shape: slices.Clone(shape), Elem: b.elem(), Dense: counts == 0}}
+	if m.t.Dense {
+		return m.t, m.elements()
 	}
-	return m.t, m.coordinates(sizes[2])
+	return m.t, m.coordinates(sizes[len(sizes)-1])
 }
 
-type matrix struct {
+// market is a Matrix Market file that is being read.
+type market struct {
 	*reader
 	banner
 	t *Tensor
 }
 
-// coordinates reads count lines of a row, a column and a value.
-func (m *matrix) coordinates(count int) error {
+// coordinates reads count lines of coordinates and a value.
+func (m *market) coordinates(count int) error {
+	order := len(m.t.Shape)
 	for range count {
 		words, err := m.words("%")
 		if err != nil {
 			return err
 		}
-		if want := 2 + m.numbers(); len(words) != want {
+		if want := order + m.numbers(); len(words) != want {
 			return m.failf("expected %d numbers, found %d; the file has to have %d entries", want, len(words), count)
 		}
-		i, err := m.coordinate(words[0], m.t.Shape[0])
-		if err != nil {
-			return err
+		coord := make([]int, order)
+		for mode, w := range words[:order] {
+			if coord[mode], err = m.coordinate(w, m.t.Shape[mode]); err != nil {
+				return err
+			}
 		}
-		j, err := m.coordinate(words[1], m.t.Shape[1])
-		if err != nil {
-			return err
-		}
-		if err := m.add(i, j, words[2:]); err != nil {
+		if err := m.add(coord, words[order:]); err != nil {
 			return err
 		}
 	}
 	return m.end()
 }
 
-// columns reads the values of an array, column by column; of a symmetric one the lower triangle.
-func (m *matrix) columns() error {
-	for j := range m.t.Shape[1] {
-		first := 0
-		switch m.symmetry {
-		case "symmetric", "hermitian":
-			first = j
-		case "skew-symmetric":
-			first = j + 1
+// elements reads the values of an array, the first coordinate fastest; of a symmetric one the lower triangle.
+func (m *market) elements() error {
+	coord := make([]int, len(m.t.Shape))
+	for done := slices.Contains(m.t.Shape, 0); !done; done = m.next(coord) {
+		if !m.listed(coord) {
+			continue
 		}
-		for i := first; i < m.t.Shape[0]; i++ {
-			words, err := m.words("%")
-			if err != nil {
-				return err
-			}
-			if len(words) != m.numbers() {
-				return m.failf("expected the value of row %d, column %d", i+1, j+1)
-			}
-			if err := m.add(i, j, words); err != nil {
-				return err
-			}
+		words, err := m.words("%")
+		if err != nil {
+			return err
+		}
+		if len(words) != m.numbers() {
+			return m.failf("expected the value at coordinates %v, found %d numbers", oneBased(coord), len(words))
+		}
+		if err := m.add(slices.Clone(coord), words); err != nil {
+			return err
 		}
 	}
 	return m.end()
+}
+
+// next steps to the following element, and reports whether there was none.
+func (m *market) next(coord []int) (done bool) {
+	for mode := range coord {
+		if coord[mode]++; coord[mode] < m.t.Shape[mode] {
+			return false
+		}
+		coord[mode] = 0
+	}
+	return true
+}
+
+// listed reports whether an array has the element.
+func (m *market) listed(coord []int) bool {
+	switch m.symmetry {
+	case "general":
+		return true
+	case "skew-symmetric":
+		return coord[0] > coord[1]
+	default:
+		return coord[0] >= coord[1]
+	}
+}
+
+func oneBased(coord []int) []int {
+	out := make([]int, len(coord))
+	for mode, c := range coord {
+		out[mode] = c + 1
+	}
+	return out
 }
 
 // numbers is how many numbers a value is.
-func (m *matrix) numbers() int {
+func (m *market) numbers() int {
 	switch m.field {
 	case "pattern":
 		return 0
@@ -150,29 +183,38 @@ func (m *matrix) numbers() int {
 }
 
 // add stores a value, and its mirror image.
-func (m *matrix) add(i, j int, words []string) error {
+func (m *market) add(coord []int, words []string) error {
 	v, err := m.number(words)
 	if err != nil {
 		return err
 	}
-	if m.symmetry == "skew-symmetric" && i == j {
-		return m.failf("a skew-symmetric matrix has nothing on its diagonal")
+	mirrored, err := mirror(m.symmetry, m.t.Elem, coord, v)
+	if err != nil {
+		return m.failf("%v", err)
 	}
-	m.put(i, j, v)
-	switch {
-	case i == j || m.symmetry == "general":
-	case m.symmetry == "skew-symmetric":
-		m.put(j, i, dtype.Neg.Eval(m.t.Elem, v))
-	case m.symmetry == "hermitian":
-		m.put(j, i, dtype.Value{Num: cmplx.Conj(v.Num)})
-	default:
-		m.put(j, i, v)
-	}
+	m.t.Entries = append(append(m.t.Entries, format.Entry{Coord: coord, Value: v}), mirrored...)
 	return nil
 }
 
+// mirror is the entry that a file of a symmetric matrix leaves out, if there is one.
+func mirror(symmetry string, t dtype.T, coord []int, v dtype.Value) ([]format.Entry, error) {
+	switch {
+	case symmetry == "general":
+		return nil, nil
+	case coord[0] == coord[1] && symmetry == "skew-symmetric":
+		return nil, errors.New("a skew-symmetric matrix has nothing on its diagonal")
+	case coord[0] == coord[1]:
+		return nil, nil
+	case symmetry == "skew-symmetric":
+		v = dtype.Neg.Eval(t, v)
+	case symmetry == "hermitian":
+		v = dtype.Value{Num: cmplx.Conj(v.Num)}
+	}
+	return []format.Entry{{Coord: []int{coord[1], coord[0]}, Value: v}}, nil
+}
+
 // number is the value that the words of an entry are.
-func (m *matrix) number(words []string) (v dtype.Value, err error) {
+func (m *market) number(words []string) (v dtype.Value, err error) {
 	switch m.t.Elem {
 	case dtype.Bool:
 		v.Int = 1
@@ -190,12 +232,8 @@ func (m *matrix) number(words []string) (v dtype.Value, err error) {
 	return v, err
 }
 
-func (m *matrix) put(i, j int, v dtype.Value) {
-	m.t.Entries = append(m.t.Entries, format.Entry{Coord: []int{i, j}, Value: v})
-}
-
 // end wants nothing more.
-func (m *matrix) end() error {
+func (m *market) end() error {
 	words, err := m.words("%")
 	if err == nil && words != nil {
 		return m.failf("there is more than the sizes say")

@@ -1,5 +1,5 @@
-// Package tensorfile reads and writes tensors as text: Matrix Market (.mtx) and FROSTT's coordinates (.tns), either also
-// compressed (.gz). Coordinates are checked, duplicates are kept as they are.
+// Package tensorfile reads and writes tensors as text: Matrix Market (.mtx, and TACO's .ttx for tensors), FROSTT's
+// coordinates (.tns) and Rutherford-Boeing (.rb), each also compressed (.gz). Coordinates are checked, duplicates are kept as they are.
 //
 // It must not know expressions or kernels.
 package tensorfile
@@ -23,6 +23,8 @@ type Tensor struct {
 	Entries []format.Entry
 	// Elem is the type of the values: c128, f64, i64, or bool where the file has coordinates only.
 	Elem dtype.T
+	// Dense says that the file lists every element.
+	Dense bool
 }
 
 // Read reads a file; its name says how.
@@ -44,13 +46,19 @@ func Read(path string) (*Tensor, error) {
 	r := &reader{path: path, in: bufio.NewScanner(in)}
 	r.in.Buffer(make([]byte, 1<<16), maxLine)
 	switch kind {
-	case ".mtx":
+	case ".mtx", ".ttx":
 		return r.matrixMarket()
+	case ".rb":
+		return r.rutherfordBoeing()
 	case ".tns":
 		return r.coordinates()
 	default:
-		return nil, diag.Errorf(diag.Format, "%s: the name has to end in .mtx or .tns, with or without .gz", path)
+		return nil, unknownKind(path)
 	}
+}
+
+func unknownKind(path string) error {
+	return diag.Errorf(diag.Format, "%s: the name has to end in .mtx, .ttx, .tns or .rb, with or without .gz", path)
 }
 
 // maxLine is the length of the longest line that is read.

@@ -75,7 +75,7 @@ func TestErrors(t *testing.T) {
 	const head = "%%MatrixMarket matrix coordinate real general\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"a.mtx", "", "line 0: expected %%MatrixMarket"},
-		{"a.mtx", "%%MatrixMarket matrix coordinate quaternion general\n", "no coordinate matrices of quaternion"},
+		{"a.mtx", "%%MatrixMarket matrix coordinate quaternion general\n", "no coordinate files of quaternion"},
 		{"a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n", "that are hermitian"},
 		{"a.mtx", head + "2 2\n", "line 2: expected 3 sizes, found 2"},
 		{"a.mtx", head + "2 -2 1\n", `"-2" is no size`},
@@ -87,11 +87,11 @@ func TestErrors(t *testing.T) {
 		{"a.mtx", head + "2 2 1\n1 1 1\n1 1 1\n", "more than the sizes say"},
 		{"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n", "is square"},
 		{"a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n", "nothing on its diagonal"},
-		{"a.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\n", "expected the value of row 1, column 2"},
+		{"a.mtx", "%%MatrixMarket matrix array real general\n1 2\n1\n", "expected the value at coordinates [1 2], found 0 numbers"},
 		{"a.tns", "1 1 1 5\n1 1 5\n", "line 2: expected 3 coordinates and a value"},
 		{"a.tns", "5\n", "coordinates and a value"},
 		{"a.tns", "0 1\n", `the coordinate "0"`},
-		{"a.txt", "", "has to end in .mtx or .tns"},
+		{"a.txt", "", "has to end in .mtx, .ttx, .tns or .rb"},
 		{"a.tns.gz", "1 1\n", "no gzip file"},
 	} {
 		if _, err := Read(write(t, c.name, c.text)); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 
 	"libsparse/libsparse/diag"
@@ -15,14 +16,17 @@ import (
 // Write writes a tensor to a file; its name says how.
 func Write(path string, t *Tensor) (err error) {
 	kind, zipped := kindOf(path)
-	if kind != ".mtx" && kind != ".tns" {
-		return diag.Errorf(diag.Format, "%s: the name has to end in .mtx or .tns, with or without .gz", path)
+	body, ok := map[string]func(*bufio.Writer, *Tensor) error{
+		".mtx": writeMarket, ".ttx": writeMarket, ".tns": writeEntries, ".rb": writeRutherfordBoeing,
+	}[kind]
+	if !ok {
+		return unknownKind(path)
 	}
-	if n := len(t.Shape); kind == ".mtx" && n != 2 || n == 0 {
-		return diag.Errorf(diag.Format, "%s: a tensor with %d modes can't be written there; use .tns", path, n)
+	if n := len(t.Shape); (kind == ".mtx" || kind == ".rb") && n != 2 || n == 0 {
+		return diag.Errorf(diag.Format, "%s: a tensor with %d modes can't be written there; use .ttx or .tns", path, n)
 	}
 	if kind == ".tns" && t.Elem.IsComplex() {
-		return diag.Errorf(diag.Format, "%s: a .tns file has no complex values; use .mtx", path)
+		return diag.Errorf(diag.Format, "%s: a .tns file has no complex values; use .mtx or .ttx", path)
 	}
 	f, err := os.Create(path)
 	if err != nil {
@@ -44,9 +48,14 @@ func Write(path string, t *Tensor) (err error) {
 		out = z
 	}
 	w := bufio.NewWriter(out)
-	if _, err := w.Write(header(kind, t)); err != nil {
+	if err := body(w, t); err != nil {
 		return err
 	}
+	return w.Flush()
+}
+
+// writeEntries writes a line an entry: its coordinates from 1, and its value.
+func writeEntries(w *bufio.Writer, t *Tensor) error {
 	var line []byte
 	for _, e := range t.Entries {
 		line = line[:0]
@@ -58,7 +67,56 @@ func Write(path string, t *Tensor) (err error) {
 			return err
 		}
 	}
-	return w.Flush()
+	return nil
+}
+
+// writeMarket writes Matrix Market, of tensors where t is no matrix.
+func writeMarket(w *bufio.Writer, t *Tensor) error {
+	object, layout := "matrix", "coordinate"
+	if len(t.Shape) != 2 {
+		object = "tensor"
+	}
+	if t.Dense {
+		layout = "array"
+	}
+	head := fmt.Appendf(nil, "%%%%MatrixMarket %s %s %s general\n", object, layout, field(t.Elem))
+	for _, n := range t.Shape {
+		head = append(strconv.AppendInt(head, int64(n), 10), ' ')
+	}
+	if !t.Dense {
+		head = strconv.AppendInt(head, int64(len(t.Entries)), 10)
+	}
+	if _, err := w.Write(append(head, '\n')); err != nil {
+		return err
+	}
+	if t.Dense {
+		return writeElements(w, t)
+	}
+	return writeEntries(w, t)
+}
+
+// writeElements writes a line an element, the first coordinate fastest.
+func writeElements(w *bufio.Writer, t *Tensor) error {
+	n := 1
+	for _, extent := range t.Shape {
+		n *= extent
+	}
+	values := make([]dtype.Value, n)
+	for _, e := range t.Entries {
+		at := 0
+		for mode, c := range slices.Backward(e.Coord) {
+			at = at*t.Shape[mode] + c
+		}
+		values[at] = dtype.Add.Eval(t.Elem, values[at], e.Value)
+	}
+	var line []byte
+	for _, v := range values {
+		line = append(appendValue(line[:0], t.Elem, v), '\n')
+		if _, err := w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func appendValue(line []byte, t dtype.T, v dtype.Value) []byte {
@@ -83,12 +141,4 @@ func field(t dtype.T) string {
 	default:
 		return "integer"
 	}
-}
-
-// header is what precedes the entries.
-func header(kind string, t *Tensor) []byte {
-	if kind != ".mtx" {
-		return nil
-	}
-	return fmt.Appendf(nil, "%%%%MatrixMarket matrix coordinate %s general\n%d %d %d\n", field(t.Elem), t.Shape[0], t.Shape[1], len(t.Entries))
 }

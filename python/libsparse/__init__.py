@@ -27,6 +27,7 @@ from .construct import (
 from .doctor import doctor
 from .einsums import einsum
 from .errors import (
+    DivisionByZeroError,
     DtypeError,
     FormatError,
     IndexBoundsError,
@@ -51,6 +52,7 @@ from .sparsetensor import SparseTensor
 from .version import VERSION as __version__
 
 __all__ = [
+    "DivisionByZeroError",
     "DtypeError",
     "Format",
     "FormatError",

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from . import dtypes, kernel, levels, memory, problem, threads
-from .errors import InternalError
+from .errors import DivisionByZeroError, InternalError
 from .format import Format
 from .pattern import Conversion, Pattern
 from .problem import Operand, Problem
@@ -307,6 +307,8 @@ def check(status: int) -> None:
         raise MemoryError("a kernel could not allocate its workspace")
     if status == 3:
         raise WrongExtentsError("a kernel was called with extents that it was not compiled for")
+    if status == 4:
+        raise DivisionByZeroError
     raise InternalError(f"a kernel returned status {status}")
 
 

@@ -19,7 +19,7 @@ from .problem import Operand, Problem
 REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "xor", "mean")
 COMBINATIONS = (
     *("mul", "add", "sub", "div", "min", "max", "and", "or", "xor", "first", "second"),
-    *("pow", "atan2", "fmod", "remainder", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
+    *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
 _ALIASES = {"amax": "max", "amin": "min"}
 
@@ -42,7 +42,8 @@ def einsum(
         operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
         format: The format of the result; None lets the compiler choose.
         reduce: `sum prod max min any all xor mean` of the terms that exist: those where every sparse operand is stored.
-        combine: `mul add sub div min max and or xor first second pow atan2 fmod remainder eq ne lt le gt ge ...`.
+        combine: `mul add sub div min max and or xor first second pow atan2 fmod remainder floor_divide eq ne lt
+            le gt ge ...`.
 
     Returns:
         A `torch.Tensor` where the result is dense, else an `ls.SparseTensor`.

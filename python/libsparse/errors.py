@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "DivisionByZeroError",
     "DtypeError",
     "FormatError",
     "IndexBoundsError",
@@ -44,6 +45,10 @@ class IndexBoundsError(LibsparseError, IndexError):
 
 class DtypeError(LibsparseError, TypeError):
     """A dtype (or a Python type) that the operation does not take."""
+
+
+class DivisionByZeroError(LibsparseError, ZeroDivisionError):
+    """An integer divided by zero; floating values become infinite or NaN instead."""
 
 
 class UnsupportedError(LibsparseError, NotImplementedError):

@@ -32,7 +32,7 @@ def evaluate(
     that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
 
     Operands and numbers are promoted as torch promotes them; `/`, `mean` and functions such as `exp` make floats of
-    integers, `abs`, `real` and `imag` real values of complex ones.
+    integers, which `//`, `%`, `fmod` and `pow` leave whole. `abs`, `real` and `imag` real values of complex ones.
 
     Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
     sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.
@@ -48,6 +48,8 @@ def evaluate(
     Raises:
         FormatError: The text is malformed, or a name is missing or unused.
         ShapeError: Extents do not agree.
+        DivisionByZeroError: `//`, `%` or `fmod` of an integer and zero, in a term that exists; `where` computes only
+            what it chooses.
     """
     *_, (_, _, _, value) = _results(text, operands, format, reduce, combine)
     return value

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import einsums, elementwise, products, reductions, sparsetensor
+from . import division, einsums, elementwise, products, reductions, sparsetensor
 from .errors import DtypeError, ShapeError, UnsupportedError
 
 Handler = Callable[..., Any]
@@ -309,7 +309,21 @@ def _fill_table() -> None:
     for name in ("mul", "multiply", "__mul__", "__rmul__"):
         _register(elementwise.multiply, *_found(name, *both))
     for name in ("div", "divide", "true_divide", "__truediv__"):
-        _register(elementwise.divide, *_found(name, *both))
+        _register(division.divide, *_found(name, *both))
+    for name, handler in (
+        ("floor_divide", division.floor_divide),
+        ("remainder", division.remainder),
+        ("fmod", division.fmod),
+        ("pow", division.power),
+    ):
+        _register(handler, *_found(name, *both))
+    for name, handler in (
+        ("floordiv", division.floor_divide),
+        ("mod", division.remainder),
+        ("pow", division.power),
+    ):
+        _register(handler, *_found(f"__{name}__", Tensor))
+        _register(lambda a, b, handler=handler: handler(b, a), *_found(f"__r{name}__", Tensor))
     for name in ("add", "__add__", "__radd__"):
         _register(_add, *_found(name, *both))
     for name in ("sub", "subtract", "__sub__"):

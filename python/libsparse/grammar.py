@@ -15,7 +15,7 @@ from . import operations
 from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, Window
 from .errors import FormatError
 
-_TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(\S)|$)")
+_TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(//|\S)|$)")
 _MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes them recursively
 
 
@@ -108,12 +108,12 @@ class _Parser:
         return self.binary(self.product, "+", "-")
 
     def product(self) -> Expr:
-        return self.binary(self.factor, "*", "/")
+        return self.binary(self.factor, "*", "/", *operations.NAMED_SIGNS)
 
     def binary(self, operand: Callable[[], Expr], *ops: str) -> Expr:
         left = operand()
         while op := self.accept(*ops):
-            left = Call(op, (left, operand()))
+            left = Call(operations.NAMED_SIGNS.get(op, op), (left, operand()))
         return left
 
     def factor(self) -> Expr:

@@ -1,7 +1,7 @@
-"""Files: MatrixMarket (.mtx), FROSTT text (.tns) and SciPy's .npz, each also gzipped.
+"""Files: MatrixMarket (.mtx, .ttx of tensors), FROSTT text (.tns), Rutherford-Boeing (.rb) and SciPy's .npz.
 
-Text is parsed in chunks, plain ones by tensor operations and unusual ones line by line; .npz is read by its published
-layout and never unpickled.
+Each may also be gzipped. Text is parsed in chunks, plain ones by tensor operations and unusual ones line by line; .npz
+is read by its published layout and never unpickled.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import gzip
 import io
+import math
 import zlib
 from array import array
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from typing import IO, Any, NoReturn
 import torch
 from torch import Tensor
 
-from . import npz, textual
+from . import boeing, npz, textual
 from .construct import from_coo
 from .errors import DtypeError, FormatError, IndexBoundsError, LibsparseError, ShapeError, UnsupportedError
 from .format import Format
@@ -42,7 +43,7 @@ def read(
     """Read a sparse tensor from a file.
 
     Args:
-        path: A .mtx, .tns or .npz file, or one of these followed by .gz.
+        path: A .mtx, .ttx, .tns, .rb or .npz file, or one of these followed by .gz.
         dtype: Dtype of the values. By default real fields get torch's default dtype, complex ones the complex of that,
             integer ones int64, and pattern files have no values at all (a mask).
         shape: Shape of a .tns tensor, which is else its largest index in every mode; the others know their shape.
@@ -66,8 +67,12 @@ def read(
         try:
             if kind == ".npz":
                 indices, values, size = npz.load(io.BytesIO(file.read()))
-            elif kind == ".mtx":
+            elif kind in (".mtx", ".ttx"):
                 indices, values, size = _read_mtx(file, dtype)
+            elif kind == ".rb":
+                indices, values, size, symmetry = boeing.load(file)
+                indices, values = _mirror(indices, values, symmetry)
+                values = None if values is None else _values(values, dtype)
             else:
                 indices, values, size = _read_tns(file, dtype, shape)
         except LibsparseError as error:
@@ -87,19 +92,25 @@ def write(path: str | Path, A: SparseTensor) -> None:
     """Write a sparse tensor to a file; `read` gives it back.
 
     Args:
-        path: Where to; the ending (.mtx, .tns or .npz, also followed by .gz) says how. .mtx and .npz hold matrices.
-        A: The tensor. A pattern-only one becomes a pattern file (.mtx), else ones.
+        path: Where to; the ending (.mtx, .ttx, .tns, .rb or .npz, also followed by .gz) says how. All but .ttx and .tns
+            hold matrices.
+        A: The tensor. A pattern-only one becomes a pattern file (.mtx, .ttx, .rb), else ones.
 
     Raises:
-        ShapeError: .mtx or .npz for a tensor that is not a matrix.
+        DtypeError: Not a SparseTensor.
+        ShapeError: A file of matrices for a tensor that is none.
         UnsupportedError: A kind of file that is not known, or a fill value other than zero.
     """
     path = Path(path)
     kind = _kind(path)
+    if not isinstance(A, SparseTensor):
+        raise DtypeError(f"{path}: expected an ls.SparseTensor, got {type(A).__name__}; make one with ls.tensor(...)")
     if A.fill_value != 0:
         raise UnsupportedError(f"{path}: files can't hold a fill value other than 0, this tensor has {A.fill_value}")
-    if kind != ".tns" and A.ndim != 2:
-        raise ShapeError(f"{path}: a {kind} file holds a matrix, this tensor has shape {tuple(A.shape)}; use .tns")
+    if kind not in (".ttx", ".tns") and A.ndim != 2:
+        raise ShapeError(
+            f"{path}: a {kind} file holds a matrix, this tensor has shape {tuple(A.shape)}; use .ttx or .tns"
+        )
     indices = A.indices().to(torch.int64)
     entries = A.pattern.entries(A.values().detach())
     values: Tensor | None = entries
@@ -109,13 +120,19 @@ def write(path: str | Path, A: SparseTensor) -> None:
         if kind == ".npz":
             file.write(npz.dump(indices, entries, tuple(A.shape)))
             return
-        if kind == ".mtx":
-            file.write(f"%%MatrixMarket matrix coordinate {_field(values)} general\n".encode())
-            file.write(f"{A.shape[0]} {A.shape[1]} {indices.shape[1]}\n".encode())
+        if kind == ".rb":
+            boeing.dump(file, indices, values, tuple(A.shape))
+            return
+        if kind in (".mtx", ".ttx"):
+            what = "matrix" if A.ndim == 2 else "tensor"
+            file.write(f"%%MatrixMarket {what} coordinate {_field(values)} general\n".encode())
+            file.write(f"{' '.join(map(str, A.shape))} {indices.shape[1]}\n".encode())
         elif values is None:
             values = torch.ones(indices.shape[1], dtype=torch.int64)
         elif values.is_complex():
-            raise DtypeError(f"{path}: a .tns file can't hold complex values; use .mtx or .npz, or A.real and A.imag")
+            raise DtypeError(
+                f"{path}: a .tns file can't hold complex values; use .mtx, .ttx or .npz, or A.real and A.imag"
+            )
         for start in range(0, indices.shape[1], 1 << 16):
             part = slice(start, start + (1 << 16))
             columns: list[Iterator[str]] = [map(str, column) for column in (indices[:, part] + 1).tolist()]
@@ -142,8 +159,10 @@ def _texts(values: Tensor) -> Iterator[str]:
 
 def _kind(path: Path) -> str:
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
-    if suffix not in (".mtx", ".tns", ".npz"):
-        raise UnsupportedError(f"{path}: don't know this kind of file; use .mtx, .tns or .npz, each also with .gz")
+    if suffix not in (".mtx", ".ttx", ".tns", ".rb", ".npz"):
+        raise UnsupportedError(
+            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz"
+        )
     return suffix
 
 
@@ -279,46 +298,55 @@ _Parts = tuple[Tensor, "Tensor | None", tuple[int, ...]]
 
 def _read_mtx(file: IO[bytes], dtype: torch.dtype | None) -> _Parts:
     banner = file.readline().decode("latin-1").lower().split()
-    if len(banner) != 5 or banner[:2] != ["%%matrixmarket", "matrix"] or banner[2] not in ("coordinate", "array"):
-        raise FormatError("line 1: expected '%%MatrixMarket matrix coordinate|array <field> <symmetry>'")
-    layout, field, symmetry = banner[2:]
+    known = len(banner) == 5 and banner[0] == "%%matrixmarket"
+    if not known or banner[1] not in ("matrix", "tensor") or banner[2] not in ("coordinate", "array"):
+        raise FormatError("line 1: expected '%%MatrixMarket matrix|tensor coordinate|array <field> <symmetry>'")
+    what, layout, field, symmetry = banner[1:]
     if field not in _FIELDS or symmetry not in _SYMMETRIES or (layout == "array" and field == "pattern"):
-        raise FormatError(f"line 1: no such kind of matrix: {layout} {field} {symmetry}")
+        raise FormatError(f"line 1: no such kind of {what}: {layout} {field} {symmetry}")
     lines = _Lines(file, b"%", line=1)
-    sizes = _sizes(lines, 3 if layout == "coordinate" else 2)
-    if symmetry != "general" and sizes[0] != sizes[1]:
-        raise FormatError(f"line {lines.line}: a {symmetry} matrix is square, this one is {sizes[0]} x {sizes[1]}")
+    listed = layout == "coordinate"
+    sizes = _sizes(lines, what, listed=listed)
+    shape = tuple(sizes[:-1] if listed else sizes)
+    if symmetry != "general" and (len(shape) != 2 or shape[0] != shape[1]):
+        raise FormatError(f"line {lines.line}: a {symmetry} matrix is square, this {what} has extents {shape}")
     numbers: list[type] = [float, float] if field == "complex" else [int if field == "integer" else float]
     values: Tensor | None
-    if layout == "array":
-        indices, values = _dense_entries(_joined(lines.columns(numbers, [None] * len(numbers))), sizes, symmetry)
-    else:
+    if listed:
         indices, values = _coordinates(lines, sizes, [] if field == "pattern" else numbers)
+    else:
+        indices, values = _dense_entries(_joined(lines.columns(numbers, [None] * len(numbers))), shape, symmetry)
     indices, values = _mirror(indices, values, symmetry)
-    return indices, None if values is None else _values(values, dtype), (sizes[0], sizes[1])
+    return indices, None if values is None else _values(values, dtype), shape
 
 
-def _sizes(lines: _Lines, count: int) -> list[int]:
+def _sizes(lines: _Lines, what: str, *, listed: bool) -> list[int]:
+    """The extents, and the number of entries of a file that lists coordinates."""
     words = lines.next()
     try:
         sizes = [int(word) for word in words or []]
     except ValueError:
         sizes = []
-    if len(sizes) != count or min(sizes) < 0:
-        wanted = "rows, columns and entries" if count == 3 else "rows and columns"
-        raise FormatError(f"line {max(lines.line, 2)}: expected the numbers of {wanted}")
+    fits = len(sizes) == 2 + listed if what == "matrix" else len(sizes) >= 1 + listed
+    if not fits or not 0 <= min(sizes) <= max(sizes) < 2**62:
+        wanted = "rows, columns" if what == "matrix" else "every extent"
+        raise FormatError(
+            f"line {max(lines.line, 2)}: expected the numbers of {wanted}{' and entries' if listed else ''}"
+        )
     return sizes
 
 
 def _coordinates(lines: _Lines, sizes: list[int], field: list[type]) -> tuple[Tensor, Tensor | None]:
-    rows, columns, *values = lines.columns([int, int, *field], [sizes[0], sizes[1], *[None] * len(field)])
-    if rows.numel() != sizes[2]:
+    *extents, count = sizes
+    found = lines.columns([int] * len(extents) + field, [*extents, *[None] * len(field)])
+    entries, values = found[: len(extents)], found[len(extents) :]
+    if entries[0].numel() != count:
         raise FormatError(
-            f"line {lines.line}: the file ends after {rows.numel()} entries, its header says {sizes[2]}"
-            if rows.numel() < sizes[2]
-            else f"the file has {rows.numel()} entries, its header says {sizes[2]}"
+            f"line {lines.line}: the file ends after {entries[0].numel()} entries, its header says {count}"
+            if entries[0].numel() < count
+            else f"the file has {entries[0].numel()} entries, its header says {count}"
         )
-    return torch.stack([rows, columns]) - 1, _joined(values) if values else None
+    return torch.stack(entries) - 1, _joined(values) if values else None
 
 
 def _joined(columns: list[Tensor]) -> Tensor:
@@ -326,20 +354,23 @@ def _joined(columns: list[Tensor]) -> Tensor:
     return torch.complex(*columns) if len(columns) == 2 else columns[0]
 
 
-def _dense_entries(column: Tensor, sizes: list[int], symmetry: str) -> tuple[Tensor, Tensor]:
-    """The nonzeros of an array file, which lists columns: whole ones, or their lower triangles."""
-    rows, columns = sizes
+def _dense_entries(column: Tensor, shape: tuple[int, ...], symmetry: str) -> tuple[Tensor, Tensor]:
+    """The nonzeros of an array file, which lists all elements, the first index fastest, or columns' lower triangles."""
+    n = shape[0]
+    wanted = {"general": math.prod(shape), "skew-symmetric": n * (n - 1) // 2}.get(symmetry, n * (n + 1) // 2)
+    if column.numel() != wanted:  # before anything as large as the shape is made
+        extents = " x ".join(map(str, shape))
+        raise FormatError(f"expected {wanted} numbers for {extents} {symmetry}, found {column.numel()}")
+    kept = column.nonzero().flatten()
     if symmetry == "general":
-        places = torch.ones(columns, rows, dtype=torch.bool)
-    else:
-        places = torch.ones(columns, rows, dtype=torch.bool).triu(1 if symmetry == "skew-symmetric" else 0)
-    where = places.nonzero()
-    if column.numel() != where.shape[0]:
-        raise FormatError(
-            f"expected {where.shape[0]} numbers for {rows} x {columns} {symmetry}, found {column.numel()}"
-        )
-    kept = column != 0
-    return where[kept].flip(1).T.contiguous(), column[kept]
+        rows = []
+        rest = kept
+        for extent in shape:
+            rows.append(rest % max(extent, 1))
+            rest = rest // max(extent, 1)
+        return torch.stack(rows), column[kept]
+    triangle = torch.ones(n, n, dtype=torch.bool).triu(1 if symmetry == "skew-symmetric" else 0)
+    return triangle.nonzero()[kept].flip(1).T.contiguous(), column[kept]
 
 
 def _mirror(indices: Tensor, values: Tensor | None, symmetry: str) -> tuple[Tensor, Tensor | None]:

@@ -10,13 +10,13 @@ from typing import Final
 # How many arguments each function takes; those in FLOATING make floating values of integers.
 EXACT: Final = {
     1: "abs ceil conj cube floor frac imag isnan neg not real relu round sign square stored trunc truth",
-    2: "add and eq first ge gt heaviside le lt max min mul ne or second sub xor",
+    2: "add and eq first floor_divide fmod ge gt heaviside le lt max min mul ne or pow remainder second sub xor",
     3: "clamp where",
 }
 FLOATING: Final = {
     1: "acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt "
     "sigmoid silu sin sinh softplus sqrt tan tanh",
-    2: "atan2 div floor_divide fmod hypot pow remainder",
+    2: "atan2 div hypot",
 }
 ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.items() for name in names.split()}
 FLOAT_ONLY: Final = frozenset(name for names in FLOATING.values() for name in names.split())
@@ -24,6 +24,8 @@ PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of c
 
 # Operators by their signs, and the names of reductions by what stands before the "=" of an assignment.
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
+DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
 REDUCTIONS: Final = {
     "+": "sum",
     "add": "sum",

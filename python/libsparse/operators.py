@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import elementwise, products, reductions, sparsetensor
+from . import division, elementwise, products, reductions, sparsetensor
 from .errors import ShapeError
 
 if TYPE_CHECKING:
@@ -35,6 +35,30 @@ class Operators(Tensor):
     def __truediv__(self, other: Any) -> Any:
         """`A / scalar`."""
         return elementwise.divide(self, other)
+
+    def __floordiv__(self, other: Any) -> Any:
+        """`A // other`, rounded down."""
+        return division.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        """`other // A`."""
+        return division.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        """`A % other`, with the sign of `other`."""
+        return division.remainder(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        """`other % A`."""
+        return division.remainder(other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        """`A ** other`."""
+        return division.power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        """`other ** A`."""
+        return division.power(other, self)
 
     def __add__(self, other: Any) -> Any:
         """`A + other`: entries where either is stored; dense where `other` is."""

@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
-from . import assignment, dtypes, grammar, kernel, problem
+from . import assignment, dtypes, grammar, kernel, operations, problem
 from .call import Call, IndexOverflowError
-from .errors import LibsparseError
+from .errors import DivisionByZeroError, LibsparseError
 from .format import Format
 from .pattern import Pattern
 from .problem import Operand, Problem
@@ -90,13 +90,28 @@ def once(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern |
 
 def _run(make: _Maker, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
     try:
-        return _wished(asked, make(asked, operands, wide=False)(operands))
-    except IndexOverflowError:
-        pass
-    try:
-        return _wished(asked, make(asked, operands, wide=True)(operands))
+        try:
+            return _wished(asked, make(asked, operands, wide=False)(operands))
+        except IndexOverflowError:
+            return _wished(asked, make(asked, operands, wide=True)(operands))
+    except DivisionByZeroError as error:
+        raise error if str(error) else _by_zero(asked) from None
     except IndexOverflowError:
         raise LibsparseError(f"{asked.text}: the result has more entries than 64 bits can number") from None
+
+
+def _by_zero(asked: Problem) -> DivisionByZeroError:
+    """What to say where a kernel found an integer divided by zero."""
+    divisors = []
+    if asked.is_expr:
+        (statement,) = grammar.parse(asked.text, tuple(definition.name for definition in asked.functions))
+        calls = [node for node in assignment.walk(statement.value) if isinstance(node, assignment.Call)]
+        divisors = [assignment.text(node.args[1]) for node in calls if node.op in operations.DIVIDING]
+    what = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
+    return DivisionByZeroError(
+        f"{asked.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it "
+        "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
+    )
 
 
 def _wished(asked: Problem, result: tuple[Tensor, Pattern | None]) -> tuple[Tensor, Pattern | None]:

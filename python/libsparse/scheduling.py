@@ -108,6 +108,10 @@ class Schedule:
         apart = "" if race is None else f", {race}"
         return self.then(f"parallelize({index}, threads{apart})")
 
+    def mergeby(self, index: str, strategy: str) -> Schedule:
+        """Says how a loop finds what several sparse levels have in common: "twofinger", or "gallop" (by searches)."""
+        return self.then(f"mergeby({index}, {strategy})")
+
     def assemble(self, strategy: str) -> Schedule:
         """Says how entries of a sparse result find their place: "insert" or "append"."""
         return self.then(f"assemble({strategy})")

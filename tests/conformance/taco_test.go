@@ -70,7 +70,11 @@ var eight = map[index.Var]int{"i": 8}
 var tacoLower = []row{
 	{expr: "a(i) = -b(i)", formats: "any->any"},
 	{expr: "a(i) = b(i) / c(i)", formats: "any,any->xx"},
-	{expr: "a(i) = floor_divide(b(i), c(i))", formats: "any,any->xx", types: "f64 i32->f64"},
+	{expr: "a(i) = b(i) // c(i)", formats: "any,any->xx", types: "i32 i64 u8 f64 i32->f64"},
+	{expr: "a(i) = b(i) // (2 * c(i) + 1)", formats: "any,any->any", types: "i16 i64"},
+	{expr: "A(i,j,k) = B(i,j,k) // C(i,j,k)", formats: "ddd,ddd->ddd dsd,ddd->dsd dds,ddd->dds dss,ddd->dss sss,ddd->sss sss,sss->sss", types: "i32 u8 f64"},
+	{expr: "A(i,j) = pow(B(i,j), 3) % 5", formats: "any->xx", types: "i8 i64"},
+	{expr: "y(i) = A(i,j) % x(j)", formats: "ds|dsT|ss|oo|ell,d->d|s", types: "i32 u8"},
 	{expr: "a(i) = b(i) - c(i)", formats: "any,any->any", types: "f64 f32 i64"},
 	{expr: "a = b(i) * c(i)", formats: "any,any->", types: "f64 f32 i32"},
 	{expr: "a(i) = or(b(i), c(i))", formats: "xx,xx->xx", types: "bool"},
@@ -83,6 +87,8 @@ var tacoLower = []row{
 	{expr: "a(i) = B(i,j) * c(j)", formats: "xx,xx->xx"},
 	{expr: "a(i) = B(i,j,k)", formats: "xx->xx"},
 	{expr: "a(k) = B(i,j,k)", formats: "xx->xx"},
+	{expr: "A(i,j) = B(i,j,k)", formats: "xx->xx"},
+	{expr: "A(i,k) = B(i,j,k)", formats: "xx->xx", types: "f64"},
 	{expr: "t = b; a = t", types: "f64"},
 	{expr: "t(i) = b(i) * c(i); a(i) = t(i) + d(i)", formats: "xx,xx,xx->xx"},
 	{expr: "T(i,j) = B(i,j) * C(i,j); A(i,j) = T(i,j) + D(i,j)", formats: "xx,xx,xx->xx", types: "f64"},
@@ -123,6 +129,9 @@ func TestIntrinsics(t *testing.T) {
 	}
 	for _, f := range binaries {
 		table = append(table, row{expr: "a(i) = " + f + "(b(i), c(i))", formats: "d|s,d|s->d|s"})
+	}
+	for _, f := range []string{"floor_divide", "remainder", "fmod", "pow"} {
+		table = append(table, row{expr: "a(i) = " + f + "(b(i), c(i)) + 0", formats: "d|s,d|s->d|s", types: "i8 u8 i64"})
 	}
 	checkAll(t, table)
 }

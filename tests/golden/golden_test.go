@@ -72,6 +72,8 @@ var kernels = []struct {
 		Operands: []libsparse.Operand{{Name: "A", Format: "ds", Dtype: "f32", Shape: []int64{33, 4096}, NNZ: 1024}},
 		Output:   libsparse.Output{Format: "ds"},
 	}},
+	{"dot_galloping", libsparse.Request{Spec: "i,i->", Operands: []libsparse.Operand{vector("a"), vector("b")}, Schedule: "mergeby(i, gallop)"}},
+	{"floor_divide_i32", libsparse.Request{Expr: "C(i,j) = A(i,j) // x(j)", Operands: typed("i32", matrix("A", "ds"), dense("x", 4096)), Output: libsparse.Output{Format: "ds"}}},
 	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
 }
 

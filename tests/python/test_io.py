@@ -99,7 +99,7 @@ def test_large_integers_are_exact(tmp_path):
 
 MALFORMED = [
     ("", "line 1", ls.FormatError),
-    ("%%MatrixMarket tensor coordinate real general\n", "line 1", ls.FormatError),
+    ("%%MatrixMarket vector coordinate real general\n", "line 1", ls.FormatError),
     (f"{HEADER} coordinate real sideways\n1 1 0\n", "line 1", ls.FormatError),
     (f"{HEADER} coordinate complex general\n1 1 1\n1 1 1\n", "line 3: expected 4 numbers", ls.FormatError),
     (f"{HEADER} coordinate real general\n", "line 2", ls.FormatError),

@@ -158,3 +158,23 @@ def test_prepared_and_automatic() -> None:
         for _ in range(2):
             torch.testing.assert_close(compute(), A.to_dense() @ B)
     assert made.request()["spec"] == "ij,jk->ik"
+
+
+@pytest.mark.parametrize("densities", [(0.001, 0.5), (0.5, 0.001), (0.3, 0.3), (0.0, 1.0)])
+def test_galloping(densities: tuple[float, float]) -> None:
+    """A few coordinates are searched for among many."""
+    plain = [torch.randn(20_000, dtype=torch.float64) * (torch.rand(20_000) < d) for d in densities]
+    a, b = (ls.tensor(p) for p in plain)
+    torch.testing.assert_close(ls.schedule("i,i->", a, b).mergeby("i", "gallop").run(), plain[0] @ plain[1])
+    product = ls.schedule("i,i->i", a, b, format="s").mergeby("i", "gallop").run()
+    torch.testing.assert_close(product.to_dense(), plain[0] * plain[1])
+
+
+def test_galloping_needs_an_intersection() -> None:
+    A, _ = matrix(20, 15)
+    with pytest.raises(
+        ls.UnsupportedError, match=r"mergeby\(j, gallop\): the loop over j visits what one level stores"
+    ):
+        ls.schedule("ij,j->i", A, torch.ones(15, dtype=torch.float64)).mergeby("j", "gallop").run()
+    with pytest.raises(ls.UnsupportedError, match="what any of them stores"):
+        ls.schedule("C(i,j) = A(i,j) + B(i,j)", A=A, B=A.to_format("dcsr")).mergeby("j", "gallop").run()

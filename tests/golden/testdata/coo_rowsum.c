@@ -11,6 +11,13 @@
 #include <stdint.h>
 #include <string.h>
 
+static inline void clear(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
+}
+
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -30,7 +37,7 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict A2_crd = (const int32_t *)slots[6];
     const float *restrict A_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
-    memset(out_vals, 0, (size_t)n_i * sizeof *out_vals);
+    clear(out_vals, n_i, sizeof *out_vals);
     #pragma omp parallel num_threads(threads) if (A1_pos[1] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, 64 / (threads * 16))) nowait

@@ -16,6 +16,13 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
+static inline void clear(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
+}
+
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -184,7 +191,7 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    memset(out_vals, 0, (size_t)((int64_t)out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16) * sizeof *out_vals);
+    clear(out_vals, (int64_t)out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
     #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, A2_pos[n_i] / (threads * 16))) nowait

@@ -15,6 +15,13 @@
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
+static inline void clear(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
+}
+
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -30,7 +37,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    memset(out_vals, 0, (size_t)(n_i * 16) * sizeof *out_vals);
+    clear(out_vals, n_i * 16, sizeof *out_vals);
     const int64_t parts = (int64_t)A2_pos[A1_pos[1]] * 16 > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {

@@ -1,0 +1,72 @@
+package codegen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"libsparse/libsparse/diag"
+)
+
+// Invoke runs a C compiler with an environment of its own, and returns what it printed: temporary files go to tmp, its
+// own tools are found in the list search. Its process group is killed when the time is up or ctx ends. A compiler says what
+// is wrong; one that fails without a word was cut short by what else goes on on the machine, and is asked once more.
+func Invoke(ctx context.Context, tmp, search, program string, args ...string) (string, error) {
+	output, err := attempt(ctx, tmp, search, program, args)
+	if exit := (*exec.ExitError)(nil); output == "" && errors.As(err, &exit) {
+		output, err = attempt(ctx, tmp, search, program, args)
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %s", program, ending(exit, output)).
+			WithDetail(strings.Join(append([]string{program}, args...), " ") + "\n" + output)
+	}
+	return output, err
+}
+
+// ending says how a compiler ended: what it printed follows as a detail.
+func ending(exit *exec.ExitError, output string) string {
+	status, _ := exit.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Signaled() && status.Signal() == syscall.SIGKILL:
+		return exit.Error() + ": perhaps for want of memory"
+	case output == "":
+		return exit.Error() + ", twice, and it did not say why: memory, processes or room for files may be exhausted"
+	default:
+		return exit.Error()
+	}
+}
+
+// attempt runs the compiler once; its failure is an *exec.ExitError.
+func attempt(ctx context.Context, tmp, search, program string, args []string) (string, error) {
+	limited, cancel := context.WithTimeout(ctx, compileLimit)
+	defer cancel()
+	cmd := exec.CommandContext(limited, program, args...)
+	cmd.Env = []string{"PATH=" + search, "LC_ALL=C"}
+	if tmp != "" {
+		cmd.Env = append(cmd.Env, "TMPDIR="+tmp)
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	err := cmd.Run()
+	exit := (*exec.ExitError)(nil)
+	switch {
+	case err == nil:
+		return output.String(), nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("compiling a kernel was cancelled: %w", ctx.Err())
+	case limited.Err() != nil:
+		return "", diag.Errorf(diag.Toolchain, "the C compiler %s did not finish within %v", program, compileLimit).WithDetail(output.String())
+	case errors.As(err, &exit):
+		return output.String(), exit
+	default:
+		return "", diag.Errorf(diag.Toolchain, "the C compiler %s failed: %v", program, err).WithDetail(output.String())
+	}
+}

@@ -1,0 +1,130 @@
+/* C(i,j) = floor_divide(A(i,j), x(j))
+ * A: "ds" of i32
+ * x: "d" of i32
+ * C: "ds" of i32
+ * reorder(i, j)
+ * parallelize(i, threads)
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ */
+#include <stdint.h>
+#include <string.h>
+
+static inline int32_t floor_divide_i32(int32_t x, int32_t y, int32_t *fault)
+{
+    if (y == 0) {
+        __atomic_store_n(fault, 4, __ATOMIC_RELAXED);
+        return 0;
+    }
+    if (y == -1) {
+        return (int32_t)-x;
+    }
+    return x / y - (x % y != 0 && (x < 0) != (y < 0));
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    int64_t C2_count = slots[7];
+    int32_t *restrict C2_pos = (int32_t *)slots[8];
+    memset(C2_pos, 0, (size_t)(n_i + 1) * sizeof *C2_pos);
+    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
+                }
+            }
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                int64_t pC2 = 0;
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    pC2++;
+                }
+                C2_pos[i + 1] = (int32_t)pC2;
+            }
+        }
+    }
+    int64_t total = 0;
+    for (int64_t p = 0; p < n_i; p++) {
+        total += C2_pos[p + 1];
+        C2_pos[p + 1] = (int32_t)total;
+    }
+    if (total > 2147483647) {
+        return 2;
+    }
+    C2_count = total;
+    slots[7] = C2_count;
+    return 0;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_vals = (const int32_t *)slots[5];
+    const int32_t *restrict x_vals = (const int32_t *)slots[6];
+    const int32_t *restrict C2_pos = (const int32_t *)slots[8];
+    int32_t *restrict C2_crd = (int32_t *)slots[9];
+    int32_t *restrict C_vals = (int32_t *)slots[10];
+    int32_t fault = 0;
+    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
+    #pragma omp parallel num_threads(threads) if (parts > 1)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t part = 0; part < parts; part++) {
+            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
+                }
+            }
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                int64_t pC2 = C2_pos[i];
+                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    C_vals[pC2] = floor_divide_i32(A_vals[pA2], x_vals[j], &fault);
+                    C2_crd[pC2] = (int32_t)j;
+                    pC2++;
+                }
+            }
+        }
+    }
+    return fault;
+}
