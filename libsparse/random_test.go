@@ -22,7 +22,7 @@ func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] 
 func randomFormat(rng *rand.Rand, order int) string {
 	text, level := "", ""
 	for range order {
-		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h"})
+		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h", "w(4)"})
 		if strings.HasSuffix(text, "d") && rng.IntN(4) == 0 {
 			level = pick(rng, []string{"o", "k(2,2)", "k(3,1)", "k(1,4)"})
 		}
@@ -108,10 +108,10 @@ func layoutRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Reque
 			continue
 		}
 		from := format.Format{Levels: slices.Clone(to.Levels), ModeOrder: to.ModeOrder}
-		from.Levels[at] = format.Compressed{Unique: true}
+		from.Levels[at] = to.Levels[at].(format.Layouter).Source()
 		for l := at + 1; l < len(to.Levels); l++ {
-			if to.Levels[l].Props().Fixed { // one is laid out at a time
-				to.Levels[l], from.Levels[l] = format.Compressed{Unique: true}, format.Compressed{Unique: true}
+			if made, ok := to.Levels[l].(format.Layouter); ok { // one is laid out at a time
+				to.Levels[l], from.Levels[l] = made.Source(), made.Source()
 			}
 		}
 		r.Operands[0].Format, r.Operands[0].PatternOnly = from.String(), false
@@ -134,7 +134,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 		o.Dtype = r.Operands[0].Dtype
 	}
 	o.NNZ = volume / 3 * pick(rng, []int64{1, 1, 1 << 18}) // large counts make the scheduler choose other things
-	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokh")
+	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokhw")
 	r.Operands = append(r.Operands, o)
 }
 

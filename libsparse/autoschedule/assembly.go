@@ -69,7 +69,7 @@ func (d *Decision) stripes(a *index.Assignment, v index.Var) bool {
 		entries += acc.Tensor.NNZ
 		for m, w := range acc.Vars {
 			level := acc.Tensor.Format.Levels[acc.Tensor.Format.LevelOf(m)].Props()
-			if w == v && (level.Fixed || acc.Window(m) != nil && !level.Full) {
+			if w == v && (level.Fixed && !level.Locate || acc.Window(m) != nil && !level.Full) {
 				return false
 			}
 		}

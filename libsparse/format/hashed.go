@@ -11,6 +11,7 @@ import (
 type Hashed struct {
 	direct
 	searched
+	compressed
 }
 
 // Props implements Level.
@@ -79,7 +80,7 @@ func (Hashed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 }
 
 // PosLen implements Layouter.
-func (Hashed) PosLen(parents, _ int) int { return parents + 1 }
+func (Hashed) PosLen(g Geometry) int { return g.Parents + 1 }
 
 // Places implements Layouter.
 func (Hashed) Places(crd, _ int) int { return crd }

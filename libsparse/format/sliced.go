@@ -11,6 +11,7 @@ import (
 type Sliced struct {
 	Height int64
 	searched
+	compressed
 }
 
 // Props implements Level.
@@ -84,7 +85,7 @@ func (l Sliced) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 }
 
 // PosLen implements Layouter.
-func (l Sliced) PosLen(parents, _ int) int { return (parents+int(l.Height)-1)/int(l.Height) + 1 }
+func (l Sliced) PosLen(g Geometry) int { return (g.Parents+int(l.Height)-1)/int(l.Height) + 1 }
 
 // Places implements Layouter.
 func (Sliced) Places(crd, _ int) int { return crd }

@@ -52,6 +52,9 @@ func (l *lowerer) nothing() []ir.Stmt {
 
 // dense visits every coordinate.
 func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
+	if it, ok := l.inStoredOrder(f, e); ok {
+		return l.follow(f, at, it, e, kind)
+	}
 	r := l.window(f.Var, e)
 	inner := e.clone()
 	v := inner.enter(l, f.Var, r)

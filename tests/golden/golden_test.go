@@ -59,6 +59,8 @@ var kernels = []struct {
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
 	{"csr_to_bsr", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "dk(4,4)"}}},
+	{"spmv_sell_sorted", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "w(256)l(32)"), dense("x", 4096)}}},
+	{"csr_sorted", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "w(256)s"}}},
 	{"mul_hashed", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "dh")}}},
 	{"spgemm_hash", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}, Output: libsparse.Output{Format: "ds"}, Schedule: "reorder(i, j, k); precompute(all, w, at=1, hash); parallelize(i, threads)"}},
 	{"mttkrp_csf", libsparse.Request{Spec: "ikl,kj,lj->ij", Operands: []libsparse.Operand{cube("A", "dss"), dense("B", 1024, 16), dense("C", 1024, 16)}}},
