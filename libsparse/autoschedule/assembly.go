@@ -21,11 +21,34 @@ const worthStrips = 1 << 15
 // all costs less than finding each.
 const repeats = 2
 
-// scattered keeps what comes in another order than it is stored in, from the loop at on: in a hash table where elements
-// have several terms each, in a list where they have few.
+// compactBytes is how large a workspace with a place for each element may be to stay in the second cache of a core beside
+// what is read, whatever the machine.
+const compactBytes = 1 << 18
+
+// compact reports whether a workspace for a result may have a place and a mark for each of its elements.
+func compact(result *index.Tensor, elements float64) bool {
+	return elements*float64(result.Elem.Accum().Size()+1) <= compactBytes
+}
+
+// starts is how often the loop at a depth is expected to start.
+func (d *Decision) starts(at int) float64 {
+	if at < len(d.around) {
+		return d.around[at]
+	}
+	return 1
+}
+
+// scattered keeps what comes in another order than it is stored in, from the loop at on: in a place for each element where
+// that is small and used enough to be worth clearing, in a hash table where elements have several terms each, in a list where
+// they have few.
 func (d *Decision) scattered(a *index.Assignment, at int, stored []index.Var) {
 	w, over := free(a, "w"), stored[at:]
 	terms, places := newModel(a, d.constants).inside(d.Order, at, over)
+	if compact(a.LHS.Tensor, places) && d.starts(at)*terms > places {
+		d.add(schedule.Precompute{At: at, Name: w, Storage: cin.Row})
+		d.note("workspace %s: a place for each element over %v, few enough to stay in a near cache, with a list of those in use", w, over)
+		return
+	}
 	if elements := -places * math.Expm1(-terms/places); len(a.Reduced()) > 0 && terms > repeats*elements {
 		d.add(schedule.Precompute{At: at, Name: w, Storage: cin.Hash})
 		d.note("workspace %s: a hash table over %v, sorted before it is read, since about %.2g terms for each of its elements come in another order",

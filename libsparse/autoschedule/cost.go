@@ -281,10 +281,15 @@ func (m *model) written(order []int, lanes bool) float64 {
 		return 0
 	case m.inserted, q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
 		return c.Insert * body
-	default:
-		lists := m.around[min(q, m.sparse-1)]
-		return c.List * body * math.Log2(2+body/max(lists, 1))
 	}
+	at, places := min(q, m.sparse-1), 1.0
+	for _, v := range m.stored[at:] {
+		places *= m.extents[v]
+	}
+	if compact(m.assignment.LHS.Tensor, places) && body > places {
+		return c.Insert * body
+	}
+	return c.List * body * math.Log2(2+body/max(m.around[at], 1))
 }
 
 // updates reports whether sums of lanes are kept in memory: where a loop over the result's variables stands inside a

@@ -239,7 +239,6 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "has 3 loops"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "a tile over [k] has no constant size"},
-		{spmm, nil, []Command{Precompute{At: 0, Name: "w", Storage: cin.Row}}, "a row has one variable, not [i k]"},
 		{spmm, nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of A(i,j) * B(j,k)"},
 		{"y(i) = A(i,j) + B(i,j)", nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of"},
 		{spmm, nil, []Command{Assemble{Insert: true}}, `C(i,k) in format "dd" is known`},
