@@ -13,7 +13,7 @@ func TestWorkspaceOverTwoVariables(t *testing.T) {
 		want      string
 	}{
 		{64, 64, 1 << 18, "precompute(all, w, at=1, row)"},
-		{64, 64, 16, "precompute(all, w, at=1, list)"}, // clearing the places would cost more than what is put there
+		{64, 64, 16, "precompute(all, w, at=1, list)"},         // clearing the places would cost more than what is put there
 		{1025, 1025, 1 << 20, "precompute(all, w, at=2, row)"}, // rows of one variable fit
 	} {
 		a := request(t, "ij,jkl->ikl", []string{"ds", "dss"}, "dss", 1025)

@@ -25,6 +25,7 @@ type workspace struct {
 	crd, sorted       []*ir.Array
 	sortedVals        *ir.Array
 	capacity          map[*ir.Array]*ir.Var
+	team              *teamwork // of a List that threads fill together
 	count             *ir.Var
 }
 
@@ -32,7 +33,12 @@ type workspace struct {
 func (l *lowerer) where(s *cin.Where, e env) []ir.Stmt {
 	w := l.workspace(cin.Written(s.Producer).Tensor)
 	begin := w.begin(l, s, e)
-	producer := l.stmt(s.Producer, e)
+	var producer []ir.Stmt
+	if w.team != nil {
+		producer = w.fillTogether(l, e)
+	} else {
+		producer = l.stmt(s.Producer, e)
+	}
 	if len(producer) == 0 && l.phase == counting && (w.storage == cin.Tile || w.storage == cin.Array) && w.set == nil {
 		return l.stmt(s.Consumer, e)
 	}

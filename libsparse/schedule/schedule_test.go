@@ -109,6 +109,21 @@ workspace w: list of f64, order 2
 `,
 		},
 		{
+			spmm,
+			[]Command{Precompute{At: 0, Name: "w", Storage: cin.List}, Parallelize{Var: "i"}},
+			"parallelize(i, threads)",
+			`forall i
+  forall k
+    C(i,k) = w(i,k)
+where
+  forall i on threads
+    forall k
+      forall j
+        w(i,k) += A(i,j) * B(j,k)
+workspace w: list of f64, order 2
+`,
+		},
+		{
 			"y(i) = A(i,j) * x(j)", []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "precompute(all, w, at=1, tile)", `forall i
   y(i) = w
   where
