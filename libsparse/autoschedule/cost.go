@@ -78,7 +78,7 @@ func newModel(a *index.Assignment, c *Constants) *model {
 		groups := t.Format.Groups()
 		m.sparse = groups[len(groups)-1].Last + 1
 		m.stored = m.result.vars
-		m.inserted = !m.reduces && t.Format.Rowwise()
+		m.inserted = !m.reduces && insertable(a, c)
 		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m

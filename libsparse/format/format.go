@@ -199,6 +199,17 @@ func (f Format) Writable() Format {
 	return g
 }
 
+// Inserted is the format whose rows entries are inserted into in any order: f itself if it is rowwise, and with a dense first
+// level if that has the rows. Rows of such a result are found once all are counted.
+func (f Format) Inserted() (rows Format, ok bool) {
+	if f.Rowwise() || f.Order() < 2 || f.Levels[0] != (Compressed{Unique: true}) {
+		return f, f.Rowwise()
+	}
+	rows = Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
+	rows.Levels[0] = Dense{}
+	return rows, rows.Rowwise() && rows.Groups()[0].First == 1
+}
+
 // Rowwise reports whether the format is levels with computed positions followed by one group: each parent position then
 // owns a run of entries whose place is known once the runs are counted, so that the rows can be filled in any order.
 func (f Format) Rowwise() bool {

@@ -12,6 +12,10 @@ import (
 // forall lowers a loop over one variable: over tiles, over all coordinates, over what one level stores, or over several
 // levels together.
 func (l *lowerer) forall(f *cin.Forall, e env) []ir.Stmt {
+	if in := l.result.insert; in != nil && in.rows != nil && !in.begun {
+		in.begun = true
+		return l.insertCompressed(f, e)
+	}
 	if f.Unit == cin.Threads {
 		return l.parallel(f, e)
 	}

@@ -257,7 +257,8 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of A(i,j) * B(j,k)"},
 		{"y(i) = A(i,j) + B(i,j)", nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of"},
 		{spmm, nil, []Command{Assemble{Insert: true}}, `C(i,k) in format "dd" is known`},
-		{spmm, map[string]string{"C": "ss"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
+		{spmm, map[string]string{"C": "sd"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
+		{"C(i,j) = A(i,j)", map[string]string{"A": "ds", "C": "ss:1,0"}, []Command{Precompute{At: 0, Name: "w"}, Assemble{Insert: true}}, "counted first"},
 		{spmm, map[string]string{"C": "ds"}, []Command{Assemble{Insert: true}}, "C(i,k) sums over [j], so an element may be produced twice"},
 	} {
 		p := program(t, c.expr, c.formats)

@@ -93,6 +93,9 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 // checkRows wants the iterations to own rows of a result whose entries are appended.
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
 	format := a.LHS.Tensor.Format
+	if !format.Rowwise() && p.Insert && p.Body == f {
+		return nil
+	}
 	if !format.Rowwise() {
 		if first := a.LHS.Vars[format.ModeOrder[0]]; p.Body != f || !p.Covers([]index.Var{first}, f.Var) {
 			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",

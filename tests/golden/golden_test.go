@@ -58,6 +58,7 @@ var kernels = []struct {
 	{"mul_dcsr", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ss"), matrix("B", "ss")}}},
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
+	{"csr_to_dcsc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ss:1,0"}}},
 	{"csr_to_bsr", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "dk(4,4)"}}},
 	{"spmv_sell_sorted", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "w(256)l(32)"), dense("x", 4096)}}},
 	{"csr_sorted", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "w(256)s"}}},
