@@ -214,6 +214,16 @@ def test_sorted_rows_need_less_padding() -> None:
     assert "A01_crd[pA01]" in loops
 
 
+@pytest.mark.parametrize("format", ["w(3)d", "w(2)w(4):1,0"])
+def test_results_that_are_dense_but_for_their_order(format: str) -> None:
+    """What such a format is made from is a strided tensor."""
+    plain = scattered(5, 6)
+    A = ls.tensor(plain, format)
+    for out in (A + A.to_format("csr"), ls.einsum("ij->ij", ls.tensor(2 * plain), format=format)):
+        assert out.format == format
+        torch.testing.assert_close(out.to_dense(), 2 * plain)
+
+
 @pytest.mark.parametrize("format", ["sell(4)", "sell(2,4)", "bsr(2,2)", "dia"])
 def test_constructors_follow_values_through_layouts(format: str) -> None:
     """Autograd goes through the conversion that a constructor makes."""
