@@ -154,7 +154,7 @@ func (l Blocked) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
 	return append([]ir.Stmt{l.blockRows(made, nil, []ir.Stmt{declare(n, integer(0))},
 		func(*ir.Var) []ir.Stmt { return []ir.Stmt{advance(n)} },
 		func(r *ir.Var) []ir.Stmt { return []ir.Stmt{store(made.To.Pos, add(r, integer(1)), n)} },
-	)}, made.Sum(made.To.Pos, all)...), load(made.To.Pos, all)
+	)}, made.Sum(made.To.Pos, all, 1)...), load(made.To.Pos, all)
 }
 
 // Fill implements Layouter.

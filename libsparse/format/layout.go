@@ -40,8 +40,9 @@ type Layout struct {
 	Shared func(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stmt
 	// Threads is how many threads there are.
 	Threads ir.Expr
-	// Sum turns the lengths pos[1:n+1] into positions, and leaves where an index can't hold them.
-	Sum func(pos *ir.Array, n ir.Expr) []ir.Stmt
+	// Sum turns the lengths pos[1:n+1], each counted in so many places, into positions, and leaves where an index can't hold
+	// them.
+	Sum func(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt
 }
 
 // Made reports whether f is a format with one level that has to be laid out where from has its source, and none below that.

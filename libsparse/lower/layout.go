@@ -91,14 +91,18 @@ func (l *layout) shared(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stm
 }
 
 // sum turns lengths into positions, in 64 bits so that an overflow is seen.
-func (l *layout) sum(pos *ir.Array, n ir.Expr) []ir.Stmt {
+func (l *layout) sum(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt {
 	total := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
 	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	length := loadIndex(pos, next(p))
+	if places != 1 {
+		length = binary(dtype.Mul, length, integer(places))
+	}
 	out := []ir.Stmt{
 		declare(total, integer(0)),
 		store(pos, integer(0), integer(0)),
 		&ir.For{Var: p, Lo: integer(0), Hi: n, Step: 1, Body: block(
-			&ir.Assign{Var: total, Reduce: dtype.Add, Value: loadIndex(pos, next(p))},
+			&ir.Assign{Var: total, Reduce: dtype.Add, Value: length},
 			store(pos, next(p), total),
 		)},
 	}

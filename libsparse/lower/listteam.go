@@ -41,10 +41,9 @@ func sharedFill(p *cin.Program, t *index.Tensor) *cin.Forall {
 func (w *workspace) fillTogether(l *lowerer, e env) []ir.Stmt {
 	w.team.starts = w.array(l, "_starts", dtype.I64)
 	all := integer(Blocks)
-	phase := l.phase
-	l.phase, w.team.counted = counting, true
+	w.team.counted = true // in the same phase: it says which terms are known to be there
 	count := w.fillPass(l, e, integer(0))
-	l.phase, w.team.counted = phase, false
+	w.team.counted = false
 	out := []ir.Stmt{
 		&ir.Alloc{Array: w.team.starts, Size: next(all), Heap: true},
 		&ir.Fill{Array: w.team.starts, Count: next(all), Value: integer(0)},
