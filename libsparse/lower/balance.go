@@ -23,6 +23,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	if _, windowed := e.space[f.Var]; windowed || l.program.Derivation(f.Var) != nil {
 		return nil
 	}
+	followed, _ := l.inStoredOrder(f, e)
 	walked := lattice.Loop(cin.Value(f.Body), f.Var).Iterators()
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
@@ -32,8 +33,11 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 			continue
 		}
 		// Coordinates are positions of a dense first level; the positions of one that is walked are what the loop counts.
-		full := a.Tensor.Format.Levels[0].Props().Full
-		if len(walked) == 0 && full || len(walked) == 1 && walked[0].Key == lattice.Key(a, 0) && !full {
+		full, counted := a.Tensor.Format.Levels[0].Props().Full, a.Tensor.Format.Levels[0].Props().Ordered
+		if followed.Access != nil {
+			counted = followed.Key == lattice.Key(a, 0)
+		}
+		if len(walked) == 0 && full && counted || len(walked) == 1 && walked[0].Key == lattice.Key(a, 0) && !full {
 			below = append(below, a)
 		}
 	}

@@ -305,11 +305,12 @@ def _assemble(
         group = torch.cumsum(fresh, 0) - 1
         levels = [c[fresh] for c in levels]
         values = None if values is None else _reduce(values, group, levels[0].numel(), reduce)
-    built = packing.build_levels(wish, extents, levels)
-    pattern = Pattern(wish, shape, built.pos, built.crd)
+    built = packing.build_levels(wish.writable, extents, levels)
+    pattern = Pattern(wish.writable, shape, built.pos, built.crd)
     if values is not None and built.slots is not None:
         values = values.new_zeros(built.size).index_put((built.slots,), values)
-    return sparsetensor.SparseTensor(pattern, values)
+    made = sparsetensor.SparseTensor(pattern, values)
+    return made if wish == wish.writable else made.to_format(wish)
 
 
 def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
