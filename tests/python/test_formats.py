@@ -256,3 +256,18 @@ def test_tables_in_which_kernels_would_not_find_what_is_stored_are_refused() -> 
     ):
         with pytest.raises(ls.FormatError, match=message):
             ls.from_levels("h", (4,), [bad_pos], [bad_crd], torch.zeros(bad_crd.numel()))
+
+
+@pytest.mark.parametrize(("format", "strides"), [("dense", (4, 1)), ("dd", (4, 1)), ("dd:1,0", (1, 3))])
+def test_dense_formats_are_strided_tensors(format, strides):
+    dense = torch.tensor([[0, 1.0, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0]])
+    index = dense.nonzero().T
+    values = dense[index[0], index[1]]
+    for made in (
+        ls.tensor(dense, format=format),
+        ls.from_coo(index, values, (3, 4), format=format),
+        ls.tensor(dense).to_format(format),
+    ):
+        assert type(made) is torch.Tensor
+        assert made.stride() == strides
+        assert torch.equal(made, dense)
