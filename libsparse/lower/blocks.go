@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -97,7 +98,7 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 // startsOf adds the slots that tell where the blocks of each group begin: the first phase leaves them to the second.
 func (s *slots) startsOf(t *index.Tensor) {
 	for _, g := range t.Format.Groups() {
-		s.array(t, t.Name+string(rune('1'+g.First))+"_starts", dtype.I64,
+		s.array(t, t.Name+strconv.Itoa(g.First+1)+"_starts", dtype.I64,
 			Slot{Kind: "starts", Operand: Result, Level: g.First, Before: "assemble", Length: Blocks + 1})
 	}
 }

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -153,7 +154,7 @@ func (l *layout) fill() []ir.Stmt {
 
 // places is a new array for where the positions of a level go.
 func (l *layout) places(level int) *ir.Array {
-	return &ir.Array{Name: l.names.fresh("place" + string(rune('1'+level))), Elem: dtype.I64}
+	return &ir.Array{Name: l.names.fresh("place" + strconv.Itoa(level+1)), Elem: dtype.I64}
 }
 
 func (l *layout) room(place *ir.Array, level int) ir.Stmt {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -75,7 +76,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		case kind.Props().Full && level == 0:
 			l.define(v, p, e, out)
 		case kind.Props().Full:
-			parent := &ir.Var{Name: l.names.fresh("p" + t.Name + string(rune('0'+level))), T: ir.Index}
+			parent := &ir.Var{Name: l.names.fresh("p" + t.Name + strconv.Itoa(level)), T: ir.Index}
 			out.compute(constant(parent, binary(dtype.Div, p, store.Extent)))
 			l.define(v, remainder(p, parent, store.Extent), e, out)
 			p = parent
@@ -88,7 +89,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 			if from == nil {
 				from = p
 			}
-			stmts, above := l.search("p"+t.Name+string(rune('0'+level)), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
+			stmts, above := l.search("p"+t.Name+strconv.Itoa(level), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
 				return compare(ir.Le, loadIndex(store.Pos, next(at)), from)
 			})
 			if first == nil {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"slices"
+	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -52,7 +53,7 @@ func newResult(l *lowerer, a *index.Access) result {
 
 func (r *result) newCursor(l *lowerer, g format.Group) *ir.Var {
 	t := r.access.Tensor
-	return &ir.Var{Name: l.names.fresh("p" + t.Name + string(rune('1'+g.Last))), T: ir.Index}
+	return &ir.Var{Name: l.names.fresh("p" + t.Name + strconv.Itoa(g.Last+1)), T: ir.Index}
 }
 
 // appends reports whether the kernel finds the result's pattern.

@@ -44,4 +44,4 @@ def entries(n: int, rows: int) -> int:
 
 def share(n: int, rows: int) -> int:
     """The class of how many coordinates of a level have entries: that of the level, halved as often as it takes."""
-    return max(1, extent(rows) >> (rows // max(n, 1)).bit_length() - 1)
+    return max(1, extent(rows) >> (max(rows, 1) // max(n, 1)).bit_length() - 1)

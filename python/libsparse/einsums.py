@@ -191,7 +191,8 @@ def simplify(
     largest: dict[str, int] = {}
     for indices, operand in zip(inputs, operands, strict=True):
         for index, extent in zip(indices, operand.shape, strict=True):
-            largest[index] = max(extent, largest.get(index, extent)) if extent != 1 else largest.get(index, 1)
+            before = largest.get(index, 1)
+            largest[index] = before if extent == 1 else extent if before == 1 else max(extent, before)
     made = [diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
     for number, (indices, (pattern, data)) in enumerate(made):
         drop = [d for d, n in enumerate(made[number][1].shape) if n == 1 != largest[indices[d]]]

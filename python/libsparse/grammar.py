@@ -126,8 +126,8 @@ class _Parser:
         token = self.peek()
         if token and self.tokens[self.at].group(1):
             self.at += 1
-            value = float(token)
-            return Number(int(token) if token.isdigit() and value < 2**63 else value)
+            whole = token.isdigit() and len(token) < 20 and int(token) < 2**63
+            return Number(int(token) if whole else float(token))
         name = self.name("a tensor, a number or a parenthesis")
         if self.peek() in ("(", "[") and (name in operations.ARITY or name in self.functions):
             return self.call(name)

@@ -92,6 +92,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     advice = f"use format {str(format.compressed)!r} or 'coo'"
     parent, count = torch.zeros(nnz, dtype=torch.int64), 1
     alone = nnz <= 1  # whether no two entries are below the same position
+    kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
     pos: list[Tensor | None] = []
     crd: list[Tensor | None] = []
     for number, (level, extent, coord) in enumerate(zip(format.levels, extents, coords, strict=True)):
@@ -104,13 +105,17 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
             if level == "b":
                 stored = torch.zeros(count, dtype=torch.uint8).index_fill_(0, parent, 1)
         else:
-            fresh = first_of_run([parent, coord]) if level == "s" and not alone else None
+            if level == "s":
+                kept = None if alone else first_of_run([parent, coord])
+            elif level == "u":
+                end = next((n for n in range(number + 1, len(coords)) if format.levels[n] not in "cq"), len(coords))
+                kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
             if level in "su":
-                above = parent if fresh is None else parent[fresh]
+                above = parent if kept is None else parent[kept]
                 starts = torch.zeros(count + 1, dtype=dtype)
                 torch.cumsum(torch.bincount(above, minlength=count), 0, out=starts[1:])
-            stored = (coord if fresh is None else coord[fresh]).to(dtype)
-            parent = torch.arange(nnz) if fresh is None else torch.cumsum(fresh, 0) - 1
+            stored = (coord if kept is None else coord[kept]).to(dtype)
+            parent = torch.arange(nnz) if kept is None else torch.cumsum(kept, 0) - 1
             count = stored.numel()
             alone = count == nnz
         pos.append(starts)

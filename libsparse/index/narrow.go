@@ -1,0 +1,94 @@
+package index
+
+import (
+	"libsparse/libsparse/dtype"
+)
+
+// A loop over a union has a case for every set of operands that may be stored at a coordinate: of n operands 2^n - 1, and in each
+// case the loops below have as many. Where that is too much code, parts of the expression are computed in steps.
+
+// cases is how many ways there are for an expression to have a value at a coordinate, and to have none.
+type cases struct{ some, none int }
+
+// mostCases bounds the ways by the number of sparse levels, which multiply.
+func mostCases(e Expr) int {
+	levels := 0
+	for _, a := range Accesses(e) {
+		n := 0
+		for _, l := range a.Tensor.Format.Levels {
+			if !l.Props().Full {
+				n++
+			}
+		}
+		levels = max(levels, n)
+	}
+	switch {
+	case levels <= 1:
+		return 15 // four operands
+	case levels == 2:
+		return 7
+	default:
+		return 3
+	}
+}
+
+// narrow replaces the widest parts of e by temporaries until it has few cases.
+func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
+	c, ok := e.(*Call)
+	if !ok {
+		return e, casesOf(e)
+	}
+	args, ways := make([]Expr, len(c.Args)), make([]cases, len(c.Args))
+	for i, arg := range c.Args {
+		args[i], ways[i] = s.narrow(arg, most)
+	}
+	for {
+		all := c.combined(ways)
+		widest := -1
+		for i, w := range ways {
+			if w.some > 1 && w.none > 0 && (widest < 0 || w.some > ways[widest].some) {
+				widest = i
+			}
+		}
+		if all.some <= most || widest < 0 {
+			return c.With(args), all
+		}
+		access := &Access{Tensor: NewTemporary(s.names, s.assignment, Vars(args[widest])), Vars: Vars(args[widest])}
+		s.steps = append(s.steps, &Assignment{LHS: access, Reduce: dtype.Add, RHS: args[widest]})
+		args[widest], ways[widest] = access, cases{some: 1, none: 1}
+	}
+}
+
+func casesOf(e Expr) cases {
+	switch e := e.(type) {
+	case *Access:
+		if e.Tensor.Format.Dense() {
+			return cases{some: 1}
+		}
+		return cases{some: 1, none: 1}
+	case *Missing:
+		return cases{none: 1}
+	default:
+		return cases{some: 1}
+	}
+}
+
+// combined is what the ways of the arguments come to.
+func (c *Call) combined(ways []cases) (out cases) {
+	for set := range uint(1) << len(ways) {
+		n := 1
+		for i, w := range ways {
+			if set&(1<<i) != 0 {
+				n = min(n*w.some, 1<<20)
+			} else {
+				n *= w.none
+			}
+		}
+		if c.Region.Has(set) {
+			out.some = min(out.some+n, 1<<20)
+		} else {
+			out.none = min(out.none+n, 1)
+		}
+	}
+	return out
+}
