@@ -16,7 +16,7 @@ import (
 
 // positionsBelow is the range of positions in the last level of r below what is known, in the strip that r is of.
 func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
-	if s, ok := l.program.Derivation(r.Parent).(*cin.Split); ok {
+	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
 		narrowed := e.clone()
 		narrowed.chain = nil
 		pre = l.stripOf(s, &narrowed)

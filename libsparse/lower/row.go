@@ -52,7 +52,7 @@ func (w *workspace) writeRow(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 }
 
 func (w *workspace) finishRow(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) {
-	searched := l.program.Follows(cin.Written(s.Producer).Vars[0]) != nil // by strips
+	searched := l.program.Divided(cin.Written(s.Producer).Vars[0]) // by strips
 	if l.phase == computing || searched {
 		ready = []ir.Stmt{&ir.Sort{Array: w.crd[0], Lo: integer(0), Hi: w.count}}
 	}

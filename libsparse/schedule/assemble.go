@@ -46,15 +46,16 @@ func (c Assemble) check(p *cin.Program) error {
 	}
 	f := a.LHS.Tensor.Format
 	g := f.Groups()[0]
+	loops := consuming(p.Body)
 	var want, got []index.Var
 	for _, m := range f.ModeOrder[g.First : g.Last+1] {
-		for _, leaf := range p.Leaves(a.LHS.Vars[m]) {
+		for _, leaf := range p.Leaves(a.LHS.Vars[m], loops) {
 			if !slices.Contains(want, leaf) {
 				want = append(want, leaf)
 			}
 		}
 	}
-	for _, v := range consuming(p.Body) {
+	for _, v := range loops {
 		if slices.Contains(want, v) {
 			got = append(got, v)
 		}
