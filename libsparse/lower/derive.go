@@ -51,6 +51,17 @@ func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
 	return q
 }
 
+// called is the variable whose name a loop over v has: the latest of those that run over the same values.
+func (e *env) called(v index.Var) index.Var {
+	for _, s := range slices.Backward(e.chain) {
+		if n, ok := s.base.(*ir.Int); !ok || n.Value != 0 {
+			break
+		}
+		v = s.child
+	}
+	return v
+}
+
 // settle records the value of v and of the strips that it is in.
 func (e *env) settle(v index.Var, x ir.Expr) {
 	e.coord[v] = x

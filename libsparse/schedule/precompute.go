@@ -21,7 +21,8 @@ type Precompute struct {
 	Name string
 	// Storage may be empty: then it is a tile where the size is known and small, else an array.
 	Storage cin.Storage
-	// Rename gives loops that compute it variables of their own, so that later commands tell them from those that read it.
+	// Rename gives loops that compute it variables of their own, so that later commands tell them from those that read it. The
+	// workspace is over what is renamed: if that is summed over, then where the workspace is read.
 	Rename []cin.Rename
 }
 
@@ -124,15 +125,12 @@ func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin
 
 // where divides the loops inside At between the two sides of a workspace.
 func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
-	if err := c.complete(part, assign.Reduce); err != nil {
-		return nil, err
-	}
 	uses := func(v index.Var, e index.Expr) bool { return dependsOn(p, v, variables(e)) }
 	outside, inside := loops[:c.At], loops[c.At:]
 	var held []index.Var               // the workspace's variables
 	var produce, consume []*cin.Forall // the loops of each side
 	for _, f := range inside {
-		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce)
+		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce) || c.renames(f.Var)
 		if uses(f.Var, part.inner) {
 			produce = append(produce, f)
 			if kept {
@@ -154,7 +152,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 		slices.SortStableFunc(held, func(a, b index.Var) int { return cmp.Compare(rank(a), rank(b)) })
 		slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(p.Original(a.Var)), rank(p.Original(b.Var))) })
 	}
-	if err := c.checkHeld(p, produce, held); err != nil {
+	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
 		return nil, err
 	}
 	access, err := c.workspace(p, held)

@@ -25,14 +25,18 @@ func (c Precompute) checkNames(p *cin.Program) error {
 	return fresh(c, p, names...)
 }
 
-// checkHeld wants what is renamed to be loops of the producer over variables of the workspace: no other loop is there twice.
-func (c Precompute) checkHeld(p *cin.Program, produce []*cin.Forall, held []index.Var) error {
+// checkLoops wants what is renamed to be loops of the producer.
+func (c Precompute) checkLoops(produce []*cin.Forall) error {
 	for _, r := range c.Rename {
-		if !slices.Contains(vars(produce), r.Of) || !slices.Contains(held, p.Original(r.Of)) {
-			return failf(c, "%s is not over %s but over %v, and only of those are there two loops to tell apart", c.Name, r.Of, held)
+		if !slices.Contains(vars(produce), r.Of) {
+			return failf(c, "%s is not computed by a loop over %s below at=%d, but by loops over %v", c.Name, r.Of, c.At, vars(produce))
 		}
 	}
 	return nil
+}
+
+func (c Precompute) renames(v index.Var) bool {
+	return slices.ContainsFunc(c.Rename, func(r cin.Rename) bool { return r.Of == v })
 }
 
 // renamed are the producer's loops by their new names.
