@@ -58,7 +58,7 @@ func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.L
 	return slices.Concat(pre, tracked, []ir.Stmt{loop})
 }
 
-// recover finds the coordinates and positions above position p of r. Where the loop runs along the positions from first
+// recover finds the coordinates and positions above position p of r, and where in the strip that r is of it stands. Where the loop runs along the positions from first
 // on, parents are variables that the caller declares by the statements returned and that follow p.
 func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, first ir.Expr) (tracked []ir.Stmt) {
 	t := r.Access.Tensor
@@ -101,6 +101,10 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 			}
 			p = above
 		}
+	}
+	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
+		begin := binary(dtype.Mul, e.coord[s.Outer], l.widthOf(s, *e))
+		e.coord[s.Inner] = binary(dtype.Sub, e.coord[l.program.Original(s.Parent)], begin)
 	}
 	slices.Reverse(vars)
 	out.vars = append(out.vars, vars...)

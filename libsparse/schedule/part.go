@@ -28,6 +28,9 @@ func (c Precompute) part(a *cin.Assign) (*part, error) {
 	}
 	want := compact(c.Of)
 	if p := find(a.RHS, want); p != nil {
+		if len(index.Accesses(p.inner)) == 0 && len(variables(p.inner)) == 0 {
+			return nil, failf(c, "%s is a constant, so there is nothing to compute; name a part that reads an operand", c.Of)
+		}
 		return p, nil
 	}
 	if p := factors(a.RHS, strings.Split(want, "*")); p != nil {

@@ -263,6 +263,7 @@ func (c Precompute) count(p *cin.Program, v index.Var) (n int64, constant bool, 
 		switch {
 		case v == r.Inner && r.Parts == 0:
 			return r.Factor, true, nil
+		case v == r.Outer && r.Tail > 0: // strips that are shifted have no number
 		case v == r.Outer && r.Parts > 0:
 			return r.Parts, true, nil
 		case !positions:

@@ -41,7 +41,8 @@ func (c Split) Apply(p *cin.Program) (*cin.Program, error) {
 	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail})
 }
 
-// check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice.
+// check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice. They have no number,
+// only a beginning, which the loop over them has to find first.
 func (c Split) check(p *cin.Program) (err error) {
 	if c.Tail == 0 {
 		return nil
@@ -49,7 +50,10 @@ func (c Split) check(p *cin.Program) (err error) {
 	if p.Divided(c.Outer) || p.Divided(c.Inner) {
 		return failf(c, "shifted strips can't be divided again; leave tail out")
 	}
-	loopsOver(p, c.Inner, func(f *cin.Forall, _ []*cin.Forall) {
+	loopsOver(p, c.Inner, func(f *cin.Forall, outside []*cin.Forall) {
+		if p.Leaves(c.Outer, vars(outside)) == nil {
+			err = failf(c, "the loop over %s has to stand outside the one over %s; else leave tail out", c.Outer, f.Var)
+		}
 		if l := lattice.Build(cin.Value(f.Body), p.Original(c.Var)); !l.Full() || len(l.Iterators()) > 0 {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
 		}
