@@ -58,8 +58,9 @@ func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.L
 	return slices.Concat(pre, tracked, []ir.Stmt{loop})
 }
 
-// recover finds the coordinates and positions above position p of r, and where in the strip that r is of it stands. Where the loop runs along the positions from first
-// on, parents are variables that the caller declares by the statements returned and that follow p.
+// recover finds the coordinates and positions above position p of r, and where it stands in the strip that r is of. Where the
+// loop runs along the positions from first on, parents are variables that the caller declares by the statements returned and
+// that follow p.
 func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, first ir.Expr) (tracked []ir.Stmt) {
 	t := r.Access.Tensor
 	var vars []index.Var

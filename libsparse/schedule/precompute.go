@@ -45,7 +45,7 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 	if err := c.checkName(p); err != nil {
 		return nil, err
 	}
-	if err := c.checkNames(p); err != nil {
+	if err := c.checkRenaming(p); err != nil {
 		return nil, err
 	}
 	q := p.Clone()

@@ -10,8 +10,8 @@ import (
 // The renaming of a workspace's variables. Both sides of a workspace go on to access it, and everything else, through the
 // variables that they had: only the loops of the producer change, and the relation says what follows from them.
 
-// checkNames refuses new names that can't be given, whatever the nest.
-func (c Precompute) checkNames(p *cin.Program) error {
+// checkRenaming refuses new names that can't be given, whatever the nest.
+func (c Precompute) checkRenaming(p *cin.Program) error {
 	var names []index.Var
 	for i, r := range c.Rename {
 		switch {

@@ -166,10 +166,6 @@ func missing(c Command, p *cin.Program, v index.Var) error {
 	return failf(c, "there is no loop over %s; the loops are %v", v, loops)
 }
 
-func subset(some, all []index.Var) bool {
-	return !slices.ContainsFunc(some, func(v index.Var) bool { return !slices.Contains(all, v) })
-}
-
 func failf(c Command, format string, args ...any) error {
 	return diag.Errorf(diag.Unsupported, "schedule: %s: "+format, append([]any{c}, args...)...)
 }

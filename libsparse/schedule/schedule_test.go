@@ -125,7 +125,8 @@ workspace w: array of f64, order 2
 `,
 		},
 		{
-			"y = x(i)", []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}, Precompute{At: 1, Name: "w", Rename: renaming("i1:u").Rename}},
+			"y = x(i)",
+			[]Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}, Precompute{At: 1, Name: "w", Rename: renaming("i1:u").Rename}},
 			"precompute(all, w, at=1, rename=i1:u)", `forall i0
   forall i1
     y += w(i1)

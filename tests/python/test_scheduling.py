@@ -114,7 +114,7 @@ def test_errors_say_which_command_and_why() -> None:
         (begun.split("i", "i", "i1", 4), ls.UnsupportedError, "i is already a variable"),
         (begun.precompute("all", "w", 0, rename={"k": "kw"}), ls.UnsupportedError, "no variable k to rename"),
         (begun.precompute("all", "w", 0, rename={"i": "j"}), ls.UnsupportedError, "j is already a variable"),
-        (begun.precompute("all", "w", 1, rename={"i": "u"}), ls.UnsupportedError, "not computed by a loop over i below"),
+        (begun.precompute("all", "w", 1, rename={"i": "u"}), ls.UnsupportedError, "not computed by a loop over i"),
         (begun.precompute("all", "w", 0, rename={"i": "i w"}), ls.FormatError, '"w" is no pair of names'),
         (begun.then("splice(i)"), ls.FormatError, 'there is no command "splice"'),
         (begun.then("split(i, i0)"), ls.FormatError, "a variable is missing"),
