@@ -155,7 +155,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
 		return nil, err
 	}
-	access, err := c.workspace(p, held)
+	access, err := c.workspace(p, part.inner, held)
 	if err != nil {
 		return nil, err
 	}
@@ -198,11 +198,11 @@ func variables(exprs ...index.Expr) []index.Var {
 	return out
 }
 
-// workspace makes the temporary, with one mode for each held variable.
-func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, error) {
+// workspace makes the temporary for the values of e, with one mode for each held variable.
+func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var) (*index.Access, error) {
 	storage, f := c.Storage, format.AllDense(len(held))
 	size, known := int64(1), true
-	w := &index.Tensor{Name: c.Name, Elem: p.Source.LHS.Tensor.Elem.Accum(), Index: p.Source.LHS.Tensor.Index}
+	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Index: p.Source.LHS.Tensor.Index}
 	for _, v := range held {
 		n, constant, err := c.count(p, v)
 		if err != nil {
@@ -245,6 +245,19 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, 
 		p.Relations = append(p.Relations, &r)
 	}
 	return &index.Access{Tensor: w, Vars: held}, nil
+}
+
+// sumsOf is the type that sums of a part of an expression of type t are kept in: real ones stay real beside complex ones, as
+// the operators around them are those of real values.
+func sumsOf(part index.Expr, t dtype.T) dtype.T {
+	switch complex := index.Elem(part).IsComplex(); {
+	case complex && !t.IsComplex():
+		return t.Complex()
+	case !complex && t.IsComplex():
+		return t.Real()
+	default:
+		return t.Accum()
+	}
 }
 
 // count is how many values a workspace has for v, and whether the kernel knows that when it is compiled.
