@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -51,7 +50,7 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 		}
 		name := a.LHS.Tensor.Name
 		known[name] = last
-		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: representatives(one.shape), NNZ: 10}
+		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: classes(a), NNZ: 10}
 	}
 	// Steps may convert an operand; blocks of another shape store other elements.
 	if slices.ContainsFunc(r.Operands, func(o Operand) bool { return strings.Contains(strings.TrimLeft(o.Format, "d"), "d") }) {
@@ -72,10 +71,10 @@ func setStored(d *index.Dense) {
 	}
 }
 
-func representatives(shape []int) []int64 {
-	out := make([]int64, len(shape))
-	for i, n := range shape {
-		out[i] = autoschedule.SizeClass(int64(n))
+// classes are those of the extents of a result.
+func classes(a *index.Assignment) (out []int64) {
+	for _, v := range a.LHS.Vars {
+		out = append(out, a.Extent(v))
 	}
 	return out
 }

@@ -22,7 +22,7 @@ func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] 
 func randomFormat(rng *rand.Rand, order int) string {
 	text, level := "", ""
 	for range order {
-		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h"})
+		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h", "w(4)"})
 		if strings.HasSuffix(text, "d") && rng.IntN(4) == 0 {
 			level = pick(rng, []string{"o", "k(2,2)", "k(3,1)", "k(1,4)"})
 		}
@@ -79,6 +79,9 @@ func randomRequest(rng *rand.Rand) (*Request, sizes) {
 	}
 	r.Spec = strings.Join(terms, ",") + "->" + out
 	if rng.IntN(3) == 0 {
+		r.vary(rng)
+	}
+	if rng.IntN(3) == 0 {
 		r.Reduce = pick(rng, []string{"sum", "min", "max", "any", "all", "xor", "mean"})
 		r.Combine = pick(rng, []string{"mul", "add", "sub", "min", "max", "first", "second", "lt", "ge", "eq", "xor", "and"})
 	}
@@ -108,10 +111,10 @@ func layoutRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Reque
 			continue
 		}
 		from := format.Format{Levels: slices.Clone(to.Levels), ModeOrder: to.ModeOrder}
-		from.Levels[at] = format.Compressed{Unique: true}
+		from.Levels[at] = to.Levels[at].(format.Layouter).Source()
 		for l := at + 1; l < len(to.Levels); l++ {
-			if to.Levels[l].Props().Fixed { // one is laid out at a time
-				to.Levels[l], from.Levels[l] = format.Compressed{Unique: true}, format.Compressed{Unique: true}
+			if made, ok := to.Levels[l].(format.Layouter); ok { // one is laid out at a time
+				to.Levels[l], from.Levels[l] = made.Source(), made.Source()
 			}
 		}
 		r.Operands[0].Format, r.Operands[0].PatternOnly = from.String(), false
@@ -120,6 +123,22 @@ func layoutRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Reque
 	}
 	r.Spec = term + "->" + term
 	return r
+}
+
+// vary has extents below 64 be of the class of those that vary from call to call.
+func (r *Request) vary(rng *rand.Rand) {
+	terms, _, _ := strings.Cut(r.Spec, "->")
+	chosen := map[rune]bool{}
+	for _, v := range terms {
+		chosen[v] = rng.IntN(2) == 0
+	}
+	for i, term := range strings.Split(terms, ",") {
+		for m, v := range term {
+			if n := r.Operands[i].Shape[m]; chosen[v] && n < 64 {
+				r.Operands[i].Shape[m] = 10
+			}
+		}
+	}
 }
 
 func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[index.Var]int) {
@@ -134,7 +153,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 		o.Dtype = r.Operands[0].Dtype
 	}
 	o.NNZ = volume / 3 * pick(rng, []int64{1, 1, 1 << 18}) // large counts make the scheduler choose other things
-	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokh")
+	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokhw")
 	r.Operands = append(r.Operands, o)
 }
 

@@ -85,6 +85,8 @@ var conformance = []struct {
 	{"a row filled in strips, read whole", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, row, rename=k:kw); split(kw, k0, k1, 2); assemble(insert); parallelize(i, threads)"},
 	{"a row filled whole, read in strips", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, row, rename=k:kw); split(k, k0, k1, 2); assemble(insert); parallelize(i, threads)"},
 	{"a renamed list in columns", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds:1,0", "reorder(i, j, k); precompute(all, w, at=0, list, rename=i:iw k:kw)"},
+	{"a renamed list filled on threads", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds:1,0", "reorder(i, j, k); precompute(all, w, at=0, list, rename=i:iw k:kw); parallelize(iw, threads)"},
+	{"a renamed row over two variables", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds:1,0", "reorder(i, j, k); precompute(all, w, at=0, row, rename=i:iw k:kw); split(iw, i0, i1, 3)"},
 	{"a renamed galloping product", "a(i) = b(i) * c(i) + d(i)", "b:s c:s d:d", "precompute(b(i) * c(i), w, at=0, rename=i:iw); mergeby(iw, gallop); vectorize(i)"},
 	{"a window, renamed", "a(i) = b(i(1:9)) * c(i)", "b:s", "bound(i, 8); precompute(b(i(1:9)), w, at=0, rename=i:iw); unroll(iw, 2)"},
 	{"a sum read by strips", "y(i) = A(i,j) * x(j)", "A:ds", "precompute(all, w, at=0, hash, rename=j:jw i:iw); split(j, j0, j1, 3)"},

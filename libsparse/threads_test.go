@@ -29,13 +29,18 @@ func TestAssemblyOnThreads(t *testing.T) {
 		{"C(i,j) = A(i,j)", "ds", "", "ds:1,0", "parallelize(i, threads)"},
 		{"C(i,j) = A(i,j)", "ss", "", "ds:1,0", "parallelize(i, threads)"},
 		{"C(i,j) = A(j,i)", "ds", "", "ss:1,0", "parallelize(j, threads)"},
-		{"C(i,j) = A(i,j)", "ds", "", "ss:1,0", "precompute(all, w, at=0, list)"},
+		{"C(i,j) = A(i,j)", "ds", "", "ss:1,0", "assemble(insert)"},
+		{"C(i,j) = A(i,j)", "ds", "", "uq:1,0", "parallelize(i, threads)"}, // a list
+		{"C(i,k) = A(i,j) * B(j,k)", "ds:1,0", "ds", "ss", listed},
 	} {
 		t.Run(c.expr+" "+c.a+" "+c.b+" "+c.out, func(t *testing.T) {
 			t.Parallel()
 			r := &Request{Expr: c.expr, Operands: []Operand{matrix("A", c.a)}, Output: Output{Format: c.out}}
 			if c.b != "" {
 				r.Operands = append(r.Operands, matrix("B", c.b))
+			}
+			if c.want == listed {
+				r.Schedule = listed
 			}
 			z := sizes{vars: map[index.Var]int{"i": 420, "j": 300}}
 			if strings.Contains(c.expr, "k") {
@@ -46,8 +51,11 @@ func TestAssemblyOnThreads(t *testing.T) {
 	}
 }
 
+// listed sums terms in a list that holds the whole result.
+const listed = "reorder(j, i, k); precompute(all, w, at=0, list); parallelize(j, threads)"
+
 func sameOnThreads(t *testing.T, p *program, want string) {
-	found := false
+	found := p.state.Request.Schedule != ""
 	for _, c := range p.state.Decision.Commands {
 		found = found || c.String() == want
 	}

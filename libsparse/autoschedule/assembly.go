@@ -14,19 +14,50 @@ import (
 // more than others even out.
 const stripCount = 64
 
-// worthStrips is how many entries the operands have at least where finding the ends of the strips costs nothing to speak of.
-const worthStrips = 1 << 15
+// worthThreads is how many entries there are at least where what threads need costs nothing to speak of: the ends of strips,
+// or a loop that counts.
+const worthThreads = 1 << 15
 
 // repeats is how many terms an element has from which on they are summed where the first of them stands: below, sorting them
 // all costs less than finding each.
-const repeats = 2
+const repeats = 2.0
 
-// scattered keeps what comes in another order than it is stored in, from the loop at on: in a hash table where elements
-// have several terms each, in a list where they have few.
+// repeatsTogether is the same where threads fill, sort and reduce the list, and one would fill the table.
+const repeatsTogether = 8.0
+
+// compactBytes is how large a workspace with a place for each element may be to stay in the second cache of a core beside
+// what is read, whatever the machine.
+const compactBytes = 1 << 18
+
+// compact reports whether a workspace for a result may have a place and a mark for each of its elements.
+func compact(result *index.Tensor, elements float64) bool {
+	return elements*float64(result.Elem.Accum().Size()+1) <= compactBytes
+}
+
+// starts is how often the loop at a depth is expected to start.
+func (d *Decision) starts(at int) float64 {
+	if at < len(d.around) {
+		return d.around[at]
+	}
+	return 1
+}
+
+// scattered keeps what comes in another order than it is stored in, from the loop at on: in a place for each element where
+// that is small and used enough to be worth clearing, in a hash table where elements have several terms each, in a list where
+// they have few.
 func (d *Decision) scattered(a *index.Assignment, at int, stored []index.Var) {
 	w, over := free(a, "w"), stored[at:]
 	terms, places := newModel(a, d.constants).inside(d.Order, at, over)
-	if elements := -places * math.Expm1(-terms/places); len(a.Reduced()) > 0 && terms > repeats*elements {
+	if compact(a.LHS.Tensor, places) && d.starts(at)*terms > places {
+		d.add(schedule.Precompute{At: at, Name: w, Storage: cin.Row})
+		d.note("workspace %s: a place for each element over %v, few enough to stay in a near cache, with a list of those in use", w, over)
+		return
+	}
+	most := repeats
+	if at == 0 && d.fillsTogether(a) {
+		most = repeatsTogether
+	}
+	if elements := -places * math.Expm1(-terms/places); len(a.Reduced()) > 0 && terms > most*elements {
 		d.add(schedule.Precompute{At: at, Name: w, Storage: cin.Hash})
 		d.note("workspace %s: a hash table over %v, sorted before it is read, since about %.2g terms for each of its elements come in another order",
 			w, over, terms/elements)
@@ -64,17 +95,15 @@ func masked(t *index.Tensor, levels ...format.Level) bool {
 // divide. It reports whether that is possible, which it isn't where a level is walked
 // whole or not at all, and worth it.
 func (d *Decision) stripes(a *index.Assignment, v index.Var) bool {
-	entries := int64(0)
 	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
-		entries += acc.Tensor.NNZ
 		for m, w := range acc.Vars {
 			level := acc.Tensor.Format.Levels[acc.Tensor.Format.LevelOf(m)].Props()
-			if w == v && (level.Fixed || acc.Window(m) != nil && !level.Full) {
+			if w == v && (level.Fixed && !level.Locate || acc.Window(m) != nil && !level.Full) {
 				return false
 			}
 		}
 	}
-	if entries < worthStrips {
+	if stored(a) < worthThreads {
 		return false
 	}
 	outer, inner := index.Var(free(a, string(v)+"0")), index.Var(free(a, string(v)+"1"))

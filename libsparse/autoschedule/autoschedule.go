@@ -205,7 +205,7 @@ func (d *Decision) discover(a *index.Assignment) {
 	case q == len(stored):
 		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Tile})
 		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), a.Reduced())
-	case inserts(a, q) && shuffled < 0:
+	case inserts(a, d.constants, q) && shuffled < 0:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, d.constants, stored[q]):
@@ -235,8 +235,14 @@ func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
 
 // inserts reports whether a result whose entries come out of order can be filled by insertion; the first q loops are its
 // variables in storage order.
-func inserts(a *index.Assignment, q int) bool {
-	return q < a.LHS.Tensor.Order() && len(a.Reduced()) == 0 && a.LHS.Tensor.Format.Rowwise()
+func inserts(a *index.Assignment, c *Constants, q int) bool {
+	return q < a.LHS.Tensor.Order() && len(a.Reduced()) == 0 && insertable(a, c)
+}
+
+// insertable reports whether a result has rows that can be counted, not far more than there are entries.
+func insertable(a *index.Assignment, c *Constants) bool {
+	_, ok := a.LHS.Tensor.Format.Inserted()
+	return ok && (a.LHS.Tensor.Format.Rowwise() || !tooLong(a, c, storageOrder(a.LHS)[0]))
 }
 
 // accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a tile

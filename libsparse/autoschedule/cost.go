@@ -78,7 +78,7 @@ func newModel(a *index.Assignment, c *Constants) *model {
 		groups := t.Format.Groups()
 		m.sparse = groups[len(groups)-1].Last + 1
 		m.stored = m.result.vars
-		m.inserted = !m.reduces && t.Format.Rowwise()
+		m.inserted = !m.reduces && insertable(a, c)
 		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
@@ -299,13 +299,17 @@ func (m *model) written(order []int, lanes bool) float64 {
 		return 0
 	case m.inserted:
 		return c.Insert * body
-	case q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow:
-		places := m.around[q] * m.extents[m.stored[q]]
-		return c.Insert*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
-	default:
-		lists := m.around[min(q, m.sparse-1)]
-		return c.List * body * math.Log2(2+body/max(lists, 1))
 	}
+	at, places := min(q, m.sparse-1), 1.0
+	for _, v := range m.stored[at:] {
+		places *= m.extents[v]
+	}
+	row := q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow
+	if row || compact(m.assignment.LHS.Tensor, places) && body > places {
+		places *= m.around[at]
+		return c.Insert*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
+	}
+	return c.List * body * math.Log2(2+body/max(m.around[at], 1))
 }
 
 // updates reports whether sums of lanes are kept in memory: where a loop over the result's variables stands inside a

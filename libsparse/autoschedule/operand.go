@@ -85,7 +85,7 @@ func needsOrder(a *index.Assignment, acc *index.Access) bool {
 	f := acc.Tensor.Format
 	for l, level := range f.Levels {
 		v := acc.Vars[f.ModeOrder[l]]
-		if level.Props().Ordered {
+		if level.Props().Ordered || level.Props().Full {
 			continue
 		}
 		loop := lattice.Loop(a.RHS, v)
@@ -219,8 +219,9 @@ func (o *operand) format(vars []index.Var) format.Format {
 	g := format.Format{Levels: slices.Clone(f.Levels)}
 	for l, level := range f.Levels {
 		g.ModeOrder = append(g.ModeOrder, slices.Index(o.access.Vars, vars[o.arranged[l]]))
-		if !level.Props().Full {
-			g.Levels[l] = format.Compressed{Unique: true}
+		g.Levels[l] = format.Compressed{Unique: true}
+		if level.Props().Full {
+			g.Levels[l] = format.Dense{}
 		}
 	}
 	if o.lifted {

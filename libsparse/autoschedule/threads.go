@@ -19,7 +19,7 @@ func (d *Decision) threads(a *index.Assignment) {
 		switch c := c.(type) {
 		case schedule.Precompute:
 			if c.At == 0 {
-				d.note("one thread: a workspace holds the whole result")
+				d.together(a, c.Storage)
 				return
 			}
 		case schedule.Assemble:
@@ -39,6 +39,34 @@ func (d *Decision) threads(a *index.Assignment) {
 		d.add(schedule.Parallelize{Var: outermost})
 		d.share(a, root)
 	}
+}
+
+// together divides the loop that fills a workspace which holds the whole result, if that is a list.
+func (d *Decision) together(a *index.Assignment, storage cin.Storage) {
+	outermost := d.Order[0]
+	switch {
+	case storage != cin.List:
+		d.note("one thread: a workspace holds the whole result")
+	case !divisible(a, outermost):
+		d.note("one thread: a list holds the whole result, and the outermost loop over %s merges what several levels store", outermost)
+	case !d.fillsTogether(a): // too few to be worth a loop that counts
+	default:
+		d.add(schedule.Parallelize{Var: outermost})
+		d.note("threads fill the list that holds the whole result in blocks of %s, sort it and reduce it", outermost)
+	}
+}
+
+// fillsTogether reports whether threads fill a list of the whole result.
+func (d *Decision) fillsTogether(a *index.Assignment) bool {
+	return divisible(a, d.Order[0]) && stored(a) >= worthThreads
+}
+
+// stored is how many entries the tensors have together.
+func stored(a *index.Assignment) (entries int64) {
+	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
+		entries += acc.Tensor.NNZ
+	}
+	return entries
 }
 
 // owned reports whether iterations over v write elements, rows and masks of the result that no other iteration does.

@@ -34,6 +34,21 @@ func SizeClass(n int64) int64 {
 // exact reports whether a class holds one extent only.
 func exact(class int64) bool { return class < 8 || class <= smallExtent && class%8 == 0 }
 
+// few stands for all extents below 64 where they vary from call to call.
+const few = 10
+
+// least is the smallest extent of a class: tiles are shifted inwards at the end, and need as many elements.
+func least(class int64) int64 {
+	switch {
+	case class == few:
+		return 0
+	case exact(class):
+		return class
+	default:
+		return class / 8 * 8
+	}
+}
+
 // Machine is what schedules depend on besides the cost model's constants; what is zero is not known.
 type Machine struct {
 	// CPU names the processor as targets do.
@@ -70,7 +85,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return
 	}
-	if n < 8 { // an unknown extent
+	if least(n) < 8 { // an unknown extent, or one that varies
 		d.add(schedule.Vectorize{Var: v})
 		return
 	}

@@ -82,8 +82,8 @@ const (
 	Tile Storage = "tile"
 	// Array is a dense array on the heap.
 	Array Storage = "array"
-	// Row is a dense array with the list of the coordinates that are set, so that it is read and cleared in time
-	// proportional to those.
+	// Row is a dense array with a mark for each element and the list of those that are set, so that it is read and cleared in
+	// time proportional to those.
 	Row Storage = "row"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
 	List Storage = "list"

@@ -127,12 +127,12 @@ func (c *Call) positions(level int, counts map[int]int) int {
 			_, n = t.Format.Levels[l].Unpack(d.Pos[l], d.Crd[l], c.geometry(l, n))
 			continue
 		}
-		if kind, ok := t.Format.Levels[l].(format.Layouter); ok {
-			n = kind.Places(counts[l], n)
-			continue
-		}
 		if t.Format.Levels[l].Props().Locate {
 			n *= c.Shape[t.Format.ModeOrder[l]]
+			continue
+		}
+		if kind, ok := t.Format.Levels[l].(format.Layouter); ok {
+			n = kind.Places(counts[l], n)
 			continue
 		}
 		for _, g := range t.Format.Groups() {
@@ -161,8 +161,8 @@ func (c *Call) room(slot lower.Slot, counts map[int]int) int {
 		return slot.Length
 	case slot.Kind == "pos" && t.Format.Levels[slot.Level].Props().Fixed && t.SamePattern == nil:
 		g := c.geometry(slot.Level, c.positions(slot.Level-1, counts))
-		return t.Format.Levels[slot.Level].(format.Layouter).PosLen(g.Parents, g.Rows)
-	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().Fixed && t.SamePattern == nil:
+		return t.Format.Levels[slot.Level].(format.Layouter).PosLen(g)
+	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().Fixed && !t.Format.Levels[slot.Level].Props().Locate && t.SamePattern == nil:
 		return counts[slot.Level]
 	case slot.Kind == "pos":
 		return c.positions(slot.Level-1, counts) + 1

@@ -15,6 +15,7 @@ import (
 type Blocked struct {
 	Height, Width int64
 	searched
+	compressed
 }
 
 // Props implements Level.
@@ -104,8 +105,8 @@ func (l Blocked) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int
 }
 
 // PosLen implements Layouter.
-func (l Blocked) PosLen(parents, rows int) int {
-	return parents/max(rows, 1)*((rows+int(l.Height)-1)/int(l.Height)) + 1
+func (l Blocked) PosLen(g Geometry) int {
+	return g.Parents/max(g.Rows, 1)*((g.Rows+int(l.Height)-1)/int(l.Height)) + 1
 }
 
 // Places implements Layouter.
@@ -153,7 +154,7 @@ func (l Blocked) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
 	return append([]ir.Stmt{l.blockRows(made, nil, []ir.Stmt{declare(n, integer(0))},
 		func(*ir.Var) []ir.Stmt { return []ir.Stmt{advance(n)} },
 		func(r *ir.Var) []ir.Stmt { return []ir.Stmt{store(made.To.Pos, add(r, integer(1)), n)} },
-	)}, made.Sum(made.To.Pos, all)...), load(made.To.Pos, all)
+	)}, made.Sum(made.To.Pos, all, 1)...), load(made.To.Pos, all)
 }
 
 // Fill implements Layouter.

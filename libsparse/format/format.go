@@ -16,7 +16,8 @@ type Format struct {
 }
 
 // Parse reads a format: a letter for each level, with its numbers in parentheses if it has any, and optionally ":" and
-// the mode order. "ds" is CSR, "ds:1,0" CSC, "uq" COO, "dk(4,4)" BSR, "dp" ELL, "dl(32)" SELL, "do" DIA.
+// the mode order. "ds" is CSR, "ds:1,0" CSC, "uq" COO, "dk(4,4)" BSR, "dp" ELL, "dl(32)" SELL, "w(256)l(32)"
+// SELL-C-sigma, "do" DIA.
 func Parse(text string) (Format, error) {
 	letters, order, explicit := strings.Cut(text, ":")
 	var f Format
@@ -61,6 +62,10 @@ func parseLevel(text string) (level Level, length int, err error) {
 			if name == "l" && len(numbers) == 1 {
 				return Sliced{Height: numbers[0]}, length, nil
 			}
+		case Sorted:
+			if name == "w" && len(numbers) == 1 {
+				return Sorted{Window: numbers[0]}, length, nil
+			}
 		default:
 			if name == l.String() && len(numbers) == 0 {
 				return l, length, nil
@@ -69,7 +74,7 @@ func parseLevel(text string) (level Level, length int, err error) {
 	}
 	return nil, 0, fmt.Errorf("%q is no level; levels are d (dense), s (compressed), u (compressed, not unique), q (singleton), "+
 		"c (singleton, not unique), b (bitmap), h (hashed), p (padded, as in ELL), l(32) (in slices, as in SELL), "+
-		"o (offset, as in DIA), k(4,4) (blocked, as in BSR)", text[:length])
+		"o (offset, as in DIA), k(4,4) (blocked, as in BSR), w(256) (dense, sorted within windows, as in SELL-C-sigma)", text[:length])
 }
 
 // maxBlock bounds the extents of blocks and slices, so that sizes stay far from overflow.
@@ -93,7 +98,7 @@ func (f *Format) parseOrder(text, order string) error {
 func (f Format) check(text string) error {
 	for i, l := range f.Levels {
 		switch {
-		case l.Props().OfRow && (i == 0 || !f.Levels[i-1].Props().Full):
+		case l.Props().OfRow && (i == 0 || !f.Levels[i-1].Props().Full || !f.Levels[i-1].Props().Ordered):
 			return diag.Errorf(diag.Format, "format %q: level %d (%s) needs a dense level before it", text, i, l)
 		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Locate || f.Levels[i-1].Props().Padded):
 			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a compressed or singleton level "+
@@ -134,9 +139,9 @@ func COO(order int) Format {
 // Order is the number of modes.
 func (f Format) Order() int { return len(f.Levels) }
 
-// Dense reports whether every level is full, so that the tensor is its array of values.
+// Dense reports whether every level is full and in order, so that the tensor is its array of values.
 func (f Format) Dense() bool {
-	return !slices.ContainsFunc(f.Levels, func(l Level) bool { return !l.Props().Full })
+	return !slices.ContainsFunc(f.Levels, func(l Level) bool { return !l.Props().Full || !l.Props().Ordered })
 }
 
 // Natural reports whether the modes are stored in their own order.
@@ -183,15 +188,26 @@ func (f Format) Groups() []Group {
 	return out
 }
 
-// Writable is f with compressed levels for those that can't be written coordinate by coordinate.
+// Writable is f with the levels that others are made from for those that can't be written coordinate by coordinate.
 func (f Format) Writable() Format {
 	g := Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
 	for i, l := range f.Levels {
-		if l.Props().Fixed {
-			g.Levels[i] = Compressed{Unique: true}
+		if made, ok := l.(Layouter); ok {
+			g.Levels[i] = made.Source()
 		}
 	}
 	return g
+}
+
+// Inserted is the format whose rows entries are inserted into in any order: f itself if it is rowwise, and with a dense first
+// level if that has the rows. Rows of such a result are found once all are counted.
+func (f Format) Inserted() (rows Format, ok bool) {
+	if f.Rowwise() || f.Order() < 2 || f.Levels[0] != (Compressed{Unique: true}) {
+		return f, f.Rowwise()
+	}
+	rows = Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
+	rows.Levels[0] = Dense{}
+	return rows, rows.Rowwise() && rows.Groups()[0].First == 1
 }
 
 // Rowwise reports whether the format is levels with computed positions followed by one group: each parent position then

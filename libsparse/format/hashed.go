@@ -11,6 +11,7 @@ import (
 type Hashed struct {
 	direct
 	searched
+	compressed
 }
 
 // Props implements Level.
@@ -79,7 +80,7 @@ func (Hashed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 }
 
 // PosLen implements Layouter.
-func (Hashed) PosLen(parents, _ int) int { return parents + 1 }
+func (Hashed) PosLen(g Geometry) int { return g.Parents + 1 }
 
 // Places implements Layouter.
 func (Hashed) Places(crd, _ int) int { return crd }
@@ -91,7 +92,7 @@ func (Hashed) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
 		let(twice, mul(l.length(p), integer(2))),
 		declare(room, smaller(twice, integer(2))),
 		&ir.While{Cond: less(room, twice), Body: &ir.Block{Stmts: []ir.Stmt{set(room, mul(room, integer(2)))}}},
-		store(l.To.Pos, add(p, integer(1)), room))}, l.Sum(l.To.Pos, l.Parents)...), load(l.To.Pos, l.Parents)
+		store(l.To.Pos, add(p, integer(1)), room))}, l.Sum(l.To.Pos, l.Parents, 1)...), load(l.To.Pos, l.Parents)
 }
 
 // Fill implements Layouter: each coordinate goes to the first place from its hash on that is free.

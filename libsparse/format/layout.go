@@ -1,17 +1,21 @@
 package format
 
 import (
+	"slices"
+
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
 // Layouter is what levels with the property Fixed implement: how they are laid out depends on all of what is stored, so
-// they are made from a compressed level below the same parents. The two steps are those of Chou, Kjolstad and Amarasinghe,
+// they are made from another level below the same parents, most from a compressed one. The two steps are those of Chou, Kjolstad and Amarasinghe,
 // "Automatic Generation of Efficient Sparse Tensor Format Conversion Routines": what has to be known of the coordinates,
 // and where each goes.
 type Layouter interface {
-	// PosLen is the length of pos for a number of parents; rows is the extent of the level above.
-	PosLen(parents, rows int) int
+	// Source is the level that it is made from.
+	Source() Level
+	// PosLen is the length of pos.
+	PosLen(g Geometry) int
 	// Places is the number of positions, given the length of crd.
 	Places(crd, parents int) int
 	// Measure fills l.To.Pos, and says how long l.To.Crd is going to be.
@@ -20,23 +24,28 @@ type Layouter interface {
 	Fill(l *Layout) []ir.Stmt
 }
 
-// Layout is one level that is made from a compressed one.
+// Layout is one level that is made from its source.
 type Layout struct {
-	// From has the coordinates of each parent in ascending order.
+	// From, if it has coordinates, has those of each parent in ascending order.
 	From, To Storage
 	// Extent and Parents are those of both; Rows is the extent of the level above.
 	Extent, Parents, Rows ir.Expr
+	// Below is how many coordinates are stored below a position of From; nil where that is the same for all.
+	Below func(at ir.Expr) ir.Expr
 	// Place gets the position in To of every position of From.
 	Place *ir.Array
 	// Var and Array make a variable and a local array of a new name, Shared a region in which threads divide a loop.
 	Var    func(name string) *ir.Var
 	Array  func(name string, elem dtype.T) *ir.Array
 	Shared func(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stmt
-	// Sum turns the lengths pos[1:n+1] into positions, and leaves where an index can't hold them.
-	Sum func(pos *ir.Array, n ir.Expr) []ir.Stmt
+	// Threads is how many threads there are.
+	Threads ir.Expr
+	// Sum turns the lengths pos[1:n+1], each counted in so many places, into positions, and leaves where an index can't hold
+	// them.
+	Sum func(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt
 }
 
-// Made reports whether f is a format with one level that has to be laid out where from has a compressed one.
+// Made reports whether f is a format with one level that has to be laid out where from has its source, and none below that.
 func (f Format) Made(from Format) (level int, ok bool) {
 	level = -1
 	if f.Order() != from.Order() {
@@ -49,13 +58,23 @@ func (f Format) Made(from Format) (level int, ok bool) {
 		if l == from.Levels[i] {
 			continue
 		}
-		if !l.Props().Fixed || level >= 0 || from.Levels[i] != (Compressed{Unique: true}) {
+		made, ok := l.(Layouter)
+		if !ok || level >= 0 || from.Levels[i] != made.Source() {
 			return level, false
 		}
 		level = i
 	}
-	return level, level >= 0
+	if level < 0 || slices.ContainsFunc(f.Levels[level+1:], func(l Level) bool { return l.Props().Fixed }) {
+		return level, false
+	}
+	return level, true
 }
+
+// compressed is part of the levels that are made from a compressed one.
+type compressed struct{}
+
+// Source implements Layouter.
+func (compressed) Source() Level { return Compressed{Unique: true} }
 
 // each loops over the positions of From below parent p; body gets a position and its coordinate.
 func (l *Layout) each(p ir.Expr, body func(q, c *ir.Var) []ir.Stmt) ir.Stmt {

@@ -12,7 +12,7 @@ import (
 
 // Props are the properties of a level that the compiler's decisions rest on.
 type Props struct {
-	// Full levels store every coordinate.
+	// Full levels store every coordinate. Those that aren't ordered say by pos where each stands.
 	Full bool
 	// Ordered levels store the coordinates of one parent in ascending order.
 	Ordered bool
@@ -88,7 +88,11 @@ type Prober interface {
 
 // Geometry is the shape around a level of a packed tensor: its extent, the extent of the level above (1 for the first),
 // and the number of positions of that.
-type Geometry struct{ Extent, Rows, Parents int }
+type Geometry struct {
+	Extent, Rows, Parents int
+	// Below is how many coordinates of the next level are stored below a coordinate of this one; only Pack is given it.
+	Below func(parent, coord int) int
+}
 
 // Child is what one step of a walk finds.
 type Child struct{ Coord, Pos int }
@@ -115,6 +119,7 @@ func (searched) CrdType(index dtype.T) dtype.T { return index }
 func levels() []Level {
 	return []Level{
 		Dense{},
+		Sorted{},
 		Compressed{Unique: true},
 		Compressed{},
 		Singleton{Unique: true},

@@ -10,7 +10,10 @@ import (
 // Offset stores diagonals, as DIA does: crd holds the offsets from the coordinate of the level above, ascending, and pos
 // their number. Every parent has a place on each diagonal: position = diagonal * parents + parent. All places within the
 // extent count as stored.
-type Offset struct{ searched }
+type Offset struct {
+	searched
+	compressed
+}
 
 // Props implements Level.
 func (Offset) Props() Props {
@@ -67,7 +70,7 @@ func (Offset) Unpack(_, crd []int64, g Geometry) (below [][]Child, size int) {
 }
 
 // PosLen implements Layouter.
-func (Offset) PosLen(int, int) int { return 1 }
+func (Offset) PosLen(Geometry) int { return 1 }
 
 // Places implements Layouter.
 func (Offset) Places(crd, parents int) int { return crd * parents }

@@ -38,6 +38,7 @@ func Pack(f Format, shape []int, entries []Entry) *Data {
 	held := [][]Entry{sorted} // by position
 	for l, level := range f.Levels {
 		mode, g := f.ModeOrder[l], d.geometry(l, len(held))
+		g.Below = d.below(held, l)
 		d.Pos[l], d.Crd[l] = level.Pack(coordinates(held, mode, level.Props().Unique), g)
 		below, size := level.Unpack(d.Pos[l], d.Crd[l], g)
 		next := make([][]Entry, size)
@@ -77,6 +78,26 @@ func coordinates(held [][]Entry, mode int, unique bool) [][]int {
 		}
 	}
 	return out
+}
+
+// below counts the coordinates that entries held by positions have in the level after l, by parent and coordinate.
+func (d *Data) below(held [][]Entry, l int) func(parent, coord int) int {
+	if l == d.Format.Order()-1 {
+		return func(int, int) int { return 0 }
+	}
+	mode, next := d.Format.ModeOrder[l], d.Format.ModeOrder[l+1]
+	type pair struct{ parent, coord int }
+	found := map[pair]map[int]bool{}
+	for p, entries := range held {
+		for _, e := range entries {
+			k := pair{p, e.Coord[mode]}
+			if found[k] == nil {
+				found[k] = map[int]bool{}
+			}
+			found[k][e.Coord[next]] = true
+		}
+	}
+	return func(parent, coord int) int { return len(found[pair{parent, coord}]) }
 }
 
 func (d *Data) geometry(l, parents int) Geometry {

@@ -5,7 +5,10 @@ import "libsparse/libsparse/ir"
 // Padded gives every parent the same number of places, the width, which is the only element of pos. The places of one
 // step stand side by side, as in ELL: position = step * parents + parent. In crd, -1 marks a place that holds nothing;
 // such places come last.
-type Padded struct{ searched }
+type Padded struct {
+	searched
+	compressed
+}
 
 // Props implements Level.
 func (Padded) Props() Props {
@@ -73,7 +76,7 @@ func empty(n int) []int64 {
 }
 
 // PosLen implements Layouter.
-func (Padded) PosLen(int, int) int { return 1 }
+func (Padded) PosLen(Geometry) int { return 1 }
 
 // Places implements Layouter.
 func (Padded) Places(crd, _ int) int { return crd }

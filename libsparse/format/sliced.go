@@ -11,6 +11,7 @@ import (
 type Sliced struct {
 	Height int64
 	searched
+	compressed
 }
 
 // Props implements Level.
@@ -84,7 +85,7 @@ func (l Sliced) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 }
 
 // PosLen implements Layouter.
-func (l Sliced) PosLen(parents, _ int) int { return (parents+int(l.Height)-1)/int(l.Height) + 1 }
+func (l Sliced) PosLen(g Geometry) int { return (g.Parents+int(l.Height)-1)/int(l.Height) + 1 }
 
 // Places implements Layouter.
 func (Sliced) Places(crd, _ int) int { return crd }
@@ -103,8 +104,8 @@ func (l Sliced) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
 		loop(s, integer(0), slices,
 			declare(width, integer(0)),
 			loop(p, first, smaller(made.Parents, add(first, integer(l.Height))), set(width, larger(width, made.length(p)))),
-			store(made.To.Pos, add(s, integer(1)), mul(width, integer(l.Height)))),
-	}, made.Sum(made.To.Pos, slices)...), load(made.To.Pos, slices)
+			store(made.To.Pos, add(s, integer(1)), width)),
+	}, made.Sum(made.To.Pos, slices, l.Height)...), load(made.To.Pos, slices)
 }
 
 // Fill implements Layouter. The places of parents that the last slice is short of hold nothing.

@@ -153,7 +153,42 @@ func foldCompare(e *Compare) Expr {
 		same := e.Op == Eq || e.Op == Le || e.Op == Ge
 		return fromValue(boolValue(same))
 	}
+	if lo, hi, ok := bounds(e.X); ok && okY && y.t.IsInt() {
+		if least, most := holds(e.Op, lo, y.Int), holds(e.Op, hi, y.Int); least == most && (y.Int < lo || y.Int > hi || e.Op != Eq && e.Op != Ne) {
+			return fromValue(boolValue(least)) // compilers warn of what is always so
+		}
+	}
 	return e
+}
+
+// bounds are the least and greatest value of an integer that follow from its type.
+func bounds(e Expr) (lo, hi int64, ok bool) {
+	if c, cast := e.(*Cast); cast && c.To.IsInt() && c.X.Type().Elem.Size() < c.To.Size() {
+		e = c.X
+	}
+	t := e.Type()
+	if t.Lanes > 1 || !t.Elem.IsInt() && t.Elem != dtype.Bool {
+		return 0, 0, false
+	}
+	lo, hi = t.Elem.Range()
+	return lo, hi, true
+}
+
+func holds(op Cmp, x, y int64) bool {
+	switch op {
+	case Lt:
+		return x < y
+	case Le:
+		return x <= y
+	case Gt:
+		return x > y
+	case Ge:
+		return x >= y
+	case Eq:
+		return x == y
+	default:
+		return x != y
+	}
 }
 
 func choose(cond bool, x, y Expr) Expr {

@@ -9,6 +9,7 @@ import (
 
 func TestSimplifyExpr(t *testing.T) {
 	v, f, b := iv("v"), fv("f"), &ir.Var{Name: "b", T: ir.Scalar(dtype.Bool)}
+	byteOf := &ir.Var{Name: "byte", T: ir.Scalar(dtype.U8)}
 	i8 := func(x int64) ir.Expr { return &ir.Int{Value: x, T: dtype.I8} }
 	neg := func(x ir.Expr) ir.Expr { return &ir.Unary{Op: dtype.Neg, X: x} }
 	sub := func(x, y ir.Expr) ir.Expr { return bin(dtype.Sub, x, y) }
@@ -40,6 +41,12 @@ func TestSimplifyExpr(t *testing.T) {
 		{cmp(ir.LogAnd, b, truth(0)), "false"},
 		{cmp(ir.LogOr, truth(0), b), "b"},
 		{cmp(ir.Eq, v, v), "true"},
+		{cmp(ir.Lt, byteOf, &ir.Int{T: dtype.U8}), "false"},
+		{cmp(ir.Ge, &ir.Cast{X: byteOf, To: dtype.I64}, num(0)), "true"},
+		{cmp(ir.Gt, &ir.Cast{X: byteOf, To: dtype.I64}, num(255)), "false"},
+		{cmp(ir.Eq, &ir.Cast{X: byteOf, To: dtype.I64}, num(256)), "false"},
+		{cmp(ir.Ne, b, truth(0)), "b != false"},
+		{cmp(ir.Lt, v, num(0)), "v < 0"},
 		{cmp(ir.Eq, f, f), "f == f"},
 		{&ir.Select{Cond: truth(0), Then: v, Else: num(2)}, "2"},
 		{&ir.Cast{X: v, To: dtype.I64}, "v"},

@@ -24,6 +24,9 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	if _, windowed := e.space[v]; windowed || l.program.Derivation(v) != nil {
 		return nil
 	}
+	original := f.With(f.Body)
+	original.Var = v
+	followed, _ := l.inStoredOrder(original, e)
 	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
@@ -33,8 +36,11 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 			continue
 		}
 		// Coordinates are positions of a dense first level; the positions of one that is walked are what the loop counts.
-		full := a.Tensor.Format.Levels[0].Props().Full
-		if len(walked) == 0 && full || len(walked) == 1 && walked[0].Key == lattice.Key(a, 0) && !full {
+		full, counted := a.Tensor.Format.Levels[0].Props().Full, a.Tensor.Format.Levels[0].Props().Ordered
+		if followed.Access != nil {
+			counted = followed.Key == lattice.Key(a, 0)
+		}
+		if len(walked) == 0 && full && counted || len(walked) == 1 && walked[0].Key == lattice.Key(a, 0) && !full {
 			below = append(below, a)
 		}
 	}

@@ -21,7 +21,7 @@ const Blocks = 64
 func blockwise(p *cin.Program) bool {
 	f, ok := p.Body.(*cin.Forall)
 	t := p.Source.LHS.Tensor
-	return ok && f.Unit == cin.Threads && assembled(t) && !t.Format.Rowwise()
+	return ok && f.Unit == cin.Threads && assembled(t) && !t.Format.Rowwise() && !p.Insert
 }
 
 // appendBlocks lowers the outermost loop in blocks that each append from a place of their own.

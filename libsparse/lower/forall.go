@@ -12,6 +12,10 @@ import (
 // forall lowers a loop over one variable: over tiles, over all coordinates, over what one level stores, or over several
 // levels together.
 func (l *lowerer) forall(f *cin.Forall, e env) []ir.Stmt {
+	if in := l.result.insert; in != nil && in.rows != nil && !in.begun {
+		in.begun = true
+		return l.insertCompressed(f, e)
+	}
 	if f.Unit == cin.Threads {
 		return l.parallel(f, e)
 	}
@@ -52,6 +56,9 @@ func (l *lowerer) nothing() []ir.Stmt {
 
 // dense visits every coordinate.
 func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
+	if it, ok := l.inStoredOrder(f, e); ok {
+		return l.follow(f, at, it, e, kind)
+	}
 	r := l.window(f.Var, e)
 	inner := e.clone()
 	v := inner.enter(l, f.Var, r)

@@ -58,7 +58,7 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 		out = append(out, counts)
 	}
 	for _, t := range l.arrays() {
-		counts := []ir.Expr{integer(int64(t.Elem.Size()))}
+		counts := []ir.Expr{integer(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
 		for _, v := range l.held(t) {
 			counts = append(counts, l.count(v))
 		}
@@ -75,11 +75,11 @@ func (l *lowerer) byPosition(fused index.Var) bool {
 	})
 }
 
-// arrays lists the workspaces that are kept as arrays, by name.
+// arrays lists the workspaces that have a place for each element, by name.
 func (l *lowerer) arrays() []*index.Tensor {
 	var out []*index.Tensor
 	for t, storage := range l.program.Workspaces {
-		if storage == cin.Array {
+		if storage == cin.Array || storage == cin.Row && t.Order() > 1 {
 			out = append(out, t)
 		}
 	}

@@ -104,8 +104,7 @@ func (w *workspace) rehash(l *lowerer) ir.Stmt {
 // table is emptied entry by entry: a use costs what it holds, not what the largest one held.
 func (w *workspace) finishHash(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) {
 	w.sorted, w.sortedVals = w.crd, nil
-	searched := l.program.Divided(cin.Written(s.Producer).Vars[0]) // by strips
-	if l.phase == computing || searched || w.tensor.Order() > 1 {
+	if l.phase == computing || w.tensor.Order() > 1 || !l.onlyCounted(s) {
 		var perm *ir.Array
 		perm, ready, done = w.sort(l)
 		q, from := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}, &ir.Var{Name: l.names.fresh("from"), T: ir.Index}

@@ -20,8 +20,39 @@ import (
 // insertion is the cursors of the rows, those of one part behind those of the other.
 type insertion struct {
 	next *ir.Array
+	// group is the levels below the rows.
+	group format.Group
+	// rows is where each row begins, of a result with a compressed level of rows; begun is set in the loops that insert.
+	rows  *ir.Array
+	begun bool
 	// parts is nil where threads own rows, or where there is one; row is the first cursor of the part at hand.
 	parts, row ir.Expr
+}
+
+func newInsertion(l *lowerer, a *index.Access) *insertion {
+	in := &insertion{next: &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}}
+	rows, _ := a.Tensor.Format.Inserted()
+	in.group = rows.Groups()[0]
+	if !a.Tensor.Format.Rowwise() {
+		in.rows = &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_rows"), Elem: a.Tensor.Index}
+	}
+	return in
+}
+
+// rowCount is the number of rows that are inserted into.
+func (r *result) rowCount(l *lowerer) ir.Expr {
+	if r.insert.rows != nil {
+		return l.modeExtent(r.access, 0)
+	}
+	return l.positions(r.access.Tensor, r.insert.group.First-1)
+}
+
+// rowPos is where each row begins.
+func (r *result) rowPos(l *lowerer) *ir.Array {
+	if r.insert.rows != nil {
+		return r.insert.rows
+	}
+	return r.pos(l, r.insert.group)
 }
 
 // inParts reports whether several threads may insert into the same row.
@@ -49,20 +80,22 @@ func (r *result) frameInsert(l *lowerer, g format.Group) (before, after []ir.Stm
 
 // insertParts lowers the outermost loop, part by part.
 func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
-	in, t := l.result.insert, l.result.access.Tensor
-	g := l.result.groups[0]
+	in := l.result.insert
 	rows := &ir.Var{Name: l.names.fresh("rows"), T: ir.Index}
 	parts := &ir.Var{Name: l.names.fresh("parts"), T: ir.Index}
 	in.parts = parts
 	size := binary(dtype.Mul, parts, rows)
-	out := []ir.Stmt{
-		constant(rows, l.positions(t, g.First-1)),
-		// No more cursors than there is work, so that they cost no more than what they save.
-		constant(parts, &ir.Select{
+	several := ir.Expr(integer(1))
+	if f.Unit == cin.Threads { // no more cursors than there is work, so that they cost no more than what they save
+		several = &ir.Select{
 			Cond: compare(ir.Gt, l.work(), integer(grain)),
 			Then: binary(dtype.Max, binary(dtype.Min, l.slots.threads, binary(dtype.Div, l.work(), next(rows))), integer(1)),
 			Else: integer(1),
-		}),
+		}
+	}
+	out := []ir.Stmt{
+		constant(rows, l.result.rowCount(l)),
+		constant(parts, several),
 		&ir.Alloc{Array: in.next, Size: binary(dtype.Max, size, integer(1)), Heap: true, Zero: true},
 	}
 	phase := l.phase
@@ -70,12 +103,17 @@ func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
 	count := l.insertPass(f, rows, e)
 	l.phase = phase
 	if phase == counting {
-		out = append(out, count, l.sumParts(rows, g))
+		out = append(out, count, l.sumParts(rows))
 		return append(out, &ir.Free{Array: in.next})
 	}
+	if in.rows != nil {
+		out = append(out, count, l.sumParts(rows))
+		out = append(out, l.result.compress(l, rows)...)
+	} else {
+		out = append(out, &ir.If{Cond: compare(ir.Gt, parts, integer(1)), Then: block(count)})
+	}
 	out = append(out,
-		&ir.If{Cond: compare(ir.Gt, parts, integer(1)), Then: block(count)},
-		l.placeParts(rows, g),
+		l.placeParts(rows),
 		l.insertPass(f, rows, e))
 	return append(out, &ir.Free{Array: in.next})
 }
@@ -96,8 +134,8 @@ func (l *lowerer) several(stmts []ir.Stmt) ir.Stmt {
 }
 
 // sumParts makes the length of every row from the counts of its parts.
-func (l *lowerer) sumParts(rows *ir.Var, g format.Group) ir.Stmt {
-	pos := l.result.pos(l, g)
+func (l *lowerer) sumParts(rows *ir.Var) ir.Stmt {
+	pos := l.result.rowPos(l)
 	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
 		length := &ir.Var{Name: l.names.fresh("length"), T: ir.Index}
 		add := &ir.Assign{Var: length, Reduce: dtype.Add, Value: loadIndex(l.result.insert.next, at)}
@@ -106,8 +144,8 @@ func (l *lowerer) sumParts(rows *ir.Var, g format.Group) ir.Stmt {
 }
 
 // placeParts turns the counts of the parts of every row into where each begins.
-func (l *lowerer) placeParts(rows *ir.Var, g format.Group) ir.Stmt {
-	pos, cursors := l.result.pos(l, g), l.result.insert.next
+func (l *lowerer) placeParts(rows *ir.Var) ir.Stmt {
+	pos, cursors := l.result.rowPos(l), l.result.insert.next
 	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
 		begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
 		count := &ir.Var{Name: l.names.fresh("count"), T: ir.Index}
@@ -135,8 +173,13 @@ func (l *lowerer) eachRow(rows *ir.Var, visit func(p, at *ir.Var) (before, each,
 // insertEntry counts or stores one element.
 func (r *result) insertEntry(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	t := a.LHS.Tensor
-	g := r.groups[0]
-	row := l.position(a.LHS, g.First-1, e).Lo
+	g := r.insert.group
+	var row ir.Expr
+	if r.insert.rows != nil {
+		row = coordOf(a.LHS, 0, e)
+	} else {
+		row = l.position(a.LHS, g.First-1, e).Lo
+	}
 	cursor := row
 	if r.insert.row != nil {
 		cursor = plus(r.insert.row, row)
@@ -159,11 +202,12 @@ func (r *result) insertEntry(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		store(r.insert.next, cursor, next(at)))
 }
 
-// rowVars are the variables that the levels with computed positions of a rowwise result store.
+// rowVars are the variables that the levels of the rows of a result store.
 func rowVars(p *cin.Program) []index.Var {
 	lhs := p.Source.LHS
+	rows, _ := lhs.Tensor.Format.Inserted()
 	var out []index.Var
-	for _, m := range lhs.Tensor.Format.ModeOrder[:lhs.Tensor.Format.Groups()[0].First] {
+	for _, m := range rows.ModeOrder[:rows.Groups()[0].First] {
 		out = append(out, lhs.Vars[m])
 	}
 	return out

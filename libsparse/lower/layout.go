@@ -10,8 +10,8 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// Levels that are laid out by all of what is stored are written by kernels that copy a tensor which has a compressed level
-// in their place: the levels above are the operand's, the level itself says how it is made, and what is below moves to
+// Levels that are laid out by all of what is stored are written by kernels that copy a tensor which has their source, mostly
+// a compressed level, in their place: the levels above are the operand's, the level itself says how it is made, and what is below moves to
 // where its parents have gone. Everything is a loop over positions, so there is nothing to schedule.
 
 // Laid reports whether a is such a copy, and which level is laid out.
@@ -66,13 +66,20 @@ func (l *layout) making(place *ir.Array) *format.Layout {
 	made := &format.Layout{
 		From: l.slots.storage(l.from, l.level, nil), To: l.slots.storage(l.to, l.level, nil),
 		Extent: l.extentOfMode(l.from, l.level), Rows: integer(1), Parents: l.positions(l.from, l.level-1), Place: place,
-		Var:    func(name string) *ir.Var { return &ir.Var{Name: l.names.fresh(name), T: ir.Index} },
-		Array:  func(name string, elem dtype.T) *ir.Array { return &ir.Array{Name: l.names.fresh(name), Elem: elem} },
-		Shared: l.shared,
-		Sum:    l.sum,
+		Var:     func(name string) *ir.Var { return &ir.Var{Name: l.names.fresh(name), T: ir.Index} },
+		Array:   func(name string, elem dtype.T) *ir.Array { return &ir.Array{Name: l.names.fresh(name), Elem: elem} },
+		Threads: l.slots.threads,
+		Shared:  l.shared,
+		Sum:     l.sum,
 	}
 	if l.level > 0 {
 		made.Rows = l.extentOfMode(l.from, l.level-1)
+	}
+	if below := l.level + 1; below < l.from.Order() && l.from.Format.Levels[below].Props().HasPos {
+		pos := l.slots.storage(l.from, below, nil).Pos
+		made.Below = func(at ir.Expr) ir.Expr {
+			return binary(dtype.Sub, loadIndex(pos, next(at)), loadIndex(pos, at))
+		}
 	}
 	return made
 }
@@ -84,14 +91,18 @@ func (l *layout) shared(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stm
 }
 
 // sum turns lengths into positions, in 64 bits so that an overflow is seen.
-func (l *layout) sum(pos *ir.Array, n ir.Expr) []ir.Stmt {
+func (l *layout) sum(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt {
 	total := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
 	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	length := loadIndex(pos, next(p))
+	if places != 1 {
+		length = binary(dtype.Mul, length, integer(places))
+	}
 	out := []ir.Stmt{
 		declare(total, integer(0)),
 		store(pos, integer(0), integer(0)),
 		&ir.For{Var: p, Lo: integer(0), Hi: n, Step: 1, Body: block(
-			&ir.Assign{Var: total, Reduce: dtype.Add, Value: loadIndex(pos, next(p))},
+			&ir.Assign{Var: total, Reduce: dtype.Add, Value: length},
 			store(pos, next(p), total),
 		)},
 	}
@@ -105,7 +116,9 @@ func (l *layout) sum(pos *ir.Array, n ir.Expr) []ir.Stmt {
 // measure is the first phase: the positions of the level, and how much every level holds.
 func (l *layout) measure() []ir.Stmt {
 	out, crd := l.kind().Measure(l.making(nil))
-	out = append(out, set(l.slots.counts[l.level], crd))
+	if count := l.slots.counts[l.level]; count != nil {
+		out = append(out, set(count, crd))
+	}
 	for _, g := range l.to.Format.Groups() {
 		if g.First > l.level {
 			out = append(out, set(l.slots.counts[g.First], l.positions(l.from, g.First)))

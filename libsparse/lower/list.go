@@ -24,6 +24,10 @@ func (w *workspace) makeList(l *lowerer) {
 	if l.phase == computing {
 		w.vals = w.array(l, "_vals", t.Elem)
 	}
+	if f := sharedFill(l.program, t); f != nil {
+		w.team = &teamwork{loop: f}
+		return
+	}
 	for _, a := range w.arrays() {
 		room := &ir.Var{Name: l.names.fresh(a.Name + "_room"), T: ir.Index}
 		w.capacity[a] = room
@@ -40,21 +44,33 @@ func (w *workspace) arrays() []*ir.Array {
 }
 
 func (w *workspace) writeList(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	if w.team != nil {
+		return w.writeTogether(l, a, e)
+	}
 	var out []ir.Stmt
 	for _, arr := range w.arrays() {
 		out = append(out, &ir.Grow{Array: arr, Capacity: w.capacity[arr], Size: next(w.count)})
 	}
+	return append(append(out, w.put(l, a, w.count, e)...), increment(w.count))
+}
+
+// put writes one entry.
+func (w *workspace) put(l *lowerer, a *cin.Assign, at ir.Expr, e env) []ir.Stmt {
+	var out []ir.Stmt
 	for d, v := range a.LHS.Vars {
-		out = append(out, store(w.crd[d], w.count, e.coord[v]))
+		out = append(out, store(w.crd[d], at, e.coord[v]))
 	}
 	if l.phase == computing {
-		out = append(out, &ir.Store{Array: w.vals, Index: w.count, Value: l.value(a.RHS, w.tensor.Elem, e)})
+		out = append(out, &ir.Store{Array: w.vals, Index: at, Value: l.value(a.RHS, w.tensor.Elem, e)})
 	}
-	return append(out, increment(w.count))
+	return out
 }
 
 // finishList sorts the list into arrays of its own and reduces what is equal.
 func (w *workspace) finishList(l *lowerer) (ready, done []ir.Stmt) {
+	if w.team != nil {
+		return w.finishTogether(l)
+	}
 	perm, ready, done := w.sort(l)
 	return append(ready, w.reduceSorted(l, perm)...), done
 }
@@ -97,15 +113,13 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 	from := &ir.Var{Name: l.names.fresh("from"), T: ir.Index}
 	same := []ir.Expr{compare(ir.Gt, kept, integer(0))}
 	last := binary(dtype.Sub, kept, integer(1))
-	var copies []ir.Stmt
 	for d, a := range w.sorted {
 		same = append(same, compare(ir.Eq, &ir.Load{Array: a, Index: last}, &ir.Load{Array: w.crd[d], Index: from}))
-		copies = append(copies, &ir.Store{Array: a, Index: kept, Value: &ir.Load{Array: w.crd[d], Index: from}})
 	}
+	copies := w.copied(kept, from)
 	again := block()
 	if w.sortedVals != nil {
 		value := &ir.Load{Array: w.vals, Index: from}
-		copies = append(copies, &ir.Store{Array: w.sortedVals, Index: kept, Value: value})
 		op := dtype.Op("") // without a reduction no coordinate comes twice
 		if len(l.program.Source.Reduced()) > 0 {
 			op = scalarOp(l.program.Source.Reduce, w.tensor.Elem)
@@ -120,6 +134,18 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 			constant(from, &ir.Load{Array: perm, Index: q}), choose)},
 		set(w.count, kept),
 	}
+}
+
+// copied writes the entry at from to its place among the sorted ones.
+func (w *workspace) copied(at, from ir.Expr) []ir.Stmt {
+	var out []ir.Stmt
+	for d, a := range w.sorted {
+		out = append(out, &ir.Store{Array: a, Index: at, Value: &ir.Load{Array: w.crd[d], Index: from}})
+	}
+	if w.sortedVals != nil {
+		out = append(out, &ir.Store{Array: w.sortedVals, Index: at, Value: &ir.Load{Array: w.vals, Index: from}})
+	}
+	return out
 }
 
 // workspaceExtent is the extent of a mode of a workspace.

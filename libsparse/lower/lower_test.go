@@ -116,6 +116,11 @@ func TestAccepted(t *testing.T) {
 			[]schedule.Command{reorder("i j k"), schedule.Precompute{At: 1, Name: "w", Storage: cin.Row}},
 		},
 		{
+			"row over two variables", "C(i,k) = A(i,j) * B(j,k)",
+			formats{"A": "ds", "B": "ds", "C": "ss:1,0"},
+			[]schedule.Command{reorder("i j k"), schedule.Precompute{Name: "w", Storage: cin.Row}},
+		},
+		{
 			"list", "C(i,k) = A(i,j) * B(j,k)",
 			formats{"A": "ds", "B": "ds", "C": "ss:1,0"},
 			[]schedule.Command{reorder("i j k"), schedule.Precompute{Name: "w", Storage: cin.List}},

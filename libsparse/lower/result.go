@@ -34,7 +34,7 @@ func newResult(l *lowerer, a *index.Access) result {
 	}
 	r.groups = a.Tensor.Format.Groups()
 	if l.program.Insert {
-		r.insert = &insertion{next: &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}}
+		r.insert = newInsertion(l, a)
 	}
 	if !r.rowwise() {
 		for _, g := range r.groups {
@@ -91,6 +91,9 @@ func (r *result) pos(l *lowerer, g format.Group) *ir.Array {
 
 // frame is what precedes and follows the loops.
 func (r *result) frame(l *lowerer) (before, after []ir.Stmt) {
+	if r.insert != nil && r.insert.rows != nil {
+		return r.frameCompressed(l), nil
+	}
 	for _, g := range r.groups {
 		b, a := r.frameOf(l, g)
 		before, after = append(before, b...), append(after, a...)

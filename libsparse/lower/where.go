@@ -19,20 +19,26 @@ type workspace struct {
 	scalar, set *ir.Var
 	// vals holds the values; a Row finds them by coordinate.
 	vals *ir.Array
-	// A Row marks the coordinates in its list. A List has one array of coordinates a mode, as they come and sorted, a Hash a
+	// A Row marks the places in its list, the number of elements in use. A List has one array of coordinates a mode, as they come and sorted, a Hash a
 	// table of their numbers besides.
-	mark, table *ir.Array
-	crd, sorted []*ir.Array
-	sortedVals  *ir.Array
-	capacity    map[*ir.Array]*ir.Var
-	count       *ir.Var
+	mark, list, table *ir.Array
+	crd, sorted       []*ir.Array
+	sortedVals        *ir.Array
+	capacity          map[*ir.Array]*ir.Var
+	team              *teamwork // of a List that threads fill together
+	count             *ir.Var
 }
 
 // where fills a workspace and reads it. What follows is done where the reader is: for what was written, if that is known.
 func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
 	w := l.workspace(cin.Written(s.Producer).Tensor)
 	begin := w.begin(l, s, e)
-	producer := l.stmt(s.Producer, e)
+	var producer []ir.Stmt
+	if w.team != nil {
+		producer = w.fillTogether(l, e)
+	} else {
+		producer = l.stmt(s.Producer, e)
+	}
 	if len(producer) == 0 && l.phase == counting && (w.storage == cin.Tile || w.storage == cin.Array) && w.set == nil {
 		return append(l.stmt(s.Consumer, e), following...)
 	}
@@ -116,8 +122,10 @@ func (w *workspace) read(l *lowerer, a *index.Access, e env) ir.Expr {
 	switch {
 	case w.scalar != nil:
 		return w.scalar
-	case w.storage == cin.Row:
+	case w.storage == cin.Row && a.Tensor.Order() == 1:
 		return &ir.Load{Array: w.vals, Index: e.coord[a.Vars[0]]}
+	case w.storage == cin.Row:
+		return &ir.Load{Array: w.vals, Index: loadIndex(w.list, l.position(a, a.Tensor.Order()-1, e).Lo)}
 	case w.sortedVals != nil:
 		return &ir.Load{Array: w.sortedVals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
 	default:
@@ -128,9 +136,7 @@ func (w *workspace) read(l *lowerer, a *index.Access, e env) ir.Expr {
 // storageOf is one level of the workspace.
 func (w *workspace) storageOf(l *lowerer, v index.Var, level int, e env) format.Storage {
 	switch w.storage {
-	case cin.Row:
-		return format.Storage{Crd: w.crd[0]}
-	case cin.List, cin.Hash:
+	case cin.Row, cin.List, cin.Hash:
 		return format.Storage{Crd: w.sorted[level]}
 	default:
 		if n, ok := e.width[v]; ok {

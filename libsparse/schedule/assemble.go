@@ -27,7 +27,8 @@ func (c Assemble) Apply(p *cin.Program) (*cin.Program, error) {
 	switch {
 	case !discovered(lhs.Tensor):
 		return nil, failf(c, "the pattern of %s in format %q is known, so there is nothing to assemble", lhs, lhs.Tensor.Format)
-	case c.Insert && !lhs.Tensor.Format.Rowwise():
+	}
+	if _, ok := lhs.Tensor.Format.Inserted(); c.Insert && !ok {
 		return nil, failf(c, "%s in format %q has no rows to insert into", lhs, lhs.Tensor.Format)
 	}
 	q := p.Clone()
@@ -44,9 +45,13 @@ func (c Assemble) check(p *cin.Program) error {
 	if a.Reduce != "" {
 		return failf(c, "%s sums over %s, so an element may be produced twice; precompute the sum", a.LHS, fmt.Sprint(p.Source.Reduced()))
 	}
-	f := a.LHS.Tensor.Format
+	f, _ := a.LHS.Tensor.Format.Inserted()
 	g := f.Groups()[0]
 	loops := consuming(p.Body)
+	if _, ok := p.Body.(*cin.Forall); !ok && !a.LHS.Tensor.Format.Rowwise() {
+		return failf(c, "rows of %s in format %q are counted first, by the loops that fill them, which a workspace around them prevents",
+			a.LHS, a.LHS.Tensor.Format)
+	}
 	var want, got []index.Var
 	for _, m := range f.ModeOrder[g.First : g.Last+1] {
 		for _, leaf := range p.Leaves(a.LHS.Vars[m], loops) {

@@ -141,7 +141,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 			consume = append(consume, f)
 		}
 	}
-	if c.Storage == cin.List || c.Storage == cin.Hash {
+	if c.Storage == cin.List || c.Storage == cin.Hash || c.Storage == cin.Row && len(held) > 1 {
 		// What is sorted is read in the order in which the result is stored.
 		rank := func(v index.Var) int {
 			if m := slices.Index(assign.LHS.Vars, v); m >= 0 {
@@ -222,8 +222,6 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var) (*
 		storage = cin.Array
 	case storage == cin.Tile && !known:
 		return nil, failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
-	case storage == cin.Row && len(held) != 1:
-		return nil, failf(c, "a row has one variable, not %v; keep it as an array or as a list", held)
 	case storage != cin.Tile && storage != cin.Array && storage != cin.Row && storage != cin.List && storage != cin.Hash:
 		return nil, failf(c, "there is no storage %q; it is tile, array, row, list or hash", storage)
 	}

@@ -139,6 +139,21 @@ workspace w: tile of f64, order 1
 `,
 		},
 		{
+			spmm,
+			[]Command{Precompute{At: 0, Name: "w", Storage: cin.List}, Parallelize{Var: "i"}},
+			"parallelize(i, threads)",
+			`forall i
+  forall k
+    C(i,k) = w(i,k)
+where
+  forall i on threads
+    forall k
+      forall j
+        w(i,k) += A(i,j) * B(j,k)
+workspace w: list of f64, order 2
+`,
+		},
+		{
 			"y(i) = A(i,j) * x(j)", []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "precompute(all, w, at=1, tile)", `forall i
   y(i) = w
   where
@@ -276,7 +291,6 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "has 3 loops"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "a tile over [k] has no constant size"},
-		{spmm, nil, []Command{Precompute{At: 0, Name: "w", Storage: cin.Row}}, "a row has one variable, not [i k]"},
 		{spmm, nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of A(i,j) * B(j,k)"},
 		{"y(i) = pow(x(i), 3)", nil, []Command{Precompute{Of: "3", Name: "w"}}, "3 is a constant, so there is nothing to compute"},
 		{"y(i) = x(i)", nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}, Reorder{[]index.Var{"i1", "i0"}}}, "the loop over i0 has to stand outside the one over i1"},
@@ -300,7 +314,8 @@ func TestPreconditions(t *testing.T) {
 		{"y(i) = A(i) * x(i)", map[string]string{"A": "s"}, []Command{Precompute{Of: "x", Name: "w", Rename: renaming("i:u").Rename}, Pos{"u", "p", "A"}}, "has values where A(i) stores nothing"},
 		{"y(i) = A(i,j) + B(i,j)", nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of"},
 		{spmm, nil, []Command{Assemble{Insert: true}}, `C(i,k) in format "dd" is known`},
-		{spmm, map[string]string{"C": "ss"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
+		{spmm, map[string]string{"C": "sd"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
+		{"C(i,j) = A(i,j)", map[string]string{"A": "ds", "C": "ss:1,0"}, []Command{Precompute{At: 0, Name: "w"}, Assemble{Insert: true}}, "counted first"},
 		{spmm, map[string]string{"C": "ds"}, []Command{Assemble{Insert: true}}, "C(i,k) sums over [j], so an element may be produced twice"},
 	} {
 		p := program(t, c.expr, c.formats)

@@ -26,7 +26,24 @@ func (c Parallelize) String() string {
 
 // Apply implements Command.
 func (c Parallelize) Apply(p *cin.Program) (*cin.Program, error) {
-	return mark(c, p, c.Var, func(f *cin.Forall) { f.Unit, f.Race = cin.Threads, c.Race })
+	parallel := func(f *cin.Forall) { f.Unit, f.Race = cin.Threads, c.Race }
+	if f := fills(p); f != nil && f.Var == c.Var {
+		q, g := p.Clone(), f.With(f.Body)
+		parallel(g)
+		q.Body = &cin.Where{Consumer: p.Body.(*cin.Where).Consumer, Producer: g}
+		return q, nil
+	}
+	return mark(c, p, c.Var, parallel)
+}
+
+// fills is the outermost loop that fills a list which holds the whole result, nil if there is none: its iterations may put
+// entries into the list in blocks.
+func fills(p *cin.Program) *cin.Forall {
+	if s, ok := p.Body.(*cin.Where); ok && p.Workspaces[cin.Written(s.Producer).Tensor] == cin.List {
+		f, _ := s.Producer.(*cin.Forall)
+		return f
+	}
+	return nil
 }
 
 func (c Parallelize) check(p *cin.Program) (err error) {
@@ -49,6 +66,9 @@ func (c Parallelize) check(p *cin.Program) (err error) {
 // checkWrites finds out whether iterations of f own what they write, and if not whether the strategy copes.
 func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	a := innermost(f.Body)
+	if f == fills(p) && f.Race == cin.Owned && p.Workspaces[a.LHS.Tensor] == cin.List {
+		return nil
+	}
 	storage, workspace := p.Workspaces[a.LHS.Tensor]
 	dense := storage == cin.Tile || storage == cin.Array
 	switch t := a.LHS.Tensor; {
@@ -73,6 +93,9 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 // checkRows wants the iterations to own rows of a result whose entries are appended.
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
 	format := a.LHS.Tensor.Format
+	if !format.Rowwise() && p.Insert && p.Body == f {
+		return nil
+	}
 	if !format.Rowwise() {
 		if first := a.LHS.Vars[format.ModeOrder[0]]; p.Body != f || !p.Covers([]index.Var{first}, f.Var) {
 			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",

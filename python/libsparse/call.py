@@ -209,9 +209,9 @@ class Call:
         format = self.kernel.format
         assert format is not None
         builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
-        counted = [slot.level for _, slot in self._result if slot.kind == "count"]
-        if source is not None and counted and format.levels[min(counted)][0] in levels.FIXED:
-            builder.share(source, min(counted))
+        first = min((slot.level for _, slot in self._result if slot.kind in ("pos", "crd")), default=0)
+        if source is not None and format.levels[first][0] in levels.FIXED:  # laid out below the levels of the operand
+            builder.share(source, first)
         if self.kernel.assemble is not None:
             for place, slot in self._result:
                 if slot.before == "assemble":
@@ -259,10 +259,10 @@ class _Builder:
             return 1
         if level in self.given:
             return self.counts[level]
+        if self.format.levels[level][0] in levels.LOCATED:
+            return self.count(level - 1) * self.extents[level]
         if self.format.levels[level][0] in levels.FIXED:
             return levels.places(self.format.levels[level], self.counts[level], self.count(level - 1))
-        if self.format.levels[level] in "db":
-            return self.count(level - 1) * self.extents[level]
         if self.format.levels[level] in "cq" and level not in self.counts:
             return self.count(level - 1)
         return self.counts[level]
@@ -282,8 +282,9 @@ class _Builder:
         level = self.format.levels[slot.level]
         if slot.kind == "pos":
             rows = self.extents[slot.level - 1] if slot.level else 1
-            return levels.positions(level, self.count(slot.level - 1), rows)
-        return self.counts[slot.level] if level[0] in levels.FIXED else self.count(slot.level)
+            return levels.positions(level, self.count(slot.level - 1), rows, self.extents[slot.level])
+        laid = level[0] in levels.FIXED and level[0] not in levels.LOCATED
+        return self.counts[slot.level] if laid else self.count(slot.level)
 
     def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:
         """A new array."""

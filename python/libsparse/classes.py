@@ -23,9 +23,10 @@ def width(n: int) -> int:
 def extent(n: int) -> int:
     """The class of an extent that a sparse level stores, of which costs need no more than the magnitude: powers of 16.
 
-    No representative is one of `width`'s exact classes: the kernel has to take every member.
+    No representative is one of `width`'s exact classes: the kernel has to take every member. The first, which has small
+    members too, is of none of its classes.
     """
-    return 9 if n < 64 else (256 << (min(n.bit_length(), _LARGEST) - 7) // 4 * 4) + 1
+    return 10 if n < 64 else (256 << (min(n.bit_length(), _LARGEST) - 7) // 4 * 4) + 1
 
 
 def entries(n: int, rows: int) -> int:

@@ -33,7 +33,7 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
 
     Args:
         data: Of any rank from 1 on.
-        format: `csr` for matrices, `s` and `csf` otherwise, by default.
+        format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
     """
     if isinstance(data, sparsetensor.SparseTensor):
@@ -65,7 +65,7 @@ def from_coo(
         indices: (ndim, nnz), integers.
         values: (nnz,), or None for a tensor that is only a pattern.
         shape: The shape.
-        format: `csr` for matrices, `s` and `csf` otherwise, by default.
+        format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         reduce: What becomes of duplicates: `sum mean prod max min`.
         check: Whether to verify that every index is within `shape`.
 
@@ -163,7 +163,7 @@ def pattern_from_levels(
     size = validate.shape(shape)
     wish = Format(format).resolve(len(size))
     if wish.is_dense:
-        raise FormatError(f"format {wish} is a strided tensor; use torch")
+        raise FormatError(f"format {wish} has no positions and coordinates: it is a strided torch tensor")
     for name, given in (("pos", pos), ("crd", crd)):
         if not isinstance(given, Sequence):
             raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
@@ -293,7 +293,7 @@ def _assemble(
     """Sorts coordinates, reduces duplicates and packs them; what happens to values is differentiable."""
     wish = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wish.is_dense:
-        raise FormatError(f"format {wish} is a strided tensor; use torch")
+        return _assemble(coords, values, shape, None, reduce).to_format(wish)
     levels = [coords[mode] for mode in wish.order]
     extents = [shape[mode] for mode in wish.order]
     order = packing.sort_order(levels, extents)
@@ -305,11 +305,12 @@ def _assemble(
         group = torch.cumsum(fresh, 0) - 1
         levels = [c[fresh] for c in levels]
         values = None if values is None else _reduce(values, group, levels[0].numel(), reduce)
-    built = packing.build_levels(wish, extents, levels)
-    pattern = Pattern(wish, shape, built.pos, built.crd)
+    built = packing.build_levels(wish.writable, extents, levels)
+    pattern = Pattern(wish.writable, shape, built.pos, built.crd)
     if values is not None and built.slots is not None:
         values = values.new_zeros(built.size).index_put((built.slots,), values)
-    return sparsetensor.SparseTensor(pattern, values)
+    made = sparsetensor.SparseTensor(pattern, values)
+    return made if wish == wish.writable else made.to_format(wish)
 
 
 def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:

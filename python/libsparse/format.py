@@ -13,8 +13,9 @@ from .errors import FormatError
 _NAMES: Final = {"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0", "ell": "dp", "dia": "do"}
 _SIZED: Final = re.compile(r"(bsr|bsc|sell)\s*\(([^()]*)\)")
 _SIZED_LETTERS: Final = {"bsr": "dk({})", "bsc": "dk({}):1,0", "sell": "dl({})"}
+_WINDOWED: Final = re.compile(r"(\d{1,9}),(\d{1,9})")
 _RANKED: Final = ("coo", "csf", "dense")  # names whose letters depend on the rank
-_LETTERS: Final = "dsucqbhplok"
+_LETTERS: Final = "dsucqbhplokw"
 _LARGEST: Final = 1 << 16  # elements of a block, rows of a slice
 _SHOWN: Final = {text: name for name, text in _NAMES.items()}
 
@@ -26,10 +27,12 @@ class Format:
     `A.format == "csr"`. `coo`, `csf` and `dense` have no letters until the rank is known (`resolve`).
 
     Args:
-        text: A name (`coo csr csc dcsr dcsc csf dense bsr(4,4) bsc(4,4) ell sell(32) dia`) or letters (`d` dense, `s`
+        text: A name (`coo csr csc dcsr dcsc csf dense bsr(4,4) bsc(4,4) ell sell(32)
+            sell(32,256) dia`) or letters (`d` dense, `s`
             compressed, `u` compressed not unique, `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
-            `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR),
-            with an optional mode order (`ds:1,0`).
+            `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR,
+            `w(256)` dense but sorted within windows by what is below as in SELL-C-sigma), with an optional mode
+            order (`ds:1,0`).
 
     Attributes:
         levels: The levels in storage order, such as `("d", "k(4,4)")`; () while the rank is open.
@@ -68,7 +71,7 @@ class Format:
     @property
     def pads(self) -> bool:
         """Whether entries are stored that nobody gave: whole blocks, diagonals, or a dense level below a sparse one."""
-        return not self.is_dense and any(level[0] in "d" + levels.FULL_BLOCKS for level in self.levels[-1:])
+        return not self.is_dense and any(level[0] in "dw" + levels.FULL_BLOCKS for level in self.levels[-1:])
 
     @property
     def padded(self) -> bool:
@@ -77,8 +80,9 @@ class Format:
 
     @property
     def writable(self) -> Format:
-        """This format with compressed levels for those that kernels only read: what results are computed in."""
-        letters = "".join("s" if level[0] in levels.FIXED else level for level in self.levels)
+        """This format with what laid out levels are made from in their place: what results are computed in."""
+        sources = {"w": "d"}
+        letters = "".join(sources.get(level[0], "s") if level[0] in levels.FIXED else level for level in self.levels)
         return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
     @property
@@ -142,6 +146,10 @@ class Format:
                 numbers = [str(n) for n in levels.kind(self.levels[1]).numbers]
                 columns = self.order == (1, 0)
                 return ("bsc" if columns else name) + f"({','.join(reversed(numbers) if columns else numbers)})"
+        if len(self.levels) == 2 and self.levels[0][0] + self.levels[1][0] == "wl" and self.order == (0, 1):
+            (window,), (height,) = (levels.kind(level).numbers for level in self.levels)
+            if window % height == 0:
+                return f"sell({height},{window})"
         return self.text
 
     def __repr__(self) -> str:
@@ -176,6 +184,12 @@ def _letters(name: str) -> str:
         kind, numbers = sized.groups()
         if kind == "bsc":  # its levels go by columns, and so do the numbers of the level
             numbers = ",".join(reversed(numbers.split(",")))
+        windowed = _WINDOWED.fullmatch(numbers) if kind == "sell" else None
+        if windowed is not None:
+            height, window = (int(n) for n in windowed.groups())
+            if window > 1 and (not height or window % height):
+                raise FormatError(f"format {name!r}: windows of rows are a multiple of {height}, or 1: no sorting")
+            return f"w({window})l({height})" if window > 1 else f"dl({height})"
         return _SIZED_LETTERS[kind].format(numbers)
     if name in ("bsr", "bsc"):
         raise FormatError(f"format {name!r} needs the shape of its blocks, such as '{name}(4,4)'")
@@ -186,7 +200,7 @@ def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
     if not found or any(level[0] not in _LETTERS for level in found):
         raise FormatError(
             f"{text!r} is no format; use a name (coo, csr, csc, dcsr, dcsc, csf, bsr(4,4), bsc(4,4), ell, sell(32), "
-            f"dia, dense) or letters of {_LETTERS!r} such as 'ds' or 'ds:1,0'"
+            f"sell(32,256), dia, dense) or letters of {_LETTERS!r} such as 'ds' or 'ds:1,0'"
         )
     for above, level in zip(("", *found), found, strict=False):
         letter, numbers = levels.kind(level)
@@ -196,7 +210,7 @@ def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
             or math.prod(numbers) > _LARGEST
         ):
             raise FormatError(
-                f"format {text!r}: {level!r} is no level; write k(4,4), l(32), others without numbers; "
+                f"format {text!r}: {level!r} is no level; write k(4,4), l(32), w(256), others without numbers; "
                 f"blocks have at most {_LARGEST} elements"
             )
         if letter in levels.FULL_BLOCKS and above != "d":

@@ -32,12 +32,15 @@ def check(
         level_pos, level_crd = pos[number], crd[number]
         if (level_pos is None) == (level[0] in levels.POS) or (level_crd is None) == (level != "d"):
             raise FormatError(
-                f"level {number} ({level!r}) of format {format}: s, u, h, p, l, o and k have pos and crd, b, c and q "
-                "only crd, d neither"
+                f"level {number} ({level!r}) of format {format}: s, u, h, p, l, o, k and w have pos and crd, b, c and "
+                "q only crd, d neither"
             )
         if level_crd is not None:
             _lengths(number, level, (extent, rows, count), level_pos, level_crd, contents)
-            if contents and level[0] in levels.PADDED:
+            if contents and level[0] == "w":
+                assert level_pos is not None
+                _permuted(number, level, (extent, rows, count), level_pos, level_crd)
+            elif contents and level[0] in levels.PADDED:
                 _contents(number, level, (extent, rows, count), level_pos, level_crd)
             elif contents:
                 validate.bounds(f"crd[{number}]", level_crd, extent)
@@ -56,6 +59,13 @@ def _lengths(
         expected = parents * extent if letter == "b" else parents
         if crd.numel() != expected:
             raise ShapeError(f"crd[{number}] has {crd.numel()} elements; expected {expected}")
+        return
+    if letter == "w":
+        if not pos.numel() == crd.numel() == parents * extent:
+            raise ShapeError(
+                f"level {number} ({level}): pos has {pos.numel()} elements and crd {crd.numel()}; expected "
+                f"{parents * extent} each, one for every coordinate"
+            )
         return
     if letter in "po":
         expected = int(pos[0]) * (parents if letter == "p" else 1) if pos.numel() == 1 else -1
@@ -121,6 +131,23 @@ def _contents(number: int, level: str, around: tuple[int, int, int], pos: Tensor
     if letter == "h":
         assert pos is not None
         _table(number, pos.to(torch.int64), crd.to(torch.int64))
+
+
+def _permuted(number: int, level: str, around: tuple[int, int, int], pos: Tensor, crd: Tensor) -> None:
+    """Below each parent, crd is a permutation of coordinates that leaves each in its window, and pos its inverse."""
+    extent, _, parents = around
+    for name, given in (("pos", pos), ("crd", crd)):
+        validate.bounds(f"{name}[{number}]", given, extent)
+    (window,) = levels.kind(level).numbers
+    everyone = torch.arange(extent).repeat(parents)
+    first = torch.arange(parents).repeat_interleave(extent) * extent
+    if bool((crd // window != everyone // window).any()):
+        raise FormatError(f"crd[{number}] (level {level}): a coordinate is outside of its window of {window}")
+    if bool((pos[first + crd] != everyone).any()):
+        raise FormatError(
+            f"pos[{number}] (level {level}): pos says where each coordinate stands in crd, which has every one once; "
+            "convert another format with to_format"
+        )
 
 
 def _table(number: int, pos: Tensor, crd: Tensor) -> None:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from . import levels
+from . import levels, memory
 from .dtypes import INT32_MAX
 from .format import Format
 
 _KEY_LIMIT = 2**63 - 1
+_WIDEST = 8  # bytes of a position, or of a value
 
 
 class Levels(NamedTuple):
@@ -79,7 +80,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     """The arrays of `format` for coordinates that are sorted and distinct.
 
     Args:
-        format: A resolved format.
+        format: A resolved format of levels that kernels write, too: others are converted to.
         extents: Extent of each level, in storage order.
         coords: One int64 array a level, in storage order.
 
@@ -89,28 +90,32 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
     advice = f"use format {str(format.compressed)!r} or 'coo'"
-    parent, row = torch.zeros(nnz, dtype=torch.int64), torch.zeros(nnz, dtype=torch.int64)
-    count, rows = 1, 1
-    identity = scattered = False  # whether parent is 0, 1, 2, ..., and whether it may go back
+    parent, count = torch.zeros(nnz, dtype=torch.int64), 1
+    alone = nnz <= 1  # whether no two entries are below the same position
     pos: list[Tensor | None] = []
     crd: list[Tensor | None] = []
-    for level, extent, level_crd in zip(format.levels, extents, coords, strict=True):
-        letter = level[0]
-        names = f"level {len(pos)} ({level}) of format {format}", advice
-        if identity or letter in "ducq":
-            built = levels.build(level, level_crd, levels.Around(extent, rows, count, row, parent, scattered, *names))
-            parent = built.place
+    for number, (level, extent, coord) in enumerate(zip(format.levels, extents, coords, strict=True)):
+        starts: Tensor | None = None
+        stored: Tensor | None = None
+        if level in levels.LOCATED:
+            places = f"the places of level {number} ({level}) of format {format}"
+            memory.check(count * extent, _WIDEST, places, advice)
+            parent, count = parent * extent + coord, count * extent
+            if level == "b":
+                stored = torch.zeros(count, dtype=torch.uint8).index_fill_(0, parent, 1)
         else:
-            fresh = first_of_run([parent, level_crd])
-            around = levels.Around(extent, rows, count, row[fresh], parent[fresh], scattered, *names)
-            built = levels.build(level, level_crd[fresh], around)
-            parent = built.place[torch.cumsum(fresh, 0) - 1]
-        pos.append(None if built.pos is None else built.pos.to(dtype))
-        crd.append(built.crd if built.crd is None or letter == "b" else built.crd.to(dtype))
-        count, rows, row = built.size, extent, level_crd
-        scattered = scattered or letter in levels.PADDED
-        identity = count == nnz and not scattered
-    return Levels(pos, crd, None if identity else parent, count)
+            fresh = first_of_run([parent, coord]) if level == "s" and not alone else None
+            if level in "su":
+                above = parent if fresh is None else parent[fresh]
+                starts = torch.zeros(count + 1, dtype=dtype)
+                torch.cumsum(torch.bincount(above, minlength=count), 0, out=starts[1:])
+            stored = (coord if fresh is None else coord[fresh]).to(dtype)
+            parent = torch.arange(nnz) if fresh is None else torch.cumsum(fresh, 0) - 1
+            count = stored.numel()
+            alone = count == nnz
+        pos.append(starts)
+        crd.append(stored)
+    return Levels(pos, crd, None if format.levels[-1] not in levels.LOCATED else parent, count)
 
 
 def expand_levels(

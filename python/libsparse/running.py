@@ -117,8 +117,15 @@ def _by_zero(asked: Problem) -> DivisionByZeroError:
 def _wished(asked: Problem, result: tuple[Tensor, Pattern | None]) -> tuple[Tensor, Pattern | None]:
     """A result in the format that was asked for, where kernels can't write that."""
     data, pattern = result
-    if pattern is None or asked.wish is None or asked.wish.writable == asked.wish or pattern.format == asked.wish:
+    if (
+        asked.wish is None
+        or asked.wish.writable == asked.wish
+        or (pattern is not None and pattern.format == asked.wish)
+    ):
         return result
+    if pattern is None:  # what the wish is made from is dense
+        stored, nothing = asked.wish.writable, [None] * data.ndim
+        data, pattern = data.permute(stored.order).reshape(-1), Pattern(stored, data.shape, nothing, nothing)
     conversion = pattern.converted(asked.wish)
     return conversion.values(data), conversion.pattern
 

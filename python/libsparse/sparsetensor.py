@@ -208,10 +208,15 @@ class SparseTensor(LevelViews, Operators):
         return self if values is self._values else SparseTensor(self._pattern, values, self._fill)
 
     def to_format(self, format: str | Format) -> SparseTensor:
-        """The same tensor in another format; differentiable, and its pattern is made once."""
+        """The same tensor in another format; differentiable, and its pattern is made once.
+
+        A tensor of dense levels only is a strided torch tensor: of `dd:1,0`, columns are contiguous.
+        """
         wish = Format(format).resolve(self.ndim)
         if wish.is_dense:
-            raise UnsupportedError("a tensor of only dense levels is a torch tensor; use to_dense()")
+            back = [wish.order.index(mode) for mode in range(self.ndim)]
+            strided: Any = self.to_dense().permute(wish.order).contiguous().permute(back)
+            return strided  # type: ignore[no-any-return]  # who asks for another format gets a SparseTensor
         if wish.pads and wish != self.format:
             self.need_zero_fill(f"format {wish}, which stores more than the entries,")
         conversion = self._pattern.converted(wish)

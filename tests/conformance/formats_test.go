@@ -9,7 +9,7 @@ import (
 
 // named are formats by other names than their letters; "oo" and so on is COO, a suffix "T" the order 1,0, "@210" any other.
 var named = map[string]string{
-	"bsr": "dk(2,3)", "ell": "dp", "sell": "dl(2)", "dia": "do",
+	"bsr": "dk(2,3)", "ell": "dp", "sell": "dl(2)", "sells": "w(4)l(2)", "dia": "do",
 }
 
 // plain are the formats of dense and compressed levels, and COO, that the predecessors have.
@@ -23,7 +23,7 @@ func all(order int) []string {
 	case 1:
 		return []string{"d", "s", "b", "h"}
 	case 2:
-		return slices.Concat(plain, []string{"db", "bb", "sb", "dh", "hh", "ell", "sell", "dia", "bsr", "dbT", "dhT", "ellT", "sellT", "diaT", "bsrT"})
+		return slices.Concat(plain, []string{"db", "bb", "sb", "dh", "hh", "ell", "sell", "sells", "dia", "bsr", "dbT", "dhT", "ellT", "sellT", "sellsT", "diaT", "bsrT"})
 	default:
 		return append(levels(order), strings.Repeat("o", order), strings.Repeat("h", order), strings.Repeat("b", order))
 	}

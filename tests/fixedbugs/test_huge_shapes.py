@@ -40,3 +40,10 @@ def test_shapes_that_torch_has_no_numbers_for():
         A.to_dense()
     with pytest.raises(ls.UnsupportedError, match="no tensors of shape"):
         A.to_torch()
+
+
+def test_slices_with_more_places_than_32_bits_number():
+    """One long row makes its slice of 2^15 rows as wide: the places were counted in the type of the index."""
+    row = torch.stack([torch.zeros(2**20, dtype=torch.int64), torch.arange(2**20)])
+    with pytest.raises(ls.FormatError, match="GiB"):
+        ls.from_coo(row, torch.ones(2**20), (2**20, 2**20), format="sell(32768)")

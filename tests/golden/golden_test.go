@@ -58,9 +58,18 @@ var kernels = []struct {
 	{"mul_dcsr", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ss"), matrix("B", "ss")}}},
 	{"coo_rowsum", libsparse.Request{Spec: "ijk->i", Operands: []libsparse.Operand{cube("A", "ucq")}}},
 	{"csr_to_csc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ds:1,0"}}},
+	{"csr_to_dcsc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ss:1,0"}}},
 	{"csr_to_bsr", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "dk(4,4)"}}},
+	{"spmv_sell_sorted", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "w(256)l(32)"), dense("x", 4096)}}},
+	{"csr_sorted", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "w(256)s"}}},
 	{"mul_hashed", libsparse.Request{Spec: "ij,ij->ij", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "dh")}}},
 	{"spgemm_hash", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}, Output: libsparse.Output{Format: "ds"}, Schedule: "reorder(i, j, k); precompute(all, w, at=1, hash); parallelize(i, threads)"}},
+	{"contraction_compact", libsparse.Request{
+		Spec: "ij,jkl->ikl", Operands: []libsparse.Operand{
+			matrix("A", "ds"), {Name: "T", Format: "dss", Dtype: "f32", Shape: []int64{4096, 64, 64}, NNZ: 262144},
+		},
+		Output: libsparse.Output{Format: "dss"},
+	}},
 	{"mttkrp_csf", libsparse.Request{Spec: "ikl,kj,lj->ij", Operands: []libsparse.Operand{cube("A", "dss"), dense("B", 1024, 16), dense("C", 1024, 16)}}},
 	{"spmm_csr_bf16", libsparse.Request{Spec: "ij,jk->ik", Operands: typed("bf16", matrix("A", "ds"), dense("B", 4096, 16))}},
 	{"scatter_f16", libsparse.Request{Spec: "ij,i->j", Operands: typed("f16", matrix("A", "ss"), dense("x", 4096))}},

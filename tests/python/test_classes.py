@@ -21,7 +21,7 @@ def test_widths(n, want):
 
 
 @pytest.mark.parametrize(
-    ("n", "want"), [(0, 9), (8, 9), (63, 9), (64, 257), (1023, 257), (1024, 4097), (16383, 4097), (16384, 65537)]
+    ("n", "want"), [(0, 10), (8, 10), (63, 10), (64, 257), (1023, 257), (1024, 4097), (16383, 4097), (16384, 65537)]
 )
 def test_extents(n, want):
     assert classes.extent(n) == want
@@ -29,7 +29,7 @@ def test_extents(n, want):
 
 
 @pytest.mark.parametrize(
-    ("n", "rows", "want"), [(0, 0, 27), (100, 100, 771), (799, 100, 771), (800, 100, 6168), (30, 100, 85), (9, 100, 10)]
+    ("n", "rows", "want"), [(0, 0, 30), (100, 100, 771), (799, 100, 771), (800, 100, 6168), (30, 100, 85), (9, 100, 10)]
 )
 def test_numbers_of_entries(n, rows, want):
     assert classes.entries(n, rows) == want

@@ -43,7 +43,7 @@ def test_a_users_function_without_a_complex_derivative_is_refused():
         ls.unregister("lengthened")
 
 
-@pytest.mark.parametrize("format", ["csr", "ell", "sell(4)", "dia", "bs", "bsr(2,3)"])
+@pytest.mark.parametrize("format", ["csr", "ell", "sell(4)", "sell(2,4)", "dia", "bs", "bsr(2,3)"])
 def test_padding_has_no_gradient(format):
     dense = torch.randn(6, 6, dtype=torch.float64) * (torch.rand(6, 6) < 0.5)
     A = ls.tensor(dense, format=format)

@@ -15,6 +15,7 @@ MATRICES = [
     "coo",
     "ell",
     "sell(4)",
+    "sell(2,4)",
     "dia",
     "bsr(2,3)",
     "bsc(2,3)",
@@ -26,7 +27,20 @@ MATRICES = [
     "ph",
     "hd",
 ]
-TENSORS = ["csf", "ddk(2,2)", "dsp", "ddo", "dhl(2)", "hhh:2,0,1", "bsb", "dpd", "ddk(2,3):1,0,2"]
+TENSORS = [
+    "csf",
+    "ddk(2,2)",
+    "dsp",
+    "ddo",
+    "dhl(2)",
+    "hhh:2,0,1",
+    "bsb",
+    "dpd",
+    "ddk(2,3):1,0,2",
+    "w(2)ss",
+    "dw(4)s",
+    "sw(3)d:2,0,1",
+]
 
 
 def scattered(*shape, seed=0):
@@ -77,7 +91,7 @@ def test_products_sums_and_gradients(format):
     torch.testing.assert_close(A.with_values(values.grad).to_dense(), expected)
 
 
-@pytest.mark.parametrize("format", ["ell", "sell(4)", "bsr(2,2)", "dia", "dh", "bb", "db"])
+@pytest.mark.parametrize("format", ["ell", "sell(4)", "sell(2,6)", "bsr(2,2)", "dia", "dh", "bb", "db"])
 def test_a_result_in_any_format(format):
     dense = scattered(6, 8)
     A = ls.tensor(dense, "csr")
@@ -135,6 +149,11 @@ def test_scipy_has_blocks_and_diagonals():
         ("bsr(2,2)", [0, 1], [1], ls.IndexBoundsError, "counted in blocks"),
         ("bsr(2,2)", [0, 1, 1], [0], ls.ShapeError, "expected 2"),
         ("dh", [0, 2, 2], [1, 1], ls.FormatError, "distinct"),
+        ("dw(2)", [0, 1, 1, 0], [0, 1, 1], ls.ShapeError, "one for every coordinate"),
+        ("dw(2)", [0, 1, 1, 1], [0, 1, 1, 0], ls.FormatError, "every one once"),
+        ("dw(2)", [0, 1, 1, 0], [0, 1, 1, 1], ls.FormatError, "every one once"),
+        ("dw(2)", [0, 1, 1, 0], [0, 1, 1, 2], ls.IndexBoundsError, "index < 2"),
+        ("dw(1)", [0, 1, 1, 0], [0, 1, 1, 0], ls.FormatError, "outside of its window"),
     ],
 )
 def test_arrays_that_make_no_sense(format, pos, crd, error, match):
@@ -142,28 +161,76 @@ def test_arrays_that_make_no_sense(format, pos, crd, error, match):
         ls.from_levels(format, (2, 2), [None, pos], [None, crd], torch.ones(len(crd)))
 
 
-@pytest.mark.parametrize("text", ["bsr", "k(2,2)", "sk(2,2)", "dk", "dk(0,1)", "dl", "sell(x)", "dk(4,4", "d(3)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bsr",
+        "k(2,2)",
+        "sk(2,2)",
+        "dk",
+        "dk(0,1)",
+        "dl",
+        "sell(x)",
+        "dk(4,4",
+        "d(3)",
+        "sell(4,6)",
+        "sell(0,0)",
+        "w",
+        "w(2)o",
+    ],
+)
 def test_formats_that_mean_nothing(text):
     with pytest.raises(ls.FormatError):
         ls.Format(text)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (37, 53)])
-@pytest.mark.parametrize("format", ["dp", "dl(4)", "dh", "do", "dk(3,2)", "sp", "ph", "l(2)p:1,0", "hh", "dp:1,0"])
-def test_conversions_by_compiled_kernels_make_what_packing_makes(format: str, shape: tuple[int, int]) -> None:
-    """The kernels that lay a level out agree with the arrays that are made of coordinates."""
+@pytest.mark.parametrize(
+    "format",
+    ["dp", "dl(4)", "dh", "do", "dk(3,2)", "sp", "ph", "l(2)p:1,0", "hh", "dp:1,0", "sell(4,16)", "w(7)s:1,0", "dw(5)"],
+)
+def test_kernels_lay_levels_out_as_users_have_to(format: str, shape: tuple[int, int]) -> None:
+    """The arrays that compiled conversions make pass the checks of what users hand over."""
     plain = torch.randn(*shape) * (torch.rand(*shape) < 0.3)
-    laid = ls.tensor(plain, format="csr").to_format(format)
-    other = ls.tensor(plain, format=format)
-    torch.testing.assert_close(laid.to_dense(), plain)
-    if "h" in format:  # tables depend on the order in which they are filled
-        return
-    for mine, theirs in zip(
-        (*laid.pattern.pos, *laid.pattern.crd), (*other.pattern.pos, *other.pattern.crd), strict=True
-    ):
-        assert (mine is None) == (theirs is None)
-        if mine is not None:
-            torch.testing.assert_close(mine, theirs)
+    laid = ls.tensor(plain, format=format)
+    again = ls.from_levels(format, shape, laid.pattern.pos, laid.pattern.crd, laid.values())
+    torch.testing.assert_close(again.to_dense(), plain)
+    torch.testing.assert_close(laid.to_format("csr").to_dense(), plain)
+
+
+def test_sorted_rows_need_less_padding() -> None:
+    """Slices of rows of about the same length are as wide as those, and kernels read them as they are."""
+    plain = torch.zeros(64, 64)
+    for i in range(64):
+        plain[i, : 1 + 60 * (i % 8 == 0)] = torch.rand(1 + 60 * (i % 8 == 0))
+    sliced, narrow = ls.tensor(plain, "sell(8)"), ls.tensor(plain, "sell(8,64)")
+    assert narrow.values().numel() * 4 < sliced.values().numel()
+    assert narrow.format == "w(64)l(8)" == ls.Format("sell(8,64)")
+    assert ls.Format("sell(8,1)") == "sell(8)"
+    x = torch.rand(64)
+    torch.testing.assert_close(narrow @ x, plain @ x)
+    loops = str(ls.explain("ij,j->i", narrow, x))
+    assert "converted" not in loops
+    assert "A01_crd[pA01]" in loops
+
+
+@pytest.mark.parametrize("format", ["w(3)d", "w(2)w(4):1,0"])
+def test_results_that_are_dense_but_for_their_order(format: str) -> None:
+    """What such a format is made from is a strided tensor."""
+    plain = scattered(5, 6)
+    A = ls.tensor(plain, format)
+    for out in (A + A.to_format("csr"), ls.einsum("ij->ij", ls.tensor(2 * plain), format=format)):
+        assert out.format == format
+        torch.testing.assert_close(out.to_dense(), 2 * plain)
+
+
+@pytest.mark.parametrize("format", ["sell(4)", "sell(2,4)", "bsr(2,2)", "dia"])
+def test_constructors_follow_values_through_layouts(format: str) -> None:
+    """Autograd goes through the conversion that a constructor makes."""
+    values = torch.rand(3, dtype=torch.float64, requires_grad=True)
+    ls.from_coo([[4, 0, 4], [1, 2, 1]], values, (5, 4), format=format).to_dense().square().sum().backward()
+    twice = 2 * (values[0] + values[2]).detach()
+    torch.testing.assert_close(values.grad, torch.stack([twice, 2 * values.detach()[1], twice]))
 
 
 @pytest.mark.parametrize("format", ["dh", "db"])
@@ -189,3 +256,18 @@ def test_tables_in_which_kernels_would_not_find_what_is_stored_are_refused() -> 
     ):
         with pytest.raises(ls.FormatError, match=message):
             ls.from_levels("h", (4,), [bad_pos], [bad_crd], torch.zeros(bad_crd.numel()))
+
+
+@pytest.mark.parametrize(("format", "strides"), [("dense", (4, 1)), ("dd", (4, 1)), ("dd:1,0", (1, 3))])
+def test_dense_formats_are_strided_tensors(format, strides):
+    dense = torch.tensor([[0, 1.0, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0]])
+    index = dense.nonzero().T
+    values = dense[index[0], index[1]]
+    for made in (
+        ls.tensor(dense, format=format),
+        ls.from_coo(index, values, (3, 4), format=format),
+        ls.tensor(dense).to_format(format),
+    ):
+        assert type(made) is torch.Tensor
+        assert made.stride() == strides
+        assert torch.equal(made, dense)

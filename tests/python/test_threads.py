@@ -99,6 +99,21 @@ def test_copies_of_the_result_are_summed_in_order():
         assert torch.equal(first, second)
 
 
+@pytest.mark.parametrize("kind", ["hubs first", "one row"])
+def test_lists_that_hold_the_whole_result(kind):
+    a, b = skewed(kind, 900, 700), skewed("hubs last", 700, 800)
+    product = ls.schedule("ij,jk->ik", a.to_format("csc"), b, format="dcsr").reorder("j", "i", "k")
+    for outermost, compute, want in (
+        ("j", product, a.to_dense() @ b.to_dense()),
+        ("i", ls.schedule("ij->ij", a, format="dcsc"), a.to_dense()),
+    ):
+        listed = compute.precompute("all", "w", 0, "list")
+        one = with_threads(1, listed.run)
+        torch.testing.assert_close(one, want)
+        for number in (1, 2, 3):
+            assert torch.equal(with_threads(number, listed.parallelize(outermost).run), one)
+
+
 @pytest.mark.parametrize("width", [130, 192, 300])
 def test_strips_of_what_is_reused(width):
     a = ls.random((2000, 2000), 0.04)

@@ -1,0 +1,218 @@
+/* out(i,j) = A(i,j)
+ * A: "ds" of f32
+ * out: "w(256)s" of f32
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *allocate(int64_t count, size_t size)
+{
+    return malloc((size_t)count * size + 1);
+}
+
+static inline void clear(void *array, int64_t count, size_t size)
+{
+    if (count > 0) {
+        memset(array, 0, (size_t)count * size);
+    }
+}
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static void prefix_sum_i32(int32_t *restrict a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        a[i] += a[i - 1];
+    }
+}
+
+/* Rearranges perm[0:n] so that key[perm[.]] ascends; ties keep their order. Returns 1 if out of memory. */
+static int sort_by_team_i64_i64(int64_t *perm, const int64_t *key, int64_t n, int64_t extent, int64_t threads)
+{
+    const int64_t parts = n < 65536 ? 1 : threads;
+    int unordered = 0;
+    #pragma omp parallel for num_threads(parts) reduction(| : unordered)
+    for (int64_t i = 1; i < n; i++) {
+        unordered |= key[perm[i - 1]] > key[perm[i]];
+    }
+    if (!unordered) {
+        return 0;
+    }
+    int64_t *const buffer = malloc((size_t)n * sizeof *buffer);
+    int64_t *const next = malloc((size_t)parts * 2048 * sizeof *next);
+    if (!buffer || !next) {
+        free(buffer);
+        free(next);
+        return 1;
+    }
+    int64_t *from = perm, *to = buffer;
+    for (int shift = 0; shift < 63 && (extent - 1) >> shift > 0; shift += 11) {
+        #pragma omp parallel for num_threads(parts) schedule(static, 1)
+        for (int64_t p = 0; p < parts; p++) {
+            int64_t *const count = next + p * 2048;
+            memset(count, 0, 2048 * sizeof *count);
+            for (int64_t i = n * p / parts; i < n * (p + 1) / parts; i++) {
+                count[((int64_t)key[from[i]] >> shift) & 2047]++;
+            }
+        }
+        int64_t total = 0;
+        for (int64_t d = 0; d < 2048; d++) {
+            for (int64_t p = 0; p < parts; p++) {
+                const int64_t count = next[p * 2048 + d];
+                next[p * 2048 + d] = total;
+                total += count;
+            }
+        }
+        #pragma omp parallel for num_threads(parts) schedule(static, 1)
+        for (int64_t p = 0; p < parts; p++) {
+            int64_t *const place = next + p * 2048;
+            for (int64_t i = n * p / parts; i < n * (p + 1) / parts; i++) {
+                to[place[((int64_t)key[from[i]] >> shift) & 2047]++] = from[i];
+            }
+        }
+        int64_t *const swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != perm) {
+        memcpy(perm, from, (size_t)n * sizeof *perm);
+    }
+    free(buffer);
+    free(next);
+    return 0;
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    int64_t out2_count = slots[6];
+    int32_t *restrict out1_pos = (int32_t *)slots[7];
+    int32_t status = 0;
+    int64_t *restrict order = allocate(max_i64(n_i, 1), sizeof *order);
+    int64_t *restrict key = allocate(max_i64(n_i, 1), sizeof *key);
+    if (!order || !key) {
+        status = 1;
+        goto done;
+    }
+    int64_t most = 0;
+    for (int64_t q = 0; q < n_i; q++) {
+        most = max_i64(most, (int64_t)A2_pos[q + 1] - A2_pos[q]);
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
+            order[q_2] = q_2;
+            key[q_2] = most - ((int64_t)A2_pos[q_2 + 1] - A2_pos[q_2]);
+        }
+    }
+    if (sort_by_team_i64_i64(order, key, n_i, most + 1, threads)) {
+        status = 1;
+        goto done;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
+            const int64_t p_2 = q_3 / n_i;
+            const int64_t i_2 = q_3 - p_2 * n_i;
+            key[q_3] = p_2 * ((n_i + 255) / 256) + i_2 / 256;
+        }
+    }
+    if (sort_by_team_i64_i64(order, key, n_i, max_i64((n_i + 255) / 256, 1), threads)) {
+        status = 1;
+        goto done;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q_4 = 0; q_4 < n_i; q_4++) {
+            const int64_t p_3 = q_4 / n_i;
+            const int64_t i_3 = q_4 - p_3 * n_i;
+            const int64_t t = order[q_4];
+            out1_pos[t] = (int32_t)i_3;
+        }
+    }
+    out2_count = A2_pos[n_i];
+    slots[6] = out2_count;
+done:
+    free(key);
+    free(order);
+    return status;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    int64_t out2_count = slots[6];
+    const int32_t *restrict out1_pos = (const int32_t *)slots[7];
+    int32_t *restrict out1_crd = (int32_t *)slots[8];
+    int32_t *restrict out2_pos = (int32_t *)slots[9];
+    int32_t *restrict out2_crd = (int32_t *)slots[10];
+    float *restrict out_vals = (float *)slots[11];
+    int32_t status = 0;
+    int64_t *restrict place2 = NULL;
+    int64_t *restrict place1 = allocate(max_i64(n_i, 1), sizeof *place1);
+    if (!place1) {
+        status = 1;
+        goto done;
+    }
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q = 0; q < n_i; q++) {
+            const int64_t p = q / n_i;
+            const int64_t i = q - p * n_i;
+            const int64_t place = p * n_i + out1_pos[q];
+            out1_crd[place] = (int32_t)i;
+            place1[q] = place;
+        }
+    }
+    place2 = allocate(max_i64((int64_t)A2_pos[n_i], 1), sizeof *place2);
+    if (!place2) {
+        status = 1;
+        goto done;
+    }
+    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
+            out2_pos[place1[q_2] + 1] = (int32_t)((int64_t)A2_pos[q_2 + 1] - A2_pos[q_2]);
+        }
+    }
+    prefix_sum_i32(out2_pos, n_i + 1);
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
+            const int64_t moved = (int64_t)out2_pos[place1[q_3]] - A2_pos[q_3];
+            for (int64_t k = A2_pos[q_3]; k < A2_pos[q_3 + 1]; k++) {
+                place2[k] = moved + k;
+                out2_crd[moved + k] = (int32_t)(int64_t)A2_crd[k];
+            }
+        }
+    }
+    clear(out_vals, out2_count, sizeof *out_vals);
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, A2_pos[n_i] / (threads * 16))) nowait
+        for (int64_t q_4 = 0; q_4 < A2_pos[n_i]; q_4++) {
+            out_vals[place2[q_4]] = A_vals[q_4];
+        }
+    }
+done:
+    free(place2);
+    free(place1);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* out(i) = A(i,j) * x(j)
+ * A: "w(256)l(32)" of f32
+ * x: "d" of f32
+ * out: "d" of f32
+ * reorder(i, j)
+ * precompute(all, w, at=1, tile)
+ * parallelize(i, threads)
+ * workspace w: a scalar, since [j] is summed inside each element
+ * threads take blocks of equally many i, where there is enough to compute
+ */
+#include <stdint.h>
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A1_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const float *restrict A_vals = (const float *)slots[7];
+    const float *restrict x_vals = (const float *)slots[8];
+    float *restrict out_vals = (float *)slots[9];
+    #pragma omp parallel num_threads(threads) if (A2_pos[(n_i + 31) / 32] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        for (int64_t pA1 = 0; pA1 < n_i; pA1++) {
+            const int64_t i = A1_crd[pA1];
+            float w = 0.0f;
+            for (int64_t pA2 = 0; pA2 < ((int64_t)A2_pos[pA1 / 32 + 1] - A2_pos[pA1 / 32]) / 32; pA2++) {
+                if (A2_crd[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32] >= 0) {
+                    const int64_t j = A2_crd[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32];
+                    w += A_vals[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32] * x_vals[j];
+                }
+            }
+            out_vals[i] = w;
+        }
+    }
+    return 0;
+}
