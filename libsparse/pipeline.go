@@ -424,7 +424,7 @@ func printLattices(s *State) string {
 	walk = func(st cin.Stmt) {
 		switch st := st.(type) {
 		case *cin.Forall:
-			fmt.Fprintf(&b, "%s: %s\n", st.Var, lattice.Loop(cin.Value(st.Body), st.Var))
+			fmt.Fprintf(&b, "%s: %s\n", st.Var, lattice.Loop(cin.Value(st.Body), s.Scheduled.Original(st.Var)))
 			walk(st.Body)
 		case *cin.Where:
 			walk(st.Producer)

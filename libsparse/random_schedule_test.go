@@ -19,7 +19,7 @@ import (
 
 // rescheduled is r with operands as autoschedule wants them stored, and a random schedule; nil where the program of r takes
 // several steps.
-func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
+func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var]int) *Request {
 	s, err := Lower(r, 32)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
@@ -44,7 +44,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
 	if err := run(base, Pipeline()[:5], nil); err != nil {
 		t.Fatalf("%s: %v", describe(&q), err)
 	}
-	g := &scheduler{t: t, rng: rng, naive: base.Naive, vars: base.Assignment.Vars()}
+	g := &scheduler{t: t, rng: rng, naive: base.Naive, vars: base.Assignment.Vars(), extents: extents}
 	var chosen []string
 	for _, c := range s.Decision.Commands {
 		chosen = append(chosen, c.String())
@@ -61,8 +61,11 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request) *Request {
 			g.try(slices.Delete(slices.Clone(g.commands), at, at+1))
 		}
 	}
-	for range 1 + rng.IntN(8) {
-		g.try(slices.Insert(slices.Clone(g.commands), rng.IntN(len(g.commands)+1), g.command()))
+	for range rng.IntN(3) {
+		g.try(g.renamed())
+	}
+	for range 4 + rng.IntN(20) {
+		g.try(slices.Insert(slices.Clone(g.commands), max(rng.IntN(len(g.commands)+1), rng.IntN(len(g.commands)+1)), g.command()))
 	}
 	q.Schedule = conversions + strings.Join(g.commands, "; ") + ";"
 	if _, err := Lower(&q, 32); err != nil && strings.Contains(err.Error(), "in order, and format") {
@@ -75,13 +78,16 @@ type scheduler struct {
 	t        testing.TB
 	rng      *rand.Rand
 	naive    *cin.Program
-	vars     []index.Var
+	extents  map[index.Var]int
+	vars     []index.Var // of the program, and those that commands made
+	known    int         // how many of vars the program has
 	commands []string
 	made     int
 }
 
 // try keeps a list of commands if it is legal.
 func (g *scheduler) try(commands []string) {
+	defer func() { g.vars = g.vars[:max(g.known, len(g.naive.Source.Vars()))] }() // without those of what is refused
 	script, err := schedule.Parse(strings.Join(commands, "; "))
 	if err != nil {
 		g.t.Fatalf("%v: %v", commands, err)
@@ -97,7 +103,7 @@ func (g *scheduler) try(commands []string) {
 	}
 	switch {
 	case err == nil:
-		g.commands = commands
+		g.commands, g.known = commands, len(g.vars)
 	case diag.From(err).Kind != diag.Unsupported:
 		g.t.Fatalf("%s: %v", script, err)
 	}
@@ -115,9 +121,9 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(15) {
+	switch g.rng.IntN(19) {
 	case 0, 1:
-		return fmt.Sprintf("split(%s, %s, %s, %d)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}))
+		return fmt.Sprintf("split(%s, %s, %s, %d%s)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}), g.tail(v))
 	case 2:
 		return fmt.Sprintf("divide(%s, %s, %s, %d)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 7}))
 	case 3, 4:
@@ -132,15 +138,46 @@ func (g *scheduler) command() string {
 		return fmt.Sprintf("vectorize(%s)", v)
 	case 11:
 		return fmt.Sprintf("parallelize(%s, threads%s)", v, pick(g.rng, []string{"", ", atomics", ", temporary"}))
-	case 12:
+	case 12, 13, 14, 15, 16:
 		part := pick(g.rng, []string{"all", of, index.String(part(g.rng, g.naive.Source.RHS))})
 		g.made++
-		return fmt.Sprintf("precompute(%s, w%d, at=%d%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list", ", hash"}))
-	case 13:
+		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list", ", hash"}), g.renames())
+	case 17:
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))
 	}
+}
+
+// tail asks for shifted strips where the extent is known to allow them.
+func (g *scheduler) tail(v index.Var) string {
+	if !slices.Contains(g.naive.Source.Vars(), v) || g.extents[v] < 2 || g.rng.IntN(2) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(", tail=%d", 1+g.rng.IntN(2))
+}
+
+// renamed are the commands with new names in one of the workspaces.
+func (g *scheduler) renamed() []string {
+	commands := slices.Clone(g.commands)
+	for i, c := range commands {
+		if strings.HasPrefix(c, "precompute(") && !strings.Contains(c, "rename=") && g.rng.IntN(2) == 0 {
+			commands[i] = strings.TrimSuffix(c, ")") + g.renames() + ")"
+		}
+	}
+	return commands
+}
+
+// renames draws new names for the variables of a workspace, or none.
+func (g *scheduler) renames() string {
+	var pairs []string
+	for range g.rng.IntN(4) {
+		pairs = append(pairs, fmt.Sprintf("%s:%s", pick(g.rng, g.vars), g.fresh()))
+	}
+	if len(pairs) == 0 {
+		return ""
+	}
+	return ", rename=" + strings.Join(pairs, " ")
 }
 
 // part is a subexpression.

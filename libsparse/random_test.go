@@ -171,7 +171,7 @@ func TestRandomPrograms(t *testing.T) {
 			c.Extents, c.Modes = z.vars, z.modes
 			c.Density = pick(rng, densities)
 			c.check(t)
-			if r := rescheduled(t, rng, c.Request); r != nil {
+			if r := rescheduled(t, rng, c.Request, c.Extents); r != nil {
 				(&trial{Request: r, Extents: c.Extents, Modes: c.Modes, Density: pick(rng, densities), Seed: s, Compiled: n%100 == 50}).check(t)
 			}
 		})

@@ -68,21 +68,18 @@ func (in *interp) run(s Stmt) {
 	}
 }
 
+// bound reports whether a loop over v is running.
+func (in *interp) bound(v index.Var) bool {
+	_, ok := in.at[v]
+	return ok
+}
+
 // beyond reports whether a variable of the source is beyond its end here: the loops visit whole strips.
 func (in *interp) beyond() bool {
-	for _, v := range in.program.Source.Vars() {
-		bound := func(w index.Var) bool { _, ok := in.at[w]; return ok }
-		if in.program.Follows(v) == nil || !slices.ContainsFunc(in.program.Leaves(v), bound) {
-			continue
-		}
-		if slices.ContainsFunc(in.program.Leaves(v), func(w index.Var) bool { return !bound(w) }) {
-			continue
-		}
-		if _, ok := in.coord(v); !ok {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(in.program.Source.Vars(), func(v index.Var) bool {
+		_, ok := in.coord(v)
+		return !ok && in.program.Visited(v, in.bound)
+	})
 }
 
 func (in *interp) assign(lhs *index.Access, op dtype.Op, rhs index.Expr) {

@@ -23,6 +23,8 @@ func (in *interp) extent(v index.Var) int {
 		return in.extent(r.Outer) * in.extent(r.Inner)
 	case *Positions:
 		return len(in.stored(r))
+	case *Rename:
+		return in.extent(r.Of)
 	default:
 		return in.extents[v]
 	}
@@ -38,7 +40,7 @@ func (in *interp) width(s *Split) int {
 
 // coord is the value of v; ok is false beyond the end of a variable that was split.
 func (in *interp) coord(v index.Var) (c int, ok bool) {
-	switch r := in.program.Follows(v).(type) {
+	switch r := in.program.Follows(v, in.bound).(type) {
 	case *Split:
 		outer, okOuter := in.coord(r.Outer)
 		inner, okInner := in.coord(r.Inner)
@@ -60,6 +62,8 @@ func (in *interp) coord(v index.Var) (c int, ok bool) {
 			return 0, false
 		}
 		return in.encode(v, in.stored(r)[at]), true
+	case *Rename:
+		return in.coord(r.As)
 	default:
 		return in.at[v], true
 	}
@@ -77,7 +81,7 @@ func (in *interp) stored(r *Positions) []map[index.Var]int {
 		at[r.Access.Vars[m]] = c
 	}
 	key := visited{of: r, at: fmt.Sprint(at)}
-	if s, ok := in.program.Derivation(r.Parent).(*Split); ok {
+	if s, ok := in.program.Derivation(in.program.Original(r.Parent)).(*Split); ok {
 		key.strip, _ = in.coord(s.Outer)
 	}
 	out, known := in.lists[key]
@@ -133,7 +137,7 @@ func (in *interp) list(r *Positions, at map[index.Var]int) []map[index.Var]int {
 
 // strip reports whether coordinates are in the strip that v stands for.
 func (in *interp) strip(v index.Var, at map[index.Var]int) bool {
-	s, ok := in.program.Derivation(v).(*Split)
+	s, ok := in.program.Derivation(in.program.Original(v)).(*Split)
 	if !ok {
 		return true
 	}
@@ -148,6 +152,8 @@ func (in *interp) encode(v index.Var, at map[index.Var]int) int {
 		return in.encode(r.Parent, at) % in.width(r)
 	case *Fuse:
 		return in.encode(r.Outer, at)*in.extent(r.Inner) + in.encode(r.Inner, at)
+	case *Rename:
+		return in.encode(r.Of, at)
 	default:
 		return at[v]
 	}

@@ -67,7 +67,7 @@ func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
 				"convert it to another format", bound, a, a.Tensor.Format)
 		}
 		deepest = max(deepest, at)
-		divided := !slices.Contains(bound, v)
+		divided := !slices.ContainsFunc(bound, func(b index.Var) bool { return p.Original(b) == v })
 		if divided && a.Window(a.Tensor.Format.ModeOrder[level]) != nil && !kind.Props().Full {
 			return diag.Errorf(diag.Unsupported, "%s is a window of stored coordinates, but the loops %v divide %s; take the window first", a, bound, v)
 		}
@@ -118,13 +118,14 @@ func checkResult(p *Program, s *Assign, bound []index.Var) error {
 
 // appended lists the variables that the loops visit in ascending order, each below the ones before it. A variable in parts
 // counts where its parts are neighbours, outermost first; a fused one does not.
-func appended(p *Program, bound []index.Var) []index.Var {
+func appended(p *Program, loops []index.Var) []index.Var {
 	var out []index.Var
+	bound := loops
 	for len(bound) > 0 {
 		roots := p.Roots(bound[0])
-		leaves := p.Leaves(roots[0])
+		leaves := p.Leaves(roots[0], loops)
 		shared := slices.ContainsFunc(leaves, func(v index.Var) bool { return len(p.Roots(v)) > 1 })
-		if shared || len(roots) > 1 || len(leaves) > len(bound) || !slices.Equal(leaves, bound[:len(leaves)]) {
+		if shared || len(roots) > 1 || leaves == nil || len(leaves) > len(bound) || !slices.Equal(leaves, bound[:len(leaves)]) {
 			return append(out, bound...)
 		}
 		out, bound = append(out, roots[0]), bound[len(leaves):]

@@ -8,7 +8,7 @@ import (
 )
 
 // Relation says how loop variables derive from others. The loops run over the variables in To; those in From follow from
-// them. The set of relations is closed: *Split, *Fuse, *Positions.
+// them. The set of relations is closed: *Split, *Fuse, *Positions, *Rename.
 type Relation interface {
 	From() []index.Var
 	To() []index.Var
@@ -74,6 +74,18 @@ func (p *Positions) String() string {
 	return fmt.Sprintf("positions %s: %s as stored in %s", p.Pos, p.Parent, p.Access)
 }
 
+// Rename gives the loops on one side of a workspace variables of their own: As runs over the values of Of. It is the only relation
+// beside which others may divide the same variable: those are about the loops that go on to run over Of.
+type Rename struct{ Of, As index.Var }
+
+// From implements Relation.
+func (r *Rename) From() []index.Var { return []index.Var{r.Of} }
+
+// To implements Relation.
+func (r *Rename) To() []index.Var { return []index.Var{r.As} }
+
+func (r *Rename) String() string { return fmt.Sprintf("rename %s = %s", r.Of, r.As) }
+
 // Derivation is the relation that v derives from, or nil for a variable of the source.
 func (p *Program) Derivation(v index.Var) Relation {
 	for _, r := range p.Relations {
@@ -84,14 +96,77 @@ func (p *Program) Derivation(v index.Var) Relation {
 	return nil
 }
 
-// Follows is the relation that gives v from other variables, or nil where a loop runs over v itself.
-func (p *Program) Follows(v index.Var) Relation {
+// Original is the variable whose values v runs over: v itself, unless it is a new name for another.
+func (p *Program) Original(v index.Var) index.Var {
+	for {
+		r, ok := p.Derivation(v).(*Rename)
+		if !ok {
+			return v
+		}
+		v = r.Of
+	}
+}
+
+// Follows is the relation that gives v from other variables, or nil where a loop runs over v itself. Which it is depends on
+// the place in the program: here says which variables the loops around it run over.
+func (p *Program) Follows(v index.Var, here func(index.Var) bool) Relation {
+	if here(v) {
+		return nil
+	}
 	for _, r := range p.Relations {
-		if slices.Contains(r.From(), v) {
+		missing := func(t index.Var) bool { return !p.Visited(t, here) }
+		if slices.Contains(r.From(), v) && !slices.ContainsFunc(r.To(), missing) {
 			return r
 		}
 	}
 	return nil
+}
+
+// Visited reports whether the loops around a place give v.
+func (p *Program) Visited(v index.Var, here func(index.Var) bool) bool {
+	return here(v) || p.Follows(v, here) != nil
+}
+
+// Leaves are those of the loops around a place that visit v, outermost first; nil where they don't give v.
+func (p *Program) Leaves(v index.Var, loops []index.Var) []index.Var {
+	here := func(w index.Var) bool { return slices.Contains(loops, w) }
+	r := p.Follows(v, here)
+	switch {
+	case r != nil:
+		var out []index.Var
+		for _, t := range r.To() {
+			out = append(out, p.Leaves(t, loops)...)
+		}
+		return out
+	case here(v):
+		return []index.Var{v}
+	default:
+		return nil
+	}
+}
+
+// Divided reports whether some loops visit v in parts or by position, under whatever name.
+func (p *Program) Divided(v index.Var) bool {
+	return slices.ContainsFunc(p.Relations, func(r Relation) bool {
+		n, renamed := r.(*Rename)
+		return slices.Contains(r.From(), v) && (!renamed || p.Divided(n.As))
+	})
+}
+
+// Walked is the variable of the source whose coordinates a loop over v visits, all of them or a strip; ok is false where it
+// visits positions, strips, or coordinates of several variables.
+func (p *Program) Walked(v index.Var) (source index.Var, ok bool) {
+	switch r := p.Derivation(v).(type) {
+	case nil:
+		return v, true
+	case *Rename:
+		return p.Walked(r.Of)
+	case *Split:
+		if v == r.Inner {
+			return p.Walked(r.Parent)
+		}
+	}
+	return v, false
 }
 
 // Roots are the variables of the source that v derives from, outermost first.
@@ -103,19 +178,6 @@ func (p *Program) Roots(v index.Var) []index.Var {
 	var out []index.Var
 	for _, f := range r.From() {
 		out = append(out, p.Roots(f)...)
-	}
-	return out
-}
-
-// Leaves are the variables that loops run over to visit v, outermost first.
-func (p *Program) Leaves(v index.Var) []index.Var {
-	r := p.Follows(v)
-	if r == nil {
-		return []index.Var{v}
-	}
-	var out []index.Var
-	for _, t := range r.To() {
-		out = append(out, p.Leaves(t)...)
 	}
 	return out
 }

@@ -51,7 +51,7 @@ func (v *verifier) stmt(s Stmt, bound map[index.Var]bool) error {
 func (v *verifier) assign(a *Assign, bound map[index.Var]bool) error {
 	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
 		for _, x := range acc.Vars {
-			if !v.known(x, bound) {
+			if !v.program.Visited(x, func(w index.Var) bool { return bound[w] }) {
 				return diag.Errorf(diag.Internal, "concrete index notation: %s of %s is not bound in\n%s", x, acc, v.program)
 			}
 		}
@@ -60,18 +60,4 @@ func (v *verifier) assign(a *Assign, bound map[index.Var]bool) error {
 		}
 	}
 	return nil
-}
-
-// known reports whether x is bound by a loop, or everything that it follows from is.
-func (v *verifier) known(x index.Var, bound map[index.Var]bool) bool {
-	r := v.program.Follows(x)
-	if r == nil {
-		return bound[x]
-	}
-	for _, t := range r.To() {
-		if !v.known(t, bound) {
-			return false
-		}
-	}
-	return true
 }

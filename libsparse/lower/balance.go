@@ -20,15 +20,18 @@ type weight func(at ir.Expr) ir.Expr
 // weigh finds the weight of the iterations of the shared loop of f: one for each, and one for each entry below them. It is nil
 // where nothing says that iterations differ.
 func (l *lowerer) weigh(f *cin.Forall, e env) weight {
-	if _, windowed := e.space[f.Var]; windowed || l.program.Derivation(f.Var) != nil {
+	v := l.program.Original(f.Var)
+	if _, windowed := e.space[v]; windowed || l.program.Derivation(v) != nil {
 		return nil
 	}
-	followed, _ := l.inStoredOrder(f, e)
-	walked := lattice.Loop(cin.Value(f.Body), f.Var).Iterators()
+	original := f.With(f.Body)
+	original.Var = v
+	followed, _ := l.inStoredOrder(original, e)
+	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		_, temporary := l.spaces[a.Tensor]
-		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == f.Var
+		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
 		if !first || temporary || a.Windowed() || !cin.Uneven(a) {
 			continue
 		}

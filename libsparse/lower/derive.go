@@ -51,11 +51,22 @@ func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
 	return q
 }
 
+// called is the variable whose name a loop over v has: the latest of those that run over the same values.
+func (e *env) called(v index.Var) index.Var {
+	for _, s := range slices.Backward(e.chain) {
+		if n, ok := s.base.(*ir.Int); !ok || n.Value != 0 {
+			break
+		}
+		v = s.child
+	}
+	return v
+}
+
 // settle records the value of v and of the strips that it is in.
 func (e *env) settle(v index.Var, x ir.Expr) {
 	e.coord[v] = x
 	for _, s := range slices.Backward(e.chain) {
-		x = binary(dtype.Sub, x, s.base)
+		x = minusAny(x, s.base)
 		e.coord[s.child] = x
 	}
 	e.chain = nil
@@ -71,16 +82,20 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 		case r.Tail > 0 && f.Var == r.Outer:
 			return l.tiles(f, r, e, kind)
 		case r.Tail > 0:
-			return l.inside(f, r, e)
+			return l.inside(f, r, e, kind)
 		case f.Var == r.Inner && e.coord[r.Outer] != nil:
 			e.chain = append(e.chain, strip{child: f.Var, parent: r.Parent})
 			pre := l.stripOf(r, &e)
-			along := f.With(f.Body)
-			along.Var = r.Parent
-			return append(pre, l.loop(along, e, kind)...)
+			return append(pre, l.along(f, r.Parent, e, kind)...)
 		}
 	case *cin.Positions:
 		return l.positionLoop(f, r, e, kind)
+	case *cin.Rename:
+		e.chain = append(e.chain, strip{child: f.Var, parent: r.Of, base: integer(0)})
+		if narrow, ok := e.space[f.Var]; ok {
+			e.space[r.Of] = narrow
+		}
+		return l.along(f, r.Of, e, kind)
 	}
 	pre := l.spaceOf(f.Var, &e)
 	r := l.window(f.Var, e)
@@ -93,6 +108,13 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 		return nil
 	}
 	return append(pre, l.counted(f, q, integer(0), r.count, kind, found.guard(body)))
+}
+
+// along lowers the loop f as one over v, of which its variable is a strip or another name.
+func (l *lowerer) along(f *cin.Forall, v index.Var, e env, kind ir.LoopKind) []ir.Stmt {
+	g := f.With(f.Body)
+	g.Var = v
+	return l.loop(g, e, kind)
 }
 
 // resolved is what a loop makes known: variables of the source, the statements that compute them, and conditions
@@ -145,6 +167,9 @@ func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 		l.resolve(r.Inner, e, out)
 	case *cin.Positions:
 		l.recover(r, e.coord[v], e, out, nil)
+	case *cin.Rename:
+		e.coord[r.Of] = e.coord[v]
+		l.resolve(r.Of, e, out)
 	default:
 		out.vars = append(out.vars, v)
 	}

@@ -38,8 +38,9 @@ func (e env) clone() env {
 	return e
 }
 
-// extent is the number of coordinates of a variable of the source.
+// extent is the number of coordinates of a variable of the source, whatever its name.
 func (l *lowerer) extent(v index.Var) ir.Expr {
+	v = l.program.Original(v)
 	if n, ok := l.program.Exact[v]; ok {
 		return integer(n)
 	}

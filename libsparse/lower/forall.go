@@ -108,7 +108,7 @@ func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind)
 	}
 	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	v := &ir.Var{Name: l.names.forVar(e.called(f.Var)), T: ir.Index}
 	inner := e.clone()
 	inner.partial = e.partial || !l.coversResult(it)
 	inner.settle(f.Var, v)

@@ -48,7 +48,7 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 		if !ok {
 			continue
 		}
-		if _, stored := l.program.Follows(f.Fused).(*cin.Positions); stored {
+		if l.byPosition(f.Fused) {
 			continue
 		}
 		var counts []ir.Expr
@@ -65,6 +65,14 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 		out = append(out, counts)
 	}
 	return out
+}
+
+// byPosition reports whether a fused variable visits what is stored, and is not counted through.
+func (l *lowerer) byPosition(fused index.Var) bool {
+	return slices.ContainsFunc(l.program.Relations, func(r cin.Relation) bool {
+		p, ok := r.(*cin.Positions)
+		return ok && p.Parent == fused
+	})
 }
 
 // arrays lists the workspaces that have a place for each element, by name.

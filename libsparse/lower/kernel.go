@@ -75,7 +75,7 @@ func Lower(p *cin.Program) (*Kernel, error) {
 	if err := p.Legal(); err != nil {
 		return nil, err
 	}
-	if err := check(p.Body, p.Source.LHS); err != nil {
+	if err := check(p, p.Body, p.Source.LHS); err != nil {
 		return nil, err
 	}
 	s := newSlots(p)

@@ -70,7 +70,8 @@ func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 }
 
 func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, cs []*cursor, e env) ir.Stmt {
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	name := e.called(f.Var)
+	v := &ir.Var{Name: l.names.forVar(name), T: ir.Index}
 	inner := e.clone()
 	inner.partial = true
 	inner.settle(f.Var, v)
@@ -89,7 +90,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	} else {
 		visited := ir.Expr(nil)
 		for _, c := range cs {
-			x := &ir.Var{Name: l.names.fresh(string(f.Var) + c.it.Access.Tensor.Owner().Name), T: ir.Index}
+			x := &ir.Var{Name: l.names.fresh(string(name) + c.it.Access.Tensor.Owner().Name), T: ir.Index}
 			body = append(body, constant(x, l.coordinate(c.it, c.pos, e)))
 			c.coord = x
 			if visited == nil {

@@ -17,7 +17,7 @@ import (
 
 // positionsBelow is the range of positions in the last level of r below what is known, in the strip that r is of.
 func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
-	if s, ok := l.program.Derivation(r.Parent).(*cin.Split); ok {
+	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
 		narrowed := e.clone()
 		narrowed.chain = nil
 		pre = l.stripOf(s, &narrowed)
@@ -59,8 +59,9 @@ func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.L
 	return slices.Concat(pre, tracked, []ir.Stmt{loop})
 }
 
-// recover finds the coordinates and positions above position p of r. Where the loop runs along the positions from first
-// on, parents are variables that the caller declares by the statements returned and that follow p.
+// recover finds the coordinates and positions above position p of r, and where it stands in the strip that r is of. Where the
+// loop runs along the positions from first on, parents are variables that the caller declares by the statements returned and
+// that follow p.
 func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, first ir.Expr) (tracked []ir.Stmt) {
 	t := r.Access.Tensor
 	var vars []index.Var
@@ -102,6 +103,10 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 			}
 			p = above
 		}
+	}
+	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
+		begin := binary(dtype.Mul, e.coord[s.Outer], l.widthOf(s, *e))
+		e.coord[s.Inner] = binary(dtype.Sub, e.coord[l.program.Original(s.Parent)], begin)
 	}
 	slices.Reverse(vars)
 	out.vars = append(out.vars, vars...)

@@ -83,7 +83,7 @@ func (w *workspace) finishRow(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) 
 func (l *lowerer) onlyCounted(s *cin.Where) bool {
 	v := cin.Written(s.Producer).Vars[0]
 	lat := lattice.Loop(cin.Value(s.Consumer), v)
-	return l.program.Follows(v) == nil && len(lat.Points) == 1 && len(lat.Iterators()) == 1 && !lat.Full()
+	return !l.program.Divided(v) && len(lat.Points) == 1 && len(lat.Iterators()) == 1 && !lat.Full()
 }
 
 // scanned is the number of places for each one in use up to which they are found by a scan of the marks and not by a sort.

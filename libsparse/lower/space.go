@@ -37,6 +37,9 @@ func (l *lowerer) spaceOf(v index.Var, e *env) (pre []ir.Stmt) {
 		count := &ir.Var{Name: l.names.fresh(string(v) + "_count"), T: ir.Index}
 		pre = append(pre, constant(begin, all.Lo), constant(count, binary(dtype.Sub, all.Hi, begin)))
 		e.space[v] = span{start: begin, count: count}
+	case *cin.Rename:
+		pre = l.spaceOf(r.Of, e)
+		e.space[v] = l.window(r.Of, *e)
 	}
 	return pre
 }
@@ -72,6 +75,7 @@ func (l *lowerer) stripOf(s *cin.Split, e *env) []ir.Stmt {
 
 // count is how many values v has at most, where a workspace is kept for each.
 func (l *lowerer) count(v index.Var) ir.Expr {
+	v = l.program.Original(v)
 	s, ok := l.program.Derivation(v).(*cin.Split)
 	switch {
 	case !ok:
@@ -121,6 +125,14 @@ func plusAny(x, y ir.Expr) ir.Expr {
 		return x
 	}
 	return plusZero(x, y)
+}
+
+// minusAny is x - y without a zero y.
+func minusAny(x, y ir.Expr) ir.Expr {
+	if n, ok := y.(*ir.Int); ok && n.Value == 0 {
+		return x
+	}
+	return binary(dtype.Sub, x, y)
 }
 
 // remainder is x modulo n, given the quotient.

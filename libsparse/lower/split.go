@@ -4,7 +4,6 @@ import (
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
-	"libsparse/libsparse/lattice"
 )
 
 // tiles lowers the loop over the outer half of a split: full tiles first, then the remainder in tiles of the tail's
@@ -38,22 +37,10 @@ func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width i
 	return l.stmt(f.Body, inner)
 }
 
-// inside lowers the loop within a tile. Its variable is split from one that only dense levels store.
-func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env) []ir.Stmt {
-	if lat := lattice.Build(cin.Value(f.Body), s.Parent); len(lat.Iterators()) > 0 {
-		panic("BUG: split of the sparse variable " + string(s.Parent))
-	}
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
-	inner := e.clone()
-	inner.coord[s.Inner] = v
-	inner.coord[s.Parent] = plus(e.base[s.Parent], v)
-	body := l.stmt(f.Body, inner)
-	if len(body) == 0 {
-		return nil
-	}
-	kind := ir.Serial
-	if f.Unit == cin.Lanes {
-		kind = ir.Simd
-	}
-	return []ir.Stmt{&ir.For{Var: v, Lo: integer(0), Hi: integer(e.width[s.Inner]), Step: 1, Kind: kind, Body: block(body...)}}
+// inside lowers the loop within a tile: a window of the parent's values, of constant width.
+func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
+	base := e.base[s.Parent]
+	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: base})
+	e.space[s.Parent] = span{start: base, count: integer(e.width[s.Inner])}
+	return l.along(f, s.Parent, e, kind)
 }

@@ -60,7 +60,7 @@ func (l *lowerer) known(a *index.Access, level int, e env) bool {
 func (l *lowerer) follow(f *cin.Forall, at lattice.Point, it lattice.Iterator, e env, kind ir.LoopKind) []ir.Stmt {
 	r := l.children(it, e)
 	p := l.positionVar(it, "")
-	v := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	v := &ir.Var{Name: l.names.forVar(e.called(f.Var)), T: ir.Index}
 	inner := e.clone()
 	inner.settle(f.Var, v)
 	inner.pos[it.Key] = format.Range{Lo: p, Hi: next(p)}

@@ -47,19 +47,20 @@ func (c Assemble) check(p *cin.Program) error {
 	}
 	f, _ := a.LHS.Tensor.Format.Inserted()
 	g := f.Groups()[0]
+	loops := consuming(p.Body)
 	if _, ok := p.Body.(*cin.Forall); !ok && !a.LHS.Tensor.Format.Rowwise() {
 		return failf(c, "rows of %s in format %q are counted first, by the loops that fill them, which a workspace around them prevents",
 			a.LHS, a.LHS.Tensor.Format)
 	}
 	var want, got []index.Var
 	for _, m := range f.ModeOrder[g.First : g.Last+1] {
-		for _, leaf := range p.Leaves(a.LHS.Vars[m]) {
+		for _, leaf := range p.Leaves(a.LHS.Vars[m], loops) {
 			if !slices.Contains(want, leaf) {
 				want = append(want, leaf)
 			}
 		}
 	}
-	for _, v := range consuming(p.Body) {
+	for _, v := range loops {
 		if slices.Contains(want, v) {
 			got = append(got, v)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
 )
 
 // command reads the arguments of the command called name.
@@ -80,6 +81,26 @@ func (a *arguments) precompute() Command {
 		return c
 	}
 	c.At = int(a.number(at))
+	if c.Rename = a.renaming(); len(c.Rename) > 0 {
+		return c // the last argument
+	}
 	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.List), string(cin.Hash)))
+	c.Rename = a.renaming()
 	return c
+}
+
+// renaming reads pairs of names, rename=i:iw j:jw.
+func (a *arguments) renaming() (out []cin.Rename) {
+	text, ok := a.option("rename")
+	for _, pair := range strings.Fields(text) {
+		of, as, _ := strings.Cut(pair, ":")
+		if !isName(of) || !isName(as) {
+			a.failf("%q is no pair of names such as i:iw", pair)
+		}
+		out = append(out, cin.Rename{Of: index.Var(of), As: index.Var(as)})
+	}
+	if ok && len(out) == 0 {
+		a.failf("what to rename is missing")
+	}
+	return out
 }

@@ -16,7 +16,7 @@ func (c Fuse) String() string { return fmt.Sprintf("fuse(%s, %s, %s)", c.Outer, 
 // Apply implements Command.
 func (c Fuse) Apply(p *cin.Program) (*cin.Program, error) {
 	for _, v := range []index.Var{c.Outer, c.Inner} {
-		switch r := p.Derivation(v).(type) {
+		switch r := p.Derivation(p.Original(v)).(type) {
 		case *cin.Positions:
 			return nil, failf(c, "%s runs over positions; fuse first, and let pos follow", v)
 		case *cin.Split:

@@ -50,7 +50,7 @@ func (c MergeBy) check(p *cin.Program) (err error) {
 // stiff says why f can't gallop, "" if it can: it has to visit the coordinates that two levels or more have in common, and
 // all of them have to be searchable.
 func stiff(p *cin.Program, f *cin.Forall) string {
-	v, ok := walked(p, f.Var)
+	v, ok := p.Walked(f.Var)
 	if !ok {
 		return "runs over positions or coordinates of several variables, and merges nothing"
 	}
@@ -71,15 +71,4 @@ func stiff(p *cin.Program, f *cin.Forall) string {
 		}
 	}
 	return ""
-}
-
-// walked is the variable of the source whose coordinates a loop visits: its own, or of which it is a strip.
-func walked(p *cin.Program, v index.Var) (source index.Var, ok bool) {
-	for {
-		s, split := p.Derivation(v).(*cin.Split)
-		if !split || v != s.Inner {
-			return v, p.Derivation(v) == nil
-		}
-		v = s.Parent
-	}
 }

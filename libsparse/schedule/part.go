@@ -28,6 +28,9 @@ func (c Precompute) part(a *cin.Assign) (*part, error) {
 	}
 	want := compact(c.Of)
 	if p := find(a.RHS, want); p != nil {
+		if len(index.Accesses(p.inner)) == 0 && len(variables(p.inner)) == 0 {
+			return nil, failf(c, "%s is a constant, so there is nothing to compute; name a part that reads an operand", c.Of)
+		}
 		return p, nil
 	}
 	if p := factors(a.RHS, strings.Split(want, "*")); p != nil {
@@ -117,9 +120,10 @@ func (p *part) distributes(op dtype.Op) bool {
 	})
 }
 
-// complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace has there means
+// complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace over held has there means
 // something to the operators around it or to the reduction.
-func (c Precompute) complete(part *part, op dtype.Op) error {
+func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []index.Var) error {
+	op := a.Reduce
 	harmless := op == "" || op == dtype.Add
 	var around dtype.Op
 	for _, call := range part.path {
@@ -132,7 +136,8 @@ func (c Precompute) complete(part *part, op dtype.Op) error {
 			harmless, around = false, call.Op
 		}
 	}
-	if harmless || len(part.path) == 0 {
+	reduced := slices.ContainsFunc(held, func(v index.Var) bool { return !p.Covers(a.LHS.Vars, v) })
+	if harmless || len(part.path) == 0 && !reduced {
 		return nil
 	}
 	for _, v := range variables(part.inner) {

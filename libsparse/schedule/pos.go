@@ -67,17 +67,18 @@ func (c Pos) access(p *cin.Program) (*index.Access, error) {
 
 // source refuses variables that positions can't be found for.
 func (c Pos) source(p *cin.Program) error {
-	switch r := p.Derivation(c.Var).(type) {
+	v := p.Original(c.Var)
+	switch r := p.Derivation(v).(type) {
 	case *cin.Positions:
 		return failf(c, "%s runs over positions of %s already", c.Var, r.Access)
 	case *cin.Split:
-		if c.Var != r.Inner || p.Derivation(r.Parent) != nil || r.Tail > 0 {
+		if v != r.Inner || p.Derivation(p.Original(r.Parent)) != nil || r.Tail > 0 {
 			return failf(c, "%s is a strip of %s of which no positions can be found; take the inner half of a variable of the expression, without a tail",
 				c.Var, r.Parent)
 		}
 	case *cin.Fuse:
 		for _, v := range r.From() {
-			if _, split := p.Derivation(v).(*cin.Split); split {
+			if _, split := p.Derivation(p.Original(v)).(*cin.Split); split {
 				return failf(c, "%s is fused from the strip %s; fuse whole variables", c.Var, v)
 			}
 		}
@@ -132,7 +133,8 @@ func (c Pos) check(p *cin.Program) (err error) {
 		return err
 	}
 	roots := p.Roots(c.Pos)
-	loopsOver(p.Body, p.Leaves(c.Pos)[0], func(f *cin.Forall, outside []*cin.Forall) {
+	first := func(f *cin.Forall) bool { return leads(p, f.Var, c.Pos) }
+	eachLoop(p.Body, first, func(f *cin.Forall, outside []*cin.Forall) {
 		value := cin.Value(f)
 		for _, v := range roots {
 			level := access.Tensor.Format.LevelOf(slices.Index(access.Vars, v))
@@ -140,11 +142,20 @@ func (c Pos) check(p *cin.Program) (err error) {
 				err = failf(c, "%s has values where %s stores nothing, which a loop over its positions would leave out", index.String(value), access)
 			}
 		}
-		if s, ok := p.Derivation(c.Var).(*cin.Split); ok && !subset(p.Leaves(s.Outer), vars(outside)) {
+		if s, ok := p.Derivation(p.Original(c.Var)).(*cin.Split); ok && p.Leaves(s.Outer, vars(outside)) == nil {
 			err = failf(c, "the loop over %s has to stand outside the one over %s", s.Outer, f.Var)
 		}
 	})
 	return err
+}
+
+// leads reports whether v is what, or the outermost of the loops that it was divided into.
+func leads(p *cin.Program, v, what index.Var) bool {
+	if v == what {
+		return true
+	}
+	r := p.Derivation(v)
+	return r != nil && r.To()[0] == v && slices.ContainsFunc(r.From(), func(u index.Var) bool { return leads(p, u, what) })
 }
 
 // only reports whether every point of a lattice has the iterator called key and visits nothing else.

@@ -21,6 +21,9 @@ type Precompute struct {
 	Name string
 	// Storage may be empty: then it is a tile where the size is known and small, else an array.
 	Storage cin.Storage
+	// Rename gives loops that compute it variables of their own, so that later commands tell them from those that read it. The
+	// workspace is over what is renamed: if that is summed over, then where the workspace is read.
+	Rename []cin.Rename
 }
 
 // maxTile is the number of elements up to which a workspace is kept on the stack.
@@ -31,12 +34,18 @@ func (c Precompute) String() string {
 	if c.Storage != "" {
 		text += ", " + string(c.Storage)
 	}
+	for i, r := range c.Rename {
+		text += fmt.Sprintf("%s%s:%s", map[bool]string{true: ", rename=", false: " "}[i == 0], r.Of, r.As)
+	}
 	return text + ")"
 }
 
 // Apply implements Command.
 func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 	if err := c.checkName(p); err != nil {
+		return nil, err
+	}
+	if err := c.checkRenaming(p); err != nil {
 		return nil, err
 	}
 	q := p.Clone()
@@ -58,8 +67,8 @@ func (c Precompute) check(p *cin.Program) (err error) {
 		if lhs.Tensor.Format.Levels[level].Props().Locate {
 			continue
 		}
-		leaves := p.Leaves(lhs.Vars[m])
-		loopsOver(p.Body, leaves[len(leaves)-1], func(f *cin.Forall, _ []*cin.Forall) {
+		leaves := p.Leaves(lhs.Vars[m], consuming(p.Body))
+		loopsOver(p, leaves[len(leaves)-1], func(f *cin.Forall, _ []*cin.Forall) {
 			l := lattice.Build(cin.Value(f.Body), lhs.Vars[m])
 			if innermost(f.Body).LHS.Tensor == lhs.Tensor && !only(l, lattice.Key(lhs, level)) {
 				err = failf(c, "%s has the pattern of %s, which the loop over %s that reads %s does not walk; choose a later at or a part of the expression",
@@ -121,11 +130,11 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	var held []index.Var               // the workspace's variables
 	var produce, consume []*cin.Forall // the loops of each side
 	for _, f := range inside {
-		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce)
+		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce) || c.renames(f.Var)
 		if uses(f.Var, part.inner) {
 			produce = append(produce, f)
 			if kept {
-				held = append(held, f.Var)
+				held = append(held, p.Original(f.Var))
 			}
 		}
 		if kept || !uses(f.Var, part.inner) {
@@ -141,9 +150,12 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 			return -1
 		}
 		slices.SortStableFunc(held, func(a, b index.Var) int { return cmp.Compare(rank(a), rank(b)) })
-		slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(a.Var), rank(b.Var)) })
+		slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(p.Original(a.Var)), rank(p.Original(b.Var))) })
 	}
-	access, err := c.workspace(p, held)
+	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
+		return nil, err
+	}
+	access, err := c.workspace(p, part.inner, held)
 	if err != nil {
 		return nil, err
 	}
@@ -158,10 +170,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 		consumer.Reduce = reduced(slices.Concat(around, outside, consume), assign.LHS.Vars)
 	}
 	producer := &cin.Assign{LHS: access, RHS: part.inner, Reduce: reduced(produce, held)}
-	if err := c.complete(part, assign.Reduce); err != nil {
-		return nil, err
-	}
-	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(produce, producer)}), nil
+	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(c.renamed(produce), producer)}), nil
 }
 
 // dependsOn reports whether v is one of vars or a part of one.
@@ -189,11 +198,11 @@ func variables(exprs ...index.Expr) []index.Var {
 	return out
 }
 
-// workspace makes the temporary, with one mode for each held variable.
-func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, error) {
+// workspace makes the temporary for the values of e, with one mode for each held variable.
+func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var) (*index.Access, error) {
 	storage, f := c.Storage, format.AllDense(len(held))
 	size, known := int64(1), true
-	w := &index.Tensor{Name: c.Name, Elem: p.Source.LHS.Tensor.Elem.Accum(), Index: p.Source.LHS.Tensor.Index}
+	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Index: p.Source.LHS.Tensor.Index}
 	for _, v := range held {
 		n, constant, err := c.count(p, v)
 		if err != nil {
@@ -218,7 +227,7 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, 
 	}
 	if storage == cin.Row || storage == cin.List || storage == cin.Hash {
 		for i, v := range held {
-			if p.Derivation(v) != nil || p.Follows(v) != nil {
+			if p.Derivation(v) != nil {
 				return nil, failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, v)
 			}
 			// The coordinates in use are one run of positions, walked like the later levels of COO.
@@ -230,23 +239,42 @@ func (c Precompute) workspace(p *cin.Program, held []index.Var) (*index.Access, 
 	}
 	w.Format = f
 	p.Workspaces[w] = storage
+	for _, r := range c.Rename {
+		p.Relations = append(p.Relations, &r)
+	}
 	return &index.Access{Tensor: w, Vars: held}, nil
+}
+
+// sumsOf is the type that sums of a part of an expression of type t are kept in: real ones stay real beside complex ones, as
+// the operators around them are those of real values.
+func sumsOf(part index.Expr, t dtype.T) dtype.T {
+	switch complex := index.Elem(part).IsComplex(); {
+	case complex && !t.IsComplex():
+		return t.Complex()
+	case !complex && t.IsComplex():
+		return t.Real()
+	default:
+		return t.Accum()
+	}
 }
 
 // count is how many values a workspace has for v, and whether the kernel knows that when it is compiled.
 func (c Precompute) count(p *cin.Program, v index.Var) (n int64, constant bool, err error) {
 	ceil := func(n, by int64) int64 { return (n + by - 1) / max(by, 1) }
 	switch r := p.Derivation(v).(type) {
+	case *cin.Rename:
+		return c.count(p, r.Of)
 	case nil:
 		if exact, ok := p.Exact[v]; ok {
 			return exact, true, nil
 		}
 		return p.Source.Extent(v), false, nil
 	case *cin.Split:
-		_, positions := p.Derivation(r.Parent).(*cin.Positions)
+		_, positions := p.Derivation(p.Original(r.Parent)).(*cin.Positions)
 		switch {
 		case v == r.Inner && r.Parts == 0:
 			return r.Factor, true, nil
+		case v == r.Outer && r.Tail > 0: // strips that are shifted have no number
 		case v == r.Outer && r.Parts > 0:
 			return r.Parts, true, nil
 		case !positions:

@@ -98,9 +98,9 @@ func rewrite(s cin.Stmt, v index.Var, f func(*cin.Forall) cin.Stmt) (cin.Stmt, b
 	}
 }
 
-// loopsOver calls visit for every loop over v, with the loops around it.
-func loopsOver(s cin.Stmt, v index.Var, visit func(f *cin.Forall, outside []*cin.Forall)) {
-	eachLoop(s, func(f *cin.Forall) bool { return f.Var == v }, visit)
+// loopsOver calls visit for every loop over v, whatever name it has there, with the loops around it.
+func loopsOver(p *cin.Program, v index.Var, visit func(f *cin.Forall, outside []*cin.Forall)) {
+	eachLoop(p.Body, func(f *cin.Forall) bool { return p.Original(f.Var) == p.Original(v) }, visit)
 }
 
 // loopsOn calls visit for every loop that a unit runs: commands after the one that said so may have given it other names.
@@ -158,14 +158,12 @@ func fresh(c Command, p *cin.Program, names ...index.Var) error {
 
 // missing says that there is no loop over v.
 func missing(c Command, p *cin.Program, v index.Var) error {
-	if r := p.Follows(v); r != nil {
-		return failf(c, "there is no loop over %s: it has become %v", v, p.Leaves(v))
+	loops := allLoops(p.Body)
+	parts := slices.DeleteFunc(slices.Clone(loops), func(w index.Var) bool { return !dependsOn(p, w, []index.Var{v}) })
+	if len(parts) > 0 {
+		return failf(c, "there is no loop over %s: it has become %v", v, parts)
 	}
-	return failf(c, "there is no loop over %s; the loops are %v", v, allLoops(p.Body))
-}
-
-func subset(some, all []index.Var) bool {
-	return !slices.ContainsFunc(some, func(v index.Var) bool { return !slices.Contains(all, v) })
+	return failf(c, "there is no loop over %s; the loops are %v", v, loops)
 }
 
 func failf(c Command, format string, args ...any) error {

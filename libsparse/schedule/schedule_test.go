@@ -109,6 +109,36 @@ workspace w: list of f64, order 2
 `,
 		},
 		{
+			spmm, []Command{renaming("i:u k:v"), Split{Var: "u", Outer: "u0", Inner: "u1", Factor: 4}, Vectorize{"k"}}, "vectorize(k)", `forall i
+  forall k on lanes
+    C(i,k) = w(i,k)
+where
+  forall u0
+    forall u1
+      forall v
+        forall j
+          w(i,k) += A(i,j) * B(j,k)
+rename i = u
+rename k = v
+split u = u0 * 4 + u1
+workspace w: array of f64, order 2
+`,
+		},
+		{
+			"y = x(i)",
+			[]Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}, Precompute{At: 1, Name: "w", Rename: renaming("i1:u").Rename}},
+			"precompute(all, w, at=1, rename=i1:u)", `forall i0
+  forall i1
+    y += w(i1)
+  where
+    forall u
+      w(i1) = x(i)
+split i = i0 * 4 + i1
+rename i1 = u
+workspace w: tile of f64, order 1
+`,
+		},
+		{
 			spmm,
 			[]Command{Precompute{At: 0, Name: "w", Storage: cin.List}, Parallelize{Var: "i"}},
 			"parallelize(i, threads)",
@@ -262,6 +292,26 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "a tile over [k] has no constant size"},
 		{spmm, nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of A(i,j) * B(j,k)"},
+		{"y(i) = pow(x(i), 3)", nil, []Command{Precompute{Of: "3", Name: "w"}}, "3 is a constant, so there is nothing to compute"},
+		{"y(i) = x(i)", nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}, Reorder{[]index.Var{"i1", "i0"}}}, "the loop over i0 has to stand outside the one over i1"},
+		{"y(i) = x(i)", nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}, Precompute{Name: "w"}}, "indexed by i0, which has no fixed number of values"},
+		{spmm, nil, []Command{renaming("z:zw")}, "there is no variable z to rename; the loops are [i k j]"},
+		{spmm, nil, []Command{renaming("i:j")}, "j is already a variable"},
+		{spmm, nil, []Command{renaming("i:u k:u")}, "u is already a variable"},
+		{spmm, nil, []Command{renaming("i:u"), Split{Var: "i", Outer: "i0", Inner: "u", Factor: 2}}, "u is already a variable"},
+		{spmm, nil, []Command{renaming("i:u i:v")}, "i is renamed twice"},
+		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Rename: renaming("i:u").Rename}}, "w is not computed by a loop over i below at=1, but by loops over [k j]"},
+		{spmm, nil, []Command{Precompute{Of: "B", Name: "w", Rename: renaming("i:u").Rename}}, "w is not computed by a loop over i below at=0, but by loops over [k j]"},
+		{spmm, nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 2}, renaming("i:u")}, "but by loops over [i0 i1 k j]"},
+		{"y min= x(i)", map[string]string{"x": "s"}, []Command{renaming("i:u")}, "x(i) has no value where nothing is stored; in a workspace it is zero there, which changes min"},
+		{spmm, nil, []Command{renaming("i:u"), Reorder{[]index.Var{"u", "i"}}}, "the loops are not directly nested in one another"},
+		{spmm, nil, []Command{renaming("i:u k:v"), Parallelize{Var: "v"}, Parallelize{Var: "u"}}, "the loop over u around it runs on threads already"},
+		{spmm, csr, []Command{renaming("i:u k:v"), Reorder{[]index.Var{"j", "u"}}}, "the loops [j v u] contradict the order in which A(i,j)"},
+		{spmm, nil, []Command{renaming("i:u"), Bound{"u", 4}, Bound{"i", 5}}, "i is already bound to 4"},
+		{"y(i) = A(i,j) * x(j)", nil, []Command{Precompute{Name: "w"}, Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}}, "w(i) is reduced into, so strips that overlap would count twice"},
+		{"y(i) = A(i,j) * x(j)", nil, []Command{renaming("i:u"), Split{Var: "u", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}}, "w(i) is reduced into, so strips that overlap would count twice"},
+		{"y(i) = x(i)", nil, []Command{Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4, Tail: 2}, Precompute{At: 1, Name: "w", Rename: renaming("i1:u").Rename}, Split{Var: "u", Outer: "a", Inner: "b", Factor: 2}}, "shifted strips can't be divided again"},
+		{"y(i) = A(i) * x(i)", map[string]string{"A": "s"}, []Command{Precompute{Of: "x", Name: "w", Rename: renaming("i:u").Rename}, Pos{"u", "p", "A"}}, "has values where A(i) stores nothing"},
 		{"y(i) = A(i,j) + B(i,j)", nil, []Command{Precompute{Of: "A(j,i)", At: 0, Name: "w"}}, "A(j,i) is no part of"},
 		{spmm, nil, []Command{Assemble{Insert: true}}, `C(i,k) in format "dd" is known`},
 		{spmm, map[string]string{"C": "sd"}, []Command{Assemble{Insert: true}}, "has no rows to insert into"},
@@ -278,6 +328,16 @@ func TestPreconditions(t *testing.T) {
 			t.Errorf("%v: the program has changed to\n%s", c.commands, p)
 		}
 	}
+}
+
+// renaming is a workspace around everything with new names.
+func renaming(pairs string) Precompute {
+	c := Precompute{Name: "w"}
+	for _, pair := range strings.Fields(pairs) {
+		of, as, _ := strings.Cut(pair, ":")
+		c.Rename = append(c.Rename, cin.Rename{Of: index.Var(of), As: index.Var(as)})
+	}
+	return c
 }
 
 // TestNotAProduct refuses to take factors from what is none.

@@ -35,27 +35,31 @@ func (c Split) Apply(p *cin.Program) (*cin.Program, error) {
 		return nil, failf(c, "the factor has to be at least 1 and at most %d", int64(maxFactor))
 	case c.Tail < 0 || c.Tail > 0 && c.Factor%c.Tail != 0:
 		return nil, failf(c, "the tail has to divide the factor")
-	case c.Tail > 0 && p.Derivation(c.Var) != nil:
+	case c.Tail > 0 && p.Derivation(p.Original(c.Var)) != nil:
 		return nil, failf(c, "%s is derived from %v, so its last strip can't be shifted; leave tail out", c.Var, p.Roots(c.Var))
 	}
 	return cut(c, p, &cin.Split{Parent: c.Var, Outer: c.Outer, Inner: c.Inner, Factor: c.Factor, Tail: c.Tail})
 }
 
-// check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice.
+// check refuses shifted strips of what is stored sparsely, and of sums: what overlaps would count twice. They have no number,
+// only a beginning, which the loop over them has to find first.
 func (c Split) check(p *cin.Program) (err error) {
 	if c.Tail == 0 {
 		return nil
 	}
-	if p.Follows(c.Outer) != nil || p.Follows(c.Inner) != nil {
+	if p.Divided(c.Outer) || p.Divided(c.Inner) {
 		return failf(c, "shifted strips can't be divided again; leave tail out")
 	}
-	loopsOver(p.Body, c.Inner, func(f *cin.Forall, _ []*cin.Forall) {
-		if l := lattice.Build(cin.Value(f.Body), c.Var); !l.Full() || len(l.Iterators()) > 0 {
+	loopsOver(p, c.Inner, func(f *cin.Forall, outside []*cin.Forall) {
+		if p.Leaves(c.Outer, vars(outside)) == nil {
+			err = failf(c, "the loop over %s has to stand outside the one over %s; else leave tail out", c.Outer, f.Var)
+		}
+		if l := lattice.Build(cin.Value(f.Body), p.Original(c.Var)); !l.Full() || len(l.Iterators()) > 0 {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
 		}
 	})
-	loopsOver(p.Body, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
-		if a := innermost(f.Body); a.Reduce != "" && a.LHS.Tensor == p.Source.LHS.Tensor || discovered(a.LHS.Tensor) {
+	loopsOver(p, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
+		if a := innermost(f.Body); a.Reduce != "" || discovered(a.LHS.Tensor) {
 			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	const text = "reorder(i, k, j); split(k, k0, k1, 64); split(k1, a, b, 8, tail=4); divide(i, i0, i1, 4); fuse(i, j, f); pos(f, p, A); " +
 		"bound(k, 16); precompute(all, w, at=1); precompute(B(j,k) * sin(x(j)), v, at=0, array); precompute(Q*K, u, at=2, tile); " +
+		"precompute(all, t, at=0, rename=i:iw); precompute(all, s, at=0, hash, rename=i:iw j:jw); " +
 		"unroll(j, 4); vectorize(k); parallelize(i, threads); parallelize(p, threads, atomics); parallelize(p, threads, temporary); " +
 		"assemble(insert); assemble(append); mergeby(j, gallop); mergeby(j, twofinger)"
 	s, err := Parse(text)
@@ -40,6 +41,13 @@ func TestSpans(t *testing.T) {
 		{"parallelize(i, blocks)", "parallelize(i, blocks)", `"blocks" is none of threads`},
 		{"precompute(all, w)", "precompute(all, w)", "at is missing"},
 		{"precompute(all, w, at=0, heap)", "precompute(all, w, at=0, heap)", `"heap" is none of tile`},
+		{"precompute(all, w, at=0, rename=)", "precompute(all, w, at=0, rename=)", "what to rename is missing"},
+		{"precompute(all, w, at=0, rename=i)", "precompute(all, w, at=0, rename=i)", `"i" is no pair of names`},
+		{"precompute(all, w, at=0, rename=i:2)", "precompute(all, w, at=0, rename=i:2)", `"i:2" is no pair of names`},
+		{"precompute(all, w, at=0, rename=i:u, k:v)", "precompute(all, w, at=0, rename=i:u, k:v)", "too many arguments"},
+		{"precompute(all, w, at=0, rename=i:u, tile)", "precompute(all, w, at=0, rename=i:u, tile)", "too many arguments"},
+		{"unroll(k, 2); precompute(all, w, at=0, rename=l:lw)", "precompute(all, w, at=0, rename=l:lw)", "there is no variable l to rename"},
+		{"precompute(all, w, at=0, rename=i:iw); unroll(k, 2); pos(i, p, A)", "pos(i, p, A)", "i is dense in A"},
 		{"mergeby(i)", "mergeby(i)", "how is missing"},
 		{"mergeby(i, jump)", "mergeby(i, jump)", `"jump" is none of gallop`},
 		{"reorder(i, j, k); mergeby(k, gallop)", "mergeby(k, gallop)", "visits every coordinate, so there is nothing to skip"},

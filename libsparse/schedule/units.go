@@ -138,15 +138,8 @@ func atomic(op dtype.Op, t dtype.T) bool {
 
 // merges says which levels the loop f walks together, "" where it is a loop over one of them or over coordinates.
 func merges(p *cin.Program, f *cin.Forall) string {
-	v := f.Var
-	for {
-		s, ok := p.Derivation(v).(*cin.Split)
-		if !ok || v != s.Inner {
-			break
-		}
-		v = s.Parent
-	}
-	if p.Derivation(v) != nil {
+	v, ok := p.Walked(f.Var)
+	if !ok {
 		return ""
 	}
 	l := lattice.Loop(cin.Value(f.Body), v)

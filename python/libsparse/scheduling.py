@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import (
@@ -66,7 +66,14 @@ class Schedule:
         """Visits what a sparse operand stores, by position."""
         return self.then(f"pos({index}, {position}, {operand})")
 
-    def precompute(self, part: str, workspace: str, at: int, storage: str | None = None) -> Schedule:
+    def precompute(
+        self,
+        part: str,
+        workspace: str,
+        at: int,
+        storage: str | None = None,
+        rename: Mapping[str, str] | None = None,
+    ) -> Schedule:
         """Computes a part of the expression ("all" for all of it) into a workspace below the outermost `at` loops.
 
         Args:
@@ -74,9 +81,13 @@ class Schedule:
             workspace: The name of the workspace.
             at: How many loops stand around it.
             storage: "tile" (registers), "array", "row", "list" or "hash"; None: of the first two, by size.
+            rename: New names for loops that compute the workspace, such as `{"i": "iw"}`: later commands then tell them
+                from the loops that read it. The workspace is over these indices, also where they are summed over.
         """
         kept = "" if storage is None else f", {storage}"
-        return self.then(f"precompute({part}, {workspace}, at={at}{kept})")
+        pairs = " ".join(f"{index}:{name}" for index, name in (rename or {}).items())
+        named = f", rename={pairs}" if rename else ""
+        return self.then(f"precompute({part}, {workspace}, at={at}{kept}{named})")
 
     def bound(self, index: str, extent: int) -> Schedule:
         """States the extent of an index, which the kernel is then compiled for.

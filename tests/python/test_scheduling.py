@@ -74,6 +74,26 @@ def test_sparse_results() -> None:
     torch.testing.assert_close(found.to_dense(), a @ b)
 
 
+@pytest.mark.parametrize("extent", [16, 17, 3, 1])
+@pytest.mark.parametrize("width", [4, 5])
+def test_loops_that_fill_a_workspace_have_names_of_their_own(extent: int, width: int) -> None:
+    b, c = torch.randn(2, extent, dtype=torch.float64)
+    begun = ls.schedule("a(i) = b(i) * c(i)", b=b, c=c).bound("i", extent)
+    made = begun.precompute("all", "w", 0, rename={"i": "iw"}).split("iw", "iw0", "iw1", width).vectorize("i")
+    torch.testing.assert_close(made.run(), b * c)
+    assert str(made).startswith(f"bound(i, {extent}); precompute(all, w, at=0, rename=i:iw); split(iw, ")
+    scheduled = str(made.explain("scheduled"))
+    assert "forall i on lanes" in scheduled
+    assert "rename i = iw" in scheduled
+    A, plain = matrix(extent, 9)
+    B = torch.randn(9, 6, dtype=torch.float64)
+    product = ls.schedule("ij,jk->ik", A, B).precompute("all", "w", 0, "array", {"i": "iw", "k": "kw"})
+    made = product.reorder("j", "kw").parallelize("iw").split("k", "k0", "k1", width).reorder("k0", "i", "k1")
+    torch.testing.assert_close(made.run(), plain @ B)
+    norm = ls.schedule("a = b(i) * c(i)", b=b, c=c).precompute("all", "w", 0, rename={"i": "iw"}).parallelize("iw")
+    torch.testing.assert_close(norm.run(), b @ c)
+
+
 def test_temporaries_make_sums_repeatable() -> None:
     A, _ = matrix(500, 400, density=0.3)
     x = torch.randn(400, dtype=torch.float64)
@@ -92,6 +112,10 @@ def test_errors_say_which_command_and_why() -> None:
         (begun.reorder("j", "i"), ls.UnsupportedError, r"reorder\(j, i\): .*order in which A0"),
         (begun.parallelize("j"), ls.UnsupportedError, r"parallelize\(j, threads\): iterations over j write the same"),
         (begun.split("i", "i", "i1", 4), ls.UnsupportedError, "i is already a variable"),
+        (begun.precompute("all", "w", 0, rename={"k": "kw"}), ls.UnsupportedError, "no variable k to rename"),
+        (begun.precompute("all", "w", 0, rename={"i": "j"}), ls.UnsupportedError, "j is already a variable"),
+        (begun.precompute("all", "w", 1, rename={"i": "u"}), ls.UnsupportedError, "not computed by a loop over i"),
+        (begun.precompute("all", "w", 0, rename={"i": "i w"}), ls.FormatError, '"w" is no pair of names'),
         (begun.then("splice(i)"), ls.FormatError, 'there is no command "splice"'),
         (begun.then("split(i, i0)"), ls.FormatError, "a variable is missing"),
         (

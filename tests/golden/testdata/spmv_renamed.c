@@ -1,0 +1,52 @@
+/* out(i) = A(i,j) * x(j)
+ * A: "ds" of f32
+ * x: "d" of f32
+ * out: "d" of f32
+ * split(i, i0, i1, 8)
+ * precompute(all, w, at=1, tile, rename=i1:iw)
+ * vectorize(i1)
+ * parallelize(i0, threads)
+ */
+#include <stdint.h>
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    const float *restrict x_vals = (const float *)slots[6];
+    float *restrict out_vals = (float *)slots[7];
+    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    {
+        #pragma omp for schedule(dynamic, max_i64(1, (n_i + 7) / 8 / (threads * 16))) nowait
+        for (int64_t i0 = 0; i0 < (n_i + 7) / 8; i0++) {
+            float w[8] __attribute__((aligned(64)));
+            *(f32x8 *)&w[0] = (f32x8){0};
+            for (int64_t iw = 0; iw < min_i64(8, n_i - i0 * 8); iw++) {
+                for (int64_t pA2 = A2_pos[i0 * 8 + iw]; pA2 < A2_pos[i0 * 8 + iw + 1]; pA2++) {
+                    const int64_t j = A2_crd[pA2];
+                    w[iw] += A_vals[pA2] * x_vals[j];
+                }
+            }
+            #pragma omp simd
+            for (int64_t i1 = 0; i1 < min_i64(8, n_i - i0 * 8); i1++) {
+                out_vals[i0 * 8 + i1] = w[i1];
+            }
+        }
+    }
+    return 0;
+}
