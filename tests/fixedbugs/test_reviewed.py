@@ -1,4 +1,4 @@
-"""What a review found: prefixes that several entries share, empty dimensions, whole numbers, many dimensions, long sums."""
+"""What a review found: shared prefixes, empty dimensions, whole numbers, many dimensions, long sums."""
 
 import pytest
 import torch
