@@ -13,10 +13,17 @@ type factor struct {
 	// extent and distinct are by variable: how many coordinates there are, and how many occur.
 	extent, distinct map[index.Var]float64
 	count            float64
+	// skew is by variable how unevenly entries are spread over the coordinates that occur, and reach by pairs of variables how
+	// far they are apart; what isn't there is not known.
+	skew  map[index.Var]float64
+	reach map[pair]float64
 }
 
 func newFactor(count float64) *factor {
-	return &factor{extent: map[index.Var]float64{}, distinct: map[index.Var]float64{}, count: count}
+	return &factor{
+		extent: map[index.Var]float64{}, distinct: map[index.Var]float64{}, count: count,
+		skew: map[index.Var]float64{}, reach: map[pair]float64{},
+	}
 }
 
 func (f *factor) add(v index.Var, extent, distinct float64) {
@@ -60,6 +67,7 @@ func leaf(a *index.Access) *factor {
 	if first := a.Vars[a.Tensor.Format.ModeOrder[0]]; a.Tensor.Filled > 0 {
 		f.distinct[first] = min(float64(a.Tensor.Filled), f.extent[first])
 	}
+	f.locate(a)
 	return f
 }
 
@@ -69,15 +77,22 @@ func reached(places, things float64) float64 {
 }
 
 // join has the coordinates that are in both factors. Each coordinate of one meets as many of the other as that has for each of
-// the values of the variables that they share.
+// the values of the variables that they share; what has many entries in one has many in the other.
 func join(p, q *factor) *factor {
-	keys := 1.0
+	keys, meet := 1.0, 1.0
 	for _, v := range p.vars {
 		if slices.Contains(q.vars, v) {
 			keys *= max(p.distinct[v], q.distinct[v])
+			meet *= math.Sqrt(max(p.skew[v], 1) * max(q.skew[v], 1))
 		}
 	}
-	out := newFactor(p.count * q.count / max(1, keys))
+	out := newFactor(p.count * q.count / max(1, keys/meet))
+	if limits(q, p) {
+		out.count = min(out.count, p.count)
+	}
+	if limits(p, q) {
+		out.count = min(out.count, q.count)
+	}
 	for _, f := range []*factor{p, q} {
 		for _, v := range f.vars {
 			d := f.distinct[v]
@@ -85,9 +100,18 @@ func join(p, q *factor) *factor {
 				d = min(d, known)
 			}
 			out.add(v, f.extent[v], min(d, max(out.count, 1)))
+			out.skew[v] = max(out.skew[v], f.skew[v])
+		}
+		for p, reach := range f.reach {
+			out.near(p.u, p.v, reach)
 		}
 	}
 	return out
+}
+
+// limits reports whether p has no variable that q lacks, so that it only takes coordinates away from q's.
+func limits(p, q *factor) bool {
+	return !slices.ContainsFunc(p.vars, func(v index.Var) bool { return !slices.Contains(q.vars, v) })
 }
 
 // union has the coordinates that are in any of the factors, which are repeated along the variables that they lack.
@@ -124,8 +148,10 @@ func (f *factor) project(r index.Var) *factor {
 	for _, v := range f.vars {
 		if v != r {
 			out.add(v, f.extent[v], f.distinct[v])
+			out.skew[v] = f.skew[v]
 		}
 	}
+	f.follow(r, out)
 	if len(out.vars) == 0 {
 		out.count = min(1, f.count)
 		return out
@@ -137,10 +163,14 @@ func (f *factor) project(r index.Var) *factor {
 	}
 	above = max(1, reached(above, f.count))
 	terms := f.count / above // for each u
-	places := max(out.distinct[v], 1)
+	places := out.places(v)
 	perU := max(1, min(f.distinct[r], terms)) // deg(r|u)
 	perR := min(places, terms/perU)           // deg(v|r)
-	degree := places * -math.Expm1(perU*math.Log1p(-min(perR/places, 1-1e-12)))
+	skew := 1.0
+	for _, w := range out.vars {
+		skew *= max(out.skew[w], 1)
+	}
+	degree := places * struck(-perU*math.Log1p(-min(perR/places, 1-1e-12)), skew)
 	out.count = min(above*min(degree, places, terms), out.volume())
 	for _, w := range out.vars {
 		out.distinct[w] = min(out.distinct[w], max(out.count, 1))
