@@ -408,12 +408,12 @@ func printDecision(s *State) string {
 }
 
 func apply(s *State) (err error) {
+	s.Naive.Team = autoschedule.Team(s.Assignment, s.machine())
 	if s.Script != nil {
 		s.Scheduled, err = s.Script.Apply(s.Naive)
 		return err
 	}
-	p, err := schedule.Apply(s.Naive, s.Decision.Commands)
-	s.Scheduled = p
+	s.Scheduled, err = schedule.Apply(s.Naive, s.Decision.Commands)
 	return err
 }
 
