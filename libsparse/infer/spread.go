@@ -9,16 +9,20 @@ import (
 // Real matrices are not random ones. A few rows hold most entries, so that a product sums many terms into few elements; and
 // meshes keep to their diagonal, so that it has few places to fill. Both can be read off a pattern in one pass.
 
-// pair is two variables that one matrix relates.
-type pair struct{ u, v index.Var }
+// distance is how far from the diagonal of u and v coordinates are, as a share of v's.
+type distance struct {
+	u, v  index.Var
+	reach float64
+}
 
 // locate notes what is known of how the entries of an access are spread.
 func (f *factor) locate(a *index.Access) {
 	t := a.Tensor
 	for l, m := range t.Format.ModeOrder {
-		if v := a.Vars[m]; l < len(t.Skew) {
+		if l < len(t.Skew) {
 			// Coordinates without entries are no part of the skew that is left.
-			f.skew[v] = max(1, float64(t.Skew[l])*f.distinct[v]/f.extent[v])
+			d := &f.dims[f.of(a.Vars[m])]
+			d.skew = max(1, float64(t.Skew[l])*d.distinct/d.extent)
 		}
 	}
 	if len(a.Vars) == 2 && t.Reach > 0 {
@@ -26,42 +30,49 @@ func (f *factor) locate(a *index.Access) {
 	}
 }
 
-// near notes that v is within a share of its coordinates from the diagonal of u and v.
+// near notes that u and v are within a share of their coordinates from their diagonal.
 func (f *factor) near(u, v index.Var, reach float64) {
-	for _, p := range []pair{{u, v}, {v, u}} {
-		if known, ok := f.reach[p]; !ok || reach < known {
-			f.reach[p] = reach
+	for i, r := range f.reaches {
+		if r.u == u && r.v == v || r.u == v && r.v == u {
+			f.reaches[i].reach = min(r.reach, reach)
+			return
 		}
 	}
+	f.reaches = append(f.reaches, distance{u, v, reach})
 }
 
 // follow has the variables that r relates be as near to each other as they are to r, in all.
 func (f *factor) follow(r index.Var, out *factor) {
-	for _, u := range out.vars {
-		for _, v := range out.vars {
-			a, known := f.reach[pair{u, r}]
-			b, too := f.reach[pair{r, v}]
-			if u != v && known && too {
-				out.near(u, v, a+b)
-			}
+	for i, a := range f.reaches {
+		if a.u != r && a.v != r {
+			out.near(a.u, a.v, a.reach)
+			continue
 		}
-	}
-	for p, reach := range f.reach {
-		if p.u != r && p.v != r {
-			out.near(p.u, p.v, reach)
+		for _, b := range f.reaches[:i] {
+			if b.u == r || b.v == r {
+				out.near(other(a, r), other(b, r), a.reach+b.reach)
+			}
 		}
 	}
 }
 
-// places is how many coordinates of v there are near one of each of the other variables.
-func (f *factor) places(v index.Var) float64 {
+// other is what a distance is to, from r.
+func other(d distance, r index.Var) index.Var {
+	if d.u == r {
+		return d.v
+	}
+	return d.u
+}
+
+// places is how many coordinates of variable m there are near one of each of the others.
+func (f *factor) places(m int) float64 {
 	share := 1.0
-	for _, u := range f.vars {
-		if reach, ok := f.reach[pair{u, v}]; ok {
-			share = min(share, 2*reach)
+	for _, r := range f.reaches {
+		if r.u == f.dims[m].v || r.v == f.dims[m].v {
+			share = min(share, 2*r.reach)
 		}
 	}
-	return max(1, f.distinct[v]*share)
+	return max(1, f.dims[m].distinct*share)
 }
 
 // nodes and weights integrate over the normal distribution (Gauss and Hermite, seven points).
