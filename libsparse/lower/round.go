@@ -64,13 +64,13 @@ func (l *lowerer) frameSums() (before, after []ir.Stmt) {
 	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
 	round := &ir.Store{Array: vals, Index: p, Value: cast(&ir.Load{Array: l.sums, Index: p}, vals.Elem)}
 	return []ir.Stmt{
-			constant(count, l.positions(t, t.Order()-1)),
-			&ir.Alloc{Array: l.sums, Size: binary(dtype.Max, count, integer(1))},
-		}, []ir.Stmt{
-			&ir.Parallel{
-				Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(l.program.Team.Grain)),
-				Body: block(&ir.For{Var: p, Lo: integer(0), Hi: count, Step: 1, Kind: ir.Shared, Body: block(round)}),
-			},
-			&ir.Free{Array: l.sums},
-		}
+		constant(count, l.positions(t, t.Order()-1)),
+		&ir.Alloc{Array: l.sums, Size: binary(dtype.Max, count, integer(1))},
+	}, []ir.Stmt{
+		&ir.Parallel{
+			Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(l.program.Team.Grain)),
+			Body: block(&ir.For{Var: p, Lo: integer(0), Hi: count, Step: 1, Kind: ir.Shared, Body: block(round)}),
+		},
+		&ir.Free{Array: l.sums},
+	}
 }
