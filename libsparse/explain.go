@@ -8,6 +8,7 @@ import (
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/infer"
 )
 
 // shown is how many orders of the loops are printed; there may be thousands.
@@ -59,8 +60,8 @@ func explainFormats(s *State) string {
 			rows[i] += "  (inferred)"
 		}
 	}
-	for _, why := range s.Inferred {
-		rows = append(rows, "# "+why)
+	if s.Inferred {
+		rows = append(rows, "# "+infer.Reason(s.Assignment))
 	}
 	return strings.Join(rows, "\n") + "\n"
 }

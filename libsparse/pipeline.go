@@ -37,7 +37,7 @@ type State struct {
 	Result    string
 	Operands  []*index.Tensor // in the order of the request
 	Naive     *cin.Program
-	Inferred  []string // why the result has its format
+	Inferred  bool // the result has a format of its own, and not everywhere a value
 	Decision  *autoschedule.Decision
 	Script    *schedule.Script // the request's schedule, if it has one
 	Scheduled *cin.Program
@@ -295,9 +295,7 @@ func inferFormats(s *State) error {
 	if out.Temporary {
 		inferred, pattern = infer.Temporary(a)
 	}
-	if pattern == nil && !infer.Everywhere(a) {
-		s.Inferred = []string{infer.Reason(a)}
-	}
+	s.Inferred = pattern == nil && !infer.Everywhere(a)
 	switch {
 	case out.PatternOf != nil && *out.PatternOf >= 0:
 		return forcePattern(s, *out.PatternOf)
@@ -408,12 +406,12 @@ func printDecision(s *State) string {
 }
 
 func apply(s *State) (err error) {
+	s.Naive.Team = autoschedule.Team(s.Assignment, s.machine())
 	if s.Script != nil {
 		s.Scheduled, err = s.Script.Apply(s.Naive)
 		return err
 	}
-	p, err := schedule.Apply(s.Naive, s.Decision.Commands)
-	s.Scheduled = p
+	s.Scheduled, err = schedule.Apply(s.Naive, s.Decision.Commands)
 	return err
 }
 

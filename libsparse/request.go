@@ -51,6 +51,9 @@ type Operand struct {
 	NNZ   int64   `json:"nnz,omitempty"`
 	// Filled is how many coordinates of the first level have entries, where that is known.
 	Filled int64 `json:"filled,omitempty"`
+	// Skew and Reach say how the entries are spread, where that is known; see index.Tensor.
+	Skew  []int64 `json:"skew,omitempty"`
+	Reach int64   `json:"reach,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
@@ -90,7 +93,7 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
 		}
 		names[o.Name] = true
 		if r.Priors {
-			o.NNZ, o.Filled = 0, 0
+			o.NNZ, o.Filled, o.Skew, o.Reach = 0, 0, nil, 0
 		}
 		t, err := o.tensor(i, operands[:i])
 		if err != nil {
@@ -229,7 +232,10 @@ func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &index.Tensor{Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Index: dtype.I32}
+	t := &index.Tensor{
+		Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, Index: dtype.I32,
+		NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach,
+	}
 	var ok bool
 	if t.Elem, ok = dtype.Parse(o.Dtype); !ok {
 		return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())

@@ -12,7 +12,7 @@ import (
 )
 
 // Constants are what the cost model multiplies counts with, in units of one innermost iteration. They are fitted for each
-// kind of machine by benchmarks/suites/fit.py; choices depend on them, but the text of generated C on nothing but the choice.
+// kind of machine by benchmarks/suites/fit.py; choices depend on them, but of them the text of generated C has Grain only.
 type Constants struct {
 	// Loop is the start of an inner loop.
 	Loop float64 `json:"loop"`
@@ -41,6 +41,12 @@ type Constants struct {
 	// SparseTop is how many coordinates a compressed first level may have for each entry to be made dense for a merge. It
 	// bounds memory and is not fitted.
 	SparseTop float64 `json:"sparse_top"`
+	// Grain is how many innermost iterations one thread runs where a team could: what starting a team takes, many times over,
+	// since threads that have no core for themselves wait for each other. It is a policy.
+	Grain float64 `json:"grain"`
+	// Uneven is how many entries an operand has where rows are divided by them: with fewer, a pass over all of them takes less
+	// than compiling the search. It is a policy.
+	Uneven float64 `json:"uneven"`
 	// OneThread is the factor on the cost of loops that can't be divided among threads.
 	OneThread float64 `json:"one_thread"`
 	// Step is what running one more kernel costs, whatever its size.

@@ -115,9 +115,6 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	}
 }
 
-// grain is how many iterations kernels run on one thread anyway (see lower).
-const grain = 1 << 15
-
 // price is the cost of an order; ok is false if some format contradicts it.
 func (m *model) price(order []int) (t Terms, ok bool) {
 	for depth, v := range order {
@@ -167,7 +164,7 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 	}
 	t.Strided = iterations * c.Strided * strided
 	t.Insert = m.written(order, lanes)
-	if !m.free[order[0]] && iterations > grain {
+	if !m.free[order[0]] && iterations > c.Grain {
 		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
 	}
 	return t, true

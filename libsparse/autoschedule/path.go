@@ -146,20 +146,12 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 	}
 	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !slices.Contains(needed, v) })
 	t := &index.Tensor{Name: "t", Format: format.AllDense(len(vars)), Elem: p.assignment.LHS.Tensor.Elem, Index: dtype.I32}
-	volume := 1.0
 	for _, v := range vars {
 		t.Extents = append(t.Extents, p.assignment.Extent(v))
-		volume *= float64(max(p.assignment.Extent(v), 1))
 	}
 	a := &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
-	t.Format, t.SamePattern = infer.Output(a)
-	stored := volume
-	switch {
-	case t.SamePattern != nil:
-		stored = float64(t.SamePattern.NNZ)
-	case !t.Format.Dense():
-		stored *= infer.Density(a)
-	}
+	var stored float64
+	t.Format, t.SamePattern, stored = infer.Expected(a)
 	t.NNZ = int64(min(stored, 1<<60))
 	return a
 }

@@ -106,12 +106,28 @@ func (d *Decision) outermost() (loop, root index.Var) {
 	return loop, root
 }
 
+// Team is how the threads of any schedule of a divide their loops, the caller's too.
+func Team(a *index.Assignment, m Machine) cin.Team {
+	c, _ := ConstantsFor(m.CPU)
+	team := cin.Team{Grain: int64(c.Grain)}
+	for _, acc := range index.Accesses(a.RHS) {
+		if weighed(acc, c) {
+			team.Weighed = append(team.Weighed, acc.Tensor)
+		}
+	}
+	return team
+}
+
+// weighed reports whether rows of an access are divided by their entries; of zero entries it is not known how many there are.
+func weighed(a *index.Access, c *Constants) bool {
+	return cin.Uneven(a) && (a.Tensor.NNZ <= 0 || float64(a.Tensor.NNZ) >= c.Uneven)
+}
+
 // share says how threads divide the loop over v: where what is stored below its iterations differs, kernels search for
 // blocks of equal numbers of entries, in the positions of the operand and when they are called.
 func (d *Decision) share(a *index.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
-		f := acc.Tensor.Format
-		if cin.Uneven(acc) && acc.Vars[f.ModeOrder[0]] == v {
+		if weighed(acc, d.constants) && acc.Vars[acc.Tensor.Format.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

@@ -101,6 +101,7 @@ type Program struct {
 	Insert bool
 	// Exact gives variables whose extent is known at compile time.
 	Exact map[index.Var]int64
+	Team  Team
 	Body  Stmt
 }
 

@@ -2,15 +2,19 @@ package cin
 
 import "libsparse/libsparse/index"
 
-// balanced is the number of entries of a class from which on rows are worth dividing by what they store: with fewer, a pass over
-// all of them takes less than compiling the search.
-const balanced = 1 << 13
+// Team is how threads divide the loops that a program gives them. Nothing that is computed depends on it.
+type Team struct {
+	// Grain is the number of innermost iterations up to which one thread runs them all.
+	Grain int64
+	// Weighed are the tensors by whose entries rows are divided, in place of their number.
+	Weighed []*index.Tensor
+}
 
-// Uneven reports whether an access stores different numbers of entries below the positions of its first level, says so in the
-// first array below, and stores enough for that to matter; of zero entries it is not known.
+// Uneven reports whether an access stores different numbers of entries below the positions of its first level, and says so in
+// the first array below.
 func Uneven(a *index.Access) bool {
 	f := a.Tensor.Format
-	if f.Order() < 2 || a.Tensor.NNZ > 0 && a.Tensor.NNZ < balanced {
+	if f.Order() < 2 {
 		return false
 	}
 	top := f.Levels[0].Props()

@@ -122,7 +122,13 @@ func MustParse(text string) Format {
 }
 
 // AllDense is the row-major dense format of an order.
-func AllDense(order int) Format { return MustParse(strings.Repeat("d", order)) }
+func AllDense(order int) Format {
+	f := Format{Levels: make([]Level, order), ModeOrder: make([]int, order)}
+	for m := range order {
+		f.Levels[m], f.ModeOrder[m] = Dense{}, m
+	}
+	return f
+}
 
 // COO is the coordinate format of an order: "s", "uq", "ucq", ...
 func COO(order int) Format {

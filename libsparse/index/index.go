@@ -31,10 +31,18 @@ type Tensor struct {
 	NNZ     int64
 	// Filled is how many coordinates of the first level have entries; 0 where nobody counted them.
 	Filled int64
+	// Skew says by level how unevenly entries are spread over its coordinates: the sum of the squares of their numbers, as a
+	// multiple of what it is where they are equal. Reach is how far from the diagonal a row goes, in parts of Whole; they are
+	// empty and 0 where nobody looked.
+	Skew  []int64
+	Reach int64
 	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
 	// of its entries.
 	Temporary bool
 }
+
+// Whole is the unit of Tensor.Reach: that of a row whose entries go to an end of the matrix.
+const Whole = 1 << 10
 
 // Order is the number of modes.
 func (t *Tensor) Order() int { return t.Format.Order() }

@@ -2,7 +2,6 @@ package infer
 
 import (
 	"fmt"
-	"slices"
 
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -27,7 +26,7 @@ func Predict(a *index.Assignment) Estimate {
 	for m, v := range a.LHS.Vars {
 		n := float64(max(a.Extent(v), 1))
 		est.Extents, est.Volume = append(est.Extents, n), est.Volume*n
-		d, ok := f.distinct[v]
+		d, ok := f.distinct(v)
 		if !ok {
 			d = n // nothing on the right limits it
 		}
@@ -56,9 +55,9 @@ func reduced(a *index.Assignment) *factor {
 	}
 	for _, r := range a.Reduced() {
 		var rest []*factor
-		joined := newFactor(1)
+		joined := &factor{count: 1}
 		for _, f := range parts {
-			if slices.Contains(f.vars, r) {
+			if f.of(r) >= 0 {
 				joined = join(joined, f)
 			} else {
 				rest = append(rest, f)
@@ -66,7 +65,7 @@ func reduced(a *index.Assignment) *factor {
 		}
 		parts = append(rest, joined.project(r))
 	}
-	all := newFactor(1)
+	all := &factor{count: 1}
 	for _, f := range parts {
 		all = join(all, f)
 	}
@@ -81,7 +80,7 @@ func of(e index.Expr) *factor {
 	case *index.Call:
 		var sets []*factor
 		for _, set := range e.Region.Least() {
-			all := newFactor(1)
+			all := &factor{count: 1}
 			for k, arg := range e.Args {
 				if set&(1<<k) != 0 {
 					all = join(all, of(arg))
@@ -91,7 +90,7 @@ func of(e index.Expr) *factor {
 		}
 		return union(sets)
 	default:
-		return newFactor(1)
+		return &factor{count: 1}
 	}
 }
 

@@ -9,41 +9,55 @@ import (
 
 // factor is what is expected of the set of coordinates at which an expression has a value: a relation over variables.
 type factor struct {
-	vars []index.Var
-	// extent and distinct are by variable: how many coordinates there are, and how many occur.
-	extent, distinct map[index.Var]float64
-	count            float64
+	dims  []dim
+	count float64
+	// reaches are by pairs of variables how far they are apart; what isn't there is not known.
+	reaches []distance
 }
 
-func newFactor(count float64) *factor {
-	return &factor{extent: map[index.Var]float64{}, distinct: map[index.Var]float64{}, count: count}
+// dim is a variable of a factor.
+type dim struct {
+	v index.Var
+	// extent and distinct are how many coordinates there are, and how many occur; skew is how unevenly entries are spread over
+	// those, 0 where that isn't known.
+	extent, distinct, skew float64
 }
 
-func (f *factor) add(v index.Var, extent, distinct float64) {
-	if !slices.Contains(f.vars, v) {
-		f.vars = append(f.vars, v)
+// of is the place of v among the variables of f, or -1.
+func (f *factor) of(v index.Var) int {
+	return slices.IndexFunc(f.dims, func(d dim) bool { return d.v == v })
+}
+
+// distinct is how many coordinates of v occur, if f has v.
+func (f *factor) distinct(v index.Var) (n float64, ok bool) {
+	if m := f.of(v); m >= 0 {
+		return f.dims[m].distinct, true
 	}
-	f.extent[v], f.distinct[v] = extent, distinct
+	return 0, false
 }
 
 // volume is the number of coordinates that f could have.
 func (f *factor) volume() float64 {
 	volume := 1.0
-	for _, v := range f.vars {
-		volume *= f.extent[v]
+	for _, d := range f.dims {
+		volume *= d.extent
 	}
 	return volume
 }
 
 // leaf is the factor of an access. Entries are assumed to be spread at random: n of them reach m*(1-exp(-n/m)) of m places.
 func leaf(a *index.Access) *factor {
-	f := newFactor(1)
+	f := &factor{dims: make([]dim, 0, len(a.Vars)), count: 1}
 	for m, v := range a.Vars {
 		n := 1.0
 		if m < len(a.Tensor.Extents) {
 			n = float64(max(a.Tensor.Extents[m], 1))
 		}
-		f.add(v, n, n)
+		if k := f.of(v); k >= 0 {
+			f.dims[k].extent, f.dims[k].distinct = n, n
+		} else {
+			f.dims = append(f.dims, dim{v: v, extent: n, distinct: n})
+		}
 	}
 	f.count = f.volume()
 	if a.Tensor.Format.Dense() {
@@ -54,12 +68,13 @@ func leaf(a *index.Access) *factor {
 	} else {
 		f.count *= unknownDensity
 	}
-	for _, v := range f.vars {
-		f.distinct[v] = reached(f.extent[v], f.count)
+	for m := range f.dims {
+		f.dims[m].distinct = reached(f.dims[m].extent, f.count)
 	}
-	if first := a.Vars[a.Tensor.Format.ModeOrder[0]]; a.Tensor.Filled > 0 {
-		f.distinct[first] = min(float64(a.Tensor.Filled), f.extent[first])
+	if first := &f.dims[f.of(a.Vars[a.Tensor.Format.ModeOrder[0]])]; a.Tensor.Filled > 0 {
+		first.distinct = min(float64(a.Tensor.Filled), first.extent)
 	}
+	f.locate(a)
 	return f
 }
 
@@ -69,22 +84,37 @@ func reached(places, things float64) float64 {
 }
 
 // join has the coordinates that are in both factors. Each coordinate of one meets as many of the other as that has for each of
-// the values of the variables that they share.
+// the values of the variables that they share; what has many entries in one has many in the other.
 func join(p, q *factor) *factor {
-	keys := 1.0
-	for _, v := range p.vars {
-		if slices.Contains(q.vars, v) {
-			keys *= max(p.distinct[v], q.distinct[v])
+	keys, meet, shared := 1.0, 1.0, 0
+	for _, d := range p.dims {
+		if m := q.of(d.v); m >= 0 {
+			e := q.dims[m]
+			keys *= max(d.distinct, e.distinct)
+			meet *= math.Sqrt(max(d.skew, 1) * max(e.skew, 1))
+			shared++
 		}
 	}
-	out := newFactor(p.count * q.count / max(1, keys))
-	for _, f := range []*factor{p, q} {
-		for _, v := range f.vars {
-			d := f.distinct[v]
-			if known, ok := out.distinct[v]; ok {
-				d = min(d, known)
+	out := &factor{dims: make([]dim, 0, len(p.dims)+len(q.dims)-shared), count: p.count * q.count / max(1, keys/meet)}
+	// One that has no variable which the other lacks only takes coordinates away.
+	if shared == len(q.dims) {
+		out.count = min(out.count, p.count)
+	}
+	if shared == len(p.dims) {
+		out.count = min(out.count, q.count)
+	}
+	for _, f := range [...]*factor{p, q} {
+		for _, d := range f.dims {
+			d.distinct = min(d.distinct, max(out.count, 1))
+			if m := out.of(d.v); m >= 0 {
+				d.distinct, d.skew = min(d.distinct, out.dims[m].distinct), max(d.skew, out.dims[m].skew)
+				out.dims[m] = d
+			} else {
+				out.dims = append(out.dims, d)
 			}
-			out.add(v, f.extent[v], min(d, max(out.count, 1)))
+		}
+		for _, r := range f.reaches {
+			out.near(r.u, r.v, r.reach)
 		}
 	}
 	return out
@@ -92,27 +122,30 @@ func join(p, q *factor) *factor {
 
 // union has the coordinates that are in any of the factors, which are repeated along the variables that they lack.
 func union(factors []*factor) *factor {
-	out := newFactor(1)
-	for _, f := range factors {
-		for _, v := range f.vars {
-			out.add(v, f.extent[v], 0)
-		}
-	}
+	out := &factor{count: 1}
 	none := 1.0
 	for _, f := range factors {
+		for _, d := range f.dims {
+			if m := out.of(d.v); m >= 0 {
+				out.dims[m].extent = d.extent
+			} else {
+				out.dims = append(out.dims, dim{v: d.v, extent: d.extent})
+			}
+		}
 		none *= 1 - min(1, f.count/max(f.volume(), 1))
 	}
 	out.count = out.volume() * (1 - none)
-	for _, v := range out.vars {
+	for m := range out.dims {
+		o := &out.dims[m]
 		without := 1.0
 		for _, f := range factors {
-			d, ok := f.distinct[v]
+			d, ok := f.distinct(o.v)
 			if !ok {
-				d = out.extent[v]
+				d = o.extent
 			}
-			without *= 1 - min(1, d/max(out.extent[v], 1))
+			without *= 1 - min(1, d/max(o.extent, 1))
 		}
-		out.distinct[v] = out.extent[v] * (1 - without)
+		o.distinct = o.extent * (1 - without)
 	}
 	return out
 }
@@ -120,30 +153,35 @@ func union(factors []*factor) *factor {
 // project removes r, over which terms are summed: coordinates that differ in r alone become one. For each coordinate u of the
 // variables but the last, v, there are as many r, each with as many v, of which some agree.
 func (f *factor) project(r index.Var) *factor {
-	out := newFactor(1)
-	for _, v := range f.vars {
-		if v != r {
-			out.add(v, f.extent[v], f.distinct[v])
+	out := &factor{dims: make([]dim, 0, len(f.dims)), count: 1}
+	for _, d := range f.dims {
+		if d.v != r {
+			out.dims = append(out.dims, d)
 		}
 	}
-	if len(out.vars) == 0 {
+	f.follow(r, out)
+	if len(out.dims) == 0 {
 		out.count = min(1, f.count)
 		return out
 	}
-	v := out.vars[len(out.vars)-1]
-	above := 1.0
-	for _, u := range out.vars[:len(out.vars)-1] {
-		above *= out.distinct[u]
+	last := len(out.dims) - 1
+	above, skew := 1.0, 1.0
+	for m, d := range out.dims {
+		if m < last {
+			above *= d.distinct
+		}
+		skew *= max(d.skew, 1)
 	}
 	above = max(1, reached(above, f.count))
 	terms := f.count / above // for each u
-	places := max(out.distinct[v], 1)
-	perU := max(1, min(f.distinct[r], terms)) // deg(r|u)
-	perR := min(places, terms/perU)           // deg(v|r)
-	degree := places * -math.Expm1(perU*math.Log1p(-min(perR/places, 1-1e-12)))
+	places := out.places(last)
+	summed, _ := f.distinct(r)
+	perU := max(1, min(summed, terms)) // deg(r|u)
+	perR := min(places, terms/perU)    // deg(v|r)
+	degree := places * struck(-perU*math.Log1p(-min(perR/places, 1-1e-12)), skew)
 	out.count = min(above*min(degree, places, terms), out.volume())
-	for _, w := range out.vars {
-		out.distinct[w] = min(out.distinct[w], max(out.count, 1))
+	for m := range out.dims {
+		out.dims[m].distinct = min(out.dims[m].distinct, max(out.count, 1))
 	}
 	return out
 }

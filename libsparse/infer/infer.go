@@ -22,28 +22,45 @@ const unknownDensity = 0.01
 // others are compressed. That products of sparse tensors are sparse doesn't depend on how full they are: a program must
 // not get another type of tensor for other data.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
-	if t := Pattern(a); t != nil {
-		return t.Format, t
-	}
-	if everywhere(a.RHS) {
-		return format.AllDense(a.LHS.Tensor.Order()), nil
-	}
-	if f, ok := elementwise(a); ok {
-		return f, nil
-	}
-	if f, ok := permuted(a); ok {
-		return f, nil
-	}
-	n := a.LHS.Tensor.Order()
-	filled, columns, sparse := sources(a)
-	if n <= 1 || !sparse || n == 2 && slices.Contains(filled, true) {
-		return format.AllDense(n), nil
-	}
+	f, pattern, _ := Expected(a)
+	return f, pattern
+}
+
+// Expected is Output, and how many entries the result is expected to have.
+func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entries float64) {
 	volume := 1.0
 	for _, v := range a.LHS.Vars {
 		volume *= float64(max(a.Extent(v), 1))
 	}
-	share := Density(a)
+	if t := Pattern(a); t != nil {
+		return t.Format, t, float64(t.NNZ)
+	}
+	n := a.LHS.Tensor.Order()
+	filled, columns, sparse := sources(a)
+	f, ok := elementwise(a)
+	if !ok {
+		f, ok = permuted(a)
+	}
+	switch {
+	case everywhere(a.RHS):
+		f = format.AllDense(n)
+	case ok:
+	case n <= 1 || !sparse || n == 2 && slices.Contains(filled, true):
+		f = format.AllDense(n)
+	default:
+		entries = Density(a) * volume
+		return byMode(a, filled, columns, entries), nil, entries
+	}
+	if f.Dense() {
+		return f, nil, volume
+	}
+	return f, nil, Density(a) * volume
+}
+
+// byMode has the modes of dense operands be dense, and the others compressed but the first one, unless most of its
+// coordinates would be empty.
+func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) format.Format {
+	n := len(filled)
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i
@@ -54,13 +71,13 @@ func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	f := format.Format{ModeOrder: order}
 	for l, m := range order {
 		switch {
-		case filled[m], l == 0 && float64(a.Extent(a.LHS.Vars[m])) <= 4*share*volume:
+		case filled[m], l == 0 && float64(a.Extent(a.LHS.Vars[m])) <= 4*entries:
 			f.Levels = append(f.Levels, format.Dense{})
 		default:
 			f.Levels = append(f.Levels, format.Compressed{Unique: true})
 		}
 	}
-	return f, nil
+	return f
 }
 
 // permuted is the storage of the only operand, with the result's modes, where a is a copy of it in another mode order.

@@ -37,6 +37,41 @@ func TestTemporary(t *testing.T) {
 	}
 }
 
+// TestFewRows has temporaries store the rows only that have entries where those are few.
+func TestFewRows(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		formats map[string]string
+		filled  int64
+		nnz     int64
+		want    string
+	}{
+		{"c(i) = A(i,j) * x(j)", map[string]string{"A": "ds"}, 10, 100, "s"},
+		{"c(i) = A(i,j) * x(j)", map[string]string{"A": "ds"}, 100, 1000, "b"},
+		{"C(i,k) = A(i,j) * X(j,k)", map[string]string{"A": "ds"}, 10, 100, "sd"},
+		{"C(k,i) = A(i,j) * X(j,k)", map[string]string{"A": "ds"}, 10, 100, "db"}, // X has all k
+		{"C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"}, 10, 5000, "sb"},
+		{"C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"}, 10, 20, "ds"},
+		{"C(i,k,l) = A(i,j) * B(j,k) * X(j,l)", map[string]string{"A": "ds", "B": "ds"}, 10, 5000, "sbd"},
+		{"C(i,j) = A(i,j) + X(i,j)", map[string]string{"A": "ds"}, 10, 100, "dd"},
+	} {
+		a := assignment(t, c.text, c.formats)
+		a.LHS.Tensor.Elem = dtype.F32
+		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
+			x.Extents, x.NNZ = nil, 200000
+			for range x.Format.Levels {
+				x.Extents = append(x.Extents, 1000)
+			}
+			if x.Name == "A" {
+				x.NNZ, x.Filled = c.nnz, c.filled
+			}
+		}
+		if f, _ := Temporary(a); f.String() != c.want {
+			t.Errorf("%s with %d rows: %q, want %q", c.text, c.filled, f, c.want)
+		}
+	}
+}
+
 // TestLimitedModes has users get the same kind of tensor for other data.
 func TestLimitedModes(t *testing.T) {
 	for _, c := range []struct {

@@ -32,7 +32,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		_, temporary := l.spaces[a.Tensor]
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
-		if !first || temporary || a.Windowed() || !cin.Uneven(a) {
+		if !first || temporary || a.Windowed() || !slices.Contains(l.program.Team.Weighed, a.Tensor) {
 			continue
 		}
 		// Coordinates are positions of a dense first level; the positions of one that is walked are what the loop counts.

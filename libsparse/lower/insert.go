@@ -88,7 +88,7 @@ func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
 	several := ir.Expr(integer(1))
 	if f.Unit == cin.Threads { // no more cursors than there is work, so that they cost no more than what they save
 		several = &ir.Select{
-			Cond: compare(ir.Gt, l.work(), integer(grain)),
+			Cond: compare(ir.Gt, l.work(), integer(l.program.Team.Grain)),
 			Then: binary(dtype.Max, binary(dtype.Min, l.slots.threads, binary(dtype.Div, l.work(), next(rows))), integer(1)),
 			Else: integer(1),
 		}

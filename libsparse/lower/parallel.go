@@ -9,12 +9,8 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-const (
-	// grain is the number of scalar operations below which a team of threads costs more than it saves.
-	grain = 1 << 15
-	// chunks is how many pieces each thread's share of a loop is cut into, so that uneven rows even out.
-	chunks = 16
-)
+// chunks is how many pieces each thread's share of a loop is cut into, so that uneven rows even out.
+const chunks = 16
 
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels runs on one thread.
@@ -57,7 +53,7 @@ func (l *lowerer) region(stmts []ir.Stmt) ir.Stmt {
 }
 
 // enough says whether a team of threads is worth it.
-func (l *lowerer) enough() ir.Expr { return compare(ir.Gt, l.work(), integer(grain)) }
+func (l *lowerer) enough() ir.Expr { return compare(ir.Gt, l.work(), integer(l.program.Team.Grain)) }
 
 func shared(s ir.Stmt) bool {
 	f, ok := s.(*ir.For)

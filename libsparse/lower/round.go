@@ -68,7 +68,7 @@ func (l *lowerer) frameSums() (before, after []ir.Stmt) {
 		&ir.Alloc{Array: l.sums, Size: binary(dtype.Max, count, integer(1))},
 	}, []ir.Stmt{
 		&ir.Parallel{
-			Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(grain)),
+			Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(l.program.Team.Grain)),
 			Body: block(&ir.For{Var: p, Lo: integer(0), Hi: count, Step: 1, Kind: ir.Shared, Body: block(round)}),
 		},
 		&ir.Free{Array: l.sums},

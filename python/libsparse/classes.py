@@ -5,6 +5,8 @@ Each class is named by a representative, which the compiler is told in place of 
 
 from __future__ import annotations
 
+import math
+
 _LARGEST = 59  # bits of the extents that are told apart: representatives have to fit in 64 with a sign
 
 
@@ -29,6 +31,14 @@ def extent(n: int) -> int:
     return 10 if n < 64 else (256 << (min(n.bit_length(), _LARGEST) - 7) // 4 * 4) + 1
 
 
+def finely(n: int) -> int:
+    """The class of an extent where the format of a temporary depends on it: powers of two.
+
+    What products store goes with the square of what their operands do: the classes above would decide by chance.
+    """
+    return 10 if n < 16 else (3 << (min(n.bit_length(), _LARGEST) - 2)) + 1
+
+
 def entries(n: int, rows: int) -> int:
     """The class of a number of entries, by how many there are for each coordinate of the first level: powers of 8.
 
@@ -42,6 +52,18 @@ def entries(n: int, rows: int) -> int:
     return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3
 
 
+def finely_entries(n: int, rows: int) -> int:
+    """The class of a number of entries by powers of two, to go with `finely`."""
+    n, rows = max(n, 1), max(rows, 1)
+    mean = (n // rows).bit_length() - 1 if n >= rows else -((rows // n).bit_length())
+    return max(1, round(finely(rows) * 2 ** (mean + 0.5)))
+
+
 def share(n: int, rows: int) -> int:
     """The class of how many coordinates of a level have entries: that of the level, halved as often as it takes."""
-    return max(1, extent(rows) >> (max(rows, 1) // max(n, 1)).bit_length() - 1)
+    return max(1, finely(rows) >> (max(rows, 1) // max(n, 1)).bit_length() - 1)
+
+
+def ratio(x: float, unit: int = 1) -> int:
+    """The power of two that is next to a number of units, at least 1."""
+    return 1 << max(0, round(math.log2(max(x * unit, 1))))

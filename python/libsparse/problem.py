@@ -162,10 +162,12 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     infos: list[request.OperandInfo] = []
     seen: dict[int, int] = {}
     extents, varying = problem.extents(operands), _varying(problem, operands)
+    extent, count = (classes.finely, classes.finely_entries) if problem.temporary else (classes.extent, classes.entries)
+    several = sum(operand.pattern is not None for operand in operands) > 1
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern, data = operand
         shape = tuple(
-            classes.extent(n) if index in varying else classes.width(n)
+            extent(n) if index in varying else classes.width(n)
             for index, n in zip(problem.inputs[number], operand.shape, strict=True)
         )
         if pattern is None:
@@ -182,9 +184,9 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
                 data is None,
                 dtypes.code(pattern.index_dtype),
                 shape,
-                classes.entries(pattern.size, pattern.shape[pattern.format.order[0]]),
+                count(pattern.size, pattern.shape[pattern.format.order[0]]),
                 -1 if same == number else same,
-                _filled(pattern) if problem.temporary else 0,
+                _spread(pattern, several) if problem.temporary else _NOWHERE,
             )
         )
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
@@ -205,11 +207,24 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     )
 
 
-def _filled(pattern: Pattern) -> int:
-    """The class of how many rows have entries, which the format of a temporary depends on; 0 if that is not known."""
+_NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
+_WHOLE = 1 << 10  # the unit of a reach
+
+
+def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
+    """The classes of what the format of a temporary depends on: how many rows have entries, skew and reach.
+
+    The last two matter where several sparse operands meet. What isn't known is 0 or empty.
+    """
     found = pattern.statistics
     rows = pattern.extents[0]
-    return 0 if found.lengths is None else classes.share(rows - found.empty, rows)
+    if found.lengths is None:
+        return _NOWHERE
+    filled = classes.share(rows - found.empty, rows)
+    if not several:
+        return filled, (), 0
+    reach = 0 if found.reach is None else classes.ratio(found.reach, _WHOLE)
+    return filled, tuple(map(classes.ratio, found.skew)), reach
 
 
 def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:

@@ -22,6 +22,8 @@ class OperandInfo(NamedTuple):
     nnz: int
     same_pattern: int
     filled: int = 0
+    skew: tuple[int, ...] = ()
+    reach: int = 0
 
 
 class OutputInfo(NamedTuple):
@@ -98,10 +100,10 @@ def sparse_info(
     shape: tuple[int, ...],
     nnz: int,
     same: int,
-    filled: int,
+    spread: tuple[int, tuple[int, ...], int] = (0, (), 0),
 ) -> OperandInfo:
-    """Describes a sparse operand; shape and entries are in classes."""
-    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, filled)
+    """Describes a sparse operand; shape, entries and how they are spread are in classes."""
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, *spread)
 
 
 def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:

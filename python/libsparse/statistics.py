@@ -24,7 +24,7 @@ class Statistics:
         """Nothing is scanned yet. Holds arrays and not the pattern, which holds this."""
         self._format = pattern.format
         self._pos, self._crd = pattern.pos, pattern.crd
-        self._rows = pattern.extents[0]
+        self._rows, self._columns = pattern.extents[0], pattern.extents[-1]
         self._size = pattern.size
 
     @functools.cached_property
@@ -70,6 +70,36 @@ class Statistics:
             return 0.5
         order = self.lengths.sort(descending=True).values.cumsum(0)
         return (int(torch.searchsorted(order, (int(order[-1]) + 1) // 2)) + 1) / max(self._rows, 1)
+
+    @functools.cached_property
+    def skew(self) -> tuple[float, ...]:
+        """For each level, how unevenly entries are spread over its coordinates: 1 where all have equally many.
+
+        The sum of the squares of their numbers, as a multiple of the least that it could be; up to the first level of
+        which that isn't known.
+        """
+        if self.lengths is None or not self._size:
+            return ()
+        squares = [(self.lengths, self._rows)]
+        columns = self._crd[-1]
+        if self._format.levels == ("d", "s") and columns is not None:
+            squares.append((torch.bincount(columns, minlength=self._columns), self._columns))
+        return tuple(float(n.double().square().sum()) * extent / self._size**2 for n, extent in squares)
+
+    @functools.cached_property
+    def reach(self) -> float | None:
+        """How far from the diagonal rows go on average, as a share of the columns, of a matrix in CSR or CSC."""
+        columns = self._crd[-1]
+        if self._format.levels != ("d", "s") or self.lengths is None or columns is None or not self._size:
+            return None
+        ends = self.lengths.cumsum(0)
+        filled = self.lengths.nonzero().squeeze(1)
+        last = ends[filled] - 1
+        first = last + 1 - self.lengths[filled]
+        diagonal = filled * (self._columns / self._rows)
+        # A row's columns ascend, so that its ends are the farthest.
+        far = torch.maximum((columns[first] - diagonal).abs(), (columns[last] - diagonal).abs())
+        return float(far.mean()) / self._columns
 
     @functools.cached_property
     def bandwidth(self) -> int:

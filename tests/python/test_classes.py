@@ -35,6 +35,27 @@ def test_numbers_of_entries(n, rows, want):
     assert classes.entries(n, rows) == want
 
 
+@pytest.mark.parametrize(
+    ("n", "want"), [(0, 10), (15, 10), (16, 25), (31, 25), (1024, 1537), (2047, 1537), (2048, 3073)]
+)
+def test_octaves(n, want):
+    assert classes.finely(n) == want
+    assert classes.finely(want) == want
+
+
+@pytest.mark.parametrize("rows", [1, 20, 1000, 99999])
+@pytest.mark.parametrize("mean", [0.001, 0.3, 0.99, 1, 1.5, 7, 300])
+def test_octaves_of_entries(mean, rows):
+    n = max(1, int(mean * rows))
+    found = classes.finely_entries(n, rows) / classes.finely(rows) * rows / n
+    assert 0.45 < found < 2.1
+
+
+def test_powers_of_two():
+    assert [classes.ratio(x) for x in (0.0, 1.0, 1.4, 1.5, 3.0, 300.0)] == [1, 1, 1, 2, 4, 256]
+    assert classes.ratio(0.03, 1024) == 32
+
+
 def batch(numbers: random.Random) -> ls.SparseTensor:
     """The adjacency of a sampled subgraph: some nodes, their sampled neighbours, skewed degrees."""
     rows, columns, count = numbers.randint(500, 5000), numbers.randint(500, 5000), numbers.randint(500, 30000)

@@ -89,6 +89,20 @@ def test_statistics_of_rows():
     assert ls.eye(8).pattern.statistics.block_fill == 0.25
 
 
+def test_spread_of_entries():
+    a = torch.zeros(20, 10)
+    a[0, :] = 1
+    a[5:10, 4] = 1
+    found = ls.tensor(a).pattern.statistics
+    assert found.skew == pytest.approx(((100 + 5) * 20 / 15**2, (36 + 9) * 10 / 15**2))
+    assert found.reach == pytest.approx((9 + 1.5 + 1 + 0.5 + 0 + 0.5) / 6 / 10)
+    assert ls.eye(8).pattern.statistics.reach == 0
+    assert ls.tensor(torch.zeros(3, 4)).pattern.statistics.skew == ()
+    cube = ls.random((6, 5, 4), 0.3).pattern.statistics
+    assert len(cube.skew) == 1
+    assert cube.reach is None
+
+
 @pytest.mark.compiler
 @pytest.mark.parametrize("format", ["dcsr", "csc", "coo", "ell", "bsr(2,2)", "ds:1,0"])
 def test_statistics_of_other_formats(format):

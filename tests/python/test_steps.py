@@ -170,6 +170,23 @@ def test_second_order_gradients():
     assert torch.autograd.gradgradcheck(function, (values, x, b))
 
 
+@pytest.mark.parametrize(
+    ("text", "shape", "format"), [("ij,j,ki->k", (2000,), "s"), ("ij,jl,ki->kl", (2000, 30), "sd")]
+)
+def test_temporaries_store_few_rows(text, shape, format):
+    """What nothing reaches stays absent: infinity times nothing is nothing."""
+    rows, columns = (100 * torch.arange(1, 40)).repeat_interleave(2000), torch.arange(2000).repeat(39)
+    A = ls.from_coo(torch.stack([rows, columns]), torch.rand(39 * 2000).double(), (4000, 2000))
+    X = torch.rand(shape, dtype=torch.float64)
+    C = torch.rand(40, 4000, dtype=torch.float64) * (torch.rand(40, 4000) < 0.5)
+    C[:, 5] = torch.inf  # row 5 of A has no entries
+    kernel.forget()
+    found = ls.einsum(text, A, X, ls.tensor(C), format="dense")
+    torch.testing.assert_close(found, torch.nan_to_num(C, posinf=0.0) @ (A.to_dense() @ X))
+    made = {str(k.format) for request, k in kernel.known() if request.output.temporary}
+    assert made == {format}
+
+
 @pytest.mark.parametrize(("density", "formats"), [(0.02, {"csr"}), (0.6, {"dd"})])
 def test_temporaries_have_the_format_that_takes_less(density, formats):
     factors = [ls.random((80, 80), density, dtype=torch.float64) for _ in range(2)]

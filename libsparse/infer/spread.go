@@ -1,0 +1,98 @@
+package infer
+
+import (
+	"math"
+
+	"libsparse/libsparse/index"
+)
+
+// Real matrices are not random ones. A few rows hold most entries, so that a product sums many terms into few elements; and
+// meshes keep to their diagonal, so that it has few places to fill. Both can be read off a pattern in one pass.
+
+// distance is how far from the diagonal of u and v coordinates are, as a share of v's.
+type distance struct {
+	u, v  index.Var
+	reach float64
+}
+
+// locate notes what is known of how the entries of an access are spread.
+func (f *factor) locate(a *index.Access) {
+	t := a.Tensor
+	for l, m := range t.Format.ModeOrder {
+		if l < len(t.Skew) {
+			// Coordinates without entries are no part of the skew that is left.
+			d := &f.dims[f.of(a.Vars[m])]
+			d.skew = max(1, float64(t.Skew[l])*d.distinct/d.extent)
+		}
+	}
+	if len(a.Vars) == 2 && t.Reach > 0 {
+		f.near(a.Vars[0], a.Vars[1], float64(t.Reach)/index.Whole)
+	}
+}
+
+// near notes that u and v are within a share of their coordinates from their diagonal.
+func (f *factor) near(u, v index.Var, reach float64) {
+	for i, r := range f.reaches {
+		if r.u == u && r.v == v || r.u == v && r.v == u {
+			f.reaches[i].reach = min(r.reach, reach)
+			return
+		}
+	}
+	f.reaches = append(f.reaches, distance{u, v, reach})
+}
+
+// follow has the variables that r relates be as near to each other as they are to r, in all.
+func (f *factor) follow(r index.Var, out *factor) {
+	for i, a := range f.reaches {
+		if a.u != r && a.v != r {
+			out.near(a.u, a.v, a.reach)
+			continue
+		}
+		for _, b := range f.reaches[:i] {
+			if b.u == r || b.v == r {
+				out.near(other(a, r), other(b, r), a.reach+b.reach)
+			}
+		}
+	}
+}
+
+// other is what a distance is to, from r.
+func other(d distance, r index.Var) index.Var {
+	if d.u == r {
+		return d.v
+	}
+	return d.u
+}
+
+// places is how many coordinates of variable m there are near one of each of the others.
+func (f *factor) places(m int) float64 {
+	share := 1.0
+	for _, r := range f.reaches {
+		if r.u == f.dims[m].v || r.v == f.dims[m].v {
+			share = min(share, 2*r.reach)
+		}
+	}
+	return max(1, f.dims[m].distinct*share)
+}
+
+// nodes and weights integrate over the normal distribution (Gauss and Hermite, seven points).
+var (
+	nodes   = [...]float64{0, 1.1544053947399682, 2.3667594107345413, 3.7504397177257425}
+	weights = [...]float64{0.45714285714285713, 0.24012317860501271, 0.030757123967586497, 0.00054826885597221781}
+)
+
+// struck is the share of some places that are hit by so many things each on average, where a place is hit more often the more
+// entries its coordinates have. Their numbers are lognormal; skew is that of the product.
+func struck(things, skew float64) float64 {
+	spread := math.Sqrt(math.Log(max(skew, 1)))
+	if spread == 0 {
+		return -math.Expm1(-things)
+	}
+	share := 0.0
+	for i, x := range nodes {
+		for _, x := range []float64{x, -x}[:min(i, 1)+1] {
+			share -= weights[i] * math.Expm1(-things*math.Exp(spread*x-spread*spread/2))
+		}
+	}
+	return share
+}
