@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -50,7 +51,7 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 		}
 		name := a.LHS.Tensor.Name
 		known[name] = last
-		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: classes(a), NNZ: 10}
+		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: classes(a, r.Spec != ""), NNZ: 10}
 	}
 	// Steps may convert an operand; blocks of another shape store other elements.
 	if slices.ContainsFunc(r.Operands, func(o Operand) bool { return strings.Contains(strings.TrimLeft(o.Format, "d"), "d") }) {
@@ -71,10 +72,14 @@ func setStored(d *index.Dense) {
 	}
 }
 
-// classes are those of the extents of a result.
-func classes(a *index.Assignment) (out []int64) {
+// classes are those of the extents of a result. Windows have extents of their own.
+func classes(a *index.Assignment, known bool) (out []int64) {
 	for _, v := range a.LHS.Vars {
-		out = append(out, a.Extent(v))
+		n := a.Extent(v)
+		if !known {
+			n = autoschedule.SizeClass(n)
+		}
+		out = append(out, n)
 	}
 	return out
 }
