@@ -33,7 +33,7 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 			q.Output = r.Output
 			q.Output.Format = cmp.Or(q.Output.Format, p.state.Result)
 		}
-		q.Output.Temporary = step.LHS.Tensor.Temporary
+		q.Output.Temporary, q.Output.Step = step.LHS.Tensor.Temporary, true
 		q.Output.Dtype = string(step.LHS.Tensor.Elem)
 		one := newProgram(t, q, z, 1, rng, known)
 		if len(one.state.Steps) > 1 {

@@ -133,7 +133,7 @@ func (s *State) step(steps []*index.Assignment, i int) *State {
 		r.Output = s.Request.Output
 		r.Output.Format = cmp.Or(r.Output.Format, s.Result)
 	}
-	r.Output.Temporary = steps[i].LHS.Tensor.Temporary
+	r.Output.Temporary, r.Output.Step = steps[i].LHS.Tensor.Temporary, true
 	steps[i].LHS.Tensor.Extents = nil
 	operands := steps[i].Tensors()
 	for _, earlier := range steps[:i] {
@@ -198,10 +198,7 @@ func split(s *State) error {
 			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(s.Program), lines(parts))
 		}
 		for _, part := range parts {
-			path := []*index.Assignment{part}
-			if s.Request.Schedule == "" {
-				path = autoschedule.Path(part, names, s.Request.Target.CPU)
-			}
+			path := s.parts(part, names)
 			for _, step := range path {
 				if step.LHS.Tensor != a.LHS.Tensor {
 					step.LHS.Tensor.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
@@ -226,6 +223,18 @@ func split(s *State) error {
 		s.Result = f.String()
 	}
 	return s.settleSums()
+}
+
+// parts divides an assignment further where that costs less, unless it is such a part already or has a schedule of its own.
+func (s *State) parts(a *index.Assignment, names map[string]bool) []*index.Assignment {
+	if s.Request.Schedule != "" || s.Request.Output.Step {
+		return []*index.Assignment{a}
+	}
+	var out []*index.Assignment
+	for _, narrow := range a.Narrow(names) {
+		out = append(out, autoschedule.Path(narrow, names, s.Request.Target.CPU)...)
+	}
+	return out
 }
 
 // settleSums has those temporaries be dense that are dense as results and only added to what is dense: what no term reaches is

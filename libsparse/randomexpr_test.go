@@ -3,6 +3,7 @@ package libsparse
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,6 +39,10 @@ func exprRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request
 	sign := " = "
 	if rng.IntN(4) == 0 {
 		sign = pick(rng, []string{" += ", " min= ", " max= ", " mean= ", " |= ", " &= "})
+	}
+	if steps := []string{"floor_divide", "remainder", "fmod", "//", "%"}; sign == " mean= " &&
+		slices.ContainsFunc(steps, func(op string) bool { return strings.Contains(rhs, op) }) {
+		sign = " += " // a mean that is rounded in the last place may fall on another side of a whole number
 	}
 	term := m.result(used)
 	if rng.IntN(6) > 0 {

@@ -67,6 +67,8 @@ type Output struct {
 	PatternOf *int `json:"pattern_of,omitempty"`
 	// Temporary says that nobody sees the result, so that it may be dense where that takes less.
 	Temporary bool `json:"temporary,omitempty"`
+	// Step says that the expression is a part of a computation already, which is not divided again.
+	Step bool `json:"step,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.

@@ -7,6 +7,14 @@ import (
 // A loop over a union has a case for every set of operands that may be stored at a coordinate: of n operands 2^n - 1, and in each
 // case the loops below have as many. Where that is too much code, parts of the expression are computed in steps.
 
+// Narrow splits an assignment so that no loop has too many cases. The parts before the last compute temporaries; their names are
+// added to names.
+func (a *Assignment) Narrow(names map[string]bool) []*Assignment {
+	s := &splitter{assignment: a, names: names}
+	rhs, _ := s.narrow(a.RHS, mostCases(a.RHS))
+	return append(s.steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs})
+}
+
 // cases is how many ways there are for an expression to have a value at a coordinate, and to have none.
 type cases struct{ some, none int }
 

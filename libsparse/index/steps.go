@@ -16,7 +16,7 @@ import (
 // A mean is a sum over the number of its terms, and logical reductions are those of truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	s := &splitter{assignment: a, names: names}
-	rhs, _ := s.narrow(s.rewrite(a.RHS, a.LHS.Vars), mostCases(a.RHS))
+	rhs := s.rewrite(a.RHS, a.LHS.Vars)
 	last := &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
 	if len(last.Reduced()) > 0 && a.Reduce == dtype.Mean {
 		last.RHS = s.temporary(rhs, a.LHS.Vars)

@@ -16,8 +16,8 @@ import (
 // visitBlock is an entry that is a block: it is appended if something was written to it.
 func (r *result) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e env) []ir.Stmt {
 	entry := r.appendEntry(l, g, e)
-	// Positions of a group below have been written already.
-	if l.certain(body) || g != r.groups[len(r.groups)-1] {
+	// Positions of a group below have been written already, and threads inside of an entry don't tell each other.
+	if l.certain(body) || divided(body) || g != r.groups[len(r.groups)-1] {
 		return append(l.stmt(body, inner), entry...)
 	}
 	if w, ok := body.(*cin.Where); ok && l.registers(w) && l.entry(w) {
@@ -28,6 +28,18 @@ func (r *result) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e 
 	out = append(out, &ir.If{Cond: compare(ir.Ne, r.written, &ir.Int{T: dtype.Bool}), Then: block(entry...)})
 	r.written = nil
 	return out
+}
+
+// divided reports whether threads share a loop in s.
+func divided(s cin.Stmt) bool {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return s.Unit == cin.Threads || divided(s.Body)
+	case *cin.Where:
+		return divided(s.Producer) || divided(s.Consumer)
+	default:
+		return false
+	}
 }
 
 // registers reports whether the workspace of s is read as a whole.

@@ -82,7 +82,7 @@ func (l *lowerer) entry(s *cin.Where) bool {
 	if w.Tensor.Order() == 0 && !l.result.denseTail() {
 		return true
 	}
-	return (!l.result.appends() || l.inTail(w.Vars)) && l.whole(s.Producer, w.Vars) && !l.certain(s.Producer)
+	return (!l.result.appends() || l.inTail(w.Vars)) && l.whole(s.Producer, w.Vars) && !l.certain(s.Producer) && !divided(s.Producer)
 }
 
 func (w *workspace) size(l *lowerer, vars []index.Var, e env) ir.Expr {

@@ -65,6 +65,7 @@ class Problem(NamedTuple):
         shape: The shape of a result that is written through windows, None of any other.
         functions: The definitions of the user's functions that `text` calls.
         temporary: Whether the result is one of a step that no user sees.
+        step: Whether this is one step of several, which is not divided again.
     """
 
     text: str
@@ -82,6 +83,7 @@ class Problem(NamedTuple):
     shape: tuple[int, ...] | None = None
     functions: tuple[Definition, ...] = ()
     temporary: bool = False
+    step: bool = False
 
     def title(self, number: int) -> str:
         """What a message calls an operand."""
@@ -194,7 +196,7 @@ def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fals
     wish = problem.wish.text if problem.wish is not None else None
     dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
     index = "i32" if fits and not wide else "i64"
-    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary)
+    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary, problem.step)
     return request.Request(
         problem.text,
         problem.is_expr,

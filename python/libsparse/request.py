@@ -34,6 +34,7 @@ class OutputInfo(NamedTuple):
     index: str = "i32"  # type: ignore[assignment]  # the name the request has; tuple.index is not used
     pattern_of: int | None = None
     temporary: bool = False
+    step: bool = False
 
 
 class Request(NamedTuple):
@@ -55,6 +56,8 @@ class Request(NamedTuple):
             del output["pattern_of"]
         if not self.output.temporary:
             del output["temporary"]
+        if not self.output.step:
+            del output["step"]
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {
             "expr" if self.is_expr else "spec": self.text,

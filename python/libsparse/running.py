@@ -75,6 +75,7 @@ def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
         shape=asked.shape if last else None,
         functions=asked.functions,
         temporary=step.temporary,
+        step=True,
     )
 
 

@@ -66,7 +66,6 @@ def test_from_coo():
         ("", ls.FormatError),
         ("ds:a,b", ls.FormatError),
         (3, ls.FormatError),
-        ("dense", ls.FormatError),
     ],
 )
 def test_formats(format, error):
