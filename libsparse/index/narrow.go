@@ -54,6 +54,10 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 		all := c.combined(ways)
 		widest := -1
 		for i, w := range ways {
+			// What has a value where nothing is stored would fill a temporary.
+			if part, ok := args[i].(*Call); !ok || part.Region.Has(0) {
+				continue
+			}
 			if w.some > 1 && w.none > 0 && (widest < 0 || w.some > ways[widest].some) {
 				widest = i
 			}
