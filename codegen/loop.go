@@ -26,15 +26,15 @@ func (e *emitter) loop(s *ir.For) {
 			pragma = fmt.Sprintf("GCC unroll %d", n)
 		}
 	}
+	if s.Unroll > 1 && s.Kind != ir.Simd && s.Kind != ir.Unrolled {
+		pragma = fmt.Sprintf("GCC unroll %d", min(s.Unroll, maxUnroll))
+	}
 	hi := e.bound(s, pragma == "")
 	if pragma != "" {
 		e.pragma("%s", pragma)
 	}
 	outer := e.simd
 	e.simd = s.Kind == ir.Simd && pragma != ""
-	if s.Unroll > 1 && s.Kind != ir.Simd && s.Kind != ir.Unrolled {
-		e.pragma("GCC unroll %d", min(s.Unroll, maxUnroll))
-	}
 	e.head(s, hi)
 	e.body(s.Body)
 	e.line("}")
@@ -42,9 +42,10 @@ func (e *emitter) loop(s *ir.For) {
 }
 
 // bound is the text of the upper bound of s, which C evaluates again and again. A bound that may change gets a name;
-// inline, in the head of the loop, unless a directive needs the head in canonical form.
+// inline, in the head of the loop, unless a directive needs the head in canonical form. gcc loses an unroll directive where it
+// makes branches of the condition, as sanitizers do of divisions.
 func (e *emitter) bound(s *ir.For, inline bool) string {
-	if stable(s.Hi, s.Body) {
+	if stable(s.Hi, s.Body) && (s.Unroll <= 1 || !hasQuotient(s.Hi)) {
 		return e.expr(widened(s.Hi), precAdd)
 	}
 	end := e.facts.fresh(name(s.Var.Name) + "_end")
@@ -53,6 +54,15 @@ func (e *emitter) bound(s *ir.For, inline bool) string {
 	}
 	e.line("const int64_t %s = %s;", end, e.index(s.Hi))
 	return end
+}
+
+// hasQuotient reports whether there is a division of positions or coordinates in x.
+func hasQuotient(x ir.Expr) (found bool) {
+	ir.EachExpr(x, func(x ir.Expr) {
+		b, ok := x.(*ir.Binary)
+		found = found || ok && b.Op == dtype.Div
+	})
+	return found
 }
 
 // head writes the first line of s. hi is the text of the bound, or its declaration.

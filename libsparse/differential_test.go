@@ -63,7 +63,7 @@ func newProgram(t testing.TB, r *Request, z sizes, density float64, rng *rand.Ra
 	for _, a := range s.Program {
 		for _, acc := range index.Accesses(a.RHS) {
 			if slices.Contains(s.Operands, acc.Tensor) {
-				p.fill(acc.Tensor, z.shape(acc), density, rng, given[acc.Tensor.Name])
+				p.fill(t, acc.Tensor, z.shape(acc), density, rng, given[acc.Tensor.Name])
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func describe(r *Request) string {
 	return b.String()
 }
 
-func (p *program) fill(t *index.Tensor, shape []int, density float64, rng *rand.Rand, given *index.Dense) {
+func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density float64, rng *rand.Rand, given *index.Dense) {
 	if t.Format.Dense() {
 		density = 1
 	}
@@ -112,9 +112,17 @@ func (p *program) fill(t *index.Tensor, shape []int, density float64, rng *rand.
 	p.data[t] = d
 	for i, o := range p.state.Operands {
 		if o == t {
+			asked := format.MustParse(p.state.Request.Operands[i].Format)
+			entries = format.Pack(asked, shape, entries).Entries() // a dense level below a sparse one stores whole blocks
+			for _, e := range entries {
+				d.Stored[d.At(e.Coord)] = true
+			}
 			p.stored[i] = format.Pack(t.Format, shape, entries)
 			for _, e := range p.stored[i].Entries() {
-				d.Stored[d.At(e.Coord)] = true // a dense level below a sparse one stores whole blocks
+				if !d.Stored[d.At(e.Coord)] && p.state.Script == nil {
+					tb.Fatalf("%s: converted from %q to %q, %s stores %v too", p.state.Assignment, asked, t.Format, t.Name, e.Coord)
+				}
+				d.Stored[d.At(e.Coord)] = true
 			}
 			p.shuffle(i, t, rng)
 		}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -147,7 +146,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 	for _, v := range term {
 		n := int64(extents[index.Var(v)])
 		volume *= n
-		o.Shape = append(o.Shape, autoschedule.SizeClass(n))
+		o.Shape = append(o.Shape, index.SizeClass(n))
 	}
 	if i > 0 && rng.IntN(4) > 0 {
 		o.Dtype = r.Operands[0].Dtype

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/index"
 )
 
@@ -139,7 +138,7 @@ func (m *exprMaker) indices(name, term string, shape []int64) string {
 			parts[i] += fmt.Sprintf("(%d:%d:%d)", lo, hi, step)
 			m.z.modes[modeName(name, i)] = hi + m.rng.IntN(3)
 			if shape != nil {
-				shape[i] = autoschedule.SizeClass(int64(m.z.modes[modeName(name, i)]))
+				shape[i] = index.SizeClass(int64(m.z.modes[modeName(name, i)]))
 			}
 		}
 	}

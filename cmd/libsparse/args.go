@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"libsparse/libsparse"
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -369,7 +368,7 @@ func (p *program) describe() {
 			op.Dtype = "f32"
 		}
 		for _, n := range shape {
-			op.Shape = append(op.Shape, autoschedule.SizeClass(int64(n)))
+			op.Shape = append(op.Shape, index.SizeClass(int64(n)))
 		}
 		op.NNZ = p.entries(op.Name)
 	}

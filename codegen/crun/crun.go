@@ -8,6 +8,7 @@ import (
 
 	"libsparse/codegen"
 	"libsparse/codegen/process"
+	"libsparse/libsparse/diag"
 	"libsparse/libsparse/ir"
 )
 
@@ -46,7 +47,7 @@ func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
 	}
 	p, err := process.Compile(t.Context(), "cc", t.TempDir(), m, process.Options{Flags: flags(source, opts), FailingMalloc: opts.FailingMalloc})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, source)
+		t.Fatalf("%v\n%s\n%s", err, diag.From(err).Detail, source)
 	}
 	return &Program{p}
 }

@@ -281,7 +281,7 @@ func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
 	if len(innermost) != 1 || !dense(a, innermost[0]) {
 		return
 	}
-	if n := a.Extent(innermost[0]); n > 0 && exact(n) {
+	if n := a.Extent(innermost[0]); n > 0 && index.Exact(n) {
 		d.add(schedule.Bound{Var: innermost[0], Extent: n}) // short loops gain from constant bounds
 	}
 	d.add(schedule.Vectorize{Var: innermost[0]})

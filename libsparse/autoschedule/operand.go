@@ -29,7 +29,6 @@ type operand struct {
 	share     []float64
 	place     []int
 	converted bool
-	lifted    bool // the first level is made dense
 }
 
 func (m *model) operand(a *index.Access) operand {
@@ -163,23 +162,36 @@ func (o *operand) arrange(at []int) bool {
 				o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
 			}
 		}
+		o.keepStored()
 	}
 	o.locate()
 	return ok || o.converted
 }
 
+// keepStored has a conversion store what o does and nothing beside it: a block of the dense levels at the end is over variables
+// of o's own blocks, or it would hold elements that o doesn't.
+func (o *operand) keepStored() {
+	blocks := len(o.full)
+	for blocks > 0 && o.full[blocks-1] {
+		blocks--
+	}
+	last := len(o.filled) - 1
+	for last > 0 && o.filled[last] && slices.Contains(o.vars[blocks:], o.arranged[last]) {
+		last--
+	}
+	o.filled[last] = false
+}
+
 // lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
 // its coordinates are stored. Walked alone it costs less as it is.
 func (m *model) lift(o *operand) {
-	o.lifted = false
 	// With no other sparse level that would make the whole tensor dense.
-	if o.dense || o.fixed || !slices.Contains(o.full[min(1, len(o.full)):], false) || o.full[0] {
+	if o.dense || o.fixed || !slices.Contains(o.filled[min(1, len(o.filled)):], false) || o.filled[0] {
 		return
 	}
 	top := o.arranged[0]
-	o.lifted = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= m.constants.SparseTop*o.nnz
-	o.filled[0] = o.lifted
-	o.converted = o.converted || o.lifted
+	o.filled[0] = (o.coo || m.at[top] > 0 && m.merged(o, top)) && m.extents[top] <= m.constants.SparseTop*o.nnz
+	o.converted = o.converted || o.filled[0]
 }
 
 // spread estimates what each level stores, with the entries scattered at random: of v places, n entries hit
@@ -212,20 +224,16 @@ func (m *model) conversions() []Conversion {
 	return out
 }
 
-// format is the format that o is converted to: the same kinds of level with the modes in the order of the loops, and a
-// dense first one where that was decided.
+// format is the format that o is converted to, with the modes in the order of the loops.
 func (o *operand) format(vars []index.Var) format.Format {
 	f := o.access.Tensor.Format
 	g := format.Format{Levels: slices.Clone(f.Levels)}
-	for l, level := range f.Levels {
+	for l := range f.Levels {
 		g.ModeOrder = append(g.ModeOrder, slices.Index(o.access.Vars, vars[o.arranged[l]]))
 		g.Levels[l] = format.Compressed{Unique: true}
-		if level.Props().Full {
+		if o.filled[l] {
 			g.Levels[l] = format.Dense{}
 		}
-	}
-	if o.lifted {
-		g.Levels[0] = format.Dense{}
 	}
 	return g
 }

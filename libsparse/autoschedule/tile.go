@@ -1,53 +1,16 @@
 package autoschedule
 
 import (
-	"math/bits"
 	"slices"
 
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
 
-const (
-	// stripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads
-	// the sparse operand once more, and rows in pieces. On graphs and random matrices strips won from 64 entries a row
-	// on (1.3 to 1.5 times), changed little at 16 to 32, and lost below (0.7 on a mesh of 7 entries a row).
-	stripUses = 48
-	// smallExtent is the extent up to which a loop is compiled for exactly that extent (see SizeClass).
-	smallExtent = 64
-)
-
-// SizeClass is the representative of extents that get the same schedule. Extents below 8, and multiples of 8 up to 64,
-// stand for themselves, so that loops over them have constant bounds; beyond, the number after a power of two stands for
-// all up to the next. Callers whose extents vary from call to call have coarser classes; a representative only has to
-// stand for itself or for none of the exact ones.
-func SizeClass(n int64) int64 {
-	switch {
-	case n < 8 || n <= smallExtent && n%8 == 0:
-		return n
-	case n < smallExtent:
-		return n/8*8 + 1
-	}
-	return 1<<(bits.Len64(uint64(n))-1) + 1
-}
-
-// exact reports whether a class holds one extent only.
-func exact(class int64) bool { return class < 8 || class <= smallExtent && class%8 == 0 }
-
-// few stands for all extents below 64 where they vary from call to call.
-const few = 10
-
-// least is the smallest extent of a class: tiles are shifted inwards at the end, and need as many elements.
-func least(class int64) int64 {
-	switch {
-	case class == few:
-		return 0
-	case exact(class):
-		return class
-	default:
-		return class / 8 * 8
-	}
-}
+// stripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads
+// the sparse operand once more, and rows in pieces. On graphs and random matrices strips won from 64 entries a row
+// on (1.3 to 1.5 times), changed little at 16 to 32, and lost below (0.7 on a mesh of 7 entries a row).
+const stripUses = 48
 
 // Machine is what schedules depend on besides the cost model's constants; what is zero is not known.
 type Machine struct {
@@ -76,7 +39,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	n, size := a.Extent(v), int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
 	width := d.machine.tileBytes() / size
 	ws := schedule.Precompute{Name: free(a, "w"), Storage: "tile"}
-	if exact(n) && n <= width && n > 0 {
+	if index.Exact(n) && n <= width && n > 0 {
 		ws.At = first
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)
@@ -85,7 +48,7 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return
 	}
-	if least(n) < 8 { // an unknown extent, or one that varies
+	if index.Least(n) < 8 { // an unknown extent, or one that varies
 		d.add(schedule.Vectorize{Var: v})
 		return
 	}

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"math"
+	"slices"
 
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -16,7 +17,7 @@ const hypersparse = 64
 // stores nothing, as in one nest over the whole computation: what the temporary is multiplied by may be infinite.
 func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 	f, pattern := Output(a)
-	if pattern != nil || everywhere(a.RHS) || f.Order() == 0 {
+	if pattern != nil || everywhere(a.RHS) && !emptied(a) || f.Order() == 0 {
 		return f, pattern
 	}
 	est := Predict(a)
@@ -36,6 +37,11 @@ func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 		return f, nil
 	}
 	return marked(filled, few), nil
+}
+
+// emptied reports whether a may be reduced over nothing.
+func emptied(a *index.Assignment) bool {
+	return slices.ContainsFunc(a.Reduced(), func(v index.Var) bool { return index.Least(a.Extent(v)) == 0 })
 }
 
 // without is the estimate of what is left where only so many coordinates of the first mode are stored.

@@ -94,3 +94,16 @@ func TestLimitedModes(t *testing.T) {
 		}
 	}
 }
+
+// TestReducedOverNothing has temporaries that may have no term say so.
+func TestReducedOverNothing(t *testing.T) {
+	for extent, want := range map[int64]string{0: "b", 10: "b", 5: "d", 1000: "d"} {
+		a := assignment(t, "c(i) = X(i,j) + 1", nil)
+		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
+			x.Extents = []int64{1000, extent}[:x.Order()]
+		}
+		if f, _ := Temporary(a); f.String() != want {
+			t.Errorf("%d columns: %q, want %q", extent, f, want)
+		}
+	}
+}

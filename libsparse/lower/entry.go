@@ -68,12 +68,14 @@ func (l *lowerer) inTail(vars []index.Var) bool {
 }
 
 // certain reports whether s writes all that it could: its loops are over variables of the result, and nothing in it is sparse in
-// them.
+// them. A window may be empty where the block that it is in isn't.
 func (l *lowerer) certain(s cin.Stmt) bool {
 	switch s := s.(type) {
 	case *cin.Forall:
+		lhs := l.program.Source.LHS
 		for _, root := range l.program.Roots(s.Var) {
-			if !slices.Contains(l.program.Source.LHS.Vars, root) || l.sparseIn(s.Body, root) {
+			m := slices.Index(lhs.Vars, root)
+			if m < 0 || lhs.Window(m) != nil || l.sparseIn(s.Body, root) {
 				return false
 			}
 		}

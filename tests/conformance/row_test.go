@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"libsparse/libsparse"
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -158,7 +157,7 @@ func (r *row) trial(t *testing.T, formats []string, elem string) *trial {
 		o := libsparse.Operand{Name: x.Name, Dtype: byOperand[min(n, len(byOperand)-1)], Format: formats[n], Shape: []int64{}, NNZ: 1}
 		o.Format, o.PatternOnly = strings.TrimSuffix(formats[n], "!"), strings.HasSuffix(formats[n], "!")
 		for _, e := range shape {
-			o.Shape = append(o.Shape, autoschedule.SizeClass(int64(e)))
+			o.Shape = append(o.Shape, index.SizeClass(int64(e)))
 			o.NNZ *= int64(e)
 		}
 		o.NNZ = o.NNZ/3 + 1
