@@ -171,9 +171,6 @@ func (p *program) result(run execute.Runner) (*index.Dense, error) {
 
 // filled is d with the elements that are not stored set to what they mean: the identity of the reduction.
 func filled(a *index.Assignment, d *index.Dense) *index.Dense {
-	if len(a.Reduced()) == 0 {
-		return d
-	}
 	identity := identityOf(a.Reduce, a.LHS.Tensor.Elem)
 	for i, stored := range d.Stored {
 		if !stored {

@@ -110,7 +110,7 @@ func checkLiteral(l *index.Literal, t dtype.T) error {
 
 // checkReduction refuses to order complex values.
 func checkReduction(a *index.Assignment) error {
-	if t := a.LHS.Tensor.Elem; len(a.Reduced()) > 0 && !a.Reduce.On(t) {
+	if t := a.LHS.Tensor.Elem; (len(a.Reduced()) > 0 || a.Reduce != dtype.Add) && !a.Reduce.On(t) {
 		return diag.Errorf(diag.Dtype, "%s: %s is not defined for values of type %s, as in torch; reduce their absolute values or parts", a, a.Reduce, t)
 	}
 	return nil

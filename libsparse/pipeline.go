@@ -254,7 +254,7 @@ func (s *State) settleSums() error {
 					return err
 				}
 			}
-			added = added && index.Added(user.RHS, t) && f.Dense() && (len(user.Reduced()) == 0 || user.Reduce == dtype.Add)
+			added = added && index.Added(user.RHS, t) && f.Dense() && user.Reduce == dtype.Add
 		}
 		t.Temporary = !added
 	}

@@ -113,7 +113,7 @@ func String(e Expr) string {
 // String prints an assignment in the syntax that ParseAssignment reads.
 func (a *Assignment) String() string {
 	op := "="
-	if len(a.Reduced()) > 0 && a.Reduce != dtype.Add {
+	if a.Reduce != dtype.Add {
 		op = string(a.Reduce) + "="
 	}
 	return a.LHS.String() + " " + op + " " + String(a.RHS)

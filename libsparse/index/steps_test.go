@@ -23,7 +23,7 @@ func TestSteps(t *testing.T) {
 		"y(i) = pow(A(i,j), 2) - gt(b(i), 0)":            "t1(i) = pow(A(i,j), 2); y(i) = t1(i) - gt(b(i), 0)",
 		"y(i) mean= A(i,j) * x(j)":                       "t1(i) = A(i,j) * x(j); t2(i) = stored(A(i,j) * x(j)); y(i) = t1(i) / max(t2(i), 1)",
 		"y(i) |= A(i,j)":                                 "y(i) or= truth(A(i,j))",
-		"y(i) min= A(i,j) + B(i,k)":                      "t1(i) min= A(i,j); t2(i) min= B(i,k); y(i) = t1(i) + t2(i)",
+		"y(i) min= A(i,j) + B(i,k)":                      "t1(i) min= A(i,j); t2(i) min= B(i,k); y(i) min= t1(i) + t2(i)",
 		"t1(i) = A(i,j) * x(j) + b(i)":                   "t2(i) = A(i,j) * x(j); t1(i) = t2(i) + b(i)",
 		"y(i) = -(A(i,j) * x(j) + b(i))":                 "t1(i) = A(i,j) * x(j); y(i) = -(t1(i) + b(i))",
 		"y(i) = (A(i,j) * x(j) + b(i)) / (c(k) + d(i))":  "t1(i) = A(i,j) * x(j); t2 = c(k); y(i) = (t1(i) + b(i)) / (t2 + d(i))",

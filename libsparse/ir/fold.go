@@ -153,10 +153,26 @@ func foldCompare(e *Compare) Expr {
 		same := e.Op == Eq || e.Op == Le || e.Op == Ge
 		return fromValue(boolValue(same))
 	}
-	if lo, hi, ok := bounds(e.X); ok && okY && y.t.IsInt() {
-		if least, most := holds(e.Op, lo, y.Int), holds(e.Op, hi, y.Int); least == most && (y.Int < lo || y.Int > hi || e.Op != Eq && e.Op != Ne) {
-			return fromValue(boolValue(least)) // compilers warn of what is always so
-		}
+	if okY {
+		return foldBound(e, e.Op, e.X, y)
+	}
+	if okX {
+		return foldBound(e, mirrored[e.Op], e.Y, x)
+	}
+	return e
+}
+
+// mirrored are the comparisons with their sides exchanged.
+var mirrored = map[Cmp]Cmp{Lt: Gt, Le: Ge, Gt: Lt, Ge: Le, Eq: Eq, Ne: Ne}
+
+// foldBound is e, which compares x with y, without the comparison where the type of x decides: compilers warn of what is always so.
+func foldBound(e *Compare, op Cmp, x Expr, y value) Expr {
+	lo, hi, ok := bounds(x)
+	if !ok || !y.t.IsInt() && y.t != dtype.Bool {
+		return e
+	}
+	if least := holds(op, lo, y.Int); least == holds(op, hi, y.Int) && (y.Int < lo || y.Int > hi || op != Eq && op != Ne) {
+		return fromValue(boolValue(least))
 	}
 	return e
 }

@@ -137,11 +137,7 @@ func (l *lowerer) clearResult() []ir.Stmt {
 		return out
 	}
 	vals := l.resultVals()
-	fill := zero(vals.Elem)
-	if len(l.program.Source.Reduced()) > 0 {
-		fill = identity(l.program.Source.Reduce, vals.Elem)
-	}
-	return append(out, &ir.Fill{Array: vals, Count: l.positions(t, t.Order()-1), Value: fill})
+	return append(out, &ir.Fill{Array: vals, Count: l.positions(t, t.Order()-1), Value: identity(l.program.Source.Reduce, vals.Elem)})
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.

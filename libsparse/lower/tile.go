@@ -51,8 +51,12 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 	if l.phase == counting {
 		return out
 	}
+	op := cmp.Or(reduction(s.Producer), reduction(s.Consumer), handedOn(s.Producer))
+	if a, ok := cin.Value(s.Consumer).(*index.Access); ok && a.Tensor == t {
+		op = l.program.Source.Reduce // copied to what is reduced elsewhere, or to what has this fill value
+	}
 	start := zero(t.Elem)
-	if op := cmp.Or(reduction(s.Producer), reduction(s.Consumer), handedOn(s.Producer)); op != "" {
+	if op != "" {
 		start = identity(op, t.Elem)
 	}
 	if w.storage == cin.Array {

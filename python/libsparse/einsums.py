@@ -22,6 +22,9 @@ COMBINATIONS = (
     *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
 _ALIASES = {"amax": "max", "amin": "min"}
+_FILLED = ("prod", "min", "max", "all")  # their identity is not 0
+# Where one factor is the identity of the reduction so is the product: it makes no difference whether there is a term.
+_ABSORBING = {("min", "add"), ("min", "max"), ("max", "add"), ("max", "min"), ("all", "or")}
 
 
 def einsum(
@@ -42,6 +45,7 @@ def einsum(
         operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
         format: The format of the result; None lets the compiler choose.
         reduce: `sum prod max min any all xor mean` of the terms that exist: those where every sparse operand is stored.
+            Elements without any term are its identity, 0 for mean; of a sparse result that is the fill value.
         combine: `mul add sub div min max and or xor first second pow atan2 fmod remainder floor_divide eq ne lt
             le gt ge ...`.
 
@@ -61,7 +65,7 @@ def einsum(
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     reduce = checked(reduce, combine)
-    plain = to_operands(operands)
+    plain = to_operands(operands, ring=(reduce, combine))
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
     inputs, plain = simplify(parsed.inputs, plain)
@@ -94,40 +98,35 @@ def compute(
     combine: str = "mul",
 ) -> Any:
     """An einsum of simple operands, as the user gets it."""
-    wish = unfilled(inputs, output, wish, reduce)
+    unpadded(wish, reduce)
     dtype = dtype_of(operands, reduce, combine)
     if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
         dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
     made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
-    return finish(*made, fill_of(problem.product(tuple(inputs), output, reduce=reduce), made[0].dtype))
+    return finish(*made, fill_of(reduce, made[0].dtype))
 
 
-def unfilled(
-    inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], wish: Format | None, reduce: str
-) -> Format | None:
-    """The format to ask for: dense where elements without any term hold an identity other than 0, unless it is wished.
+def unpadded(wish: Format | None, reduce: str) -> None:
+    """Refuses a format whose blocks hold more than the entries for a result that has a fill value.
 
     Raises:
-        UnsupportedError: A format was wished for whose blocks hold more than the entries.
+        UnsupportedError: It is such a format.
     """
-    if not _has_fill(inputs, output, reduce):
-        return wish
-    if wish is not None and wish.pads:
+    if wish is not None and wish.pads and reduce in _FILLED:
         raise UnsupportedError(
             f"reduce={reduce!r} with a result of format {wish}: elements without any term are not 0, and this format "
             "stores some of them as 0; use format='dense' or 'csr'"
         )
-    return wish or contraction.dense_wish(len(output))
 
 
-def fill_of(asked: Problem, dtype: torch.dtype) -> int | float:
+def fill_of(reduce: str, dtype: torch.dtype) -> int | float:
     """The value of elements of a result without any term: the identity of the reduction."""
-    if not _has_fill(asked.inputs, asked.output, asked.reduce):
+    if reduce not in _FILLED or dtype.is_complex:
         return 0
-    if asked.reduce in ("prod", "all"):
+    if reduce in ("prod", "all"):
         return 1
-    least = asked.reduce == "max"
+    least = reduce == "max"
     if dtype.is_floating_point:
         return -math.inf if least else math.inf
     if dtype == torch.bool:
@@ -135,20 +134,24 @@ def fill_of(asked: Problem, dtype: torch.dtype) -> int | float:
     return torch.iinfo(dtype).min if least else torch.iinfo(dtype).max
 
 
-def _has_fill(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], reduce: str) -> bool:
-    """Whether elements without any term are not 0."""
-    reduced = {index for term in inputs for index in term} != set(output)
-    return reduced and reduce in ("prod", "min", "max", "all")
+def to_operands(
+    given: Sequence[Any], names: Sequence[int | str] | None = None, ring: tuple[str, str] = ("sum", "mul")
+) -> list[Operand]:
+    """Takes apart what a user hands over; Python numbers are weakly typed, as in torch.
 
-
-def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) -> list[Operand]:
-    """Takes apart what a user hands over; Python numbers are weakly typed, as in torch."""
+    Args:
+        given: Tensors and numbers.
+        names: What messages call them.
+        ring: The reduction and the combination of the factors. Elements that are not stored make no terms, so they may
+            be what makes no difference to the reduction: the result of one in a semiring is an operand of the next.
+    """
     names = range(len(given)) if names is None else names
+    neutral = ring[0] if len(given) == 1 or ring in _ABSORBING else "sum"
     numbers = [value for value in given if isinstance(value, (bool, int, float, complex))]
     if not numbers:
-        return list(map(to_operand, given, names))
+        return [to_operand(value, name, neutral) for value, name in zip(given, names, strict=True)]
     tensors = {
-        name: to_operand(value, name)
+        name: to_operand(value, name, neutral)
         for name, value in zip(names, given, strict=True)
         if not isinstance(value, (bool, int, float, complex))
     }
@@ -159,12 +162,16 @@ def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None) 
     ]
 
 
-def to_operand(value: Any, number: int | str) -> Operand:
-    """Takes apart a tensor that a user hands over, if it has not been yet."""
+def to_operand(value: Any, number: int | str, neutral: str = "sum") -> Operand:
+    """Takes apart a tensor that a user hands over, if it has not been yet.
+
+    Elements that are not stored are 0, or the identity of the reduction `neutral`.
+    """
     if isinstance(value, Operand):
         return value
     if isinstance(value, sparsetensor.SparseTensor):
-        value.need_zero_fill(f"operand {number}")
+        if value.fill_value != fill_of(neutral, value.dtype):
+            value.need_zero_fill(f"operand {number}")
         return Operand(value.pattern, value._values)
     if not isinstance(value, Tensor):
         raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")

@@ -6,7 +6,19 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from . import assignment, autograd, derivatives, einsums, grammar, operations, placing, promotion, registry, running
+from . import (
+    assignment,
+    autograd,
+    derivatives,
+    einsums,
+    grammar,
+    operations,
+    placing,
+    promotion,
+    registry,
+    running,
+    sparsetensor,
+)
 from .assignment import Access, Call, Expr, Statement
 from .errors import FormatError, ShapeError, UnsupportedError
 from .format import Format
@@ -146,18 +158,21 @@ class _Job:
     def problem(self, format: str | Format | None) -> tuple[Problem, Sequence[Operand]]:
         """The problem for the right side."""
         target = self.target._replace(windows=())
-        return prepare(
-            self.text, target, self.value, self.known, format if self.alone else None, self.reduce, self.combine
-        )
+        if not self.alone:
+            # What has no term is to leave the old elements as they are.
+            kept = isinstance(self.old, sparsetensor.SparseTensor) and self.sign and target.indices
+            format = "s" * len(target.indices) if kept else None
+        return prepare(self.text, target, self.value, self.known, format, self.reduce, self.combine)
 
     def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
         """The value of the assignment."""
         data, pattern = compute(asked, plain)
-        made = einsums.finish(data, pattern, einsums.fill_of(asked, data.dtype))
+        if self.placed or self.sign and self.old is not None:
+            made = einsums.finish(data, pattern, 0 if self.sign else einsums.fill_of(asked.reduce, data.dtype))
+        else:
+            return einsums.finish(data, pattern, einsums.fill_of(asked.reduce, data.dtype))
         if self.placed:
             return placing.place(self.text, self.old, self.target, made, self.sign)
-        if not self.sign or self.old is None:
-            return made
         return placing.update(self.sign, self.old, made, self.target.indices, format)
 
 
@@ -191,12 +206,13 @@ def prepare(
     extra = tuple((definitions or {}).values())
     reading = _read(text, target, value, frozenset(operands), extra, registry.version())
     target, found, written = reading.target, reading.found, reading.text
-    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found))
+    ring = (reduce, combine if _is_product(reading.value) else "")
+    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found), ring)
     if reading.partly:
         value, found, plain = placing.resolve(reading.value, found, plain)
         written = str(Statement(target, "", value))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
-    wish = einsums.unfilled([a.indices for a in found.values()], target.indices, wish, reduce)
+    einsums.unpadded(wish, reduce)
     windows = tuple(access.windows for access in found.values()) if reading.partly else ()
     asked = Problem(
         written,
@@ -223,6 +239,13 @@ def prepare(
     if missing:
         raise ShapeError(f"evaluate {text!r}: index {missing[0]!r} of the result is in no operand")
     return asked, plain
+
+
+def _is_product(value: Expr) -> bool:
+    """Whether an expression is an access, or several combined by `*`."""
+    return (
+        isinstance(value, Access) or isinstance(value, Call) and value.op == "*" and all(map(_is_product, value.args))
+    )
 
 
 class _Reading(NamedTuple):

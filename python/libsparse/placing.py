@@ -99,6 +99,8 @@ def place(text: str, old: Any, target: Access, made: Any, sign: str) -> Any:
         raise ShapeError(
             f"evaluate {text!r}: the part {assignment.text(target)} has shape {counts}, not {list(made.shape)}"
         )
+    if isinstance(made, sparsetensor.SparseTensor) and made.fill_value != 0:
+        made = made.to_dense()  # the part has these elements
     if not isinstance(old, sparsetensor.SparseTensor):
         return _place_dense(old, windows, made, sign)
     moved = shift(made, windows, old.shape)

@@ -95,9 +95,9 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
 
 
 def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
-    """Rows without a term hold the reduction's identity; matmul makes them 0, as torch does."""
-    if not isinstance(result, Tensor) or isinstance(result, sparsetensor.SparseTensor):
-        raise UnsupportedError("matmul(reduce='max' or 'min') with a sparse result is not supported yet")
+    """Elements without a term are the reduction's identity; matmul makes them 0, as torch does."""
+    if isinstance(result, sparsetensor.SparseTensor):
+        return sparsetensor.SparseTensor(result.pattern, result._values)
     operands = [einsums.to_operand(a, 0), einsums.to_operand(b, 1)]
     parsed = spec.parse(equation, (a.ndim, b.ndim))
     inputs, operands = einsums.simplify(parsed.inputs, operands)

@@ -219,11 +219,11 @@ def schedule(
     if named or "=" in text:
         asked, plain = expressions.problem_of(text, named, format, reduce, combine)
         return Schedule(asked, tuple(plain))
-    plain = einsums.to_operands(operands)
+    plain = einsums.to_operands(operands, ring=(reduce, combine))
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
     inputs, plain = einsums.simplify(parsed.inputs, plain)
-    wish = einsums.unfilled(inputs, parsed.output, wish, reduce)
+    einsums.unpadded(wish, reduce)
     # contraction.product would rename the indices, which commands name
     terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
     names = tuple(f"A{number}" for number in range(len(inputs)))
