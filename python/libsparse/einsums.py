@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from . import construct, contraction, dtypes, problem, promotion, sparsetensor, spec, wrapping
+from . import construct, contraction, dtypes, promotion, sparsetensor, spec, wrapping
 from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from .format import Format
 from .pattern import Pattern

@@ -167,12 +167,13 @@ class _Job:
     def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
         """The value of the assignment."""
         data, pattern = compute(asked, plain)
-        if self.placed or self.sign and self.old is not None:
-            made = einsums.finish(data, pattern, 0 if self.sign else einsums.fill_of(asked.reduce, data.dtype))
-        else:
-            return einsums.finish(data, pattern, einsums.fill_of(asked.reduce, data.dtype))
+        # What has no term leaves old elements as they are.
+        fill = 0 if self.sign and not self.alone else einsums.fill_of(asked.reduce, data.dtype)
+        made = einsums.finish(data, pattern, fill)
         if self.placed:
             return placing.place(self.text, self.old, self.target, made, self.sign)
+        if self.alone:
+            return made
         return placing.update(self.sign, self.old, made, self.target.indices, format)
 
 
@@ -243,9 +244,9 @@ def prepare(
 
 def _is_product(value: Expr) -> bool:
     """Whether an expression is an access, or several combined by `*`."""
-    return (
-        isinstance(value, Access) or isinstance(value, Call) and value.op == "*" and all(map(_is_product, value.args))
-    )
+    if isinstance(value, Call):
+        return value.op == "*" and all(map(_is_product, value.args))
+    return isinstance(value, Access)
 
 
 class _Reading(NamedTuple):

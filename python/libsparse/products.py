@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from . import autograd, einsums, shortcut, sparsetensor, spec, threads
-from .errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from .errors import DtypeError, FormatError, ShapeError
 from .format import Format
 from .problem import Operand, stored
 
