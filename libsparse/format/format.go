@@ -34,7 +34,23 @@ func Parse(text string) (Format, error) {
 			return Format{}, err
 		}
 	}
+	f.unique()
 	return f, f.check(text)
+}
+
+// unique has the levels be unique that no singleton follows: entries are stored once, so their coordinates differ.
+func (f *Format) unique() {
+	for i, l := range f.Levels {
+		if i < len(f.Levels)-1 && f.Levels[i+1].Props().Branchless {
+			continue
+		}
+		switch l.(type) {
+		case Compressed:
+			f.Levels[i] = Compressed{Unique: true}
+		case Singleton:
+			f.Levels[i] = Singleton{Unique: true}
+		}
+	}
 }
 
 // parseLevel reads the level that text begins with, and says how long it is.
@@ -100,13 +116,8 @@ func (f Format) check(text string) error {
 		switch {
 		case l.Props().OfRow && (i == 0 || !f.Levels[i-1].Props().Full || !f.Levels[i-1].Props().Ordered):
 			return diag.Errorf(diag.Format, "format %q: level %d (%s) needs a dense level before it", text, i, l)
-		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Locate || f.Levels[i-1].Props().Padded):
-			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a compressed or singleton level "+
-				"before it", text, i)
-		case i > 0 && !f.Levels[i-1].Props().Unique && !l.Props().Branchless:
-			return diag.Errorf(diag.Format, "format %q: only a singleton may follow level %d, which is not unique", text, i-1)
-		case i == len(f.Levels)-1 && !l.Props().Unique:
-			return diag.Errorf(diag.Format, "format %q: the last level has to be unique (s, q or d)", text)
+		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Unique):
+			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a level before it that is not unique (u or c)", text, i)
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]string{
 		"ds": "ds", "ds:0,1": "ds", "ds:1,0": "ds:1,0", "uq": "uq", "ucq": "ucq", "": "", "sss:2,0,1": "sss:2,0,1", "d": "d",
 		"dk(4, 2)": "dk(4,2)", "dl(32):1,0": "dl(32):1,0", "ddo": "ddo", "sp": "sp", "hh": "hh",
+		"u": "s", "du": "ds", "us": "ss", "uc": "uq", "ucs": "uqs", "uucq": "sucq",
 	} {
 		f, err := Parse(text)
 		if err != nil || f.String() != want {
@@ -29,11 +30,8 @@ func TestParseErrors(t *testing.T) {
 		"ds:0,2":   "permutation",
 		"ds:1,1":   "permutation",
 		"ds:a,b":   "permutation",
-		"q":        "needs a compressed or singleton level",
-		"dq":       "needs a compressed or singleton level",
-		"us":       "only a singleton may follow level 0",
-		"u":        "the last level has to be unique",
-		"uc":       "the last level has to be unique",
+		"q":        "that is not unique (u or c)",
+		"dq":       "that is not unique (u or c)",
 		"ds:0,1,2": "permutation",
 		"k(2,2)":   "needs a dense level",
 		"so":       "needs a dense level",
@@ -42,7 +40,9 @@ func TestParseErrors(t *testing.T) {
 		"dk(0,2)":  "numbers from 1",
 		"dl(x)":    "numbers from 1",
 		"dl(4":     "numbers from 1",
-		"dpq":      "needs a compressed or singleton level",
+		"sq":       "that is not unique (u or c)",
+		"uqq":      "that is not unique (u or c)",
+		"dpq":      "that is not unique (u or c)",
 	} {
 		_, err := Parse(text)
 		if err == nil || diag.From(err).Kind != diag.Format || !strings.Contains(err.Error(), want) {

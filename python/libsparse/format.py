@@ -215,11 +215,15 @@ def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
             )
         if letter in levels.FULL_BLOCKS and above != "d":
             raise FormatError(f"format {text!r}: level {level!r} needs a dense level, 'd', right before it")
-    for above, below in zip((" ", *found), (*found, " "), strict=True):
-        if (above in "uc") != (below in "cq"):
-            raise FormatError(
-                f"format {text!r}: a non-unique level ('u', 'c') and a singleton below it ('c', 'q') come together"
-            )
+    # Entries are stored once, so a level is unique where no singleton follows.
+    unique = {"u": "s", "c": "q"}
+    found = tuple(
+        level if below in ("c", "q") else unique.get(level, level)
+        for level, below in zip(found, (*found[1:], " "), strict=True)
+    )
+    for above, below in zip(("d", *found), found, strict=False):
+        if below in ("c", "q") and above not in ("u", "c"):
+            raise FormatError(f"format {text!r}: a singleton ('c', 'q') needs a level that is not unique ('u') before it")
     return found
 
 

@@ -59,7 +59,7 @@ def test_from_coo():
         ("xyz", ls.FormatError),
         ("dsx", ls.FormatError),
         ("ds:0,0", ls.FormatError),
-        ("uu", ls.FormatError),
+        ("dq", ls.FormatError),
         ("bsr(4,0)", ls.FormatError),
         ("ell(2)", ls.FormatError),
         ("dss", ls.FormatError),
