@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"libsparse/libsparse/cin"
-
 	"libsparse/codegen/crun"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -227,11 +225,6 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 // storedElsewhere says where a result stores what it shouldn't, or the other way round: what has a term, and in the blocks of dense
 // levels below the last one that says so, what stands beside it.
 func (p *program) storedElsewhere(got, terms []bool) string {
-	for w, storage := range p.state.Scheduled.Workspaces {
-		if p.state.Request.Schedule != "" && w.Order() > 0 && (storage == cin.Array || storage == cin.Tile) {
-			return "" // the schedule has it read as a whole
-		}
-	}
 	f := p.state.Assignment.LHS.Tensor.Format
 	if strings.ContainsAny(f.String(), "ko") || p.state.Assignment.LHS.Tensor.SamePattern != nil {
 		return "" // blocks and diagonals hold what stands beside entries too, and patterns what no term reaches

@@ -123,8 +123,8 @@ func (p *part) distributes(op dtype.Op) bool {
 // complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace over held has there means
 // something to the operators around it or to the reduction.
 func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []index.Var) error {
-	op := a.Reduce
-	harmless := op == "" || op == dtype.Add
+	op := cmp.Or(a.Reduce, p.Source.Reduce) // what has no term is its identity, also where nothing is reduced
+	harmless := op == dtype.Add
 	var around dtype.Op
 	for _, call := range part.path {
 		switch call.Op {
@@ -147,4 +147,35 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 		}
 	}
 	return nil
+}
+
+// gaps reports whether elements of a dense workspace over held that nothing was written to would make entries where a stores what
+// has a term only. A scalar, and elements of a block that is stored as a whole, are told from those that were written.
+func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held []index.Var) bool {
+	sparse := func(v index.Var) bool {
+		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
+			l := lattice.Build(part.inner, root)
+			return !l.Full() || len(l.Iterators()) > 0
+		})
+	}
+	if len(held) == 0 || !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return sparse(f.Var) }) {
+		return false
+	}
+	if storage, workspace := p.Workspaces[a.LHS.Tensor]; workspace {
+		return storage == cin.Row || storage == cin.List || storage == cin.Hash
+	}
+	f := a.LHS.Tensor.Format
+	if a.LHS.Tensor.SamePattern != nil || f.Dense() {
+		return false
+	}
+	blocks := len(f.Levels)
+	for blocks > 0 && f.Levels[blocks-1].Props().Full {
+		blocks--
+	}
+	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
+		return sparse(v) || slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
+			m := slices.Index(a.LHS.Vars, root)
+			return m < 0 || f.LevelOf(m) < blocks
+		})
+	})
 }

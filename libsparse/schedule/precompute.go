@@ -155,9 +155,14 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
 		return nil, err
 	}
-	access, err := c.workspace(p, part.inner, held)
+	told := gaps(p, assign, part, produce, held)
+	access, err := c.workspace(p, part.inner, held, told)
 	if err != nil {
 		return nil, err
+	}
+	if told && (p.Workspaces[access.Tensor] == cin.Array || p.Workspaces[access.Tensor] == cin.Tile) {
+		return nil, failf(c, "%s stores what has a term only, and an array doesn't tell which elements that are; keep it as a row, a list or a hash",
+			assign.LHS)
 	}
 	reduced := func(loops []*cin.Forall, into []index.Var) dtype.Op {
 		if slices.ContainsFunc(loops, func(f *cin.Forall) bool { return !p.Covers(into, f.Var) }) {
@@ -198,8 +203,9 @@ func variables(exprs ...index.Expr) []index.Var {
 	return out
 }
 
-// workspace makes the temporary for the values of e, with one mode for each held variable.
-func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var) (*index.Access, error) {
+// workspace makes the temporary for the values of e, with one mode for each held variable; told says that it should tell which
+// elements were written.
+func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, told bool) (*index.Access, error) {
 	storage, f := c.Storage, format.AllDense(len(held))
 	size, known := int64(1), true
 	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Index: p.Source.LHS.Tensor.Index}
@@ -215,7 +221,10 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var) (*
 		}
 		w.Extents = append(w.Extents, n)
 	}
+	derived := slices.ContainsFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })
 	switch {
+	case storage == "" && told && !derived:
+		storage = cin.Row
 	case storage == "" && known:
 		storage = cin.Tile
 	case storage == "":

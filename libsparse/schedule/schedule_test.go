@@ -275,6 +275,8 @@ func TestPreconditions(t *testing.T) {
 		{spmm, csr, []Command{Parallelize{Var: "j"}}, "iterations over j write the same elements of C(i,k)"},
 		{spmm, nil, []Command{Parallelize{Var: "i"}, Parallelize{Var: "k"}}, "the loop over i around it runs on threads already"},
 		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{Parallelize{Var: "i"}}, "visits {A1 B1} together"},
+		{"y(i) min= A(i) * b(i)", map[string]string{"A": "s"}, []Command{Precompute{Of: "A", Name: "w", Storage: cin.Array}}, "in a workspace it is zero there, which changes min"},
+		{"C(i,j) = A(i,j)", map[string]string{"A": "ds", "C": "ds"}, []Command{Precompute{At: 1, Name: "w", Storage: cin.Array}}, "an array doesn't tell which elements that are"},
 		{"y = x(i)", nil, []Command{Precompute{Name: "w", Storage: cin.Tile}, Parallelize{Var: "i"}}, "the same elements of the workspace w"},
 		{spmm, map[string]string{"C": "ds"}, []Command{Precompute{At: 2, Name: "w"}, Parallelize{Var: "k"}}, "threads fill rows of C(i,k), which are [i]"},
 		{"C(i,j) = A(i,j)", map[string]string{"A": "ss", "C": "ss"}, []Command{Parallelize{Var: "j"}}, "threads can divide the outermost loop only, over i"},
