@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 
@@ -39,7 +40,8 @@ func (p *program) entriesOf(t *index.Tensor) ([]format.Entry, error) {
 		}
 		return merged(entries, t.Elem), nil
 	}
-	rng := rand.New(rand.NewPCG(1, uint64(len(t.Name))+uint64(t.Name[0])<<8))
+	name := cmp.Or(p.again[t.Name], t.Name)
+	rng := rand.New(rand.NewPCG(1, uint64(len(name))+uint64(name[0])<<8))
 	if _, filled := p.fills[t.Name]; t.Format.Dense() && !filled {
 		return everywhere(rng, t, shape)
 	}

@@ -35,7 +35,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
 An expression is an assignment such as "y(i) = A(i,j) * x(j)"; indices that are only on the right are summed. Without
 one, explain and compile read a request as JSON from standard input, and explain takes the name of a stage.
   -f=A:ds          the format of A: d dense, s compressed, b bitmap, u compressed not unique, q and c singletons
-  -f=A:ds:1,0      the same with the modes in the order 1, 0
+  -f=A:ds:1,0      the same with the modes in the order 1, 0; or a name: csr csc dcsr dcsc coo csf dense ell dia bsr(4,4) sell(32)
   -t=A:f64         the type of A's values (f32): bool, u8 i8 i16 i32 i64, f16 bf16 f32 f64, c64 c128
   -d=i:1000        the extent of index i; explain and compile use it as far as the schedule depends on it (4096)
   -d=A:100x200     the extents of A

@@ -47,6 +47,11 @@ func TestRun(t *testing.T) {
 			[]string{"a = z(i) * y(j) * theta(i,j) * t(i,j) * u(i,j)", "-f=theta:ds", "-f=t:ds", "-f=u:ss", "-i=z:" + z, "-i=y:" + z, "-i=theta:" + theta, "-i=t:" + theta, "-i=u:" + theta},
 			[]string{"sum 305"},
 		},
+		{
+			[]string{"a = z(i) * z(j) * theta(i,j) * theta(i,j) * theta(i,j)", "-f=theta:csc", "-i=z:" + z, "-i=theta:" + theta},
+			[]string{"theta_3(i,j)", "sum 305"},
+		},
+		{[]string{"B(k,j) = A(i,j) * A(i,k)", "-f=A:bsr(2,2)", "-f=B:coo", "-i=A:" + matrix}, []string{`B: "uq"`}},
 		{[]string{"a = A(i,j)", "-f=A:ds:1,0", "-i=A:" + rb}, []string{"sum 3.5"}},
 		{[]string{"A(i,j) = B(i,j) // (2 * c(j) + 1)", "-f=B:ds", "-t=B:i64", "-t=c:i64", "-i=B:" + matrix, "-d=c:4"}, []string{"of i64, shape [3 4]"}},
 	} {
@@ -90,7 +95,7 @@ func TestRunErrors(t *testing.T) {
 		{[]string{spmv, "-f=A:ds", "-d=i:100000", "-d=j:100000", "-fill=A:0.000001", "-check"}, "-check would visit 1e+10 points"},
 		{[]string{spmv, "-f=A:ds", "-o=y.mtx"}, "can't be written there"},
 		{[]string{"y(i) = A(i,j) *"}, "expected"},
-		{append(huge, "-s=precompute(A, w, at=0, array)"), "does not suit the extents"},
+		{append(huge, "-s=precompute(A, w, at=0, row)"), "does not suit the extents"},
 		{[]string{"y = A(i,j)", "-f=A:ss", "-i=A:" + few, "-d=A:10000000000x10000000000", "-s=fuse(i, j, f)"}, "does not suit the extents"},
 	} {
 		err := run(append([]string{"run"}, c.args...), nil, &bytes.Buffer{})
