@@ -17,6 +17,10 @@ func (l *lowerer) spaceOf(v index.Var, e *env) (pre []ir.Stmt) {
 	}
 	switch r := l.program.Derivation(v).(type) {
 	case *cin.Split:
+		if v == r.Inner && r.Parts == 0 { // where a workspace is read, the parent's values may be unknown
+			e.space[v] = span{start: integer(0), count: integer(r.Factor)}
+			return nil
+		}
 		pre = l.spaceOf(r.Parent, e)
 		n, width := l.window(r.Parent, *e).count, l.widthOf(r, *e)
 		switch {

@@ -161,12 +161,14 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 	if len(held) == 0 || !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return sparse(f.Var) }) {
 		return false
 	}
-	if storage, workspace := p.Workspaces[a.LHS.Tensor]; workspace {
+	storage, workspace := p.Workspaces[a.LHS.Tensor]
+	result := p.Source.LHS.Tensor
+	f := result.Format
+	if result.SamePattern != nil || f.Dense() {
 		return storage == cin.Row || storage == cin.List || storage == cin.Hash
 	}
-	f := a.LHS.Tensor.Format
-	if a.LHS.Tensor.SamePattern != nil || f.Dense() {
-		return false
+	if workspace {
+		return true
 	}
 	blocks := len(f.Levels)
 	for blocks > 0 && f.Levels[blocks-1].Props().Full {
