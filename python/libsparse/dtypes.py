@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
@@ -94,3 +95,17 @@ def scalar(number: Number, dtype: torch.dtype | None, name: str) -> torch.Tensor
         raise DtypeError(
             f"{name} {number} does not fit {dtype or 'any dtype'}; convert the operands to a wider dtype"
         ) from None
+
+
+def identity(reduce: str, dtype: torch.dtype) -> int | float:
+    """What a reduction of nothing is, the value of elements of a result without any term; 0 for mean."""
+    if reduce not in ("prod", "min", "max", "all") or dtype.is_complex:
+        return 0
+    if reduce in ("prod", "all"):
+        return 1
+    least = reduce == "max"
+    if dtype.is_floating_point:
+        return -math.inf if least else math.inf
+    if dtype == torch.bool:
+        return int(not least)
+    return torch.iinfo(dtype).min if least else torch.iinfo(dtype).max

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +21,6 @@ COMBINATIONS = (
     *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
 _ALIASES = {"amax": "max", "amin": "min"}
-_FILLED = ("prod", "min", "max", "all")  # their identity is not 0
 # Where one factor is the identity of the reduction so is the product: it makes no difference whether there is a term.
 _ABSORBING = {("min", "add"), ("min", "max"), ("max", "add"), ("max", "min"), ("all", "or")}
 
@@ -98,40 +96,12 @@ def compute(
     combine: str = "mul",
 ) -> Any:
     """An einsum of simple operands, as the user gets it."""
-    unpadded(wish, reduce)
     dtype = dtype_of(operands, reduce, combine)
     if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
         dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
     made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
-    return finish(*made, fill_of(reduce, made[0].dtype))
-
-
-def unpadded(wish: Format | None, reduce: str) -> None:
-    """Refuses a format whose blocks hold more than the entries for a result that has a fill value.
-
-    Raises:
-        UnsupportedError: It is such a format.
-    """
-    if wish is not None and wish.pads and reduce in _FILLED:
-        raise UnsupportedError(
-            f"reduce={reduce!r} with a result of format {wish}: elements without any term are not 0, and this format "
-            "stores some of them as 0; use format='dense' or 'csr'"
-        )
-
-
-def fill_of(reduce: str, dtype: torch.dtype) -> int | float:
-    """The value of elements of a result without any term: the identity of the reduction."""
-    if reduce not in _FILLED or dtype.is_complex:
-        return 0
-    if reduce in ("prod", "all"):
-        return 1
-    least = reduce == "max"
-    if dtype.is_floating_point:
-        return -math.inf if least else math.inf
-    if dtype == torch.bool:
-        return int(not least)
-    return torch.iinfo(dtype).min if least else torch.iinfo(dtype).max
+    return finish(*made, dtypes.identity(reduce, made[0].dtype))
 
 
 def to_operands(
@@ -170,7 +140,7 @@ def to_operand(value: Any, number: int | str, neutral: str = "sum") -> Operand:
     if isinstance(value, Operand):
         return value
     if isinstance(value, sparsetensor.SparseTensor):
-        if value.fill_value != fill_of(neutral, value.dtype):
+        if value.fill_value != dtypes.identity(neutral, value.dtype):
             value.need_zero_fill(f"operand {number}")
         return Operand(value.pattern, value._values)
     if not isinstance(value, Tensor):

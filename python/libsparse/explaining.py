@@ -75,7 +75,6 @@ def explain(
         parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
         wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
         inputs, plain = einsums.simplify(parsed.inputs, plain)
-        einsums.unpadded(wish, reduce)
         dtype = einsums.dtype_of(plain, reduce, combine)
         asked = [(problem.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
     return Explanation("\n".join(_account(one, plain, stage, measure) for one, plain in asked))

@@ -10,6 +10,7 @@ from . import (
     assignment,
     autograd,
     derivatives,
+    dtypes,
     einsums,
     grammar,
     operations,
@@ -168,7 +169,7 @@ class _Job:
         """The value of the assignment."""
         data, pattern = compute(asked, plain)
         # What has no term leaves old elements as they are.
-        fill = 0 if self.sign and not self.alone else einsums.fill_of(asked.reduce, data.dtype)
+        fill = 0 if self.sign and not self.alone else dtypes.identity(asked.reduce, data.dtype)
         made = einsums.finish(data, pattern, fill)
         if self.placed:
             return placing.place(self.text, self.old, self.target, made, self.sign)
@@ -213,7 +214,6 @@ def prepare(
         value, found, plain = placing.resolve(reading.value, found, plain)
         written = str(Statement(target, "", value))
     wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
-    einsums.unpadded(wish, reduce)
     windows = tuple(access.windows for access in found.values()) if reading.partly else ()
     asked = Problem(
         written,

@@ -223,7 +223,9 @@ def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
     )
     for above, below in zip(("d", *found), found, strict=False):
         if below in ("c", "q") and above not in ("u", "c"):
-            raise FormatError(f"format {text!r}: a singleton ('c', 'q') needs a level that is not unique ('u') before it")
+            raise FormatError(
+                f"format {text!r}: a singleton ('c', 'q') needs a level that is not unique ('u') before it"
+            )
     return found
 
 

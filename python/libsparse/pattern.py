@@ -33,12 +33,12 @@ class Conversion(NamedTuple):
         assert self.source is not None
         return self.source.data_ptr()
 
-    def values(self, values: Tensor) -> Tensor:
-        """Carries values over; differentiable."""
+    def values(self, values: Tensor, fill: float = 0) -> Tensor:
+        """Carries values over; differentiable. Padding is `fill`."""
         if self.source is not None:
             values = values.index_select(0, self.source)
         if self.target is not None:
-            return values.new_zeros(self.pattern.size).index_copy(0, self.target, values)
+            return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
         return values
 
 

@@ -128,7 +128,7 @@ def _wished(asked: Problem, result: tuple[Tensor, Pattern | None]) -> tuple[Tens
         stored, nothing = asked.wish.writable, [None] * data.ndim
         data, pattern = data.permute(stored.order).reshape(-1), Pattern(stored, data.shape, nothing, nothing)
     conversion = pattern.converted(asked.wish)
-    return conversion.values(data), conversion.pattern
+    return conversion.values(data, dtypes.identity(asked.reduce, data.dtype)), conversion.pattern
 
 
 def prepare(asked: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Call | Chain:

@@ -223,7 +223,6 @@ def schedule(
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
     inputs, plain = einsums.simplify(parsed.inputs, plain)
-    einsums.unpadded(wish, reduce)
     # contraction.product would rename the indices, which commands name
     terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
     names = tuple(f"A{number}" for number in range(len(inputs)))

@@ -217,10 +217,8 @@ class SparseTensor(LevelViews, Operators):
             back = [wish.order.index(mode) for mode in range(self.ndim)]
             strided: Any = self.to_dense().permute(wish.order).contiguous().permute(back)
             return strided  # type: ignore[no-any-return]  # who asks for another format gets a SparseTensor
-        if wish.pads and wish != self.format:
-            self.need_zero_fill(f"format {wish}, which stores more than the entries,")
         conversion = self._pattern.converted(wish)
-        values = None if self._values is None else conversion.values(self._values)
+        values = None if self._values is None else conversion.values(self._values, self._fill)
         return SparseTensor(conversion.pattern, values, self._fill)
 
     def need_zero_fill(self, what: str) -> None:
