@@ -3,7 +3,8 @@
 The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
 times the gradient of the result, reduced over the indices that the operand does not have. Where the operand is sparse
 its pattern joins the product. What is reduced by min or max passes its gradient to the terms that equal the result,
-in equal shares. Counts of those, and gradients of halves, are kept in float32.
+in equal shares; a term of a product over an index gets the product of the others. Counts, and gradients of halves, are
+kept in float32.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import torch
 from torch import Tensor
 
 from . import assignment, autograd, dtypes, einsums, expressions, grammar, operations, partials, promotion, running
-from .assignment import Access, Call, Expr, Statement, Window
+from .assignment import Access, Call, Expr, Number, Statement, Window
 from .categories import Categories
 from .errors import UnsupportedError
 from .pattern import Pattern
@@ -99,6 +100,8 @@ class _Made(NamedTuple):
     grad: str
     out: str
     ties: str
+    others: str
+    zeros: str
     pattern: str
     unit: str
 
@@ -133,11 +136,10 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
     if factors is None:
         return torch.zeros_like(data)
     if reduce in ("min", "max"):
-        hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
-        known[made.ties] = _value(
-            Access("n_", asked.output), hit, known, definitions, "dense" if asked.output else None
-        )
-        factors += [hit, Call("/", (partials.ONE, Access(made.ties, asked.output)))]
+        factors.append(_share(asked, value, known, made, definitions))
+    elif reduce == "prod":
+        others = _others(asked, value, known, made, definitions)
+        factors.append(Call("conj", (others,)) if start.categories.is_complex(value) else others)
     indices = asked.inputs[number]
     _check_carried(asked, factors, indices)
     windows = asked.windows[number] if asked.windows else ()
@@ -154,6 +156,45 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
     whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
     whole[tuple(w.slice if isinstance(w, Window) else slice(None) for w in windows)] = part
     return whole
+
+
+def _share(asked: Problem, value: Expr, known: dict[str, Any], made: _Made, definitions: dict[str, Definition]) -> Expr:
+    """What a term that is the least or the greatest has of the gradient of the result."""
+    hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
+    known[made.ties] = _reduced(asked, hit, known, made, definitions, "sum")
+    return Call("/", (hit, Access(made.ties, asked.output)))
+
+
+def _others(
+    asked: Problem, value: Expr, known: dict[str, Any], made: _Made, definitions: dict[str, Definition]
+) -> Expr:
+    """The product of all terms but one: that of those that are not zero, unless another one is.
+
+    Raises:
+        UnsupportedError: A term is zero, and the gradient is to have one of its own.
+    """
+    zero = Call("eq", (value, Number(0)), "every")
+    known[made.zeros] = _reduced(asked, zero, known, made, definitions, "sum")
+    if torch.is_grad_enabled() and bool(known[made.zeros].data.any()):
+        raise UnsupportedError(f"{asked.text}: a product over an index has no second gradient where a term is 0 yet")
+    rest = Call("where", (zero, Number(1), value), "every")
+    known[made.others] = _reduced(asked, rest, known, made, definitions, "prod")
+    others, zeros = Access(made.others, asked.output), Access(made.zeros, asked.output)
+    alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
+    among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), value))
+    return Call("where", (zero, alone, among), "every")
+
+
+def _reduced(
+    asked: Problem, value: Expr, known: dict[str, Any], made: _Made, definitions: dict[str, Definition], reduce: str
+) -> Operand:
+    """A reduction of what the terms of a result are, stored as the result is."""
+    pattern = known[made.out].pattern
+    format = pattern.format if pattern is not None else "dense" if asked.output else None
+    target = Access("n_", asked.output)
+    counted, plain = expressions.prepare("a gradient", target, value, known, format, reduce, definitions=definitions)
+    data, stored = expressions.compute(_wide(counted), plain)
+    return Operand(stored, data)
 
 
 def _carried(value: Expr) -> set[str]:
@@ -212,7 +253,7 @@ def _statement(asked: Problem) -> tuple[Expr, str]:
     reduce = operations.REDUCTIONS[statement.sign] if statement.sign else asked.reduce
     if {i for term in asked.inputs for i in term} <= set(asked.output):
         reduce = "sum"
-    if reduce not in ("sum", "min", "max"):
+    if reduce not in ("sum", "min", "max", "prod"):
         raise UnsupportedError(
             f"{asked.text}: a reduction by {reduce!r} has no gradient; detach the operands or use torch.no_grad()"
         )

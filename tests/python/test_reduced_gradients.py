@@ -1,0 +1,66 @@
+"""Gradients through reductions other than sums: products over an index, the least and the greatest."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch.autograd import gradcheck, gradgradcheck
+
+import libsparse as ls
+
+
+def values(made):
+    return made.values() if isinstance(made, ls.SparseTensor) else made
+
+
+def operands(dtype: torch.dtype = torch.float64):
+    torch.manual_seed(3)
+    A, B = ls.random((6, 7), 0.5), ls.random((7, 5), 0.6)
+    a, b = (torch.rand(x.nnz, dtype=torch.float64).to(dtype) + 0.1 for x in (A, B))
+    if dtype.is_complex:
+        a = a + 1j * torch.rand(A.nnz, dtype=torch.float64)
+    return A, B, a.requires_grad_(), b.requires_grad_()
+
+
+@pytest.mark.parametrize("combine", ["mul", "add"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_products_over_an_index(dtype, combine):
+    A, B, a, b = operands(dtype)
+
+    def sparse(a, b):
+        return values(
+            ls.einsum("ij,jk->ik", A.with_values(a), B.with_values(b), reduce="prod", combine=combine, format="csr")
+        )
+
+    def dense(a, x):
+        return ls.einsum("ij,jk->ik", A.with_values(a), x, reduce="prod", combine=combine)
+
+    x = torch.rand(7, 3, dtype=torch.float64).to(dtype).requires_grad_()
+    assert gradcheck(sparse, (a, b))
+    assert gradgradcheck(sparse, (a, b))
+    assert gradcheck(dense, (a, x))
+    assert gradgradcheck(dense, (a, x))
+    assert gradcheck(lambda a: ls.evaluate("y(i) *= A(i,j) * 2 + 1", A=A.with_values(a)), (a,))
+
+
+def test_products_with_zeros():
+    A, _, a, _ = operands()
+    with torch.no_grad():
+        a[3] = a[7] = a[8] = 0
+
+    def rows(a):
+        return ls.einsum("ij->i", A.with_values(a), reduce="prod")
+
+    assert gradcheck(rows, (a,))
+    with pytest.raises(ls.UnsupportedError, match="second gradient where a term is 0"):
+        gradgradcheck(rows, (a,))
+
+
+@pytest.mark.parametrize("reduce", ["min", "max", "prod"])
+def test_nothing_of_the_dense_shape_is_made(reduce):
+    n = 300_000  # 360 GB if it were dense
+    places = torch.stack([torch.arange(n - 1), torch.arange(1, n)])
+    A = ls.from_coo(places, torch.full((n - 1,), 2.0), (n, n)).requires_grad_()
+    out = ls.einsum("ij,jk->ik", A, A, reduce=reduce, combine="add")
+    out.values().sum().backward()
+    torch.testing.assert_close(A.grad.values()[1:-1], torch.full((n - 3,), 2.0))  # each is in two terms
