@@ -110,12 +110,12 @@ func (p *problem) excerpts(t *term, ws int, root bool) []excerpt {
 	}
 	w := &term{leaf: -1, ws: ws}
 	reduce := p.assignment.Reduce
-	through := t.call.Op == dtype.Mul && reduce == dtype.Add || t.call.Op == dtype.Add && (reduce == dtype.Min || reduce == dtype.Max)
+	through := t.call.Multiplies() && reduce == dtype.Add || t.call.Op == dtype.Add && (reduce == dtype.Min || reduce == dtype.Max)
 	var out []excerpt
 	if !root {
 		out = append(out, excerpt{part: t, rest: w, distributes: true})
 	}
-	if associates(t.call.Op) {
+	if associates(t.call) {
 		for set := 1; set < 1<<len(t.args)-1; set++ {
 			if in, rest := split(t.args, set); len(in) > 1 {
 				out = append(out, excerpt{newTerm(t.call, in), newTerm(t.call, append(slices.Clone(rest), w)), through})

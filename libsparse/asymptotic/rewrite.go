@@ -16,19 +16,23 @@ const maxForms = 256
 func newTerm(c *index.Call, args []*term) *term {
 	t := &term{leaf: -1, ws: -1, call: c}
 	for _, a := range args {
-		if associates(c.Op) && a.isCall() && a.call.Op == c.Op && a.call.Region == c.Region {
+		if associates(c) && a.isCall() && a.call.Op == c.Op && a.call.Region == c.Region {
 			t.args = append(t.args, a.args...)
 		} else {
 			t.args = append(t.args, a)
 		}
 	}
-	if len(t.args) == 1 && associates(c.Op) {
+	if len(t.args) == 1 && associates(c) {
 		return t.args[0]
 	}
 	return t
 }
 
-func associates(op dtype.Op) bool { return op == dtype.Add || op == dtype.Mul }
+// associates reports whether c is a sum or a product, whatever its arguments are grouped by.
+func associates(c *index.Call) bool {
+	n := len(c.Args)
+	return (c.Op == dtype.Add || c.Op == dtype.Mul) && (c.Region == index.Every(n) || c.Region == index.Some(n))
+}
 
 // key is the same for terms that differ in the order of the arguments of sums and products only.
 func (t *term) key() string {
@@ -42,7 +46,7 @@ func (t *term) key() string {
 	for i, a := range t.args {
 		keys[i] = a.key()
 	}
-	if associates(t.call.Op) {
+	if associates(t.call) {
 		slices.Sort(keys)
 	}
 	return string(t.call.Op) + t.call.Region.String() + "(" + strings.Join(keys, ",") + ")"
@@ -104,7 +108,7 @@ func distributed(t *term) []*term {
 			args[i] = b
 			out = append(out, newTerm(t.call, args))
 		}
-		if t.call.Op == dtype.Mul && a.isCall() && a.call.Op == dtype.Add {
+		if t.call.Multiplies() && a.isCall() && a.call.Op == dtype.Add && associates(a.call) {
 			out = append(out, overSum(t, i)...)
 		}
 	}

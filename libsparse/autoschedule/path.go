@@ -52,7 +52,7 @@ func factors(a *index.Assignment) ([]*index.Access, bool) {
 			out = append(out, e)
 			return true
 		case *index.Call:
-			return e.Op == dtype.Mul && walk(e.Args[0]) && walk(e.Args[1])
+			return e.Multiplies() && walk(e.Args[0]) && walk(e.Args[1])
 		default:
 			return false
 		}

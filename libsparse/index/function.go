@@ -42,6 +42,9 @@ func NewFunctionCall(f *Function, args ...Expr) *Call {
 	return &Call{Op: dtype.Op(f.Name), Function: f, Args: args, Region: f.region()}
 }
 
+// Multiplies reports whether c is a product, which has a value where all its factors have one.
+func (c *Call) Multiplies() bool { return c.Op == dtype.Mul && c.Region.IsProduct() }
+
 // With is the call with other arguments.
 func (c *Call) With(args []Expr) *Call {
 	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}

@@ -105,7 +105,7 @@ func factors(e index.Expr, texts []string) *part {
 
 // product lists the factors of nested products.
 func product(e index.Expr) []index.Expr {
-	if c, ok := e.(*index.Call); ok && c.Op == dtype.Mul {
+	if c, ok := e.(*index.Call); ok && c.Multiplies() {
 		return append(product(c.Args[0]), product(c.Args[1])...)
 	}
 	return []index.Expr{e}
@@ -114,7 +114,7 @@ func product(e index.Expr) []index.Expr {
 // distributes reports whether the part can be reduced by op before the operators around it are applied.
 func (p *part) distributes(op dtype.Op) bool {
 	return !slices.ContainsFunc(p.path, func(c *index.Call) bool {
-		linear := c.Op == dtype.Mul && op == dtype.Add
+		linear := c.Multiplies() && op == dtype.Add
 		shifted := c.Op == dtype.Add && (op == dtype.Min || op == dtype.Max)
 		return op != "" && !linear && !shifted
 	})
@@ -129,6 +129,9 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 	for _, call := range part.path {
 		switch call.Op {
 		case dtype.Mul, dtype.Neg, dtype.And:
+			if call.Op != dtype.Neg && !call.Region.IsProduct() {
+				harmless, around = false, call.Op
+			}
 		case dtype.Add, dtype.Sub, dtype.Or:
 			harmless = harmless && call.Region == index.Some(len(call.Args))
 			around = call.Op
