@@ -48,6 +48,9 @@ func stepElem(a *index.Assignment, t dtype.T) dtype.T {
 	if t.IsComplex() && !own.IsComplex() {
 		return t.Real()
 	}
+	if index.Elem(a.RHS) != dtype.Invalid && !t.Holds(own) { // a function makes something else of it
+		return own.Accum()
+	}
 	return t.Accum()
 }
 

@@ -193,6 +193,9 @@ func verify(s *State) error {
 func split(s *State) error {
 	names := index.Names(s.Program)
 	for _, a := range s.Program {
+		if len(a.Reduced()) == 0 && !s.Request.Output.Step {
+			a.RHS = index.Reducible(a.Reduce, a.RHS) // of one term, too
+		}
 		parts := a.Steps(names)
 		if s.Request.Schedule != "" && len(parts)+len(s.Program) > 2 {
 			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(s.Program), lines(parts))

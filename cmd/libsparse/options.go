@@ -101,7 +101,7 @@ func (o *options) setNamed(flag, name, value string) error {
 		return o.setExtents(flag, key, rest)
 	case "fill":
 		x, err := strconv.ParseFloat(rest, 64)
-		if err != nil || x < 0 || x > 1 {
+		if err != nil || !(x >= 0 && x <= 1) {
 			return usageError("%q: %q is no density from 0 to 1", flag, rest)
 		}
 		o.fills[key] = x

@@ -224,9 +224,12 @@ func unordered(e index.Expr, v index.Var) bool {
 	})
 }
 
+// longRow is the length up to which a dense row is made however few its entries are.
+const longRow = 1 << 20
+
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.
 func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
-	stored := int64(1 << 20)
+	stored := int64(longRow)
 	for _, acc := range index.Accesses(a.RHS) {
 		stored += int64(c.SparseTop) * acc.Tensor.NNZ
 	}

@@ -129,6 +129,7 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		o := &m.operands[i]
 		m.lift(o)
 		if o.converted {
+			m.sink(o)
 			t.Convert += m.constants.Convert * o.nnz / m.constants.Reuse
 		}
 	}

@@ -182,6 +182,17 @@ func (o *operand) keepStored() {
 	o.filled[last] = false
 }
 
+// sink makes dense levels of a conversion compressed that would have far more positions than there are entries.
+func (m *model) sink(o *operand) {
+	positions := 1.0
+	for l, v := range o.arranged {
+		positions *= m.extents[v]
+		if o.filled[l] && slices.Contains(o.filled[l:], false) && positions > longRow+m.constants.SparseTop*o.nnz {
+			o.filled[l] = false
+		}
+	}
+}
+
 // lift makes a compressed first level dense that an inner loop would merge with another operand's, unless far too few of
 // its coordinates are stored. Walked alone it costs less as it is.
 func (m *model) lift(o *operand) {

@@ -143,6 +143,32 @@ func Vars(exprs ...Expr) []Var {
 	return out
 }
 
+// uses lists the variables of e, those that it has as values among them.
+func uses(exprs ...Expr) []Var {
+	out := Vars(exprs...)
+	for _, e := range exprs {
+		for _, v := range positions(e) {
+			if !slices.Contains(out, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// positions lists the variables that e has as values.
+func positions(e Expr) (out []Var) {
+	switch e := e.(type) {
+	case *Position:
+		return []Var{e.Var}
+	case *Call:
+		for _, arg := range e.Args {
+			out = append(out, positions(arg)...)
+		}
+	}
+	return out
+}
+
 // Replace returns e with every access that f maps to a non-nil expression replaced by it.
 func Replace(e Expr, f func(*Access) Expr) Expr {
 	switch e := e.(type) {

@@ -55,7 +55,8 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 		widest := -1
 		for i, w := range ways {
 			// What has a value where nothing is stored would fill a temporary.
-			if part, ok := args[i].(*Call); !ok || part.Region.Has(0) {
+			part, ok := args[i].(*Call)
+			if !ok || part.Region.Has(0) || len(uses(part)) > len(Vars(part)) {
 				continue
 			}
 			if w.some > 1 && w.none > 0 && (widest < 0 || w.some > ways[widest].some) {

@@ -80,6 +80,9 @@ func (p *parser) index(a *Access) error {
 		*bound = n
 		p.next()
 	}
+	if w.Step < 1 {
+		return diag.Errorf(diag.Shape, "%s: the window %s of %s is no range first:end:step of coordinates", p.text, w, string(a.Vars[len(a.Vars)-1]))
+	}
 	a.Windows = append(append(a.Windows, make([]*Window, len(a.Vars)-1-len(a.Windows))...), w)
 	return p.expect(")")
 }

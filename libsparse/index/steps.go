@@ -22,7 +22,7 @@ func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 		last.RHS = s.temporary(rhs, a.LHS.Vars)
 	}
 	if len(last.Reduced()) > 0 {
-		last.RHS = reducible(a.Reduce, last.RHS)
+		last.RHS = Reducible(a.Reduce, last.RHS)
 	}
 	if a.Reduce == dtype.Mean {
 		last.Reduce = dtype.Add
@@ -30,8 +30,8 @@ func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	return append(s.steps, last)
 }
 
-// reducible is e as op reduces it.
-func reducible(op dtype.Op, e Expr) Expr {
+// Reducible is e as op reduces it.
+func Reducible(op dtype.Op, e Expr) Expr {
 	c, ok := e.(*Call)
 	if logical := op == dtype.And || op == dtype.Or || op == dtype.Xor; !logical || ok && c.Op == "truth" {
 		return e
@@ -59,7 +59,7 @@ type splitter struct {
 // summed is the variables of e that are in neither kept nor the result.
 func (s *splitter) summed(e Expr, kept []Var) []Var {
 	var out []Var
-	for _, v := range Vars(e) {
+	for _, v := range uses(e) {
 		if !slices.Contains(kept, v) {
 			out = append(out, v)
 		}
@@ -78,11 +78,9 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	args := slices.Clone(c.Args)
 	for i, arg := range c.Args {
 		others := slices.Clone(kept)
-		if !c.additive() { // factors, and arguments of functions, share their sums
-			for j, other := range c.Args {
-				if j != i {
-					others = append(others, Vars(other)...)
-				}
+		for j, other := range c.Args { // factors, and arguments of functions, share their sums
+			if !c.additive() && j != i {
+				others = append(others, uses(other)...)
 			}
 		}
 		args[i] = s.rewrite(arg, others)
@@ -120,6 +118,7 @@ func (s *splitter) alike(args []Expr, kept []Var) bool {
 
 // temporary computes e, reduced to the variables in kept, in a step of its own, and returns what stands for it.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
+	e = s.carried(e, kept)
 	var held []Var
 	for _, v := range Vars(e) {
 		if slices.Contains(kept, v) {
@@ -134,9 +133,26 @@ func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	return NewCall(dtype.Div, total, NewCall(dtype.Max, number, &Literal{Value: 1, Int: 1, Whole: true}))
 }
 
+// carried is e, which a step of its own is to compute over variables in kept, with operands that have those that e knows as values
+// only: their extents come from there.
+func (s *splitter) carried(e Expr, kept []Var) Expr {
+	for _, v := range positions(e) {
+		if !slices.Contains(kept, v) || slices.Contains(Vars(e), v) {
+			continue
+		}
+		for _, acc := range Accesses(s.assignment.RHS) {
+			if slices.Contains(acc.Vars, v) && !slices.ContainsFunc(acc.Vars, func(u Var) bool { return !slices.Contains(kept, u) }) {
+				e = &Call{Op: dtype.First, Args: []Expr{e, acc}, Region: Argument(0, 2)}
+				break
+			}
+		}
+	}
+	return e
+}
+
 func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) Expr {
 	access := &Access{Tensor: NewTemporary(s.names, s.assignment, held), Vars: held}
-	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: reduce, RHS: reducible(reduce, e)})
+	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: reduce, RHS: Reducible(reduce, e)})
 	return access
 }
 

@@ -123,13 +123,16 @@ func (p *part) distributes(op dtype.Op) bool {
 // complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace over held has there means
 // something to the operators around it or to the reduction.
 func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []index.Var) error {
+	if len(part.path) > 0 && divides(part.inner) && p.Source.LHS.Tensor.Elem.IsInt() {
+		return failf(c, "%s divides, and not everywhere would its value be read; divide in a part that is read as a whole", index.String(part.inner))
+	}
 	op := cmp.Or(a.Reduce, p.Source.Reduce) // what has no term is its identity, also where nothing is reduced
 	harmless := op == dtype.Add
 	var around dtype.Op
 	for _, call := range part.path {
 		switch call.Op {
 		case dtype.Mul, dtype.Neg, dtype.And:
-			if call.Op != dtype.Neg && !call.Region.IsProduct() {
+			if call.Op != dtype.Neg && (!call.Region.IsProduct() || !finite(part.rest)) {
 				harmless, around = false, call.Op
 			}
 		case dtype.Add, dtype.Sub, dtype.Or:
@@ -177,10 +180,31 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 	for blocks > 0 && f.Levels[blocks-1].Props().Full {
 		blocks--
 	}
+	appends := len(f.Groups()) > 0
 	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
-		return sparse(v) || slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
+		return sparse(v) || appends && slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
 			m := slices.Index(a.LHS.Vars, root)
 			return m < 0 || f.LevelOf(m) < blocks
 		})
 	})
+}
+
+// finite reports whether e is finite where its operands are.
+func finite(e index.Expr) bool {
+	c, ok := e.(*index.Call)
+	if !ok {
+		return true
+	}
+	switch c.Op {
+	case dtype.Mul, dtype.Add, dtype.Sub, dtype.Neg, dtype.Min, dtype.Max:
+		return c.Function == nil && !slices.ContainsFunc(c.Args, func(arg index.Expr) bool { return !finite(arg) })
+	default:
+		return false
+	}
+}
+
+// divides reports whether whole numbers are divided in e, which ends in an error where the divisor is zero.
+func divides(e index.Expr) bool {
+	c, ok := e.(*index.Call)
+	return ok && (c.Op.Divides() || slices.ContainsFunc(c.Bodies(), divides) || slices.ContainsFunc(c.Args, divides))
 }
