@@ -21,8 +21,6 @@ COMBINATIONS = (
     *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
 _ALIASES = {"amax": "max", "amin": "min"}
-# Where one factor is the identity of the reduction so is the product: it makes no difference whether there is a term.
-_ABSORBING = {("min", "add"), ("min", "max"), ("max", "add"), ("max", "min"), ("all", "or")}
 
 
 def einsum(
@@ -63,12 +61,13 @@ def einsum(
     elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     reduce = checked(reduce, combine)
-    plain = to_operands(operands, ring=(reduce, combine))
+    plain = to_operands(operands, neutral=reduce)
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    dtype = dtype_of(plain, reduce, combine)  # of operands as they came: one without dimensions counts less
     inputs, plain = simplify(parsed.inputs, plain)
     try:
-        return compute(inputs, parsed.output, plain, wish, reduce, combine)
+        return compute(inputs, parsed.output, plain, wish, dtype, reduce, combine)
     except ShapeError:
         names = tuple(map(str, range(len(inputs))))
         Problem(equation, False, names, tuple(inputs), parsed.output).extents(plain)  # says it in the user's letters
@@ -92,31 +91,29 @@ def compute(
     output: tuple[str, ...],
     operands: Sequence[Operand],
     wish: Format | None,
+    dtype: torch.dtype | None,
     reduce: str = "sum",
     combine: str = "mul",
 ) -> Any:
     """An einsum of simple operands, as the user gets it."""
-    dtype = dtype_of(operands, reduce, combine)
-    if all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense:
+    plain = all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense
+    if plain and dtypes.identity(reduce, dtype or torch.bool) == 0:
         dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
         return construct.tensor(dense, wish)
     made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
     return finish(*made, dtypes.identity(reduce, made[0].dtype))
 
 
-def to_operands(
-    given: Sequence[Any], names: Sequence[int | str] | None = None, ring: tuple[str, str] = ("sum", "mul")
-) -> list[Operand]:
+def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None, neutral: str = "sum") -> list[Operand]:
     """Takes apart what a user hands over; Python numbers are weakly typed, as in torch.
 
     Args:
         given: Tensors and numbers.
         names: What messages call them.
-        ring: The reduction and the combination of the factors. Elements that are not stored make no terms, so they may
-            be what makes no difference to the reduction: the result of one in a semiring is an operand of the next.
+        neutral: The reduction of a product. Elements that are not stored make no terms, so they may be its identity:
+            the result of one in a semiring is an operand of the next.
     """
     names = range(len(given)) if names is None else names
-    neutral = ring[0] if len(given) == 1 or ring in _ABSORBING else "sum"
     numbers = [value for value in given if isinstance(value, (bool, int, float, complex))]
     if not numbers:
         return [to_operand(value, name, neutral) for value, name in zip(given, names, strict=True)]

@@ -71,11 +71,11 @@ def explain(
         asked = [*expressions.problems(text, named, format, reduce, combine)]
     else:
         reduce = einsums.checked(reduce, combine)
-        plain = einsums.to_operands(operands, ring=(reduce, combine))
+        plain = einsums.to_operands(operands, neutral=reduce)
         parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
         wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
-        inputs, plain = einsums.simplify(parsed.inputs, plain)
         dtype = einsums.dtype_of(plain, reduce, combine)
+        inputs, plain = einsums.simplify(parsed.inputs, plain)
         asked = [(problem.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
     return Explanation("\n".join(_account(one, plain, stage, measure) for one, plain in asked))
 

@@ -141,6 +141,9 @@ class _Job:
             self.value = Call(sign, (self.target, self.value))
             self.sign, self.reduce = "", "sum"
         self.alone = not self.placed and not (self.sign and self.old is not None)
+        carried = {i for node in assignment.walk(self.value) if isinstance(node, Access) for i in node.indices}
+        if not self.alone and not carried.issuperset(self.target.indices):
+            self.value = Call("first", (self.value, self.target), "0")  # the old elements say how long the indices are
         names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}
         self.read = names | ({self.target.name} if self.sign or self.placed else set())
 
@@ -208,8 +211,8 @@ def prepare(
     extra = tuple((definitions or {}).values())
     reading = _read(text, target, value, frozenset(operands), extra, registry.version())
     target, found, written = reading.target, reading.found, reading.text
-    ring = (reduce, combine if _is_product(reading.value) else "")
-    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found), ring)
+    neutral = reduce if _is_product(reading.value) else "sum"
+    plain = einsums.to_operands([operands[reading.origin[name]] for name in found], tuple(found), neutral)
     if reading.partly:
         value, found, plain = placing.resolve(reading.value, found, plain)
         written = str(Statement(target, "", value))

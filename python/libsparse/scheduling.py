@@ -219,13 +219,13 @@ def schedule(
     if named or "=" in text:
         asked, plain = expressions.problem_of(text, named, format, reduce, combine)
         return Schedule(asked, tuple(plain))
-    plain = einsums.to_operands(operands, ring=(reduce, combine))
+    plain = einsums.to_operands(operands, neutral=reduce)
     parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
     wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    dtype = einsums.dtype_of(plain, reduce, combine)
     inputs, plain = einsums.simplify(parsed.inputs, plain)
     # contraction.product would rename the indices, which commands name
     terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
     names = tuple(f"A{number}" for number in range(len(inputs)))
-    dtype = einsums.dtype_of(plain, reduce, combine)
     asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
     return Schedule(asked, tuple(plain))
