@@ -123,7 +123,7 @@ def _start(asked: Problem, operands: Sequence[Operand], made: _Made, value: Expr
     result = found.is_complex(value) if asked.dtype is None else asked.dtype.is_complex
     complexes |= {made.unit} if complexes else set()
     complexes |= {made.grad} if result else set()
-    return partials.Start(Access(made.grad, asked.output), Access(made.unit), Categories(complexes, asked.functions))
+    return partials.Start(_result(asked, made.grad), Access(made.unit), Categories(complexes, asked.functions))
 
 
 def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any], made: _Made, number: int) -> Tensor:
@@ -158,9 +158,15 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
     return whole
 
 
+def _result(asked: Problem, name: str) -> Access:
+    """What has the shape of the result, as the result is written: through its windows."""
+    (statement,) = grammar.parse(asked.text, tuple(d.name for d in asked.functions))
+    return Access(name, asked.output, statement.target.windows)
+
+
 def _share(asked: Problem, value: Expr, known: dict[str, Any], made: _Made, definitions: dict[str, Definition]) -> Expr:
     """What a term that is the least or the greatest has of the gradient of the result."""
-    hit = Call("eq", (value, Access(made.out, asked.output)), "every")  # of each term, not of their sums
+    hit = Call("eq", (value, _result(asked, made.out)), "every")  # of each term, not of their sums
     known[made.ties] = _reduced(asked, hit, known, made, definitions, "sum")
     return Call("/", (hit, Access(made.ties, asked.output)))
 
