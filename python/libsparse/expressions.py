@@ -39,10 +39,12 @@ def evaluate(
     Indices that are only on the right are reduced, per additive term: summed, or by the operator of `+=`, `*=`, `min=`,
     `max=`, `mean=`, `|=`, `&=`, `^=`. Where the name on the left is an operand or an earlier result, such a reduction
     takes its old elements, those that are stored, as one more term; `-=` and `/=` need an old one. A later assignment
-    reads what earlier ones made, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any and all do.
+    reads what earlier ones made, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any
+    and all do.
 
     The terms of a sum inside of a function are summed there: `max(A(i,j) * x(j) + b(i), 0)` is relu(A x + b), and
-    `exp(A(i,j) - 1)` exp of a sum. For the sum of exp, name what is summed first: `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
+    `exp(A(i,j) - 1)` exp of a sum. For the sum of exp, name what is summed first:
+    `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
 
     `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
     that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
