@@ -111,11 +111,12 @@ func product(e index.Expr) []index.Expr {
 	return []index.Expr{e}
 }
 
-// distributes reports whether the part can be reduced by op before the operators around it are applied.
-func (p *part) distributes(op dtype.Op) bool {
+// distributes reports whether the part can be reduced by op before the operators around it are applied, to values of type t:
+// whole numbers wrap, and are in another order then.
+func (p *part) distributes(op dtype.Op, t dtype.T) bool {
 	return !slices.ContainsFunc(p.path, func(c *index.Call) bool {
 		linear := c.Multiplies() && op == dtype.Add
-		shifted := c.Op == dtype.Add && (op == dtype.Min || op == dtype.Max)
+		shifted := c.Op == dtype.Add && (op == dtype.Min || op == dtype.Max) && !t.IsInt()
 		return op != "" && !linear && !shifted
 	})
 }

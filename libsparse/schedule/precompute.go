@@ -130,7 +130,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	var held []index.Var               // the workspace's variables
 	var produce, consume []*cin.Forall // the loops of each side
 	for _, f := range inside {
-		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce) || c.renames(f.Var)
+		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce, p.Source.LHS.Tensor.Elem) || c.renames(f.Var)
 		if uses(f.Var, part.inner) {
 			produce = append(produce, f)
 			if kept {
