@@ -174,16 +174,40 @@ def expand_levels(
         The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among
         the values: None where that is their own number.
     """
-    coords: list[Tensor] = []
-    parent = torch.zeros(1, dtype=torch.int64)
-    count, rows = 1, 1
-    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
+    coords = _below_dense(format, extents, pos, crd)
+    done = len(coords)
+    parent = torch.arange(coords[0].numel() if coords else 1)
+    count, rows = parent.numel(), extents[done - 1] if coords else 1
+    for level, extent, level_pos, level_crd in zip(
+        format.levels[done:], extents[done:], pos[done:], crd[done:], strict=True
+    ):
         row = coords[-1] if coords else parent
         found = levels.read(level, level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
         coords = [c if level[0] in "cq" else c[found.parent] for c in coords]
         coords.append(found.coord)
         parent, count, rows = found.place, found.size, extent
     return coords, parent if format.padded else None
+
+
+def _below_dense(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+) -> list[Tensor]:
+    """The coordinates of the outermost levels, where these are dense ones and a list with fewer entries than places.
+
+    The entries look for their places, so nothing is as long as the dense levels; [] where a walk is no worse.
+    """
+    depth = next((n for n, level in enumerate(format.levels) if level != "d"), 0)
+    first, listed = pos[depth], crd[depth]
+    if not depth or format.levels[depth] not in "su" or first is None or listed is None:
+        return []
+    if listed.numel() >= first.numel():
+        return []
+    place = torch.searchsorted(first, torch.arange(listed.numel(), dtype=first.dtype), right=True) - 1
+    coords = [listed.to(torch.int64)]
+    for extent in reversed(extents[:depth]):
+        coords.insert(0, place % max(extent, 1))
+        place = place // max(extent, 1)
+    return coords
 
 
 def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -84,6 +84,8 @@ rows = 50_000_000
 ls.from_coo([[1], [0]], [1.0], (2, 1), format=FORMAT)
 before = peak()
 A = ls.from_coo([[rows - 1, 5], [0, 0]], [1.0, 2.0], (rows, 1), format=FORMAT)
+if FORMAT == "csr":
+    assert A.indices().tolist() == [[5, rows - 1], [0, 0]]
 print((peak() - before) / sum(array.nbytes for array in [*A.pattern.tensors(), A.values()]))
 """
 
