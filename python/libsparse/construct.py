@@ -293,7 +293,7 @@ def _assemble(
     """Sorts coordinates, reduces duplicates and packs them; what happens to values is differentiable."""
     wish = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wish.is_dense:
-        return _assemble(coords, values, shape, None, reduce).to_format(wish)
+        return _assemble(coords, values, shape, "coo", reduce).to_format(wish)
     levels = [coords[mode] for mode in wish.order]
     extents = [shape[mode] for mode in wish.order]
     order = packing.sort_order(levels, extents)
@@ -305,10 +305,11 @@ def _assemble(
         group = torch.cumsum(fresh, 0) - 1
         levels = [c[fresh] for c in levels]
         values = None if values is None else _reduce(values, group, levels[0].numel(), reduce)
-    built = packing.build_levels(wish.writable, extents, levels)
+    itemsize = 1 if values is None else values.element_size()
+    built = packing.build_levels(wish.writable, extents, levels, itemsize)
     pattern = Pattern(wish.writable, shape, built.pos, built.crd)
     if values is not None and built.slots is not None:
-        values = values.new_zeros(built.size).index_put((built.slots,), values)
+        values = packing.spread(values, built.slots, built.size)
     made = sparsetensor.SparseTensor(pattern, values)
     return made if wish == wish.writable else made.to_format(wish)
 

@@ -32,7 +32,7 @@ class Format:
             compressed, `u` compressed not unique, `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
             `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR,
             `w(256)` dense but sorted within windows by what is below as in SELL-C-sigma), with an optional mode
-            order (`ds:1,0`).
+            order (`ds:1,0`, `csf:2,1,0`).
 
     Attributes:
         levels: The levels in storage order, such as `("d", "k(4,4)")`; () while the rank is open.
@@ -105,11 +105,7 @@ class Format:
             return self
         if ndim == 0:
             raise FormatError("a tensor without dimensions has no sparse format; use a plain torch tensor")
-        if self.text == "dense":
-            return Format("d" * ndim)
-        if self.text == "coo" and ndim > 1:
-            return Format("u" + "c" * (ndim - 2) + "q")
-        return Format("s" * ndim)
+        return Format(_ranked(self.text, ndim))
 
     def permute(self, dims: tuple[int, ...]) -> Format:
         """The format of the same storage seen with its modes permuted as `torch.permute(dims)` does."""
@@ -167,7 +163,14 @@ def _parse(text: str) -> tuple[tuple[str, ...], tuple[int, ...], str]:
     name = text.strip().lower()
     if name in _RANKED:
         return (), (), name
-    letters, colon, suffix = _letters(name).partition(":")
+    name, colon, suffix = (part.strip() for part in name.partition(":"))
+    letters, own, reverse = (_ranked(name, suffix.count(",") + 1) if name in _RANKED else _letters(name)).partition(":")
+    if own and colon:
+        raise FormatError(
+            f"format {text!r}: {name} stands for {letters}:{reverse}, an order of its own; for another, write "
+            f"the order after {letters}"
+        )
+    colon, suffix = colon or own, suffix or reverse
     found = _check_levels(levels.split(letters), text)
     letters = "".join(found)
     identity = tuple(range(len(found)))
@@ -175,6 +178,13 @@ def _parse(text: str) -> tuple[tuple[str, ...], tuple[int, ...], str]:
     if sorted(order) != list(identity):
         raise FormatError(f"format {text!r}: the mode order {order} is not a permutation of its {len(found)} modes")
     return found, order, letters if order == identity else f"{letters}:{','.join(map(str, order))}"
+
+
+def _ranked(name: str, ndim: int) -> str:
+    """The letters of a name that has them for every rank."""
+    if name == "coo" and ndim > 1:
+        return "u" + "c" * (ndim - 2) + "q"
+    return ("d" if name == "dense" else "s") * ndim
 
 
 def _letters(name: str) -> str:

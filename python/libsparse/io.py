@@ -53,7 +53,7 @@ def read(
         The tensor. Duplicate entries are added up, explicit zeros stay.
 
     Raises:
-        FormatError: The file is malformed; the message names the line.
+        FormatError: The file is malformed; the message names the line. Or the format takes more memory than there is.
         IndexBoundsError: An index lies outside the shape.
         ShapeError: `shape` disagrees with the file.
         DtypeError: Complex values, and a real `dtype`.
@@ -85,7 +85,10 @@ def read(
         raise DtypeError(f"{path}: the file holds complex values; read it as one of them and take A.real or A.imag")
     if dtype is not None:
         values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
-    return from_coo(indices, values, size, format=format)
+    try:
+        return from_coo(indices, values, size, format=format)
+    except LibsparseError as error:
+        raise type(error)(f"{path}: {error}") from None
 
 
 def write(path: str | Path, A: SparseTensor) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import io
+import math
 import struct
 import zipfile
 from typing import IO
@@ -12,6 +13,8 @@ from typing import IO
 import torch
 from torch import Tensor
 
+from . import memory, packing
+from .dtypes import INT32_MAX
 from .errors import DtypeError, FormatError, IndexBoundsError, UnsupportedError
 
 _DTYPES = {
@@ -28,40 +31,53 @@ _DTYPES = {
     "c16": torch.complex128,
 }
 _CODES = {dtype: code for code, dtype in _DTYPES.items()}
+_MEMBERS = ("format", "shape", "data", "indices", "indptr", "row", "col", "offsets")
+_LONGEST = 10_000  # bytes of a header, as in NumPy: beyond that it is no header
+_ELEMENTS = 1 << 59  # whose bytes 64 bits number
 _MAGIC = b"\x93NUMPY"
 
 
 def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """Indices (2, nnz), values and shape of the matrix in `file`."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            members = {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
-        raise FormatError(f"not an .npz archive, or a damaged one ({error})") from None
+    members = _members(file)
 
-    def tensor(name: str) -> Tensor:
+    def data(name: str) -> bytes:
         if name not in members:
             raise FormatError(f"the archive has no array {name!r}; it is not SciPy's layout of a sparse matrix")
-        return _array(members[name], name)
+        return members[name]
 
-    kind = _text(members.get("format", b""))
-    size = tuple(tensor("shape").tolist())
+    def tensor(name: str) -> Tensor:
+        return _array(data(name), name)
+
+    def integers(name: str) -> Tensor:
+        array = tensor(name)
+        if array.ndim != 1 or array.dtype.is_floating_point or array.dtype.is_complex or array.dtype == torch.bool:
+            raise FormatError(
+                f"array {name!r} is {array.dtype} of shape {tuple(array.shape)}, expected a row of integers"
+            )
+        return array
+
+    kind = _text(data("format"))
+    size = tuple(integers("shape").tolist())
     if len(size) != 2 or min(size) < 0:
         raise FormatError(f"the archive's shape is {size}, expected two extents")
     if kind in ("csr", "csc"):
-        major = _expand(tensor("indptr"), size[0 if kind == "csr" else 1], tensor("indices").numel())
-        pair = [major, tensor("indices").long()]
-        indices, values = torch.stack(pair if kind == "csr" else pair[::-1]), tensor("data")
+        major = _expand(integers("indptr"), size[0 if kind == "csr" else 1], integers("indices").numel())
+        pair, values = [major, integers("indices").long()], tensor("data")
+        if kind == "csc":
+            pair.reverse()
     elif kind == "coo":
-        indices, values = torch.stack([tensor("row").long(), tensor("col").long()]), tensor("data")
+        pair, values = [integers("row").long(), integers("col").long()], tensor("data")
     elif kind == "bsr":
-        indices, values = _blocks(tensor("indptr"), tensor("indices"), tensor("data"), size)
+        pair, values = _blocks(integers("indptr"), integers("indices"), tensor("data"), size)
     elif kind == "dia":
-        indices, values = _diagonals(tensor("offsets").long(), tensor("data"), size)
+        pair, values = _diagonals(integers("offsets").long(), tensor("data"), size)
     else:
         raise UnsupportedError(f"the archive's format is {kind!r}, expected csr, csc, coo, bsr or dia")
-    if values.ndim != 1 or values.numel() != indices.shape[1]:
-        raise FormatError(f"the archive has {indices.shape[1]} indices and values of shape {tuple(values.shape)}")
+    if values.ndim != 1 or not values.numel() == pair[0].numel() == pair[1].numel():
+        counts = " and ".join(str(part.numel()) for part in pair)
+        raise FormatError(f"the archive has {counts} indices and values of shape {tuple(values.shape)}")
+    indices = torch.stack(pair)
     outside = (indices < 0) | (indices >= torch.tensor(size)[:, None])
     if bool(outside.any()):
         entry = int(outside.any(0).nonzero()[0])
@@ -69,21 +85,37 @@ def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     return indices, values, size
 
 
+def _members(file: IO[bytes]) -> dict[str, bytes]:
+    """The .npy files of the layout that are in the archive."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            found = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in _MEMBERS]
+            size = sum(member.file_size for member in found)
+            memory.check(2 * size, 1, "reading the archive's arrays", "the file is damaged, or for a larger machine")
+            return {member.filename.removesuffix(".npy"): archive.read(member) for member in found}
+    except FormatError:
+        raise
+    except Exception as error:  # zipfile lets through what its readers and decompressors raise
+        raise FormatError(f"not an .npz archive, or a damaged one ({error})") from None
+
+
 def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
     """The archive of a matrix, as CSR."""
     if values.dtype not in _CODES:
         raise DtypeError(f".npz files can't hold {values.dtype}; convert the values first")
-    order = torch.argsort(indices[0] * max(size[1], 1) + indices[1])
-    rows, columns = indices[:, order]
-    indptr = torch.zeros(size[0] + 1, dtype=torch.int64)
-    indptr[1:] = torch.bincount(rows, minlength=size[0]).cumsum(0)
-    narrow = torch.int32 if max(*size, values.numel()) < 2**31 else torch.int64
+    order = packing.sort_order(list(indices), size)
+    if order is not None:
+        indices, values = indices[:, order], values[order]
+    rows, columns = indices
+    narrow = packing.index_dtype(size, values.numel())
+    copies = 3  # an array, and its bytes without and with a header
+    memory.check(copies * (size[0] + 1), narrow.itemsize, "row positions in an .npz file", "write .mtx, or .ttx")
     members = {
         "indices": _bytes(columns.to(narrow)),
-        "indptr": _bytes(indptr.to(narrow)),
+        "indptr": _bytes(packing.starts(rows, size[0], narrow)),
         "format": _header("|S3", ()) + b"csr",
         "shape": _bytes(torch.tensor(size, dtype=torch.int64)),
-        "data": _bytes(values[order]),
+        "data": _bytes(values),
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -93,7 +125,7 @@ def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
     return buffer.getvalue()
 
 
-def _split(data: bytes, name: str) -> tuple[str, tuple[int, ...], bool, bytes]:
+def _split(data: bytes, name: str) -> tuple[str, tuple[int, ...], bool, memoryview]:
     """Type code, shape, whether in Fortran's order, and the bytes of an .npy member."""
     try:
         if data[:6] != _MAGIC:
@@ -101,13 +133,17 @@ def _split(data: bytes, name: str) -> tuple[str, tuple[int, ...], bool, bytes]:
         wide = data[6] > 1
         length = struct.unpack_from("<I" if wide else "<H", data, 8)[0]
         start = (12 if wide else 10) + length
+        if length > _LONGEST:
+            raise ValueError(f"a header of {length} bytes")
         header = ast.literal_eval(data[start - length : start].decode("latin-1"))
         code, shape, fortran = header["descr"], tuple(header["shape"]), bool(header["fortran_order"])
         if not isinstance(code, str) or not all(isinstance(n, int) and n >= 0 for n in shape):
             raise ValueError("an unusual header")
-    except (ValueError, SyntaxError, KeyError, TypeError, IndexError, struct.error) as error:
+        if math.prod(max(n, 1) for n in shape) > _ELEMENTS:
+            raise ValueError(f"shape {shape}")
+    except (ValueError, SyntaxError, LookupError, TypeError, RecursionError, MemoryError, struct.error) as error:
         raise FormatError(f"array {name!r} is malformed ({error})") from None
-    return code, shape, fortran, data[start:]
+    return code, shape, fortran, memoryview(data)[start:]
 
 
 def _array(data: bytes, name: str) -> Tensor:
@@ -117,9 +153,7 @@ def _array(data: bytes, name: str) -> Tensor:
     if code[1:] not in _DTYPES or (code[0] == ">" and code[2:] != "1"):
         raise DtypeError(f"array {name!r} has dtype {code!r}, expected bool or a number in this byte order")
     dtype = _DTYPES[code[1:]]
-    count = 1
-    for extent in shape:
-        count *= extent
+    count = math.prod(shape)
     if len(payload) != count * dtype.itemsize:
         raise FormatError(f"array {name!r} has {len(payload)} bytes, its shape {shape} needs {count * dtype.itemsize}")
     flat = torch.frombuffer(bytearray(payload), dtype=dtype) if count else torch.empty(0, dtype=dtype)
@@ -128,10 +162,9 @@ def _array(data: bytes, name: str) -> Tensor:
 
 def _text(data: bytes) -> str:
     """A scalar string: bytes, or UTF-32 as NumPy keeps str."""
-    if not data:
-        return ""
     code, _, _, payload = _split(data, "format")
-    return payload.decode("utf-32-le" if "U" in code else "latin-1").rstrip("\0") if code[1:2] in ("S", "U") else ""
+    wide = "utf-32-le" if "U" in code else "latin-1"
+    return str(payload, wide, "replace").rstrip("\0") if code[1:2] in ("S", "U") else ""
 
 
 def _header(code: str, shape: tuple[int, ...]) -> bytes:
@@ -149,15 +182,16 @@ def _bytes(tensor: Tensor) -> bytes:
 
 def _expand(indptr: Tensor, extent: int, count: int) -> Tensor:
     """The coordinate of every entry, from positions."""
-    steps = indptr.long().diff()
-    if indptr.numel() != extent + 1 or int(indptr[0]) != 0 or int(indptr[-1]) != count or bool((steps < 0).any()):
+    rises = indptr.numel() == extent + 1 and int(indptr[0]) == 0 and int(indptr[-1]) == count
+    if not rises or bool((indptr[1:] < indptr[:-1]).any()):
         raise FormatError(f"array 'indptr' does not rise from 0 to {count} in {extent} steps")
-    return torch.repeat_interleave(torch.arange(extent), steps)
+    return torch.repeat_interleave(indptr.diff().to(torch.int32 if count <= INT32_MAX else torch.int64)).long()
 
 
-def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[list[Tensor], Tensor]:
     if (
         data.ndim != 3
+        or 0 in data.shape[1:]
         or data.shape[0] != indices.numel()
         or any(n % b for n, b in zip(size, data.shape[1:], strict=True))
     ):
@@ -166,13 +200,13 @@ def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]
     top = _expand(indptr, size[0] // height, indices.numel()) * height
     rows = (top[:, None, None] + torch.arange(height)[:, None]).expand(data.shape)
     columns = (indices.long()[:, None, None] * width + torch.arange(width)).expand(data.shape)
-    return torch.stack([rows.reshape(-1), columns.reshape(-1)]), data.reshape(-1)
+    return [rows.reshape(-1), columns.reshape(-1)], data.reshape(-1)
 
 
-def _diagonals(offsets: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+def _diagonals(offsets: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[list[Tensor], Tensor]:
     if data.ndim != 2 or data.shape[0] != offsets.numel():
         raise FormatError(f"{offsets.numel()} offsets and diagonals of shape {tuple(data.shape)} don't fit")
     columns = torch.arange(data.shape[1]).expand(data.shape)
     rows = columns - offsets[:, None]
     inside = (rows >= 0) & (rows < size[0]) & (columns < size[1]) & (data != 0)
-    return torch.stack([rows[inside], columns[inside]]), data[inside]
+    return [rows[inside], columns[inside]], data[inside]

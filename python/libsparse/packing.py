@@ -15,10 +15,11 @@ from torch import Tensor
 
 from . import levels, memory
 from .dtypes import INT32_MAX
+from .errors import IndexBoundsError
 from .format import Format
 
 _KEY_LIMIT = 2**63 - 1
-_WIDEST = 8  # bytes of a position, or of a value
+_VALUE = 8  # bytes of a value, where nobody says
 
 
 class Levels(NamedTuple):
@@ -76,34 +77,57 @@ def index_dtype(extents: Sequence[int], size: int) -> torch.dtype:
     return torch.int32 if max([size, *extents], default=0) <= INT32_MAX else torch.int64
 
 
-def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor]) -> Levels:
+def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
+    """Where the children of each of `count` parents start, from the parents' numbers; the only array that is as long.
+
+    Raises:
+        IndexBoundsError: A number is out of range.
+    """
+    made = torch.zeros(count + 1, dtype=dtype)
+    try:
+        made[1:].index_add_(0, parents, torch.ones((), dtype=dtype).expand(parents.numel()))
+    except IndexError:
+        raise _outside() from None
+    return made.cumsum_(0)
+
+
+def _outside() -> IndexBoundsError:
+    return IndexBoundsError("an index is outside of the shape; check=True says which")
+
+
+def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor], itemsize: int = _VALUE) -> Levels:
     """The arrays of `format` for coordinates that are sorted and distinct.
 
     Args:
         format: A resolved format of levels that kernels write, too: others are converted to.
         extents: Extent of each level, in storage order.
         coords: One int64 array a level, in storage order.
+        itemsize: Bytes of a value.
 
     Raises:
-        FormatError: The format has more places than memory could hold.
+        FormatError: The format has more places than memory has room for.
+        IndexBoundsError: Coordinates that nobody checked are out of range.
     """
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
-    advice = f"use format {str(format.compressed)!r} or 'coo'"
+    advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
+    bitmaps = 0  # bytes that were asked for and not yet touched: the system counts them as available
     parent, count = torch.zeros(nnz, dtype=torch.int64), 1
     alone = nnz <= 1  # whether no two entries are below the same position
     kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
     pos: list[Tensor | None] = []
     crd: list[Tensor | None] = []
     for number, (level, extent, coord) in enumerate(zip(format.levels, extents, coords, strict=True)):
-        starts: Tensor | None = None
+        first: Tensor | None = None
         stored: Tensor | None = None
+        what = f"the places of level {number} ({level}) of format {format}"
         if level in levels.LOCATED:
-            places = f"the places of level {number} ({level}) of format {format}"
-            memory.check(count * extent, _WIDEST, places, advice)
             parent, count = parent * extent + coord, count * extent
+            last = number + 1 == len(coords)
+            bitmaps += count * (level == "b")
+            memory.check(bitmaps + count * itemsize * last, 1, what, advice)
             if level == "b":
-                stored = torch.zeros(count, dtype=torch.uint8).index_fill_(0, parent, 1)
+                stored = _bitmap(parent, count)
         else:
             if level == "s":
                 kept = None if alone else first_of_run([parent, coord])
@@ -111,16 +135,34 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
                 end = next((n for n in range(number + 1, len(coords)) if format.levels[n] not in "cq"), len(coords))
                 kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
             if level in "su":
-                above = parent if kept is None else parent[kept]
-                starts = torch.zeros(count + 1, dtype=dtype)
-                torch.cumsum(torch.bincount(above, minlength=count), 0, out=starts[1:])
+                memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, what, advice)
+                first = starts(parent if kept is None else parent[kept], count, dtype)
             stored = (coord if kept is None else coord[kept]).to(dtype)
             parent = torch.arange(nnz) if kept is None else torch.cumsum(kept, 0) - 1
             count = stored.numel()
             alone = count == nnz
-        pos.append(starts)
+        pos.append(first)
         crd.append(stored)
     return Levels(pos, crd, None if format.levels[-1] not in levels.LOCATED else parent, count)
+
+
+def _bitmap(places: Tensor, count: int) -> Tensor:
+    """Ones at some of `count` places."""
+    return spread(torch.ones((), dtype=torch.uint8).expand(places.numel()), places, count)
+
+
+def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
+    """An array of `size` values with some of them at their places, and zeros; differentiable.
+
+    Raises:
+        IndexBoundsError: A place is out of range.
+    """
+    if not size and slots.numel():  # torch's own error would be about strides
+        raise _outside()
+    try:
+        return values.new_zeros(size).index_copy_(0, slots, values)
+    except IndexError:
+        raise _outside() from None
 
 
 def expand_levels(
@@ -132,16 +174,40 @@ def expand_levels(
         The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among
         the values: None where that is their own number.
     """
-    coords: list[Tensor] = []
-    parent = torch.zeros(1, dtype=torch.int64)
-    count, rows = 1, 1
-    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
+    coords = _below_dense(format, extents, pos, crd)
+    done = len(coords)
+    parent = torch.arange(coords[0].numel() if coords else 1)
+    count, rows = parent.numel(), extents[done - 1] if coords else 1
+    for level, extent, level_pos, level_crd in zip(
+        format.levels[done:], extents[done:], pos[done:], crd[done:], strict=True
+    ):
         row = coords[-1] if coords else parent
         found = levels.read(level, level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
         coords = [c if level[0] in "cq" else c[found.parent] for c in coords]
         coords.append(found.coord)
         parent, count, rows = found.place, found.size, extent
     return coords, parent if format.padded else None
+
+
+def _below_dense(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+) -> list[Tensor]:
+    """The coordinates of the outermost levels, where these are dense ones and a list with fewer entries than places.
+
+    The entries look for their places, so nothing is as long as the dense levels; [] where a walk is no worse.
+    """
+    depth = next((n for n, level in enumerate(format.levels) if level != "d"), 0)
+    first, listed = pos[depth], crd[depth]
+    if not depth or format.levels[depth] not in "su" or first is None or listed is None:
+        return []
+    if listed.numel() >= first.numel():
+        return []
+    place = torch.searchsorted(first, torch.arange(listed.numel(), dtype=first.dtype), right=True) - 1
+    coords = [listed.to(torch.int64)]
+    for extent in reversed(extents[:depth]):
+        coords.insert(0, place % max(extent, 1))
+        place = place // max(extent, 1)
+    return coords
 
 
 def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
 import libsparse as ls
+from libsparse import memory
 
 HUGE = 2**40
 
@@ -47,3 +52,101 @@ def test_slices_with_more_places_than_32_bits_number():
     row = torch.stack([torch.zeros(2**20, dtype=torch.int64), torch.arange(2**20)])
     with pytest.raises(ls.FormatError, match="GiB"):
         ls.from_coo(row, torch.ones(2**20), (2**20, 2**20), format="sell(32768)")
+
+
+def test_a_small_file_of_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Fifteen bytes of a .tns file asked for three arrays of 16 GB, and the process was killed."""
+    monkeypatch.setattr(memory, "available", lambda: 1 << 30)
+    path = tmp_path / "h.tns"
+    path.write_text("2000000000 1 1\n", encoding="ascii")
+    with pytest.raises(ls.FormatError, match=r"h\.tns.*csr would take 7\.\d+ GiB, 1 GiB.*format='dcsr'.*format='coo'"):
+        ls.read(path)
+    for format in ("dcsr", "csf", "coo"):
+        A = ls.read(path, format=format)
+        assert A.shape == (2_000_000_000, 1)
+        assert A.indices().tolist() == [[1_999_999_999], [0]]
+
+
+@pytest.mark.parametrize("format", ["csr", "dds", "bs", "sd", "db"])
+def test_every_level_is_weighed(format: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(memory, "available", lambda: 1 << 20)
+    ndim = ls.Format(format).ndim or 0
+    with pytest.raises(ls.FormatError, match=r"GiB.*format='coo'"):
+        ls.from_coo([[0]] * ndim, [1.0], (2**27,) * ndim, format=format)
+
+
+_PEAK = """
+import libsparse as ls
+def peak():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) << 10
+rows = 50_000_000
+ls.from_coo([[1], [0]], [1.0], (2, 1), format=FORMAT)
+before = peak()
+A = ls.from_coo([[rows - 1, 5], [0, 0]], [1.0, 2.0], (rows, 1), format=FORMAT)
+if FORMAT == "csr":
+    assert A.indices().tolist() == [[5, rows - 1], [0, 0]]
+print((peak() - before) / sum(array.nbytes for array in [*A.pattern.tensors(), A.values()]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("format", ["csr", "db"])
+def test_positions_are_the_only_array_as_long(format: str):
+    program = _PEAK.replace("FORMAT", repr(format))
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert float(done.stdout) < 1.2
+
+
+_LIMITED = """
+import resource
+import libsparse as ls
+ls.from_coo([[1], [0]], [1.0], (2, 1))
+with open("/proc/self/statm") as file:
+    used = int(file.read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 29), resource.RLIM_INFINITY))
+try:
+    ls.from_coo([[1], [0]], [1.0], (300_000_000, 1))
+except ls.FormatError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_limit_of_the_process():
+    done = subprocess.run([sys.executable, "-c", _LIMITED], check=True, capture_output=True, text=True)
+    assert "1.118 GiB, 0.5 GiB are available now" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("own", "files"),
+    [
+        (
+            "0::/pod/job\n",
+            {
+                "pod/memory.max": "5000",
+                "pod/memory.current": "4000",
+                "pod/memory.stat": "anon 1\ninactive_file 200\nactive_file 34\n",
+                "pod/job/memory.max": "max",
+                "pod/job/memory.current": "3000",
+            },
+        ),
+        (
+            "3:cpu,memory:/job\n2:pids:/job\n",
+            {
+                "memory/memory.limit_in_bytes": "9223372036854771712",
+                "memory/memory.usage_in_bytes": "5000",
+                "memory/job/memory.limit_in_bytes": "5000",
+                "memory/job/memory.usage_in_bytes": "3866",
+                "memory/job/memory.stat": "total_inactive_file 100\n",
+            },
+        ),
+    ],
+)
+def test_limits_of_cgroups(own: str, files: dict[str, str], tmp_path: Path):
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    (tmp_path / "own").write_text(own, encoding="ascii")
+    assert min(memory.cgroups(tmp_path / "own", tmp_path)) == 1234
+    assert list(memory.cgroups(tmp_path / "nothing", tmp_path)) == []

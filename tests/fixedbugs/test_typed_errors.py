@@ -22,6 +22,14 @@ def test_constructors(make, error):
         make()
 
 
+@pytest.mark.parametrize("format", ["csr", "csc", "sd", "bd", "db"])
+@pytest.mark.parametrize(("indices", "shape"), [([[-2, 3], [5, 4]], (0, 0)), ([[7], [8]], (2, 2))])
+def test_indices_that_nobody_checked(format, indices, shape):
+    """Positions are counted by them: torch's own error came through. Others of them are the caller's affair."""
+    with pytest.raises(ls.IndexBoundsError, match="check=True"):
+        ls.from_coo(indices, [1.0] * len(indices[0]), shape, format=format, check=False)
+
+
 def test_lists_for_topk():
     assert ls.from_topk([[0, 2]], [[1.0, 2.0]], 3).to_dense().tolist() == [[1, 0, 2]]
 

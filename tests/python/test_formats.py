@@ -177,11 +177,44 @@ def test_arrays_that_make_no_sense(format, pos, crd, error, match):
         "sell(0,0)",
         "w",
         "w(2)o",
+        "csf:",
+        "csf:0,0",
+        "coo:1,2",
+        "csr:0",
+        "ds:1,0:1,0",
     ],
 )
 def test_formats_that_mean_nothing(text):
     with pytest.raises(ls.FormatError):
         ls.Format(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "letters"),
+    [
+        ("csf:2,1,0", "sss:2,1,0"),
+        ("csf:0", "s"),
+        ("coo:1,0", "uq:1,0"),
+        ("COO : 2, 0, 1", "ucq:2,0,1"),
+        ("dense:1,0", "dd:1,0"),
+        ("csr:1,0", "csc"),
+        ("dcsr:1,0", "dcsc"),
+        ("ell:1,0", "dp:1,0"),
+        ("bsr(4,2):1,0", "dk(4,2):1,0"),
+        ("sell:1,0", "dl(32):1,0"),
+    ],
+)
+def test_names_with_a_mode_order(name: str, letters: str) -> None:
+    assert ls.Format(name) == ls.Format(letters)
+    shape = tuple(range(3, 3 + len(ls.Format(name).order)))
+    A = scattered(*shape)
+    assert torch.equal(ls.tensor(A, format=name).to_dense(), A)
+
+
+@pytest.mark.parametrize("name", ["csc:1,0", "csc:", "dcsc:0,1", "bsc(2,2):0,1"])
+def test_names_with_an_order_of_their_own_take_none(name: str) -> None:
+    with pytest.raises(ls.FormatError, match="an order of its own"):
+        ls.Format(name)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (1, 1), (37, 53)])
@@ -258,7 +291,9 @@ def test_tables_in_which_kernels_would_not_find_what_is_stored_are_refused() -> 
             ls.from_levels("h", (4,), [bad_pos], [bad_crd], torch.zeros(bad_crd.numel()))
 
 
-@pytest.mark.parametrize(("format", "strides"), [("dense", (4, 1)), ("dd", (4, 1)), ("dd:1,0", (1, 3))])
+@pytest.mark.parametrize(
+    ("format", "strides"), [("dense", (4, 1)), ("dd", (4, 1)), ("dd:1,0", (1, 3)), ("dense:1,0", (1, 3))]
+)
 def test_dense_formats_are_strided_tensors(format, strides):
     dense = torch.tensor([[0, 1.0, 0, 2], [0, 0, 0, 0], [3, 0, 4, 0]])
     index = dense.nonzero().T

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import libsparse as ls
+from libsparse import memory
 
 
 def dense(A: ls.SparseTensor) -> torch.Tensor:
@@ -244,6 +245,11 @@ def test_npz_never_unpickles(tmp_path):
         ({"format": np.array(b"ell")}, ls.UnsupportedError),
         ({"shape": np.array([2, 2, 2])}, ls.FormatError),
         ({"data": None}, ls.FormatError),
+        ({"shape": np.array(2)}, ls.FormatError),
+        ({"shape": np.array([[2, 2], [2, 2]])}, ls.FormatError),
+        ({"indices": np.array([0.5, 1.0])}, ls.FormatError),
+        ({"format": np.array(b"coo"), "row": np.array([0]), "col": np.array([0, 1])}, ls.FormatError),
+        ({"format": np.array(b"bsr"), "data": np.zeros((2, 0, 1))}, ls.FormatError),
     ],
 )
 def test_malformed_npz(tmp_path, change, kind):
@@ -273,6 +279,43 @@ def test_damaged_archives(tmp_path):
     (tmp_path / "c.mtx.gz").write_bytes(gzip.compress(b"%%MatrixMarket matrix coordinate real general\n1 1 1\n")[:-9])
     with pytest.raises(ls.FormatError, match="damaged or cut off"):
         ls.read(tmp_path / "c.mtx.gz")
+
+
+def test_every_flipped_byte_of_an_archive(tmp_path):
+    """The zip directory has versions, methods, flags and offsets; zipfile has errors of many types for them."""
+    path = tmp_path / "a.npz"
+    ls.write(path, ls.from_coo([[0, 1], [1, 0]], [1.0, 2.0], (2, 2)))
+    good = path.read_bytes()
+    for place in range(len(good)):
+        for flip in (0x01, 0x80, 0xFF):
+            path.write_bytes(good[:place] + bytes([good[place] ^ flip]) + good[place + 1 :])
+            try:
+                assert ls.read(path).shape == (2, 2)
+            except ls.FormatError as error:
+                assert "a.npz" in str(error)  # noqa: PT017  # most places raise, some don't matter
+
+
+def test_headers_of_arrays_that_no_one_writes(tmp_path):
+    path = tmp_path / "a.npz"
+    long = b"\x93NUMPY\x02\x00" + (1 << 20).to_bytes(4, "little") + b"(" * (1 << 20)
+    huge = f"{{'descr': '<i8', 'fortran_order': False, 'shape': (0, {2**62}, {2**62})}}".encode()
+    for header in (long, b"\x93NUMPY\x01\x00" + len(huge).to_bytes(2, "little") + huge):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("format.npy", header)
+        with pytest.raises(ls.FormatError, match=r"a\.npz: array 'format' is malformed"):
+            ls.read(path)
+
+
+def test_archives_that_would_not_fit(tmp_path, monkeypatch):
+    """A few megabytes of deflated zeros are gigabytes of positions."""
+    monkeypatch.setattr(memory, "available", lambda: 1 << 20)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("indptr.npy", bytes(1 << 26))
+    with pytest.raises(ls.FormatError, match=r"GiB.*available"):
+        ls.read(tmp_path / "a.npz")
+    A = ls.from_coo([[0], [0]], [1.0], (1 << 26, 1), format="dcsr")
+    with pytest.raises(ls.FormatError, match=r"GiB.*available.*\.mtx"):
+        ls.write(tmp_path / "b.npz", A)
 
 
 def test_unknown_kinds_of_files(tmp_path):
