@@ -31,7 +31,7 @@ def to_dense(source: SparseTensor, dtype: torch.dtype | None = None) -> Tensor:
         "keep it sparse",
     )
     flat = values.new_full((pattern.shape.numel(),), source.fill_value)
-    return flat.index_put((pattern.linear(),), pattern.entries(values)).reshape(pattern.shape)
+    return flat.index_put_((pattern.linear(),), pattern.entries(values)).reshape(pattern.shape)
 
 
 def to_torch(source: SparseTensor, layout: torch.layout | None = None) -> Tensor:
