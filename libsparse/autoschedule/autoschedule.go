@@ -264,7 +264,7 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.add(schedule.Precompute{At: first, Name: free(a, "w"), Storage: cin.Tile})
 		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), reduced)
 		d.lanes(a, innermost)
-	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]):
+	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]) && alike(a, inner[0]):
 		d.tile(a, inner[0], first)
 	case slices.Contains(inner, innermost[0]):
 		d.lanes(a, innermost)
@@ -277,6 +277,14 @@ func (d *Decision) accumulate(a *index.Assignment) {
 		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), d.Order[at:])
 		d.lanes(a, innermost)
 	}
+}
+
+// alike reports whether all elements of a tile over v have a term where one has, as far as the result tells them apart.
+func alike(a *index.Assignment, v index.Var) bool {
+	levels := a.LHS.Tensor.Format.Levels
+	level := a.LHS.Tensor.Format.LevelOf(slices.Index(a.LHS.Vars, v))
+	below := slices.ContainsFunc(levels[level:], func(l format.Level) bool { return !l.Props().Full })
+	return a.LHS.Tensor.SamePattern != nil || !below || !index.Varies(a.RHS, v)
 }
 
 // lanes vectorizes an innermost loop over a variable that every tensor stores densely.

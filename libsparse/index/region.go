@@ -1,6 +1,7 @@
 package index
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -170,4 +171,27 @@ func NewCall(op dtype.Op, args ...Expr) *Call {
 // Term applies an operator to factors that all have to be stored, as in a semiring's product.
 func Term(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: Every(len(args))}
+}
+
+// Presence reports whether e has a value at every coordinate, and ever whether it has one at any, whatever is stored.
+func Presence(e Expr) (always, ever bool) {
+	switch e := e.(type) {
+	case *Access:
+		return e.Tensor.Format.Dense(), true
+	case *Missing:
+		return false, false
+	case *Call:
+		certain, possible := make([]bool, len(e.Args)), make([]bool, len(e.Args))
+		for k, arg := range e.Args {
+			certain[k], possible[k] = Presence(arg)
+		}
+		return e.Region.Between(certain, possible)
+	default:
+		return true, true
+	}
+}
+
+// Varies reports whether what e has a value at depends on v: an operand with v stores some coordinates only.
+func Varies(e Expr, v Var) bool {
+	return slices.ContainsFunc(Accesses(e), func(a *Access) bool { return slices.Contains(a.Vars, v) && !a.Tensor.Format.Dense() })
 }

@@ -151,24 +151,6 @@ func isProduct(e index.Expr) bool {
 // Everywhere reports whether the result of a has a value everywhere, whatever is stored.
 func Everywhere(a *index.Assignment) bool { return everywhere(a.RHS) }
 
-// presence reports whether e has a value at every coordinate, and ever whether it has one at any, whatever is stored.
-func presence(e index.Expr) (always, ever bool) {
-	switch e := e.(type) {
-	case *index.Access:
-		return e.Tensor.Format.Dense(), true
-	case *index.Missing:
-		return false, false
-	case *index.Call:
-		certain, possible := make([]bool, len(e.Args)), make([]bool, len(e.Args))
-		for k, arg := range e.Args {
-			certain[k], possible[k] = presence(arg)
-		}
-		return e.Region.Between(certain, possible)
-	default:
-		return true, true
-	}
-}
-
 // everywhere reports whether e has a value even where nothing sparse is stored.
 func everywhere(e index.Expr) bool {
 	switch e := e.(type) {

@@ -17,7 +17,7 @@ const hypersparse = 64
 // stores nothing, as in one nest over the whole computation: what the temporary is multiplied by may be infinite.
 func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 	f, pattern := Output(a)
-	if everywhere, _ := presence(a.RHS); pattern != nil || everywhere && !emptied(a) || f.Order() == 0 {
+	if everywhere, _ := index.Presence(a.RHS); pattern != nil || everywhere && !emptied(a) || f.Order() == 0 {
 		return f, pattern
 	}
 	est := Predict(a)

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"cmp"
+	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -86,7 +87,10 @@ func (l *lowerer) entry(s *cin.Where) bool {
 	if w.Tensor.Order() == 0 && !l.result.denseTail() {
 		return true
 	}
-	return (!l.result.appends() || l.inTail(w.Vars)) && l.whole(s.Producer, w.Vars) && !l.certain(s.Producer) && !divided(s.Producer)
+	alike := !l.result.appends() && !slices.ContainsFunc(w.Vars, func(v index.Var) bool {
+		return slices.ContainsFunc(l.program.Roots(v), func(root index.Var) bool { return index.Varies(cin.Value(s.Producer), root) })
+	})
+	return (alike || l.inTail(w.Vars)) && l.whole(s.Producer, w.Vars) && !l.certain(s.Producer) && !divided(s.Producer)
 }
 
 func (w *workspace) size(l *lowerer, vars []index.Var, e env) ir.Expr {

@@ -147,13 +147,11 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 	if harmless || len(part.path) == 0 && !reduced {
 		return nil
 	}
-	for _, v := range variables(part.inner) {
-		if l := lattice.Build(part.inner, v); !l.Full() || len(l.Iterators()) > 0 {
-			return failf(c, "%s has no value where nothing is stored; in a workspace it is zero there, which changes %s", index.String(part.inner),
-				cmp.Or(around, op))
-		}
+	if everywhere, _ := index.Presence(part.inner); everywhere {
+		return nil
 	}
-	return nil
+	return failf(c, "%s has no value where nothing is stored; in a workspace it is zero there, which changes %s", index.String(part.inner),
+		cmp.Or(around, op))
 }
 
 // gaps reports whether elements of a dense workspace over held that nothing was written to would make entries where a stores what
@@ -165,7 +163,8 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 			return !l.Full() || len(l.Iterators()) > 0
 		})
 	}
-	if len(held) == 0 || !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return sparse(f.Var) }) {
+	everywhere, _ := index.Presence(part.inner)
+	if len(held) == 0 || everywhere && !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return emptied(p, f.Var, held) }) {
 		return false
 	}
 	storage, workspace := p.Workspaces[a.LHS.Tensor]
@@ -183,10 +182,17 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 	}
 	appends := len(f.Groups()) > 0
 	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
-		return sparse(v) || appends && slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
+		return sparse(v) || slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
 			m := slices.Index(a.LHS.Vars, root)
-			return m < 0 || f.LevelOf(m) < blocks
+			return (m < 0 || f.LevelOf(m) < blocks) && (appends || index.Varies(part.inner, root))
 		})
+	})
+}
+
+// emptied reports whether a loop over v, which the workspace over held does not have, may have no iterations.
+func emptied(p *cin.Program, v index.Var, held []index.Var) bool {
+	return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
+		return !p.Covers(held, root) && index.Least(p.Source.Extent(root)) == 0
 	})
 }
 
