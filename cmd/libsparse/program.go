@@ -72,6 +72,7 @@ func parse(expr string, flags []string, extent int64) (*program, error) {
 	if err := p.sizes(assignments); err != nil {
 		return nil, err
 	}
+	p.widen()
 	for name, first := range p.again {
 		if one, other := p.shape(p.accesses[first]), p.shape(p.accesses[name]); !slices.Equal(one, other) {
 			return nil, diag.Errorf(diag.Shape, "%s is read with the extents %v and %v", first, one, other)
@@ -122,6 +123,29 @@ func (p *program) once(name string) string {
 	copied(p.shapes, again, name)
 	copied(p.fills, again, name)
 	return again
+}
+
+// widen gives an operand that is read several times, and has no extents of its own, those that all its windows fit into.
+func (p *program) widen() {
+	longest := map[string][]int64{}
+	for again, first := range p.again {
+		if p.read[first] != nil || p.shapes[first] != nil {
+			continue
+		}
+		for _, name := range []string{first, again} {
+			for m, n := range p.shape(p.accesses[name]) {
+				if m == len(longest[first]) {
+					longest[first] = append(longest[first], 0)
+				}
+				longest[first][m] = max(longest[first][m], int64(n))
+			}
+		}
+	}
+	for again, first := range p.again {
+		if shape := longest[first]; shape != nil {
+			p.shapes[first], p.shapes[again] = shape, shape
+		}
+	}
 }
 
 func copied[T any](m map[string]T, to, from string) {
@@ -184,9 +208,19 @@ func target() libsparse.Target {
 // named are the formats of matrices that have names.
 var named = map[string]string{"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0", "ell": "dp", "dia": "do"}
 
-// spelled is the letters of a format of so many modes, which may be given by its name.
+// spelled is the letters of a format of so many modes, which may be given by its name, perhaps with an order of its modes.
 func spelled(name string, order int) string {
-	kind, numbers, sized := strings.Cut(name, "(")
+	name, modes, ordered := strings.Cut(name, ":")
+	letters := lettersOf(name, order)
+	if ordered {
+		letters += ":" + modes
+	}
+	return letters
+}
+
+func lettersOf(name string, order int) string {
+	kind, numbers, _ := strings.Cut(strings.TrimSuffix(name, ")"), "(")
+	first, second, both := strings.Cut(numbers, ",")
 	switch {
 	case name == "coo" && order > 1:
 		return "u" + strings.Repeat("c", order-2) + "q"
@@ -194,10 +228,14 @@ func spelled(name string, order int) string {
 		return strings.Repeat("s", order)
 	case name == "dense":
 		return strings.Repeat("d", order)
-	case kind == "bsr" && sized:
-		return "dk(" + numbers
-	case kind == "sell" && sized:
-		return "dl(" + numbers
+	case kind == "bsr" && both:
+		return "dk(" + numbers + ")"
+	case kind == "bsc" && both:
+		return "dk(" + second + "," + first + "):1,0"
+	case kind == "sell" && both:
+		return "w(" + second + ")l(" + first + ")"
+	case kind == "sell" && numbers != "":
+		return "dl(" + numbers + ")"
 	default:
 		return cmp.Or(named[name], name)
 	}

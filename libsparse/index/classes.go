@@ -28,7 +28,7 @@ func SizeClass(n int64) int64 {
 // Exact reports whether a class holds one extent only.
 func Exact(class int64) bool { return class < 8 || class <= largestExact && class%8 == 0 }
 
-// Least is the smallest extent of a class.
+// Least is the smallest extent of a class of SizeClass; of coarser ones, it tells those from the others that have 0.
 func Least(class int64) int64 {
 	switch {
 	case class == few:

@@ -137,20 +137,36 @@ func (s *splitter) temporary(e Expr, kept []Var) Expr {
 // only: their extents come from there.
 func (s *splitter) carried(e Expr, kept []Var) Expr {
 	for _, v := range positions(e) {
-		if !slices.Contains(kept, v) || slices.Contains(Vars(e), v) {
+		if slices.Contains(Vars(e), v) {
 			continue
 		}
-		for _, acc := range Accesses(s.assignment.RHS) {
-			if slices.Contains(acc.Vars, v) && !slices.ContainsFunc(acc.Vars, func(u Var) bool { return !slices.Contains(kept, u) }) {
-				e = &Call{Op: dtype.First, Args: []Expr{e, acc}, Region: Argument(0, 2)}
-				break
-			}
+		if acc := s.carrier(v, append(uses(e), kept...)); acc != nil {
+			e = &Call{Op: dtype.First, Args: []Expr{e, acc}, Region: Argument(0, 2)}
 		}
 	}
 	return e
 }
 
-func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) Expr {
+// carrier is an operand with v and other variables in known, or what is left of one that is summed over its others; nil where
+// none has v.
+func (s *splitter) carrier(v Var, known []Var) *Access {
+	var other *Access
+	for _, acc := range Accesses(s.assignment.RHS) {
+		switch {
+		case !slices.Contains(acc.Vars, v):
+		case !slices.ContainsFunc(acc.Vars, func(u Var) bool { return !slices.Contains(known, u) }):
+			return acc
+		default:
+			other = acc
+		}
+	}
+	if other == nil {
+		return nil
+	}
+	return s.step(dtype.Add, NewFunctionCall(Library()["stored"], other), []Var{v})
+}
+
+func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) *Access {
 	access := &Access{Tensor: NewTemporary(s.names, s.assignment, held), Vars: held}
 	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: reduce, RHS: Reducible(reduce, e)})
 	return access

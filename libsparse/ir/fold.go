@@ -168,7 +168,7 @@ var mirrored = map[Cmp]Cmp{Lt: Gt, Le: Ge, Gt: Lt, Ge: Le, Eq: Eq, Ne: Ne}
 // foldBound is e, which compares x with y, without the comparison where the type of x decides: compilers warn of what is always so.
 func foldBound(e *Compare, op Cmp, x Expr, y value) Expr {
 	lo, hi, ok := bounds(x)
-	if !ok || !y.t.IsInt() && y.t != dtype.Bool {
+	if !ok || !y.t.IsInt() && y.t != dtype.Bool || divides(x) {
 		return e
 	}
 	if least := holds(op, lo, y.Int); least == holds(op, hi, y.Int) && (y.Int < lo || y.Int > hi || op != Eq && op != Ne) {

@@ -99,10 +99,10 @@ def scalar(number: Number, dtype: torch.dtype | None, name: str) -> torch.Tensor
 
 def identity(reduce: str, dtype: torch.dtype) -> int | float:
     """What a reduction of nothing is, the value of elements of a result without any term; 0 for mean."""
-    if reduce not in ("prod", "min", "max", "all") or dtype.is_complex:
-        return 0
     if reduce in ("prod", "all"):
         return 1
+    if reduce not in ("min", "max") or dtype.is_complex:
+        return 0
     least = reduce == "max"
     if dtype.is_floating_point:
         return -math.inf if least else math.inf

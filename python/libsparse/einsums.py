@@ -137,8 +137,10 @@ def to_operand(value: Any, number: int | str, neutral: str = "sum") -> Operand:
     if isinstance(value, Operand):
         return value
     if isinstance(value, sparsetensor.SparseTensor):
-        if value.fill_value != dtypes.identity(neutral, value.dtype):
-            value.need_zero_fill(f"operand {number}")
+        if value.fill_value != 0:
+            if value.fill_value != dtypes.identity(neutral, value.dtype):
+                value.need_zero_fill(f"operand {number}")
+            value = _unpadded(value)
         return Operand(value.pattern, value._values)
     if not isinstance(value, Tensor):
         raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")
@@ -148,6 +150,16 @@ def to_operand(value: Any, number: int | str, neutral: str = "sum") -> Operand:
     if not value.is_cpu:
         raise UnsupportedError(f"operand {number} is on {value.device}; libsparse computes on the CPU, use .cpu()")
     return Operand(None, value.resolve_conj().resolve_neg())
+
+
+def _unpadded(value: sparsetensor.SparseTensor) -> sparsetensor.SparseTensor:
+    """A tensor without the elements of its blocks that hold the fill value: they make no terms."""
+    if not value.format.pads:
+        return value
+    coords, entries = value.indices(), value.pattern.entries(value.values())
+    kept = (entries.detach() != value.fill_value).nonzero().flatten()
+    coords, entries = coords.index_select(1, kept), entries.index_select(0, kept)
+    return construct.from_coo(coords, entries, tuple(value.shape), value.format.compressed, check=False)
 
 
 def finish(data: Tensor, pattern: Pattern | None, fill: int | float = 0) -> Any:

@@ -42,9 +42,9 @@ def evaluate(
     reads what earlier ones made, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any
     and all do.
 
-    The terms of a sum inside of a function are summed there: `max(A(i,j) * x(j) + b(i), 0)` is relu(A x + b), and
-    `exp(A(i,j) - 1)` exp of a sum. For the sum of exp, name what is summed first:
-    `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
+    Terms of a sum inside of a function that have different indices are summed there: `max(A(i,j) * x(j) + b(i), 0)` is
+    relu(A x + b), and `exp(A(i,j) - 1)` exp of a sum, but `exp(A(i,j) - B(i,j))` is summed itself. To be sure of the
+    sum of exp, name what is summed first: `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
 
     `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
     that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
@@ -111,8 +111,8 @@ def _results(
     known = dict(operands)
     read: set[str] = set()
     for statement in program:
-        job = _Job(text, statement, known, reduce, combine)
         last = statement is program[-1]
+        job = _Job(text, statement, known, reduce if last or _reduces(statement) else "sum", combine)
         asked, plain = job.problem(format if last else None)
         read |= job.read
         if last:
@@ -126,6 +126,15 @@ def _check_used(text: str, operands: Mapping[str, Any], read: set[str]) -> None:
     unused = sorted(set(operands) - read)
     if unused:
         raise FormatError(f"evaluate {text!r}: {unused[0]!r} is given and not used")
+
+
+def _reduces(statement: Statement) -> bool:
+    """Whether an assignment has indices on the right only."""
+    return not _indices(statement.value).issubset(statement.target.indices)
+
+
+def _indices(value: Expr) -> set[str]:
+    return {index for node in assignment.walk(value) if isinstance(node, Access) for index in node.indices}
 
 
 class _Job:
@@ -146,9 +155,9 @@ class _Job:
             self.value = Call(sign, (self.target, self.value))
             self.sign, self.reduce = "", "sum"
         self.alone = not self.placed and not (self.sign and self.old is not None)
-        carried = {i for node in assignment.walk(self.value) if isinstance(node, Access) for i in node.indices}
-        if not self.alone and not carried.issuperset(self.target.indices):
-            self.value = Call("first", (self.value, self.target), "0")  # the old elements say how long the indices are
+        if not self.alone and not _indices(self.value).issuperset(self.target.indices):
+            # The old elements say how long the indices are; where there is none, nothing is to be multiplied.
+            self.value = Call("first", (self.value, self.target), "0 & 1" if self.sign in ("prod", "/") else "0")
         names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}
         self.read = names | ({self.target.name} if self.sign or self.placed else set())
 
@@ -169,7 +178,9 @@ class _Job:
         target = self.target._replace(windows=())
         if not self.alone:
             # What has no term is to leave the old elements as they are.
-            kept = isinstance(self.old, sparsetensor.SparseTensor) and self.sign and target.indices
+            read = [self.known.get(name) for name in self.read - {target.name}]
+            sparse = any(isinstance(operand, sparsetensor.SparseTensor) for operand in read)
+            kept = isinstance(self.old, sparsetensor.SparseTensor) and self.sign and target.indices and sparse
             format = "s" * len(target.indices) if kept else None
         return prepare(self.text, target, self.value, self.known, format, self.reduce, self.combine)
 

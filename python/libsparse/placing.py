@@ -69,7 +69,11 @@ def windows_of(access: Access, shape: Sequence[int]) -> tuple[Part, ...]:
 
 def update(sign: str, old: Any, made: Any, indices: tuple[str, ...], format: str | Format | None) -> Any:
     """Old elements reduced with new ones; where only one of them has a value, that."""
-    cases = (("a & b", operations.UPDATES[sign]), ("a", "a"), ("b", operations.ALONE.get(sign, "b")))
+    fill: int | float = 0
+    if isinstance(old, sparsetensor.SparseTensor) and old.fill_value == dtypes.identity(sign, old.dtype):
+        old, fill = sparsetensor.SparseTensor(old.pattern, old._values), old.fill_value  # no terms, as in what is made
+    left = "ne(a, 0)" if sign in ("any", "all", "xor") else "a"
+    cases = (("a & b", operations.UPDATES[sign]), ("a", left), ("b", operations.ALONE.get(sign, "b")))
     merge = Definition("merge_", ("a", "b"), cases)
     value = assignment.Call("merge_", (Access("old", indices), Access("made", indices)))
     asked, plain = expressions.prepare(
@@ -80,7 +84,8 @@ def update(sign: str, old: Any, made: Any, indices: tuple[str, ...], format: str
         format,
         definitions={"merge_": merge},
     )
-    return einsums.finish(*expressions.compute(asked, plain))
+    data, pattern = expressions.compute(asked, plain)
+    return einsums.finish(data, pattern, fill)
 
 
 def place(text: str, old: Any, target: Access, made: Any, sign: str) -> Any:

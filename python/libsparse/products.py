@@ -50,10 +50,9 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     wish = format
     if "." in equation and not (_is_sparse(a) and _is_sparse(b)):
         wish = format or "dense"  # as all of torch's products with a dense operand are
-    result = einsums.einsum(equation, a, b, format=wish, reduce=reduce)
     if reduce in ("max", "min", "amax", "amin"):
-        return _zero_where_empty(equation, a, b, result)
-    return result
+        return _zero_where_empty(equation, a, b, reduce, wish)
+    return einsums.einsum(equation, a, b, format=wish, reduce=reduce)
 
 
 mm = mv = spmm = spmv = spgemm = matmul
@@ -94,10 +93,14 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
     return einsums.einsum(f"{terms}->{letters[mode]}{rank}", tensor, *(factors[n] for n in others), format="dense")
 
 
-def _zero_where_empty(equation: str, a: Tensor, b: Tensor, result: Any) -> Any:
-    """Elements without a term are the reduction's identity; matmul makes them 0, as torch does."""
+def _zero_where_empty(equation: str, a: Tensor, b: Tensor, reduce: str, wish: Any) -> Any:
+    """A product in which elements without a term are not the reduction's identity but 0, as in torch."""
+    result = einsums.einsum(equation, a, b, format=wish, reduce=reduce)
     if isinstance(result, sparsetensor.SparseTensor):
-        return sparsetensor.SparseTensor(result.pattern, result._values)
+        wanted = result.format
+        if wanted.pads:  # its blocks hold elements without a term
+            result = einsums.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
+        return sparsetensor.SparseTensor(result.pattern, result._values).to_format(wanted)
     operands = [einsums.to_operand(a, 0), einsums.to_operand(b, 1)]
     parsed = spec.parse(equation, (a.ndim, b.ndim))
     inputs, operands = einsums.simplify(parsed.inputs, operands)

@@ -6,6 +6,7 @@ The class holds data, autograd's view of it, and operators; every computation is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -205,7 +206,14 @@ class SparseTensor(LevelViews, Operators):
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
         values = self.values().to(*args, **kwargs)
-        return self if values is self._values else SparseTensor(self._pattern, values, self._fill)
+        if values is self._values:
+            return self
+        fill = self._fill
+        if fill != 0 and values.dtype != self.dtype:
+            if not math.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
+                self.need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
+            fill = torch.tensor(fill, dtype=self.dtype).to(values.dtype).item()
+        return SparseTensor(self._pattern, values, fill)
 
     def to_format(self, format: str | Format) -> SparseTensor:
         """The same tensor in another format; differentiable, and its pattern is made once.
