@@ -141,11 +141,10 @@ def _gradient(asked: Problem, operands: Sequence[Operand], known: dict[str, Any]
         others = _others(asked, value, known, made, definitions)
         factors.append(Call("conj", (others,)) if start.categories.is_complex(value) else others)
     indices = asked.inputs[number]
-    _check_carried(asked, factors, indices)
+    total = _with_indices(asked, partials.product(factors), indices, pattern is None)
     windows = asked.windows[number] if asked.windows else ()
     if pattern is not None:
-        return _sampled(pattern, Access(made.pattern, indices, windows), factors, known, definitions)
-    total = partials.product(factors)
+        return _sampled(pattern, Access(made.pattern, indices, windows), total, known, definitions)
     carried = _carried(total)
     kept = tuple(index for index in indices if index in carried)
     part: Tensor = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
@@ -208,21 +207,48 @@ def _carried(value: Expr) -> set[str]:
     return {i for node in assignment.walk(value) if isinstance(node, Access) for i in node.indices}
 
 
-def _check_carried(asked: Problem, factors: Sequence[Expr], indices: Sequence[str]) -> None:
-    """Raises an UnsupportedError where a gradient would have to be summed over an index that nothing in it has."""
-    missing = {i for term in asked.inputs for i in term} - _carried(partials.product(factors)) - set(indices)
-    if missing:
-        raise UnsupportedError(f"{asked.text}: no gradient of a term that doesn't depend on index {min(missing)!r} yet")
+def _named(value: Expr) -> set[str]:
+    """The scalars of an expression, and the indices that it has as values."""
+    return {node.name for node in assignment.walk(value) if isinstance(node, Access) and not node.indices}
+
+
+def _with_indices(asked: Problem, total: Expr, indices: Sequence[str], dense: bool) -> Expr:
+    """A gradient in which every index that it is summed over, or that it has as a value, is one of an operand.
+
+    Args:
+        asked: The computation.
+        total: The gradient, without the operand's own pattern.
+        indices: The operand's indices.
+        dense: Whether the operand is: a sparse one has its indices in the product.
+
+    Raises:
+        UnsupportedError: No operand has an index without others that are in the way.
+    """
+    carried = _carried(total)
+    needed = {i for term in asked.inputs for i in term} - carried - set(indices)
+    needed |= (_named(total) & set(indices)) - carried if dense else set()
+    for index in sorted(needed):
+        if index in _carried(total):
+            continue
+        allowed = carried | needed | set(indices)
+        for number, name in enumerate(asked.names):
+            if index in asked.inputs[number] and allowed.issuperset(asked.inputs[number]):
+                windows = asked.windows[number] if asked.windows else ()
+                total = Call("first", (total, Access(name, asked.inputs[number], windows)), "0")
+                break
+        else:
+            raise UnsupportedError(f"{asked.text}: no gradient of a term that doesn't depend on index {index!r} yet")
+    return total
 
 
 def _sampled(
-    pattern: Pattern, access: Access, factors: list[Expr], known: dict[str, Any], definitions: dict[str, Definition]
+    pattern: Pattern, access: Access, value: Expr, known: dict[str, Any], definitions: dict[str, Definition]
 ) -> Tensor:
-    """The values of a product at the entries of a pattern."""
+    """The values of an expression at the entries of a pattern."""
     asked, plain = expressions.prepare(
         "a gradient",
         Access("d_", access.indices, access.windows),
-        partials.product([access, *factors]),
+        partials.product([access, value]),
         {**known, access.name: Operand(pattern, None)},
         pattern.format,
         definitions=definitions,

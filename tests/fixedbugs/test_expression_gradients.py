@@ -107,3 +107,25 @@ def test_expressions_of_any_length_are_computed_or_refused():
     text = "z(i) = " + " + ".join(["1"] * 100_000) + " + x(i)"
     with pytest.raises(ls.FormatError, match="name a part"):
         ls.evaluate(text, x=torch.ones(2))
+
+
+@pytest.mark.parametrize("text", ["y = x(i) * i", "y(i) = X(i,j) * j * i", "y = X(i(1:3),j) * j * i"])
+def test_index_variables_as_values(text):
+    given = {"x": (4,), "X": (3, 4)}
+    names = [name for name in given if f"{name}(" in text]
+    inputs = tuple(torch.rand(given[name], dtype=torch.float64, requires_grad=True) for name in names)
+    assert torch.autograd.gradcheck(lambda *t: ls.evaluate(text, **dict(zip(names, t, strict=True))), inputs)
+
+
+@pytest.mark.parametrize("text", ["y(i) = (A(i,l) + c(i)) * l", "y(i) = A(i,l) - c(k) * i", "y(i) = c(i) - t(l) * i"])
+def test_index_variables_as_values_in_several_steps(text):
+    A = ls.random((4, 5), 0.5, dtype=torch.float64)
+    c, t = (torch.rand(n, dtype=torch.float64, requires_grad=True) for n in (4, 5))
+
+    def function(values, c, t):
+        given = {"A": A.with_values(values), "c": c, "t": t}
+        return ls.evaluate(text, **{name: made for name, made in given.items() if f"{name}(" in text})
+
+    inputs = (A.values().clone().requires_grad_(), c, t)
+    used = [tensor if f"{name}(" in text else tensor.detach() for name, tensor in zip("Act", inputs, strict=True)]
+    assert torch.autograd.gradcheck(function, tuple(used))
