@@ -39,9 +39,10 @@ func exprRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request
 	if rng.IntN(4) == 0 {
 		sign = pick(rng, []string{" += ", " min= ", " max= ", " mean= ", " |= ", " &= "})
 	}
-	if steps := []string{"floor_divide", "remainder", "fmod", "//", "%"}; sign == " mean= " &&
-		slices.ContainsFunc(steps, func(op string) bool { return strings.Contains(rhs, op) }) {
-		sign = " += " // a mean that is rounded in the last place may fall on another side of a whole number
+	jumps := slices.ContainsFunc([]string{"floor_divide", "remainder", "fmod", "//", "%"}, func(op string) bool { return strings.Contains(rhs, op) })
+	if jumps { // what is rounded in the last place may fall on another side of a whole number
+		sign = strings.Replace(sign, " mean= ", " += ", 1)
+		rhs = strings.NewReplacer("sin(", "abs(", "tanh(", "abs(").Replace(rhs)
 	}
 	term := m.result(used)
 	if rng.IntN(6) > 0 {
