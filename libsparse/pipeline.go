@@ -466,7 +466,10 @@ func (s *State) doc() []string {
 }
 
 func optimize(s *State) error {
-	s.Loops = ir.Simplify(ir.Vectorize(ir.Hoist(ir.Simplify(s.Kernel.Module)), s.VectorBytes))
+	simple := ir.Simplify(s.Kernel.Module)
+	if s.Loops = ir.Vectorize(ir.Hoist(simple), s.VectorBytes); s.Loops != simple {
+		s.Loops = ir.Simplify(s.Loops)
+	}
 	return nil
 }
 

@@ -6,19 +6,14 @@ import "slices"
 // says of each of its elements that their row is there says so once. Loops over other statements can be vectorized then, and
 // loops over nothing else disappear.
 func Hoist(m *Module) *Module {
-	return mapFuncs(m, func(f *Func) *Block {
-		same := func(e Expr) Expr { return e }
-		return MapStmt(f.Body, same, func(s Stmt) Stmt {
-			switch s := s.(type) {
-			case *For:
-				if s.Kind != Shared {
-					return hoistLoop(s)
-				}
-			case *Block:
-				return flatten(s)
-			}
+	marked := func(s *For) bool {
+		return s.Kind != Shared && slices.ContainsFunc(s.Body.Stmts, func(t Stmt) bool { return isMark(t, s) })
+	}
+	return rewriteLoops(m, marked, func(s *For) Stmt {
+		if s.Kind == Shared {
 			return s
-		}).(*Block)
+		}
+		return hoistLoop(s)
 	})
 }
 

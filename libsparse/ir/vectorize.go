@@ -11,19 +11,12 @@ const maxUnrolled = 32
 //
 // Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
 func Vectorize(m *Module, vectorBytes int) *Module {
-	return mapFuncs(m, func(f *Func) *Block {
-		same := func(e Expr) Expr { return e }
-		return MapStmt(f.Body, same, func(s Stmt) Stmt {
-			switch s := s.(type) {
-			case *For:
-				if s.Kind == Simd {
-					return vectorizeLoop(s, vectorBytes)
-				}
-			case *Block:
-				return flatten(s)
-			}
+	simd := func(s *For) bool { return s.Kind == Simd }
+	return rewriteLoops(m, simd, func(s *For) Stmt {
+		if !simd(s) {
 			return s
-		}).(*Block)
+		}
+		return vectorizeLoop(s, vectorBytes)
 	})
 }
 

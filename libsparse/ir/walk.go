@@ -226,6 +226,32 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 }
 
 // mapFuncs is m with the body of every function replaced by f of it.
+// rewriteLoops is m with f applied to its loops, from the inside out; m itself where none is wanted.
+func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For) Stmt) *Module {
+	found := false
+	for _, fn := range m.Funcs {
+		EachStmt(fn.Body, func(s Stmt) {
+			loop, ok := s.(*For)
+			found = found || ok && wanted(loop)
+		})
+	}
+	if !found {
+		return m
+	}
+	same := func(e Expr) Expr { return e }
+	return mapFuncs(m, func(fn *Func) *Block {
+		return MapStmt(fn.Body, same, func(s Stmt) Stmt {
+			switch s := s.(type) {
+			case *For:
+				return f(s)
+			case *Block:
+				return flatten(s)
+			}
+			return s
+		}).(*Block)
+	})
+}
+
 func mapFuncs(m *Module, f func(*Func) *Block) *Module {
 	out := &Module{Doc: m.Doc, Slots: m.Slots}
 	for _, fn := range m.Funcs {
