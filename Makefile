@@ -11,6 +11,7 @@ DATA ?=
 N ?= 20000
 SEED ?= $(shell date +%s)
 ARGS ?=
+BASE ?= HEAD
 
 GOLANGCI := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 PY := $(VENV)/bin/python
@@ -63,6 +64,14 @@ format: $(STAMPS)/dev ## rewrite the sources in the project's format
 .PHONY: fuzz
 fuzz: $(STAMPS)/tools ## random programs and schedules: all their meanings have to agree (N=20000, SEED=the time)
 	CGO_ENABLED=0 LIBSPARSE_FUZZ=$(N) LIBSPARSE_SEED=$(SEED) $(GO) test ./libsparse -count=1 -timeout=0 -run 'TestRandomPrograms'
+
+.PHONY: corpus
+corpus: $(STAMPS)/tools ## compare the C of thousands of requests with that of another version (BASE=HEAD, or any commit)
+	@rm -rf build/corpus && git worktree prune && git worktree add --quiet --detach build/corpus $(BASE)
+	@cd build/corpus && CGO_ENABLED=0 $(GO) build -o ../corpus-base ./cmd/libsparse
+	@git worktree remove --force build/corpus
+	@CGO_ENABLED=0 $(GO) build -o build/corpus-now ./cmd/libsparse
+	@$(GO) run ./tests/corpus/compare build/corpus-base build/corpus-now tests/corpus/requests.jsonl.gz
 
 .PHONY: bench
 bench: build ## measure against torch.sparse and others (ARGS="latency models kernels schedules --quick"; ARGS=fit fits the scheduler)

@@ -14,6 +14,7 @@ import (
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
+	"libsparse/tests/corpus"
 )
 
 // trial is one program with what its data is made from. Its JSON form is a regression test, see TestFixedPrograms.
@@ -138,6 +139,7 @@ func (c *trial) smaller() []*trial {
 // check fails t with a small reproducer if the meanings of c differ.
 func (c *trial) check(t *testing.T) {
 	t.Helper()
+	corpus.Record(t, c.Request)
 	failure := c.run(t)
 	if failure == "" {
 		return

@@ -19,6 +19,7 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/tests/corpus"
 )
 
 // sampled is how many trials there are to one that also runs as compiled C; LIBSPARSE_CONFORMANCE=c compiles all.
@@ -47,6 +48,7 @@ func (c *trial) run(t *testing.T) (failure string) {
 			failure = fmt.Sprintf("panic: %v", r)
 		}
 	}()
+	corpus.Record(t, c.request)
 	state, err := libsparse.Lower(c.request, 32)
 	if err != nil {
 		return err.Error()

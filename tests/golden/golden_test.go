@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"libsparse/libsparse"
+	"libsparse/tests/corpus"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -90,6 +91,7 @@ var kernels = []struct {
 func TestC(t *testing.T) {
 	for _, k := range kernels {
 		t.Run(k.name, func(t *testing.T) {
+			corpus.Record(t, &k.r)
 			s, err := libsparse.Lower(&k.r, 32)
 			if err != nil {
 				t.Fatal(err)
