@@ -105,7 +105,7 @@ func layoutRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Reque
 	r.addOperand(rng, 0, term, z.vars)
 	for range 100 {
 		to := format.MustParse(randomFormat(rng, len(term)))
-		at := slices.IndexFunc(to.Levels, func(l format.Level) bool { return l.Props().Fixed })
+		at := slices.IndexFunc(to.Levels, func(l format.Level) bool { return l.Props().ConversionOnly })
 		if at < 0 {
 			continue
 		}

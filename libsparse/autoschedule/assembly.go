@@ -98,7 +98,7 @@ func (d *Decision) stripes(a *index.Assignment, v index.Var) bool {
 	for _, acc := range append(index.Accesses(a.RHS), a.LHS) {
 		for m, w := range acc.Vars {
 			level := acc.Tensor.Format.Levels[acc.Tensor.Format.LevelOf(m)].Props()
-			if w == v && (level.Fixed && !level.Locate || acc.Window(m) != nil && !level.Full) {
+			if w == v && (level.ConversionOnly && !level.Locate || acc.Window(m) != nil && !level.Full) {
 				return false
 			}
 		}

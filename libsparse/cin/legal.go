@@ -71,7 +71,7 @@ func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
 		if divided && a.Window(a.Tensor.Format.ModeOrder[level]) != nil && !kind.Props().Full {
 			return diag.Errorf(diag.Unsupported, "%s is a window of stored coordinates, but the loops %v divide %s; take the window first", a, bound, v)
 		}
-		if p := kind.Props(); p.Fixed && !p.Locate && divided {
+		if p := kind.Props(); p.ConversionOnly && !p.Locate && divided {
 			return diag.Errorf(diag.Unsupported, "%s in format %q is walked whole or not at all, but the loops %v divide %s; "+
 				"convert it to another format", a, a.Tensor.Format, bound, v)
 		}

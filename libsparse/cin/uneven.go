@@ -23,7 +23,7 @@ func Uneven(a *index.Access) bool {
 	}
 	for _, level := range f.Levels[1:] {
 		if p := level.Props(); !p.Full {
-			return p.HasPos && !p.Padded && !p.OfRow
+			return p.HasPos && !p.Padded && !p.RowRelative
 		}
 	}
 	return false

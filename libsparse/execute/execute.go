@@ -159,10 +159,10 @@ func (c *Call) room(slot lower.Slot, counts map[int]int) int {
 	switch {
 	case slot.Kind == "starts":
 		return slot.Length
-	case slot.Kind == "pos" && t.Format.Levels[slot.Level].Props().Fixed && t.SamePattern == nil:
+	case slot.Kind == "pos" && t.Format.Levels[slot.Level].Props().ConversionOnly && t.SamePattern == nil:
 		g := c.geometry(slot.Level, c.positions(slot.Level-1, counts))
 		return t.Format.Levels[slot.Level].(format.Layouter).PosLen(g)
-	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().Fixed && !t.Format.Levels[slot.Level].Props().Locate && t.SamePattern == nil:
+	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().ConversionOnly && !t.Format.Levels[slot.Level].Props().Locate && t.SamePattern == nil:
 		return counts[slot.Level]
 	case slot.Kind == "pos":
 		return c.positions(slot.Level-1, counts) + 1

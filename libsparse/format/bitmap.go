@@ -23,19 +23,21 @@ func (Bitmap) Children(s Storage, parent Range) Range { return Dense{}.Children(
 
 // Coord implements Level.
 func (Bitmap) Coord(s Storage, parent Range, pos ir.Expr) ir.Expr {
-	return sub(pos, mul(parent.Lo, s.Extent))
+	return ir.Sub(pos, ir.Mul(parent.Lo, s.Extent))
 }
 
 // Valid implements Level.
 func (Bitmap) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr {
-	return &ir.Compare{Op: ir.Ne, X: &ir.Load{Array: s.Crd, Index: pos}, Y: &ir.Int{T: dtype.U8}}
+	return ir.Is(ir.At(s.Crd, pos), ir.Ne, &ir.Int{T: dtype.U8})
 }
 
-// At implements Level.
-func (Bitmap) At(s Storage, parent, coord ir.Expr) ir.Expr { return Dense{}.At(s, parent, coord) }
+// Locate implements Level.
+func (Bitmap) Locate(s Storage, parent, coord ir.Expr) ir.Expr {
+	return Dense{}.Locate(s, parent, coord)
+}
 
 // Size implements Level.
-func (Bitmap) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, s.Extent) }
+func (Bitmap) Size(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
 
 // Pack implements Level.
 func (Bitmap) Pack(below [][]int, g Geometry) (pos, crd []int64) {

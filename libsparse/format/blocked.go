@@ -25,24 +25,24 @@ func (l Blocked) String() string { return fmt.Sprintf("k(%d,%d)", l.Height, l.Wi
 
 // row is the row of blocks that a parent belongs to.
 func (l Blocked) row(s Storage) ir.Expr {
-	return add(mul(s.Above, l.rows(s)), div(s.Row, l.Height))
+	return ir.Add(ir.Mul(s.Above, l.rows(s)), div(s.Row, l.Height))
 }
 
 // Children implements Level.
 func (l Blocked) Children(s Storage, _ Range) Range {
-	row, width := l.row(s), integer(l.Width)
-	return Range{Lo: mul(load(s.Pos, row), width), Hi: mul(load(s.Pos, add(row, integer(1))), width)}
+	row, width := l.row(s), ir.Const(l.Width)
+	return Range{Lo: ir.Mul(ir.IndexAt(s.Pos, row), width), Hi: ir.Mul(ir.IndexAt(s.Pos, ir.Next(row)), width)}
 }
 
 // Place implements Level.
 func (l Blocked) Place(s Storage, _ Range, step ir.Expr) ir.Expr {
-	block := mul(div(step, l.Width), integer(l.Height*l.Width))
-	return add(add(block, mul(mod(s.Row, l.Height), integer(l.Width))), mod(step, l.Width))
+	block := ir.Mul(div(step, l.Width), ir.Const(l.Height*l.Width))
+	return ir.Add(ir.Add(block, ir.Mul(mod(s.Row, l.Height), ir.Const(l.Width))), mod(step, l.Width))
 }
 
 // Coord implements Level.
 func (l Blocked) Coord(s Storage, _ Range, step ir.Expr) ir.Expr {
-	return add(mul(load(s.Crd, div(step, l.Width)), integer(l.Width)), mod(step, l.Width))
+	return ir.Add(ir.Mul(ir.IndexAt(s.Crd, div(step, l.Width)), ir.Const(l.Width)), mod(step, l.Width))
 }
 
 // Valid implements Level.
@@ -50,18 +50,18 @@ func (l Blocked) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
 	if l.Width == 1 {
 		return nil
 	}
-	return &ir.Compare{Op: ir.Lt, X: l.Coord(s, parent, step), Y: s.Extent}
+	return ir.Is(l.Coord(s, parent, step), ir.Lt, s.Extent)
 }
 
 // Size implements Level.
 func (l Blocked) Size(s Storage, parents ir.Expr) ir.Expr {
-	above := &ir.Binary{Op: dtype.Div, X: parents, Y: &ir.Binary{Op: dtype.Max, X: s.Rows, Y: integer(1)}}
-	blocks := load(s.Pos, mul(above, l.rows(s)))
-	return mul(blocks, integer(l.Height*l.Width))
+	above := ir.Div(parents, ir.AtLeastOne(s.Rows))
+	blocks := ir.IndexAt(s.Pos, ir.Mul(above, l.rows(s)))
+	return ir.Mul(blocks, ir.Const(l.Height*l.Width))
 }
 
 // rows is the number of rows of blocks below one position of the level over the rows.
-func (l Blocked) rows(s Storage) ir.Expr { return div(add(s.Rows, integer(l.Height-1)), l.Height) }
+func (l Blocked) rows(s Storage) ir.Expr { return div(ir.Add(s.Rows, ir.Const(l.Height-1)), l.Height) }
 
 // Pack implements Level.
 func (l Blocked) Pack(below [][]int, g Geometry) (pos, crd []int64) {
@@ -114,71 +114,71 @@ func (l Blocked) Places(crd, _ int) int { return crd * int(l.Height*l.Width) }
 
 // blockRows loops over the rows of blocks on threads, each of which marks the blocks that it has seen by the number of the
 // row of blocks. once is done where a block is new, after behind all entries of a row of blocks.
-func (l Blocked) blockRows(made *Layout, private []*ir.Array, before []ir.Stmt, once func(b *ir.Var) []ir.Stmt, after func(r *ir.Var) []ir.Stmt) ir.Stmt {
-	r, b, seen := made.Var("r"), made.Var("b"), made.Array("seen", dtype.I64)
-	width := add(div(made.Extent, l.Width), integer(1))
+func (l Blocked) blockRows(layout *Layout, private []*ir.Array, before []ir.Stmt, once func(b *ir.Var) []ir.Stmt, after func(r *ir.Var) []ir.Stmt) ir.Stmt {
+	r, b, seen := layout.Index("r"), layout.Index("b"), layout.Array("seen", dtype.I64)
+	width := ir.Next(div(layout.Extent, l.Width))
 	allocs := []ir.Stmt{&ir.Alloc{Array: seen, Size: width, Zero: true, Heap: true}}
 	frees := []ir.Stmt{&ir.Free{Array: seen}}
 	for _, a := range private {
-		allocs, frees = append(allocs, &ir.Alloc{Array: a, Size: width, Heap: true}), append(frees, &ir.Free{Array: a})
+		allocs, frees = append(allocs, ir.NewArray(a, width)), append(frees, &ir.Free{Array: a})
 	}
-	body := append(before, l.eachIn(made, r, func(_ ir.Expr, _, c *ir.Var) []ir.Stmt {
-		isNew := append([]ir.Stmt{store(seen, b, add(r, integer(1)))}, once(b)...)
-		return []ir.Stmt{let(b, div(c, l.Width)), when(differ(load(seen, b), add(r, integer(1))), isNew...)}
+	body := append(before, l.eachIn(layout, r, func(_ ir.Expr, _, c *ir.Var) []ir.Stmt {
+		isNew := append([]ir.Stmt{ir.Put(seen, b, ir.Next(r))}, once(b)...)
+		return []ir.Stmt{ir.Let(b, div(c, l.Width)), ir.When(ir.Is(ir.IndexAt(seen, b), ir.Ne, ir.Next(r)), isNew...)}
 	}))
-	return made.Shared(allocs, loop(r, integer(0), l.count(made), append(body, after(r)...)...), frees)
+	return layout.Shared(allocs, ir.Count(r, l.count(layout), append(body, after(r)...)...), frees)
 }
 
 // count is the number of rows of blocks.
-func (l Blocked) count(made *Layout) ir.Expr {
-	return mul(quotient(made.Parents, larger(made.Rows, integer(1))), l.rows(Storage{Rows: made.Rows}))
+func (l Blocked) count(layout *Layout) ir.Expr {
+	return ir.Mul(ir.Div(layout.Parents, ir.AtLeastOne(layout.Rows)), l.rows(Storage{Rows: layout.Rows}))
 }
 
 // eachIn loops over the entries of a row of blocks; body gets the row within the block, the position and the coordinate.
-func (l Blocked) eachIn(made *Layout, r ir.Expr, body func(row ir.Expr, q, c *ir.Var) []ir.Stmt) ir.Stmt {
-	p, above, first, height := made.Var("p"), made.Var("above"), made.Var("first"), made.Var("height")
-	rows := l.rows(Storage{Rows: made.Rows})
-	row := mul(remainder(r, rows), integer(l.Height))
+func (l Blocked) eachIn(layout *Layout, r ir.Expr, body func(row ir.Expr, q, c *ir.Var) []ir.Stmt) ir.Stmt {
+	p, above, first, height := layout.Index("p"), layout.Index("above"), layout.Index("first"), layout.Index("height")
+	rows := l.rows(Storage{Rows: layout.Rows})
+	row := ir.Mul(ir.Remainder(r, ir.Div(r, rows), rows), ir.Const(l.Height))
 	return &ir.Block{Stmts: []ir.Stmt{
-		let(above, quotient(r, rows)),
-		let(first, add(mul(above, made.Rows), row)),
-		let(height, smaller(integer(l.Height), sub(made.Rows, row))),
-		loop(p, first, add(first, height), made.each(p, func(q, c *ir.Var) []ir.Stmt { return body(sub(p, first), q, c) })),
+		ir.Let(above, ir.Div(r, rows)),
+		ir.Let(first, ir.Add(ir.Mul(above, layout.Rows), row)),
+		ir.Let(height, ir.Min(ir.Const(l.Height), ir.Sub(layout.Rows, row))),
+		ir.Loop(p, first, ir.Add(first, height), layout.each(p, func(q, c *ir.Var) []ir.Stmt { return body(ir.Sub(p, first), q, c) })),
 	}}
 }
 
 // Measure implements Layouter: the number of different blocks in every row of blocks.
-func (l Blocked) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	n := made.Var("n")
-	all := l.count(made)
-	return append([]ir.Stmt{l.blockRows(made, nil, []ir.Stmt{declare(n, integer(0))},
-		func(*ir.Var) []ir.Stmt { return []ir.Stmt{advance(n)} },
-		func(r *ir.Var) []ir.Stmt { return []ir.Stmt{store(made.To.Pos, add(r, integer(1)), n)} },
-	)}, made.Sum(made.To.Pos, all, 1)...), load(made.To.Pos, all)
+func (l Blocked) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	n := layout.Index("n")
+	all := l.count(layout)
+	return append([]ir.Stmt{l.blockRows(layout, nil, []ir.Stmt{ir.Declare(n, ir.Const(0))},
+		func(*ir.Var) []ir.Stmt { return []ir.Stmt{ir.Increment(n)} },
+		func(r *ir.Var) []ir.Stmt { return []ir.Stmt{ir.Put(layout.To.Pos, ir.Next(r), n)} },
+	)}, layout.Sum(layout.To.Pos, all, 1)...), ir.IndexAt(layout.To.Pos, all)
 }
 
 // Fill implements Layouter.
-func (l Blocked) Fill(made *Layout) []ir.Stmt {
-	n, x, at := made.Var("n"), made.Var("x"), made.Array("at", dtype.I64)
-	row := made.Var("r_first")
-	return []ir.Stmt{l.blockRows(made, []*ir.Array{at}, []ir.Stmt{declare(n, integer(0))},
-		func(b *ir.Var) []ir.Stmt { return []ir.Stmt{store(at, n, b), advance(n)} },
+func (l Blocked) Fill(layout *Layout) []ir.Stmt {
+	n, x, at := layout.Index("n"), layout.Index("x"), layout.Array("at", dtype.I64)
+	row := layout.Index("r_first")
+	return []ir.Stmt{l.blockRows(layout, []*ir.Array{at}, []ir.Stmt{ir.Declare(n, ir.Const(0))},
+		func(b *ir.Var) []ir.Stmt { return []ir.Stmt{ir.Put(at, n, b), ir.Increment(n)} },
 		func(r *ir.Var) []ir.Stmt {
 			return []ir.Stmt{
-				let(row, load(made.To.Pos, r)),
-				loop(x, integer(0), n, store(made.To.Crd, add(row, x), load(at, x))),
-				&ir.Sort{Array: made.To.Crd, Lo: row, Hi: add(row, n)},
-				l.placeBlocks(made, row, n, at),
-				l.eachIn(made, r, func(row ir.Expr, q, c *ir.Var) []ir.Stmt {
-					block := add(mul(load(at, div(c, l.Width)), integer(l.Height)), row)
-					return []ir.Stmt{store(made.Place, q, add(mul(block, integer(l.Width)), mod(c, l.Width)))}
+				ir.Let(row, ir.IndexAt(layout.To.Pos, r)),
+				ir.Count(x, n, ir.Put(layout.To.Crd, ir.Add(row, x), ir.IndexAt(at, x))),
+				&ir.Sort{Array: layout.To.Crd, Lo: row, Hi: ir.Add(row, n)},
+				l.placeBlocks(layout, row, n, at),
+				l.eachIn(layout, r, func(row ir.Expr, q, c *ir.Var) []ir.Stmt {
+					block := ir.Add(ir.Mul(ir.IndexAt(at, div(c, l.Width)), ir.Const(l.Height)), row)
+					return []ir.Stmt{ir.Put(layout.Place, q, ir.Add(ir.Mul(block, ir.Const(l.Width)), mod(c, l.Width)))}
 				}),
 			}
 		})}
 }
 
 // placeBlocks notes where each block of a row of blocks stands.
-func (Blocked) placeBlocks(made *Layout, row, n ir.Expr, at *ir.Array) ir.Stmt {
-	x := made.Var("x")
-	return loop(x, row, add(row, n), store(at, load(made.To.Crd, x), x))
+func (Blocked) placeBlocks(layout *Layout, row, n ir.Expr, at *ir.Array) ir.Stmt {
+	x := layout.Index("x")
+	return ir.Loop(x, row, ir.Add(row, n), ir.Put(at, ir.IndexAt(layout.To.Crd, x), x))
 }

@@ -24,11 +24,11 @@ func (l Compressed) String() string {
 
 // Children implements Level.
 func (Compressed) Children(s Storage, parent Range) Range {
-	return Range{Lo: load(s.Pos, parent.Lo), Hi: load(s.Pos, parent.Hi)}
+	return Range{Lo: ir.IndexAt(s.Pos, parent.Lo), Hi: ir.IndexAt(s.Pos, parent.Hi)}
 }
 
 // Coord implements Level.
-func (Compressed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Compressed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
 
 // Size implements Level.
 func (Compressed) Size(Storage, ir.Expr) ir.Expr { return nil }

@@ -15,8 +15,8 @@ func (Dense) String() string { return "d" }
 
 // Children implements Level.
 func (Dense) Children(s Storage, parent Range) Range {
-	lo := mul(parent.Lo, s.Extent)
-	return Range{Lo: lo, Hi: add(lo, s.Extent)}
+	lo := ir.Mul(parent.Lo, s.Extent)
+	return Range{Lo: lo, Hi: ir.Add(lo, s.Extent)}
 }
 
 // Coord panics: dense levels are walked by coordinate.
@@ -24,11 +24,13 @@ func (Dense) Coord(Storage, Range, ir.Expr) ir.Expr {
 	panic("BUG: a dense level has no coordinate array")
 }
 
-// At implements Level.
-func (Dense) At(s Storage, parent, coord ir.Expr) ir.Expr { return add(mul(parent, s.Extent), coord) }
+// Locate implements Level.
+func (Dense) Locate(s Storage, parent, coord ir.Expr) ir.Expr {
+	return ir.Add(ir.Mul(parent, s.Extent), coord)
+}
 
 // Size implements Level.
-func (Dense) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, s.Extent) }
+func (Dense) Size(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
 
 // CrdType implements Level.
 func (Dense) CrdType(index dtype.T) dtype.T { return index }

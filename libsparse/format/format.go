@@ -114,7 +114,7 @@ func (f *Format) parseOrder(text, order string) error {
 func (f Format) check(text string) error {
 	for i, l := range f.Levels {
 		switch {
-		case l.Props().OfRow && (i == 0 || !f.Levels[i-1].Props().Full || !f.Levels[i-1].Props().Ordered):
+		case l.Props().RowRelative && (i == 0 || !f.Levels[i-1].Props().Full || !f.Levels[i-1].Props().Ordered):
 			return diag.Errorf(diag.Format, "format %q: level %d (%s) needs a dense level before it", text, i, l)
 		case l.Props().Branchless && (i == 0 || f.Levels[i-1].Props().Unique):
 			return diag.Errorf(diag.Format, "format %q: the singleton level %d needs a level before it that is not unique (u or c)", text, i)

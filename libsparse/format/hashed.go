@@ -16,7 +16,7 @@ type Hashed struct {
 
 // Props implements Level.
 func (Hashed) Props() Props {
-	return Props{Unique: true, Probe: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Unique: true, Probe: true, Padded: true, ConversionOnly: true, HasPos: true, HasCrd: true}
 }
 
 func (Hashed) String() string { return "h" }
@@ -27,17 +27,19 @@ func (Hashed) Children(s Storage, parent Range) Range {
 }
 
 // Coord implements Level.
-func (Hashed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Hashed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
 
 // Valid implements Level.
-func (Hashed) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr { return notNegative(load(s.Crd, pos)) }
+func (Hashed) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr {
+	return notNegative(ir.IndexAt(s.Crd, pos))
+}
 
 // Probes implements Prober.
 func (Hashed) Probes(table Range, coord ir.Expr) (first ir.Expr, next func(at ir.Expr) ir.Expr) {
-	first = add(table.Lo, &ir.Hash{Key: coord, Size: sub(table.Hi, table.Lo)})
+	first = ir.Add(table.Lo, &ir.Hash{Key: coord, Size: ir.Sub(table.Hi, table.Lo)})
 	return first, func(at ir.Expr) ir.Expr {
-		after := add(at, integer(1))
-		return &ir.Select{Cond: &ir.Compare{Op: ir.Eq, X: after, Y: table.Hi}, Then: table.Lo, Else: after}
+		after := ir.Next(at)
+		return &ir.Select{Cond: ir.Is(after, ir.Eq, table.Hi), Then: table.Lo, Else: after}
 	}
 }
 
@@ -87,27 +89,27 @@ func (Hashed) Places(crd, _ int) int { return crd }
 
 // Measure implements Layouter: tables are at most half full.
 func (Hashed) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	p, room, twice := l.Var("p"), l.Var("room"), l.Var("twice")
-	return append([]ir.Stmt{loop(p, integer(0), l.Parents,
-		let(twice, mul(l.length(p), integer(2))),
-		declare(room, smaller(twice, integer(2))),
-		&ir.While{Cond: less(room, twice), Body: &ir.Block{Stmts: []ir.Stmt{set(room, mul(room, integer(2)))}}},
-		store(l.To.Pos, add(p, integer(1)), room))}, l.Sum(l.To.Pos, l.Parents, 1)...), load(l.To.Pos, l.Parents)
+	p, room, twice := l.Index("p"), l.Index("room"), l.Index("twice")
+	return append([]ir.Stmt{ir.Count(p, l.Parents,
+		ir.Let(twice, ir.Mul(l.length(p), ir.Const(2))),
+		ir.Declare(room, ir.Min(twice, ir.Const(2))),
+		ir.Repeat(ir.Is(room, ir.Lt, twice), ir.Set(room, ir.Mul(room, ir.Const(2)))),
+		ir.Put(l.To.Pos, ir.Next(p), room))}, l.Sum(l.To.Pos, l.Parents, 1)...), ir.IndexAt(l.To.Pos, l.Parents)
 }
 
 // Fill implements Layouter: each coordinate goes to the first place from its hash on that is free.
 func (h Hashed) Fill(l *Layout) []ir.Stmt {
-	k, at := l.Var("k"), l.Var("at")
+	k, at := l.Index("k"), l.Index("at")
 	return []ir.Stmt{l.parents(func(p *ir.Var) []ir.Stmt {
-		table := Range{Lo: load(l.To.Pos, p), Hi: load(l.To.Pos, add(p, integer(1)))}
+		table := Range{Lo: ir.IndexAt(l.To.Pos, p), Hi: ir.IndexAt(l.To.Pos, ir.Next(p))}
 		return []ir.Stmt{
-			loop(k, table.Lo, table.Hi, store(l.To.Crd, k, integer(-1))),
+			ir.Loop(k, table.Lo, table.Hi, ir.Put(l.To.Crd, k, ir.Const(-1))),
 			l.each(p, func(q, c *ir.Var) []ir.Stmt {
 				first, next := h.Probes(table, c)
 				return []ir.Stmt{
-					declare(at, first),
-					&ir.While{Cond: notNegative(load(l.To.Crd, at)), Body: &ir.Block{Stmts: []ir.Stmt{set(at, next(at))}}},
-					store(l.To.Crd, at, c), store(l.Place, q, at),
+					ir.Declare(at, first),
+					ir.Repeat(notNegative(ir.IndexAt(l.To.Crd, at)), ir.Set(at, next(at))),
+					ir.Put(l.To.Crd, at, c), ir.Put(l.Place, q, at),
 				}
 			}),
 		}

@@ -26,10 +26,10 @@ type Props struct {
 	Probe bool
 	// Padded levels have positions that hold nothing.
 	Padded bool
-	// OfRow levels are laid out by the coordinate of the level above, which has to be dense.
-	OfRow bool
-	// Fixed levels can't be written coordinate by coordinate: how they are laid out depends on all of what is stored.
-	Fixed bool
+	// RowRelative levels need the coordinate of the level above, which has to be dense.
+	RowRelative bool
+	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so they are made from another level.
+	ConversionOnly bool
 	// HasPos and HasCrd name the arrays that the level is made of.
 	HasPos, HasCrd bool
 }
@@ -42,7 +42,7 @@ type Storage struct {
 	Pos, Crd *ir.Array
 	// Parents is the number of positions of the level above; only padded levels are given it.
 	Parents ir.Expr
-	// Row is the coordinate of the level above, Rows its extent, and Above the position over that; only levels with OfRow
+	// Row is the coordinate of the level above, Rows its extent, and Above the position over that; only levels with RowRelative
 	// are given them.
 	Row, Rows, Above ir.Expr
 }
@@ -67,8 +67,8 @@ type Level interface {
 	Place(s Storage, parent Range, step ir.Expr) ir.Expr
 	// Valid says whether something is stored at a step; nil where every step is in use.
 	Valid(s Storage, parent Range, step ir.Expr) ir.Expr
-	// At is the position of a coordinate below one parent position; only levels with Locate have it.
-	At(s Storage, parent, coord ir.Expr) ir.Expr
+	// Locate is the position of a coordinate below one parent position; only levels with Locate have it.
+	Locate(s Storage, parent, coord ir.Expr) ir.Expr
 	// Size is the number of positions, given that of the parent level, where that is known before the coordinates are;
 	// else nil.
 	Size(s Storage, parents ir.Expr) ir.Expr
@@ -109,8 +109,10 @@ func (direct) Valid(Storage, Range, ir.Expr) ir.Expr { return nil }
 // searched is part of the levels in which finding a coordinate takes a search.
 type searched struct{}
 
-// At panics.
-func (searched) At(Storage, ir.Expr, ir.Expr) ir.Expr { panic("BUG: the level can't be located in") }
+// Locate panics.
+func (searched) Locate(Storage, ir.Expr, ir.Expr) ir.Expr {
+	panic("BUG: the level can't be located in")
+}
 
 // CrdType implements Level.
 func (searched) CrdType(index dtype.T) dtype.T { return index }
@@ -133,22 +135,8 @@ func levels() []Level {
 	}
 }
 
-// load reads an index array into a register.
-func load(a *ir.Array, at ir.Expr) ir.Expr {
-	e := ir.Expr(&ir.Load{Array: a, Index: at})
-	if a.Elem != dtype.I64 {
-		e = &ir.Cast{X: e, To: dtype.I64}
-	}
-	return e
-}
+func mod(x ir.Expr, n int64) ir.Expr { return ir.Remainder(x, div(x, n), ir.Const(n)) }
 
-func integer(n int64) ir.Expr        { return &ir.Int{Value: n, T: dtype.I64} }
-func add(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Add, X: x, Y: y} }
-func sub(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Sub, X: x, Y: y} }
-func mul(x, y ir.Expr) ir.Expr       { return &ir.Binary{Op: dtype.Mul, X: x, Y: y} }
-func div(x ir.Expr, n int64) ir.Expr { return &ir.Binary{Op: dtype.Div, X: x, Y: integer(n)} }
-func mod(x ir.Expr, n int64) ir.Expr { return sub(x, mul(div(x, n), integer(n))) }
-func inRange(x, n ir.Expr) ir.Expr {
-	return &ir.Binary{Op: dtype.And, X: notNegative(x), Y: &ir.Compare{Op: ir.Lt, X: x, Y: n}}
-}
-func notNegative(x ir.Expr) *ir.Compare { return &ir.Compare{Op: ir.Ge, X: x, Y: integer(0)} }
+func div(x ir.Expr, n int64) ir.Expr { return ir.Div(x, ir.Const(n)) }
+
+func notNegative(x ir.Expr) ir.Expr { return ir.Is(x, ir.Ge, ir.Const(0)) }

@@ -17,31 +17,36 @@ type Offset struct {
 
 // Props implements Level.
 func (Offset) Props() Props {
-	return Props{Ordered: true, Unique: true, Padded: true, OfRow: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Ordered: true, Unique: true, Padded: true, RowRelative: true, ConversionOnly: true, HasPos: true, HasCrd: true}
 }
 
 func (Offset) String() string { return "o" }
 
 // Children implements Level.
 func (Offset) Children(s Storage, _ Range) Range {
-	return Range{Lo: integer(0), Hi: load(s.Pos, integer(0))}
+	return Range{Lo: ir.Const(0), Hi: ir.IndexAt(s.Pos, ir.Const(0))}
 }
 
 // Place implements Level.
 func (Offset) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
-	return add(mul(step, s.Parents), parent.Lo)
+	return ir.Add(ir.Mul(step, s.Parents), parent.Lo)
 }
 
 // Coord implements Level.
-func (Offset) Coord(s Storage, _ Range, step ir.Expr) ir.Expr { return add(s.Row, load(s.Crd, step)) }
+func (Offset) Coord(s Storage, _ Range, step ir.Expr) ir.Expr {
+	return ir.Add(s.Row, ir.IndexAt(s.Crd, step))
+}
 
 // Valid implements Level.
 func (l Offset) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
-	return inRange(l.Coord(s, parent, step), s.Extent)
+	at := l.Coord(s, parent, step)
+	return ir.Apply(dtype.And, notNegative(at), ir.Is(at, ir.Lt, s.Extent))
 }
 
 // Size implements Level.
-func (Offset) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, load(s.Pos, integer(0))) }
+func (Offset) Size(s Storage, parents ir.Expr) ir.Expr {
+	return ir.Mul(parents, ir.IndexAt(s.Pos, ir.Const(0)))
+}
 
 // Pack implements Level.
 func (Offset) Pack(below [][]int, g Geometry) (pos, crd []int64) {
@@ -78,42 +83,44 @@ func (Offset) Places(crd, parents int) int { return crd * parents }
 // diagonals marks the diagonals that are in use, numbered from that of the last row's first column on.
 func (Offset) diagonals(l *Layout) (mark *ir.Array, number func(p, c ir.Expr) ir.Expr, count ir.Expr, stmts []ir.Stmt) {
 	mark = l.Array("mark", dtype.U8)
-	p := l.Var("p")
-	rows := larger(l.Rows, integer(1))
-	number = func(p, c ir.Expr) ir.Expr { return add(sub(c, remainder(p, rows)), sub(rows, integer(1))) }
-	count = add(rows, l.Extent)
+	p := l.Index("p")
+	rows := ir.AtLeastOne(l.Rows)
+	number = func(p, c ir.Expr) ir.Expr {
+		return ir.Add(ir.Sub(c, ir.Remainder(p, ir.Div(p, rows), rows)), ir.Sub(rows, ir.Const(1)))
+	}
+	count = ir.Add(rows, l.Extent)
 	return mark, number, count, []ir.Stmt{
 		&ir.Alloc{Array: mark, Size: count, Zero: true, Heap: true},
-		loop(p, integer(0), l.Parents, l.each(p, func(_, c *ir.Var) []ir.Stmt {
-			return []ir.Stmt{store(mark, number(p, c), integer(1))}
+		ir.Count(p, l.Parents, l.each(p, func(_, c *ir.Var) []ir.Stmt {
+			return []ir.Stmt{ir.Put(mark, number(p, c), ir.Const(1))}
 		})),
 	}
 }
 
 // Measure implements Layouter: the number of diagonals in use.
-func (l Offset) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	mark, _, count, stmts := l.diagonals(made)
-	d, used := made.Var("d"), made.Var("used")
+func (l Offset) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	mark, _, count, stmts := l.diagonals(layout)
+	d, used := layout.Index("d"), layout.Index("used")
 	return append(stmts,
-		declare(used, integer(0)),
-		loop(d, integer(0), count, set(used, add(used, load(mark, d)))),
-		store(made.To.Pos, integer(0), used),
+		ir.Declare(used, ir.Const(0)),
+		ir.Count(d, count, ir.Set(used, ir.Add(used, ir.IndexAt(mark, d)))),
+		ir.Put(layout.To.Pos, ir.Const(0), used),
 		&ir.Free{Array: mark}), used
 }
 
 // Fill implements Layouter.
-func (l Offset) Fill(made *Layout) []ir.Stmt {
-	mark, number, count, stmts := l.diagonals(made)
-	d, used, rank := made.Var("d"), made.Var("used"), made.Array("rank", dtype.I64)
-	offset := sub(d, sub(larger(made.Rows, integer(1)), integer(1)))
+func (l Offset) Fill(layout *Layout) []ir.Stmt {
+	mark, number, count, stmts := l.diagonals(layout)
+	d, used, rank := layout.Index("d"), layout.Index("used"), layout.Array("rank", dtype.I64)
+	offset := ir.Sub(d, ir.Sub(ir.AtLeastOne(layout.Rows), ir.Const(1)))
 	return append(stmts,
-		&ir.Alloc{Array: rank, Size: count, Heap: true},
-		declare(used, integer(0)),
-		loop(d, integer(0), count, when(differ(load(mark, d), integer(0)),
-			store(made.To.Crd, used, offset), store(rank, d, used), advance(used))),
-		made.parents(func(p *ir.Var) []ir.Stmt {
-			return []ir.Stmt{made.each(p, func(q, c *ir.Var) []ir.Stmt {
-				return []ir.Stmt{store(made.Place, q, add(mul(load(rank, number(p, c)), made.Parents), p))}
+		ir.NewArray(rank, count),
+		ir.Declare(used, ir.Const(0)),
+		ir.Count(d, count, ir.When(ir.Is(ir.IndexAt(mark, d), ir.Ne, ir.Const(0)),
+			ir.Put(layout.To.Crd, used, offset), ir.Put(rank, d, used), ir.Increment(used))),
+		layout.parents(func(p *ir.Var) []ir.Stmt {
+			return []ir.Stmt{layout.each(p, func(q, c *ir.Var) []ir.Stmt {
+				return []ir.Stmt{ir.Put(layout.Place, q, ir.Add(ir.Mul(ir.IndexAt(rank, number(p, c)), layout.Parents), p))}
 			})}
 		}),
 		&ir.Free{Array: rank}, &ir.Free{Array: mark})

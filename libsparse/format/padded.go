@@ -12,24 +12,24 @@ type Padded struct {
 
 // Props implements Level.
 func (Padded) Props() Props {
-	return Props{Ordered: true, Unique: true, Padded: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Ordered: true, Unique: true, Padded: true, ConversionOnly: true, HasPos: true, HasCrd: true}
 }
 
 func (Padded) String() string { return "p" }
 
 // Children implements Level.
 func (Padded) Children(s Storage, _ Range) Range {
-	return Range{Lo: integer(0), Hi: load(s.Pos, integer(0))}
+	return Range{Lo: ir.Const(0), Hi: ir.IndexAt(s.Pos, ir.Const(0))}
 }
 
 // Place implements Level.
 func (Padded) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
-	return add(mul(step, s.Parents), parent.Lo)
+	return ir.Add(ir.Mul(step, s.Parents), parent.Lo)
 }
 
 // Coord implements Level.
 func (l Padded) Coord(s Storage, parent Range, step ir.Expr) ir.Expr {
-	return load(s.Crd, l.Place(s, parent, step))
+	return ir.IndexAt(s.Crd, l.Place(s, parent, step))
 }
 
 // Valid implements Level.
@@ -38,7 +38,9 @@ func (l Padded) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
 }
 
 // Size implements Level.
-func (Padded) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, load(s.Pos, integer(0))) }
+func (Padded) Size(s Storage, parents ir.Expr) ir.Expr {
+	return ir.Mul(parents, ir.IndexAt(s.Pos, ir.Const(0)))
+}
 
 // Pack implements Level.
 func (Padded) Pack(below [][]int, g Geometry) (pos, crd []int64) {
@@ -83,31 +85,31 @@ func (Padded) Places(crd, _ int) int { return crd }
 
 // Measure implements Layouter: the width is the greatest number of coordinates.
 func (Padded) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	width, p := l.Var("width"), l.Var("p")
+	width, p := l.Index("width"), l.Index("p")
 	return []ir.Stmt{
-		declare(width, integer(0)),
-		loop(p, integer(0), l.Parents, set(width, larger(width, l.length(p)))),
-		store(l.To.Pos, integer(0), width),
-	}, mul(width, l.Parents)
+		ir.Declare(width, ir.Const(0)),
+		ir.Count(p, l.Parents, ir.Set(width, ir.Max(width, l.length(p)))),
+		ir.Put(l.To.Pos, ir.Const(0), width),
+	}, ir.Mul(width, l.Parents)
 }
 
 // Fill implements Layouter.
 func (Padded) Fill(l *Layout) []ir.Stmt {
-	width := l.Var("width")
-	return []ir.Stmt{let(width, load(l.To.Pos, integer(0))), l.parents(func(p *ir.Var) []ir.Stmt {
-		at := func(step ir.Expr) ir.Expr { return add(mul(step, l.Parents), p) }
+	width := l.Index("width")
+	return []ir.Stmt{ir.Let(width, ir.IndexAt(l.To.Pos, ir.Const(0))), l.parents(func(p *ir.Var) []ir.Stmt {
+		at := func(step ir.Expr) ir.Expr { return ir.Add(ir.Mul(step, l.Parents), p) }
 		return l.column(p, l.length(p), width, at)
 	})}
 }
 
 // column fills the places of one parent: its coordinates at first, then what marks places that hold nothing.
 func (l *Layout) column(p, length, width ir.Expr, at func(step ir.Expr) ir.Expr) []ir.Stmt {
-	first, unused, to := l.Var("first"), l.Var("k"), l.Var("to")
+	first, unused, to := l.Index("first"), l.Index("k"), l.Index("to")
 	return []ir.Stmt{
-		let(first, load(l.From.Pos, p)),
+		ir.Let(first, ir.IndexAt(l.From.Pos, p)),
 		l.each(p, func(q, c *ir.Var) []ir.Stmt {
-			return []ir.Stmt{let(to, at(sub(q, first))), store(l.To.Crd, to, c), store(l.Place, q, to)}
+			return []ir.Stmt{ir.Let(to, at(ir.Sub(q, first))), ir.Put(l.To.Crd, to, c), ir.Put(l.Place, q, to)}
 		}),
-		loop(unused, length, width, store(l.To.Crd, at(unused), integer(-1))),
+		ir.Loop(unused, length, width, ir.Put(l.To.Crd, at(unused), ir.Const(-1))),
 	}
 }

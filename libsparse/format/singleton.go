@@ -26,7 +26,7 @@ func (l Singleton) String() string {
 func (Singleton) Children(_ Storage, parent Range) Range { return parent }
 
 // Coord implements Level.
-func (Singleton) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Singleton) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
 
 // Size implements Level.
 func (Singleton) Size(_ Storage, parents ir.Expr) ir.Expr { return parents }

@@ -22,19 +22,19 @@ func (l Sliced) String() string { return fmt.Sprintf("l(%d)", l.Height) }
 // Children implements Level.
 func (l Sliced) Children(s Storage, parent Range) Range {
 	slice := div(parent.Lo, l.Height)
-	places := sub(load(s.Pos, add(slice, integer(1))), load(s.Pos, slice))
-	return Range{Lo: integer(0), Hi: div(places, l.Height)}
+	places := ir.Sub(ir.IndexAt(s.Pos, ir.Next(slice)), ir.IndexAt(s.Pos, slice))
+	return Range{Lo: ir.Const(0), Hi: div(places, l.Height)}
 }
 
 // Place implements Level.
 func (l Sliced) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
-	first := add(load(s.Pos, div(parent.Lo, l.Height)), mod(parent.Lo, l.Height))
-	return add(first, mul(step, integer(l.Height)))
+	first := ir.Add(ir.IndexAt(s.Pos, div(parent.Lo, l.Height)), mod(parent.Lo, l.Height))
+	return ir.Add(first, ir.Mul(step, ir.Const(l.Height)))
 }
 
 // Coord implements Level.
 func (l Sliced) Coord(s Storage, parent Range, step ir.Expr) ir.Expr {
-	return load(s.Crd, l.Place(s, parent, step))
+	return ir.IndexAt(s.Crd, l.Place(s, parent, step))
 }
 
 // Valid implements Level.
@@ -44,7 +44,7 @@ func (l Sliced) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (l Sliced) Size(s Storage, parents ir.Expr) ir.Expr {
-	return load(s.Pos, div(add(parents, integer(l.Height-1)), l.Height))
+	return ir.IndexAt(s.Pos, div(ir.Add(parents, ir.Const(l.Height-1)), l.Height))
 }
 
 // Pack implements Level.
@@ -92,35 +92,35 @@ func (Sliced) Places(crd, _ int) int { return crd }
 
 // slices is the number of slices.
 func (l Sliced) slices(parents ir.Expr) ir.Expr {
-	return div(add(parents, integer(l.Height-1)), l.Height)
+	return div(ir.Add(parents, ir.Const(l.Height-1)), l.Height)
 }
 
 // Measure implements Layouter: the width of a slice is the greatest number of coordinates in it.
-func (l Sliced) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	width, s, p := made.Var("width"), made.Var("s"), made.Var("p")
-	slices := l.slices(made.Parents)
-	first := mul(s, integer(l.Height))
+func (l Sliced) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	width, s, p := layout.Index("width"), layout.Index("s"), layout.Index("p")
+	slices := l.slices(layout.Parents)
+	first := ir.Mul(s, ir.Const(l.Height))
 	return append([]ir.Stmt{
-		loop(s, integer(0), slices,
-			declare(width, integer(0)),
-			loop(p, first, smaller(made.Parents, add(first, integer(l.Height))), set(width, larger(width, made.length(p)))),
-			store(made.To.Pos, add(s, integer(1)), width)),
-	}, made.Sum(made.To.Pos, slices, l.Height)...), load(made.To.Pos, slices)
+		ir.Count(s, slices,
+			ir.Declare(width, ir.Const(0)),
+			ir.Loop(p, first, ir.Min(layout.Parents, ir.Add(first, ir.Const(l.Height))), ir.Set(width, ir.Max(width, layout.length(p)))),
+			ir.Put(layout.To.Pos, ir.Next(s), width)),
+	}, layout.Sum(layout.To.Pos, slices, l.Height)...), ir.IndexAt(layout.To.Pos, slices)
 }
 
 // Fill implements Layouter. The places of parents that the last slice is short of hold nothing.
-func (l Sliced) Fill(made *Layout) []ir.Stmt {
-	s, lane, p, width, k := made.Var("s"), made.Var("lane"), made.Var("p"), made.Var("width"), made.Var("k")
-	base := load(made.To.Pos, s)
-	at := func(step ir.Expr) ir.Expr { return add(add(base, lane), mul(step, integer(l.Height))) }
-	places := sub(load(made.To.Pos, add(s, integer(1))), base)
-	return []ir.Stmt{made.Shared(nil, loop(s, integer(0), l.slices(made.Parents),
-		let(width, div(places, l.Height)),
-		loop(lane, integer(0), integer(l.Height),
-			let(p, add(mul(s, integer(l.Height)), lane)),
+func (l Sliced) Fill(layout *Layout) []ir.Stmt {
+	s, lane, p, width, k := layout.Index("s"), layout.Index("lane"), layout.Index("p"), layout.Index("width"), layout.Index("k")
+	base := ir.IndexAt(layout.To.Pos, s)
+	at := func(step ir.Expr) ir.Expr { return ir.Add(ir.Add(base, lane), ir.Mul(step, ir.Const(l.Height))) }
+	places := ir.Sub(ir.IndexAt(layout.To.Pos, ir.Next(s)), base)
+	return []ir.Stmt{layout.Shared(nil, ir.Count(s, l.slices(layout.Parents),
+		ir.Let(width, div(places, l.Height)),
+		ir.Count(lane, ir.Const(l.Height),
+			ir.Let(p, ir.Add(ir.Mul(s, ir.Const(l.Height)), lane)),
 			&ir.If{
-				Cond: less(p, made.Parents),
-				Then: &ir.Block{Stmts: made.column(p, made.length(p), width, at)},
-				Else: &ir.Block{Stmts: []ir.Stmt{loop(k, integer(0), width, store(made.To.Crd, at(k), integer(-1)))}},
+				Cond: ir.Is(p, ir.Lt, layout.Parents),
+				Then: ir.Do(layout.column(p, layout.length(p), width, at)...),
+				Else: ir.Do(ir.Count(k, width, ir.Put(layout.To.Crd, at(k), ir.Const(-1)))),
 			})), nil)}
 }

@@ -22,7 +22,7 @@ type Sorted struct {
 
 // Props implements Level.
 func (Sorted) Props() Props {
-	return Props{Full: true, Unique: true, Locate: true, Fixed: true, HasPos: true, HasCrd: true}
+	return Props{Full: true, Unique: true, Locate: true, ConversionOnly: true, HasPos: true, HasCrd: true}
 }
 
 func (l Sorted) String() string { return fmt.Sprintf("w(%d)", l.Window) }
@@ -31,16 +31,16 @@ func (l Sorted) String() string { return fmt.Sprintf("w(%d)", l.Window) }
 func (Sorted) Children(s Storage, parent Range) Range { return Dense{}.Children(s, parent) }
 
 // Coord implements Level.
-func (Sorted) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return load(s.Crd, pos) }
+func (Sorted) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
 
-// At implements Level.
-func (Sorted) At(s Storage, parent, coord ir.Expr) ir.Expr {
-	first := mul(parent, s.Extent)
-	return add(first, load(s.Pos, add(first, coord)))
+// Locate implements Level.
+func (Sorted) Locate(s Storage, parent, coord ir.Expr) ir.Expr {
+	first := ir.Mul(parent, s.Extent)
+	return ir.Add(first, ir.IndexAt(s.Pos, ir.Add(first, coord)))
 }
 
 // Size implements Level.
-func (Sorted) Size(s Storage, parents ir.Expr) ir.Expr { return mul(parents, s.Extent) }
+func (Sorted) Size(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
 
 // CrdType implements Level.
 func (Sorted) CrdType(index dtype.T) dtype.T { return index }
@@ -84,51 +84,51 @@ func (Sorted) PosLen(g Geometry) int { return g.Parents * g.Extent }
 func (Sorted) Places(crd, _ int) int { return crd }
 
 // Measure implements Layouter: two stable passes, by what is stored below and by window, give the order.
-func (l Sorted) Measure(made *Layout) (stmts []ir.Stmt, crd ir.Expr) {
-	count := mul(made.Parents, made.Extent)
-	if made.Below == nil { // the same below each
-		return []ir.Stmt{made.rows(func(q, _, i *ir.Var) []ir.Stmt { return []ir.Stmt{store(made.To.Pos, q, i)} })}, count
+func (l Sorted) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
+	count := ir.Mul(layout.Parents, layout.Extent)
+	if layout.Below == nil { // the same below each
+		return []ir.Stmt{layout.rows(func(q, _, i *ir.Var) []ir.Stmt { return []ir.Stmt{ir.Put(layout.To.Pos, q, i)} })}, count
 	}
-	order, key := made.Array("order", dtype.I64), made.Array("key", dtype.I64)
-	most, q, t := made.Var("most"), made.Var("q"), made.Var("t")
-	room, windows := larger(count, integer(1)), div(add(made.Extent, integer(l.Window-1)), l.Window)
+	order, key := layout.Array("order", dtype.I64), layout.Array("key", dtype.I64)
+	most, q, t := layout.Index("most"), layout.Index("q"), layout.Index("t")
+	room, windows := ir.AtLeastOne(count), div(ir.Add(layout.Extent, ir.Const(l.Window-1)), l.Window)
 	sort := func(extent ir.Expr) ir.Stmt {
-		return &ir.SortBy{Perm: order, Key: key, Count: count, Extent: extent, Threads: made.Threads}
+		return &ir.SortBy{Perm: order, Key: key, Count: count, Extent: extent, Threads: layout.Threads}
 	}
 	return []ir.Stmt{
-		&ir.Alloc{Array: order, Size: room, Heap: true}, &ir.Alloc{Array: key, Size: room, Heap: true},
-		declare(most, integer(0)),
-		loop(q, integer(0), count, set(most, larger(most, made.Below(q)))),
-		made.rows(func(q, _, _ *ir.Var) []ir.Stmt {
-			return []ir.Stmt{store(order, q, q), store(key, q, sub(most, made.Below(q)))}
+		ir.NewArray(order, room), ir.NewArray(key, room),
+		ir.Declare(most, ir.Const(0)),
+		ir.Count(q, count, ir.Set(most, ir.Max(most, layout.Below(q)))),
+		layout.rows(func(q, _, _ *ir.Var) []ir.Stmt {
+			return []ir.Stmt{ir.Put(order, q, q), ir.Put(key, q, ir.Sub(most, layout.Below(q)))}
 		}),
-		sort(add(most, integer(1))),
-		made.rows(func(q, p, i *ir.Var) []ir.Stmt {
-			return []ir.Stmt{store(key, q, add(mul(p, windows), div(i, l.Window)))}
+		sort(ir.Next(most)),
+		layout.rows(func(q, p, i *ir.Var) []ir.Stmt {
+			return []ir.Stmt{ir.Put(key, q, ir.Add(ir.Mul(p, windows), div(i, l.Window)))}
 		}),
-		sort(larger(mul(made.Parents, windows), integer(1))),
-		made.rows(func(q, _, i *ir.Var) []ir.Stmt {
-			return []ir.Stmt{let(t, load(order, q)), store(made.To.Pos, t, i)}
+		sort(ir.AtLeastOne(ir.Mul(layout.Parents, windows))),
+		layout.rows(func(q, _, i *ir.Var) []ir.Stmt {
+			return []ir.Stmt{ir.Let(t, ir.IndexAt(order, q)), ir.Put(layout.To.Pos, t, i)}
 		}),
 		&ir.Free{Array: order}, &ir.Free{Array: key},
 	}, count
 }
 
 // Fill implements Layouter.
-func (Sorted) Fill(made *Layout) []ir.Stmt {
-	place := made.Var("place")
-	return []ir.Stmt{made.rows(func(q, p, i *ir.Var) []ir.Stmt {
+func (Sorted) Fill(layout *Layout) []ir.Stmt {
+	place := layout.Index("place")
+	return []ir.Stmt{layout.rows(func(q, p, i *ir.Var) []ir.Stmt {
 		return []ir.Stmt{
-			let(place, add(mul(p, made.Extent), load(made.To.Pos, q))),
-			store(made.To.Crd, place, i),
-			store(made.Place, q, place),
+			ir.Let(place, ir.Add(ir.Mul(p, layout.Extent), ir.IndexAt(layout.To.Pos, q))),
+			ir.Put(layout.To.Crd, place, i),
+			ir.Put(layout.Place, q, place),
 		}
 	})}
 }
 
 // rows loops over all positions of a dense level on threads, with the parent and the coordinate of each.
 func (l *Layout) rows(body func(q, p, i *ir.Var) []ir.Stmt) ir.Stmt {
-	q, p, i := l.Var("q"), l.Var("p"), l.Var("i")
-	stmts := []ir.Stmt{let(p, quotient(q, l.Extent)), let(i, sub(q, mul(p, l.Extent)))}
-	return l.Shared(nil, loop(q, integer(0), mul(l.Parents, l.Extent), append(stmts, body(q, p, i)...)...), nil)
+	q, p, i := l.Index("q"), l.Index("p"), l.Index("i")
+	stmts := []ir.Stmt{ir.Let(p, ir.Div(q, l.Extent)), ir.Let(i, ir.Sub(q, ir.Mul(p, l.Extent)))}
+	return l.Shared(nil, ir.Count(q, ir.Mul(l.Parents, l.Extent), append(stmts, body(q, p, i)...)...), nil)
 }

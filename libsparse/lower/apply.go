@@ -29,15 +29,15 @@ func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
 	case op == dtype.Second:
 		return args[1]
 	case op == dtype.Where:
-		return &ir.Select{Cond: compare(ir.Ne, args[0], zero(t)), Then: args[1], Else: args[2]}
+		return &ir.Select{Cond: ir.Is(args[0], ir.Ne, zero(t)), Then: args[1], Else: args[2]}
 	case op.IsComparison():
-		return &ir.Cast{X: compare(comparisons[op], args[0], args[1]), To: t}
+		return &ir.Cast{X: ir.Is(args[0], comparisons[op], args[1]), To: t}
 	case op == dtype.Conj && !t.IsComplex(), op == dtype.Real && !t.IsComplex(), op.KeepsIntegers() && t.IsInt() && (op != dtype.Abs || t == dtype.U8):
 		return args[0]
 	case op.Arity() == 1:
 		return &ir.Unary{Op: op, X: args[0]}
 	default:
-		return binary(scalarOp(op, t), args[0], args[1])
+		return ir.Apply(scalarOp(op, t), args[0], args[1])
 	}
 }
 

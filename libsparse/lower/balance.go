@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -50,7 +49,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	return func(at ir.Expr) ir.Expr {
 		sum := at
 		for _, a := range below {
-			sum = plus(sum, l.entriesBefore(a, at))
+			sum = ir.Add(sum, l.entriesBefore(a, at))
 		}
 		return sum
 	}
@@ -62,9 +61,9 @@ func (l *lowerer) entriesBefore(a *index.Access, at ir.Expr) ir.Expr {
 	for level := 1; level < t.Order(); level++ {
 		switch p := t.Format.Levels[level].Props(); {
 		case p.Full:
-			at = binary(dtype.Mul, at, l.modeExtent(a, level))
-		case p.HasPos && !p.Padded && !p.OfRow:
-			at = loadIndex(l.slots.storage(t, level, nil).Pos, at)
+			at = ir.Mul(at, l.modeExtent(a, level))
+		case p.HasPos && !p.Padded && !p.RowRelative:
+			at = ir.IndexAt(l.slots.storage(t, level, nil).Pos, at)
 		default:
 			return at
 		}
@@ -75,31 +74,31 @@ func (l *lowerer) entriesBefore(a *index.Access, at ir.Expr) ir.Expr {
 // weighed is one of the parts of equal weight that the iterations of s are cut into.
 func (l *lowerer) weighed(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stmt {
 	name := s.Var.Name
-	each := &ir.Var{Name: l.names.fresh(name + "_share"), T: ir.Index}
+	each := l.Index(name + "_share")
 	from := func(n ir.Expr) func(ir.Expr) ir.Expr {
-		return func(at ir.Expr) ir.Expr { return compare(ir.Lt, w(at), binary(dtype.Mul, n, each)) }
+		return func(at ir.Expr) ir.Expr { return ir.Is(w(at), ir.Lt, ir.Mul(n, each)) }
 	}
 	stmts, begin := l.search(name+"_begin", s.Lo, s.Hi, from(part))
-	last, end := l.search(name+"_end", begin, s.Hi, from(next(part)))
+	last, end := l.search(name+"_end", begin, s.Hi, from(ir.Next(part)))
 	mine := *s
 	mine.Kind, mine.Chunk, mine.Lo, mine.Hi = ir.Serial, nil, begin, end
-	return slices.Concat([]ir.Stmt{constant(each, ceilDiv(w(s.Hi), parts))}, stmts, last, []ir.Stmt{&mine})
+	return slices.Concat([]ir.Stmt{ir.Let(each, ceilDiv(w(s.Hi), parts))}, stmts, last, []ir.Stmt{&mine})
 }
 
 // balanced is a region whose shared loop is divided by weight; a loop too short for a team is one part.
 func (l *lowerer) balanced(stmts []ir.Stmt, w weight) []ir.Stmt {
-	parts := &ir.Var{Name: l.names.fresh("parts"), T: ir.Index}
-	many := binary(dtype.Mul, l.slots.threads, integer(chunks))
-	before := []ir.Stmt{constant(parts, &ir.Select{Cond: l.enough(), Then: many, Else: integer(1)})}
+	parts := l.Index("parts")
+	many := ir.Mul(l.slots.threads, ir.Const(chunks))
+	before := []ir.Stmt{ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)})}
 	for i, s := range stmts {
 		if shared(s) {
-			part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
+			part := l.Index("part")
 			stmts[i] = &ir.For{
-				Var: part, Lo: integer(0), Hi: parts, Step: 1, Kind: ir.Shared, Chunk: integer(1),
-				Body: block(l.weighed(s.(*ir.For), w, part, parts)...),
+				Var: part, Lo: ir.Const(0), Hi: parts, Step: 1, Kind: ir.Shared, Chunk: ir.Const(1),
+				Body: ir.Do(l.weighed(s.(*ir.For), w, part, parts)...),
 			}
 		}
 	}
-	team := &ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, parts, integer(1)), Body: block(stmts...)}
+	team := &ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(parts, ir.Gt, ir.Const(1)), Body: ir.Do(stmts...)}
 	return append(before, team)
 }

@@ -27,17 +27,17 @@ func blockwise(p *cin.Program) bool {
 
 // appendBlocks lowers the outermost loop in blocks that each append from a place of their own.
 func (l *lowerer) appendBlocks(f *cin.Forall, e env) []ir.Stmt {
-	b := &ir.Var{Name: l.names.fresh("block"), T: ir.Index}
-	stmts := l.divided(f, e, b, integer(Blocks), func(body []ir.Stmt) []ir.Stmt {
+	b := l.Index("block")
+	stmts := l.divided(f, e, b, ir.Const(Blocks), func(body []ir.Stmt) []ir.Stmt {
 		var before, after []ir.Stmt
 		for _, g := range l.result.groups {
 			cursor, starts := l.result.cursor[g.First], l.result.starts[g.First]
 			if l.phase == counting {
-				before = append(before, declare(cursor, integer(0)))
-				after = append(after, store(starts, next(b), cursor))
+				before = append(before, ir.Declare(cursor, ir.Const(0)))
+				after = append(after, ir.Put(starts, ir.Next(b), cursor))
 				continue
 			}
-			before = append(before, declare(cursor, loadIndex(starts, b)))
+			before = append(before, ir.Declare(cursor, ir.IndexAt(starts, b)))
 		}
 		return slices.Concat(before, body, after)
 	})
@@ -47,19 +47,19 @@ func (l *lowerer) appendBlocks(f *cin.Forall, e env) []ir.Stmt {
 // frameBlocks is what precedes and follows the blocks.
 func (r *result) frameBlocks(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	pos, starts := r.pos(l, g), r.starts[g.First]
-	all := integer(Blocks)
+	all := ir.Const(Blocks)
 	switch {
 	case l.phase == counting:
-		total := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
-		before = []ir.Stmt{&ir.Fill{Array: starts, Count: next(all), Value: zero(starts.Elem)}}
-		after = []ir.Stmt{&ir.PrefixSum{Array: starts, Count: next(all)}, constant(total, loadIndex(starts, all))}
+		total := l.Index("total")
+		before = []ir.Stmt{&ir.Fill{Array: starts, Count: ir.Next(all), Value: zero(starts.Elem)}}
+		after = []ir.Stmt{&ir.PrefixSum{Array: starts, Count: ir.Next(all)}, ir.Let(total, ir.IndexAt(starts, all))}
 		return before, append(after, r.countOut(l, g, total)...)
 	case g.First == 0:
-		return []ir.Stmt{store(pos, integer(0), integer(0)), store(pos, integer(1), loadIndex(starts, all))}, nil
+		return []ir.Stmt{ir.Put(pos, ir.Const(0), ir.Const(0)), ir.Put(pos, ir.Const(1), ir.IndexAt(starts, all))}, nil
 	case r.access.Tensor.Format.Levels[g.First-1].Props().Locate:
 		return r.summed(l, g)
 	default:
-		return []ir.Stmt{store(pos, integer(0), integer(0))}, nil
+		return []ir.Stmt{ir.Put(pos, ir.Const(0), ir.Const(0))}, nil
 	}
 }
 
@@ -69,12 +69,12 @@ func (l *lowerer) divided(f *cin.Forall, e env, part *ir.Var, parts ir.Expr, aro
 	stmts := l.team(f, e)
 	loop := func(n ir.Expr, body []ir.Stmt) ir.Stmt {
 		return &ir.For{
-			Var: part, Lo: integer(0), Hi: n, Step: 1, Kind: ir.Shared, Chunk: integer(1), Body: block(around(body)...),
+			Var: part, Lo: ir.Const(0), Hi: n, Step: 1, Kind: ir.Shared, Chunk: ir.Const(1), Body: ir.Do(around(body)...),
 		}
 	}
 	at := slices.IndexFunc(stmts, shared)
 	if at < 0 { // nothing is left to be divided
-		return []ir.Stmt{loop(integer(1), stmts)}
+		return []ir.Stmt{loop(ir.Const(1), stmts)}
 	}
 	stmts[at] = loop(parts, l.cut(stmts[at].(*ir.For), l.weigh(f, e), part, parts))
 	return stmts
@@ -86,13 +86,13 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 	if w != nil {
 		return l.weighed(s, w, part, parts)
 	}
-	share := &ir.Var{Name: l.names.fresh(s.Var.Name + "_share"), T: ir.Index}
-	trips := ceilDiv(binary(dtype.Sub, s.Hi, s.Lo), integer(s.Step))
-	lo := plusZero(s.Lo, binary(dtype.Mul, binary(dtype.Mul, part, share), integer(s.Step)))
+	share := l.Index(s.Var.Name + "_share")
+	trips := ceilDiv(ir.Sub(s.Hi, s.Lo), ir.Const(s.Step))
+	lo := plusZero(s.Lo, ir.Mul(ir.Mul(part, share), ir.Const(s.Step)))
 	mine := *s
 	mine.Kind, mine.Chunk = ir.Serial, nil
-	mine.Lo, mine.Hi = lo, binary(dtype.Min, s.Hi, plus(lo, binary(dtype.Mul, share, integer(s.Step))))
-	return []ir.Stmt{constant(share, ceilDiv(trips, parts)), &mine}
+	mine.Lo, mine.Hi = lo, ir.Min(s.Hi, ir.Add(lo, ir.Mul(share, ir.Const(s.Step))))
+	return []ir.Stmt{ir.Let(share, ceilDiv(trips, parts)), &mine}
 }
 
 // startsOf adds the slots that tell where the blocks of each group begin: the first phase leaves them to the second.

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
@@ -27,7 +26,7 @@ func (l *lowerer) window(v index.Var, e env) span {
 	if r, ok := e.space[v]; ok {
 		return r
 	}
-	return span{start: integer(0), count: l.extent(v)}
+	return span{start: ir.Const(0), count: l.extent(v)}
 }
 
 // enter makes the variable of a loop that counts through r, values of v, and records what follows from it.
@@ -36,7 +35,7 @@ func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
 	if len(e.chain) > 0 {
 		name = e.chain[0].child
 	}
-	q := &ir.Var{Name: l.names.forVar(name), T: ir.Index}
+	q := l.Index(string(name))
 	if len(e.chain) == 0 {
 		e.coord[v] = plusZero(r.start, q)
 		return q
@@ -91,7 +90,7 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 	case *cin.Positions:
 		return l.positionLoop(f, r, e, kind)
 	case *cin.Rename:
-		e.chain = append(e.chain, strip{child: f.Var, parent: r.Of, base: integer(0)})
+		e.chain = append(e.chain, strip{child: f.Var, parent: r.Of, base: ir.Const(0)})
 		if narrow, ok := e.space[f.Var]; ok {
 			e.space[r.Of] = narrow
 		}
@@ -107,7 +106,7 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 	if len(body) == 0 {
 		return nil
 	}
-	return append(pre, l.counted(f, q, integer(0), r.count, kind, found.guard(body)))
+	return append(pre, l.counted(f, q, ir.Const(0), r.count, kind, found.guard(body)))
 }
 
 // along lowers the loop f as one over v, of which its variable is a strip or another name.
@@ -136,13 +135,13 @@ func (r *resolved) compute(stmts ...ir.Stmt) {
 }
 
 func (r *resolved) require(cond ir.Expr) {
-	r.steps = append(r.steps, func(body []ir.Stmt) []ir.Stmt { return []ir.Stmt{&ir.If{Cond: cond, Then: block(body...)}} })
+	r.steps = append(r.steps, func(body []ir.Stmt) []ir.Stmt { return []ir.Stmt{ir.When(cond, body...)} })
 }
 
 // define gives v a value that has a name.
 func (l *lowerer) define(v index.Var, x ir.Expr, e *env, r *resolved) {
-	named := &ir.Var{Name: l.names.forVar(v), T: ir.Index}
-	r.compute(constant(named, x))
+	named := l.Index(string(v))
+	r.compute(ir.Let(named, x))
 	e.coord[v] = named
 }
 
@@ -155,14 +154,14 @@ func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 			return
 		}
 		parent := l.window(r.Parent, *e)
-		at := plusZero(binary(dtype.Mul, outer, l.widthOf(r, *e)), inner)
+		at := plusZero(ir.Mul(outer, l.widthOf(r, *e)), inner)
 		l.define(r.Parent, plusZero(parent.start, at), e, out)
-		out.require(compare(ir.Lt, e.coord[r.Parent], plusZero(parent.start, parent.count)))
+		out.require(ir.Is(e.coord[r.Parent], ir.Lt, plusZero(parent.start, parent.count)))
 		l.resolve(r.Parent, e, out)
 	case *cin.Fuse:
 		n := l.window(r.Inner, *e).count
-		l.define(r.Outer, binary(dtype.Div, e.coord[v], n), e, out)
-		l.define(r.Inner, remainder(e.coord[v], e.coord[r.Outer], n), e, out)
+		l.define(r.Outer, ir.Div(e.coord[v], n), e, out)
+		l.define(r.Inner, ir.Remainder(e.coord[v], e.coord[r.Outer], n), e, out)
 		l.resolve(r.Outer, e, out)
 		l.resolve(r.Inner, e, out)
 	case *cin.Positions:

@@ -23,9 +23,9 @@ func (r *result) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e 
 	if w, ok := body.(*cin.Where); ok && l.registers(w) && l.entry(w) {
 		return l.where(w, inner, entry...)
 	}
-	r.written = &ir.Var{Name: l.names.fresh(r.access.Tensor.Name + "_set"), T: ir.Scalar(dtype.Bool)}
-	out := append([]ir.Stmt{declare(r.written, &ir.Int{T: dtype.Bool})}, l.stmt(body, inner)...)
-	out = append(out, &ir.If{Cond: compare(ir.Ne, r.written, &ir.Int{T: dtype.Bool}), Then: block(entry...)})
+	r.written = l.Scalar(r.access.Tensor.Name+"_set", dtype.Bool)
+	out := append([]ir.Stmt{ir.Declare(r.written, ir.Bool(false))}, l.stmt(body, inner)...)
+	out = append(out, ir.When(ir.Is(r.written, ir.Ne, ir.Bool(false)), entry...))
 	r.written = nil
 	return out
 }

@@ -42,7 +42,7 @@ func (e env) clone() env {
 func (l *lowerer) extent(v index.Var) ir.Expr {
 	v = l.program.Original(v)
 	if n, ok := l.program.Exact[v]; ok {
-		return integer(n)
+		return ir.Const(n)
 	}
 	return l.slots.extents[v]
 }
@@ -75,10 +75,10 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	}
 	s := l.slots.storage(a.Tensor, level, l.modeExtent(a, level))
 	props := a.Tensor.Format.Levels[level].Props()
-	if props.Fixed {
+	if props.ConversionOnly {
 		s.Parents = l.positions(a.Tensor, level-1)
 	}
-	if props.OfRow {
+	if props.RowRelative {
 		s.Row, s.Rows, s.Above = coordOf(a, level-1, e), l.modeExtent(a, level-1), l.position(a, level-2, e).Lo
 	}
 	return s
@@ -90,7 +90,7 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 		if r, ok := e.pos[rootKey(a.Tensor)]; ok {
 			return r
 		}
-		return format.Range{Lo: integer(0), Hi: integer(1)}
+		return format.Range{Lo: ir.Const(0), Hi: ir.Const(1)}
 	}
 	if r, ok := e.pos[lattice.Key(a, level)]; ok {
 		return r
@@ -99,8 +99,8 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	if !kind.Props().Locate {
 		panic("BUG: no loop walks level " + kind.String() + " of " + a.String())
 	}
-	at := kind.At(l.storage(a, level, e), l.position(a, level-1, e).Lo, coordOf(a, level, e))
-	return format.Range{Lo: at, Hi: next(at)}
+	at := kind.Locate(l.storage(a, level, e), l.position(a, level-1, e).Lo, coordOf(a, level, e))
+	return format.Range{Lo: at, Hi: ir.Next(at)}
 }
 
 // rootKey names the positions above the first level of a workspace.
@@ -125,7 +125,7 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 		for i, a := range x.Args {
 			args[i] = l.value(a, u, e)
 		}
-		return cast(apply(x.Op, u, args), t)
+		return ir.Convert(apply(x.Op, u, args), t)
 	default:
 		panic("BUG: unknown index expression")
 	}
@@ -135,15 +135,15 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 	var read ir.Expr
 	switch w, ok := l.spaces[a.Tensor]; {
 	case a.Tensor.PatternOnly:
-		return number(1, t)
+		return ir.Number(1, t)
 	case ok:
 		read = w.read(l, a, e)
 	default:
 		at := l.position(a, a.Tensor.Order()-1, e).Lo
 		if a.Tensor.Permuted {
-			at = loadIndex(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
+			at = ir.IndexAt(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
 		}
-		read = &ir.Load{Array: l.slots.vals(a.Tensor), Index: at}
+		read = ir.At(l.slots.vals(a.Tensor), at)
 	}
-	return cast(read, t)
+	return ir.Convert(read, t)
 }

@@ -66,7 +66,7 @@ func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind
 	if len(body) == 0 {
 		return nil
 	}
-	return []ir.Stmt{l.counted(f, v, integer(0), r.count, kind, body)}
+	return []ir.Stmt{l.counted(f, v, ir.Const(0), r.count, kind, body)}
 }
 
 // counted is the loop of f over v, serial unless kind or the unit of f says otherwise.
@@ -74,7 +74,7 @@ func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.Loop
 	if f.Unit == cin.Lanes {
 		kind = ir.Simd
 	}
-	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, hi), Unroll: f.Unroll, Body: block(body...)}
+	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, hi), Unroll: f.Unroll, Body: ir.Do(body...)}
 }
 
 // place is the positions that the steps from first to last stand for: several only where they are positions themselves.
@@ -84,7 +84,7 @@ func (l *lowerer) place(it lattice.Iterator, first, last ir.Expr, e env) format.
 	if lo == first {
 		return format.Range{Lo: first, Hi: last}
 	}
-	return format.Range{Lo: lo, Hi: next(lo)}
+	return format.Range{Lo: lo, Hi: ir.Next(lo)}
 }
 
 func unique(it lattice.Iterator) bool {
@@ -93,7 +93,7 @@ func unique(it lattice.Iterator) bool {
 
 // positionVar names the position of an iterator: pA2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
-	return &ir.Var{Name: l.names.fresh(l.positionName(it) + suffix), T: ir.Index}
+	return l.Index(l.positionName(it) + suffix)
 }
 
 func (l *lowerer) positionName(it lattice.Iterator) string {
@@ -108,18 +108,18 @@ func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind)
 	}
 	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
-	v := &ir.Var{Name: l.names.forVar(e.called(f.Var)), T: ir.Index}
+	v := l.Index(string(e.called(f.Var)))
 	inner := e.clone()
 	inner.partial = e.partial || !l.coversResult(it)
 	inner.settle(f.Var, v)
-	inner.pos[it.Key] = l.place(it, p, next(p), e)
+	inner.pos[it.Key] = l.place(it, p, ir.Next(p), e)
 	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil
 	}
-	body = append([]ir.Stmt{constant(v, l.coordinate(it, p, e))}, body...)
+	body = append([]ir.Stmt{ir.Let(v, l.coordinate(it, p, e))}, body...)
 	if valid := l.valid(it, p, e); valid != nil {
-		body = []ir.Stmt{&ir.If{Cond: valid, Then: block(body...)}}
+		body = []ir.Stmt{ir.When(valid, body...)}
 	}
 	return append(before, l.counted(f, p, r.Lo, r.Hi, kind, body))
 }

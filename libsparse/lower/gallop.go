@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -25,25 +24,25 @@ func (l *lowerer) gallop(cs []*cursor, v *ir.Var, e env) []ir.Stmt {
 	var met []ir.Expr
 	var forward, search []ir.Stmt
 	for _, c := range cs {
-		met = append(met, compare(ir.Eq, c.coord, v))
-		forward = append(forward, increment(c.pos))
-		search = append(search, &ir.If{Cond: compare(ir.Lt, c.coord, v), Then: block(l.leap(c, v, e)...)})
+		met = append(met, ir.Is(c.coord, ir.Eq, v))
+		forward = append(forward, ir.Increment(c.pos))
+		search = append(search, ir.When(ir.Is(c.coord, ir.Lt, v), l.leap(c, v, e)...))
 	}
-	return []ir.Stmt{&ir.If{Cond: all(met), Then: block(forward...), Else: block(search...)}}
+	return []ir.Stmt{&ir.If{Cond: ir.All(met...), Then: ir.Do(forward...), Else: ir.Do(search...)}}
 }
 
 // leap moves a cursor that stands before v.
 func (l *lowerer) leap(c *cursor, v *ir.Var, e env) []ir.Stmt {
 	before := l.before(c.it, v, e)
 	step := l.positionVar(c.it, "_step")
-	ahead := plus(c.pos, step)
+	ahead := ir.Add(c.pos, step)
 	out := []ir.Stmt{
-		declare(step, integer(1)),
+		ir.Declare(step, ir.Const(1)),
 		&ir.While{
-			Cond: compare(ir.LogAnd, compare(ir.Lt, ahead, c.end), before(ahead)),
-			Body: block(set(c.pos, ahead), set(step, binary(dtype.Mul, integer(2), step))),
+			Cond: ir.Is(ir.Is(ahead, ir.Lt, c.end), ir.LogAnd, before(ahead)),
+			Body: ir.Do(ir.Set(c.pos, ahead), ir.Set(step, ir.Mul(ir.Const(2), step))),
 		},
 	}
-	stmts, found := l.search(l.positionName(c.it)+"_next", next(c.pos), binary(dtype.Min, ahead, c.end), before)
-	return append(append(out, stmts...), set(c.pos, found))
+	stmts, found := l.search(l.positionName(c.it)+"_next", ir.Next(c.pos), ir.Min(ahead, c.end), before)
+	return append(append(out, stmts...), ir.Set(c.pos, found))
 }

@@ -15,11 +15,11 @@ import (
 func (l *lowerer) guards() []ir.Stmt {
 	var out []ir.Stmt
 	refuse := func(cond ir.Expr) {
-		out = append(out, &ir.If{Cond: cond, Then: block(&ir.Return{Value: integer(WrongSize)})})
+		out = append(out, ir.When(cond, &ir.Return{Value: ir.Const(WrongSize)}))
 	}
 	for _, v := range l.program.Source.Vars() {
 		if n, ok := l.program.Exact[v]; ok {
-			refuse(compare(ir.Ne, l.slots.extents[v], integer(n)))
+			refuse(ir.Is(l.slots.extents[v], ir.Ne, ir.Const(n)))
 		}
 	}
 	for _, r := range l.program.Relations {
@@ -28,7 +28,7 @@ func (l *lowerer) guards() []ir.Stmt {
 			continue
 		}
 		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
-			refuse(compare(ir.Lt, l.extent(s.Parent), integer(s.Tail)))
+			refuse(ir.Is(l.extent(s.Parent), ir.Lt, ir.Const(s.Tail)))
 		}
 	}
 	l.guardWindows(refuse)
@@ -58,7 +58,7 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 		out = append(out, counts)
 	}
 	for _, t := range l.arrays() {
-		counts := []ir.Expr{integer(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
+		counts := []ir.Expr{ir.Const(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
 		for _, v := range l.held(t) {
 			counts = append(counts, l.count(v))
 		}
@@ -94,12 +94,12 @@ func (l *lowerer) overflows(counts []ir.Expr) (out []ir.Expr) {
 		known, ok := n.(*ir.Int)
 		before, okBefore := product.(*ir.Int)
 		if ok && okBefore && before.Value < 1<<31 && known.Value < 1<<31 {
-			product = integer(before.Value * known.Value)
+			product = ir.Const(before.Value * known.Value)
 			continue
 		}
-		most := binary(dtype.Div, integer(math.MaxInt64), binary(dtype.Max, n, integer(1)))
-		out = append(out, compare(ir.Gt, product, most))
-		product = binary(dtype.Mul, product, n)
+		most := ir.Div(ir.Const(math.MaxInt64), ir.AtLeastOne(n))
+		out = append(out, ir.Is(product, ir.Gt, most))
+		product = ir.Mul(product, n)
 	}
 	return out
 }

@@ -30,11 +30,11 @@ type insertion struct {
 }
 
 func newInsertion(l *lowerer, a *index.Access) *insertion {
-	in := &insertion{next: &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_next"), Elem: a.Tensor.Index}}
+	in := &insertion{next: l.Array(a.Tensor.Name+"_next", a.Tensor.Index)}
 	rows, _ := a.Tensor.Format.Inserted()
 	in.group = rows.Groups()[0]
 	if !a.Tensor.Format.Rowwise() {
-		in.rows = &ir.Array{Name: l.names.fresh(a.Tensor.Name + "_rows"), Elem: a.Tensor.Index}
+		in.rows = l.Array(a.Tensor.Name+"_rows", a.Tensor.Index)
 	}
 	return in
 }
@@ -70,33 +70,33 @@ func (r *result) frameInsert(l *lowerer, g format.Group) (before, after []ir.Stm
 	case inParts(l.program):
 		return nil, nil
 	}
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
-	copyPos := &ir.Store{Array: r.insert.next, Index: p, Value: &ir.Load{Array: r.pos(l, g), Index: p}}
+	p := l.Index("p")
+	copyPos := &ir.Store{Array: r.insert.next, Index: p, Value: ir.At(r.pos(l, g), p)}
 	return []ir.Stmt{
-		&ir.Alloc{Array: r.insert.next, Size: binary(dtype.Max, rows, integer(1)), Heap: true},
-		&ir.For{Var: p, Lo: integer(0), Hi: rows, Step: 1, Body: block(copyPos)},
+		ir.NewArray(r.insert.next, ir.AtLeastOne(rows)),
+		ir.Count(p, rows, copyPos),
 	}, []ir.Stmt{&ir.Free{Array: r.insert.next}}
 }
 
 // insertParts lowers the outermost loop, part by part.
 func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
 	in := l.result.insert
-	rows := &ir.Var{Name: l.names.fresh("rows"), T: ir.Index}
-	parts := &ir.Var{Name: l.names.fresh("parts"), T: ir.Index}
+	rows := l.Index("rows")
+	parts := l.Index("parts")
 	in.parts = parts
-	size := binary(dtype.Mul, parts, rows)
-	several := ir.Expr(integer(1))
+	size := ir.Mul(parts, rows)
+	several := ir.Expr(ir.Const(1))
 	if f.Unit == cin.Threads { // no more cursors than there is work, so that they cost no more than what they save
 		several = &ir.Select{
-			Cond: compare(ir.Gt, l.work(), integer(l.program.Team.Grain)),
-			Then: binary(dtype.Max, binary(dtype.Min, l.slots.threads, binary(dtype.Div, l.work(), next(rows))), integer(1)),
-			Else: integer(1),
+			Cond: ir.Is(l.work(), ir.Gt, ir.Const(l.program.Team.Grain)),
+			Then: ir.AtLeastOne(ir.Min(l.slots.threads, ir.Div(l.work(), ir.Next(rows)))),
+			Else: ir.Const(1),
 		}
 	}
 	out := []ir.Stmt{
-		constant(rows, l.result.rowCount(l)),
-		constant(parts, several),
-		&ir.Alloc{Array: in.next, Size: binary(dtype.Max, size, integer(1)), Heap: true, Zero: true},
+		ir.Let(rows, l.result.rowCount(l)),
+		ir.Let(parts, several),
+		&ir.Alloc{Array: in.next, Size: ir.AtLeastOne(size), Heap: true, Zero: true},
 	}
 	phase := l.phase
 	l.phase = counting
@@ -110,7 +110,7 @@ func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
 		out = append(out, count, l.sumParts(rows))
 		out = append(out, l.result.compress(l, rows)...)
 	} else {
-		out = append(out, &ir.If{Cond: compare(ir.Gt, parts, integer(1)), Then: block(count)})
+		out = append(out, ir.When(ir.Is(parts, ir.Gt, ir.Const(1)), count))
 	}
 	out = append(out,
 		l.placeParts(rows),
@@ -121,8 +121,8 @@ func (l *lowerer) insertParts(f *cin.Forall, e env) []ir.Stmt {
 // insertPass runs the loop once for every part.
 func (l *lowerer) insertPass(f *cin.Forall, rows *ir.Var, e env) ir.Stmt {
 	in := l.result.insert
-	part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
-	in.row = binary(dtype.Mul, part, rows)
+	part := l.Index("part")
+	in.row = ir.Mul(part, rows)
 	stmts := l.divided(f, e, part, in.parts, func(body []ir.Stmt) []ir.Stmt { return body })
 	in.row = nil
 	return l.several(stmts)
@@ -130,16 +130,16 @@ func (l *lowerer) insertPass(f *cin.Forall, rows *ir.Var, e env) ir.Stmt {
 
 // several is a region with a team where there are several parts.
 func (l *lowerer) several(stmts []ir.Stmt) ir.Stmt {
-	return &ir.Parallel{Threads: l.slots.threads, Cond: compare(ir.Gt, l.result.insert.parts, integer(1)), Body: block(stmts...)}
+	return &ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(l.result.insert.parts, ir.Gt, ir.Const(1)), Body: ir.Do(stmts...)}
 }
 
 // sumParts makes the length of every row from the counts of its parts.
 func (l *lowerer) sumParts(rows *ir.Var) ir.Stmt {
 	pos := l.result.rowPos(l)
 	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
-		length := &ir.Var{Name: l.names.fresh("length"), T: ir.Index}
-		add := &ir.Assign{Var: length, Reduce: dtype.Add, Value: loadIndex(l.result.insert.next, at)}
-		return []ir.Stmt{declare(length, integer(0))}, []ir.Stmt{add}, []ir.Stmt{store(pos, next(p), length)}
+		length := l.Index("length")
+		add := ir.Increase(length, ir.IndexAt(l.result.insert.next, at))
+		return []ir.Stmt{ir.Declare(length, ir.Const(0))}, []ir.Stmt{add}, []ir.Stmt{ir.Put(pos, ir.Next(p), length)}
 	})
 }
 
@@ -147,26 +147,26 @@ func (l *lowerer) sumParts(rows *ir.Var) ir.Stmt {
 func (l *lowerer) placeParts(rows *ir.Var) ir.Stmt {
 	pos, cursors := l.result.rowPos(l), l.result.insert.next
 	return l.eachRow(rows, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
-		begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
-		count := &ir.Var{Name: l.names.fresh("count"), T: ir.Index}
-		return []ir.Stmt{declare(begin, loadIndex(pos, p))}, []ir.Stmt{
-			constant(count, loadIndex(cursors, at)),
-			store(cursors, at, begin),
-			&ir.Assign{Var: begin, Reduce: dtype.Add, Value: count},
+		begin := l.Index("begin")
+		count := l.Index("count")
+		return []ir.Stmt{ir.Declare(begin, ir.IndexAt(pos, p))}, []ir.Stmt{
+			ir.Let(count, ir.IndexAt(cursors, at)),
+			ir.Put(cursors, at, begin),
+			ir.Increase(begin, count),
 		}, nil
 	})
 }
 
 // eachRow visits the cursors of every row, in the order of the parts.
 func (l *lowerer) eachRow(rows *ir.Var, visit func(p, at *ir.Var) (before, each, after []ir.Stmt)) ir.Stmt {
-	p, at := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}, &ir.Var{Name: l.names.fresh("at"), T: ir.Index}
-	part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
+	p, at := l.Index("p"), l.Index("at")
+	part := l.Index("part")
 	before, each, after := visit(p, at)
-	each = append([]ir.Stmt{constant(at, plus(binary(dtype.Mul, part, rows), p))}, each...)
-	loop := &ir.For{Var: part, Lo: integer(0), Hi: l.result.insert.parts, Step: 1, Body: block(each...)}
+	each = append([]ir.Stmt{ir.Let(at, ir.Add(ir.Mul(part, rows), p))}, each...)
+	loop := ir.Count(part, l.result.insert.parts, each...)
 	body := slices.Concat(before, []ir.Stmt{loop}, after)
 	return l.several([]ir.Stmt{&ir.For{
-		Var: p, Lo: integer(0), Hi: rows, Step: 1, Kind: ir.Shared, Chunk: l.chunk(ir.Shared, rows), Body: block(body...),
+		Var: p, Lo: ir.Const(0), Hi: rows, Step: 1, Kind: ir.Shared, Chunk: l.chunk(ir.Shared, rows), Body: ir.Do(body...),
 	}})
 }
 
@@ -182,24 +182,24 @@ func (r *result) insertEntry(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	}
 	cursor := row
 	if r.insert.row != nil {
-		cursor = plus(r.insert.row, row)
+		cursor = ir.Add(r.insert.row, row)
 	}
 	if l.phase == counting {
 		one := &ir.Int{Value: 1, T: t.Index}
 		if r.insert.row != nil {
 			return []ir.Stmt{&ir.Store{Array: r.insert.next, Index: cursor, Reduce: dtype.Add, Value: one}}
 		}
-		return []ir.Stmt{&ir.Store{Array: r.pos(l, g), Index: next(row), Reduce: dtype.Add, Value: one}}
+		return []ir.Stmt{&ir.Store{Array: r.pos(l, g), Index: ir.Next(row), Reduce: dtype.Add, Value: one}}
 	}
-	at := &ir.Var{Name: l.names.fresh("p" + t.Name), T: ir.Index}
-	out := []ir.Stmt{constant(at, loadIndex(r.insert.next, cursor))}
+	at := l.Index("p" + t.Name)
+	out := []ir.Stmt{ir.Let(at, ir.IndexAt(r.insert.next, cursor))}
 	for level := g.First; level <= g.Last; level++ {
 		crd := l.slots.storage(t, level, nil).Crd
-		out = append(out, store(crd, at, coordOf(a.LHS, level, e)))
+		out = append(out, ir.Put(crd, at, coordOf(a.LHS, level, e)))
 	}
 	return append(out,
 		l.put(a, at, e),
-		store(r.insert.next, cursor, next(at)))
+		ir.Put(r.insert.next, cursor, ir.Next(at)))
 }
 
 // rowVars are the variables that the levels of the rows of a result store.

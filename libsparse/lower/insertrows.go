@@ -2,7 +2,6 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
@@ -13,20 +12,20 @@ import (
 func (r *result) frameCompressed(l *lowerer) (before []ir.Stmt) {
 	if l.phase == counting {
 		for _, g := range r.groups {
-			before = append(before, set(l.slots.counts[g.First], integer(0)))
+			before = append(before, ir.Set(l.slots.counts[g.First], ir.Const(0)))
 		}
 		return before
 	}
 	for _, g := range r.groups {
-		before = append(before, store(r.pos(l, g), integer(0), integer(0)))
+		before = append(before, ir.Put(r.pos(l, g), ir.Const(0), ir.Const(0)))
 	}
-	return append(before, store(r.pos(l, r.groups[0]), integer(1), integer(0)))
+	return append(before, ir.Put(r.pos(l, r.groups[0]), ir.Const(1), ir.Const(0)))
 }
 
 // insertCompressed lowers the outermost loop.
 func (l *lowerer) insertCompressed(f *cin.Forall, e env) []ir.Stmt {
 	in, count := l.result.insert, l.result.rowCount(l)
-	out := []ir.Stmt{&ir.Alloc{Array: in.rows, Size: next(count), Heap: true, Zero: true}}
+	out := []ir.Stmt{&ir.Alloc{Array: in.rows, Size: ir.Next(count), Heap: true, Zero: true}}
 	out = append(out, l.insertParts(f, e)...)
 	if l.phase == counting {
 		out = append(out, l.result.countRows(l)...)
@@ -36,14 +35,14 @@ func (l *lowerer) insertCompressed(f *cin.Forall, e env) []ir.Stmt {
 
 // countRows says how many rows have entries, and how many entries there are.
 func (r *result) countRows(l *lowerer) []ir.Stmt {
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
-	used, total := &ir.Var{Name: l.names.fresh("used"), T: ir.Index}, &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
-	length := loadIndex(r.insert.rows, next(p))
+	p := l.Index("p")
+	used, total := l.Index("used"), l.Index("total")
+	length := ir.IndexAt(r.insert.rows, ir.Next(p))
 	out := []ir.Stmt{
-		declare(used, integer(0)), declare(total, integer(0)),
-		&ir.For{Var: p, Lo: integer(0), Hi: r.rowCount(l), Step: 1, Body: block(
-			&ir.Assign{Var: total, Reduce: dtype.Add, Value: length},
-			&ir.If{Cond: compare(ir.Gt, length, integer(0)), Then: block(increment(used))},
+		ir.Declare(used, ir.Const(0)), ir.Declare(total, ir.Const(0)),
+		&ir.For{Var: p, Lo: ir.Const(0), Hi: r.rowCount(l), Step: 1, Body: ir.Do(
+			ir.Increase(total, length),
+			ir.When(ir.Is(length, ir.Gt, ir.Const(0)), ir.Increment(used)),
 		)},
 	}
 	return append(append(out, r.countOut(l, r.groups[0], used)...), r.countOut(l, r.groups[1], total)...)
@@ -51,19 +50,19 @@ func (r *result) countRows(l *lowerer) []ir.Stmt {
 
 // compress turns the lengths of all rows into positions, and stores those that have entries.
 func (r *result) compress(l *lowerer, rows *ir.Var) []ir.Stmt {
-	p, used := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}, &ir.Var{Name: l.names.fresh("used"), T: ir.Index}
+	p, used := l.Index("p"), l.Index("used")
 	top := l.slots.storage(r.access.Tensor, 0, nil)
-	end := loadIndex(r.insert.rows, next(p))
+	end := ir.IndexAt(r.insert.rows, ir.Next(p))
 	return []ir.Stmt{
-		&ir.PrefixSum{Array: r.insert.rows, Count: next(rows)},
-		declare(used, integer(0)),
-		&ir.For{Var: p, Lo: integer(0), Hi: rows, Step: 1, Body: block(
-			&ir.If{Cond: compare(ir.Gt, end, loadIndex(r.insert.rows, p)), Then: block(
-				store(top.Crd, used, p),
-				increment(used),
-				store(r.pos(l, r.groups[1]), used, end),
+		&ir.PrefixSum{Array: r.insert.rows, Count: ir.Next(rows)},
+		ir.Declare(used, ir.Const(0)),
+		&ir.For{Var: p, Lo: ir.Const(0), Hi: rows, Step: 1, Body: ir.Do(
+			&ir.If{Cond: ir.Is(end, ir.Gt, ir.IndexAt(r.insert.rows, p)), Then: ir.Do(
+				ir.Put(top.Crd, used, p),
+				ir.Increment(used),
+				ir.Put(r.pos(l, r.groups[1]), used, end),
 			)},
 		)},
-		store(top.Pos, integer(1), used),
+		ir.Put(top.Pos, ir.Const(1), used),
 	}
 }

@@ -49,11 +49,11 @@ const (
 type lowerer struct {
 	program *cin.Program
 	phase   phase
-	names   *namer
-	slots   *slots
-	scopes  []*scope
-	spaces  map[*index.Tensor]*workspace
-	result  result
+	*ir.Builder
+	slots  *slots
+	scopes []*scope
+	spaces map[*index.Tensor]*workspace
+	result result
 	// sums replaces the values of a result that can't be summed in its own type.
 	sums *ir.Array
 	// own is where a thread keeps a result of its own, if it does.
@@ -90,10 +90,10 @@ func Lower(p *cin.Program) (*Kernel, error) {
 }
 
 func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
-	l := &lowerer{program: p, phase: ph, slots: s, names: newNamer(s), spaces: map[*index.Tensor]*workspace{}}
+	l := &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots, reserved...), spaces: map[*index.Tensor]*workspace{}}
 	l.result = newResult(l, p.Source.LHS)
 	if ph == computing {
-		l.sums = sumsOf(p, l.names)
+		l.sums = sumsOf(p, l.Builder)
 	}
 	l.scopes = []*scope{{}}
 	var body []ir.Stmt
@@ -109,7 +109,7 @@ func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 	body = append(body, l.scopes[0].frees...)
 	body = append(body, after...)
 	body = append(body, rounding...)
-	body = append(body, &ir.Return{Value: integer(ir.OK)})
+	body = append(body, &ir.Return{Value: ir.Const(ir.OK)})
 	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
 }
 
@@ -142,7 +142,7 @@ func (l *lowerer) clearResult() []ir.Stmt {
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.
 func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
-	n := ir.Expr(integer(1))
+	n := ir.Expr(ir.Const(1))
 	for i := range level + 1 {
 		store := l.slots.storage(t, i, l.extentOfMode(t, i))
 		if i > 0 {
@@ -154,15 +154,8 @@ func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 		case t.Owner() == l.program.Source.LHS.Tensor:
 			n = l.slots.counts[i]
 		default:
-			n = toIndex(&ir.Load{Array: store.Pos, Index: n})
+			n = ir.Convert(ir.At(store.Pos, n), dtype.I64)
 		}
 	}
 	return n
-}
-
-func toIndex(e ir.Expr) ir.Expr {
-	if e.Type().Elem == dtype.I64 {
-		return e
-	}
-	return &ir.Cast{X: e, To: dtype.I64}
 }

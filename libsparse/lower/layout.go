@@ -23,7 +23,7 @@ func Laid(a *index.Assignment) (level int, ok bool) {
 		from.Tensor.PatternOnly || from.Tensor.Permuted || from.Tensor.Elem != to.Tensor.Elem {
 		return 0, false
 	}
-	return to.Tensor.Format.Made(from.Tensor.Format)
+	return to.Tensor.Format.ConvertedFrom(from.Tensor.Format)
 }
 
 func repeated(vars []index.Var) bool {
@@ -47,7 +47,7 @@ func layoutKernel(p *cin.Program, level int) *Kernel {
 	k := &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots}}
 	for _, ph := range []phase{counting, computing} {
 		l := &layout{
-			lowerer: &lowerer{program: p, phase: ph, slots: s, names: newNamer(s)},
+			lowerer: &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots, reserved...)},
 			from:    index.Accesses(p.Source.RHS)[0].Tensor, to: p.Source.LHS.Tensor, level: level,
 		}
 		name, body := AssembleName, l.measure
@@ -55,7 +55,7 @@ func layoutKernel(p *cin.Program, level int) *Kernel {
 			name, body = ComputeName, l.fill
 		}
 		stmts := append(l.guards(), body()...)
-		k.Module.Funcs = append(k.Module.Funcs, &ir.Func{Name: name, Body: block(append(stmts, &ir.Return{Value: integer(ir.OK)})...)})
+		k.Module.Funcs = append(k.Module.Funcs, &ir.Func{Name: name, Body: ir.Do(append(stmts, &ir.Return{Value: ir.Const(ir.OK)})...)})
 	}
 	return k
 }
@@ -66,9 +66,8 @@ func (l *layout) kind() format.Layouter { return l.to.Format.Levels[l.level].(fo
 func (l *layout) making(place *ir.Array) *format.Layout {
 	made := &format.Layout{
 		From: l.slots.storage(l.from, l.level, nil), To: l.slots.storage(l.to, l.level, nil),
-		Extent: l.extentOfMode(l.from, l.level), Rows: integer(1), Parents: l.positions(l.from, l.level-1), Place: place,
-		Var:     func(name string) *ir.Var { return &ir.Var{Name: l.names.fresh(name), T: ir.Index} },
-		Array:   func(name string, elem dtype.T) *ir.Array { return &ir.Array{Name: l.names.fresh(name), Elem: elem} },
+		Extent: l.extentOfMode(l.from, l.level), Rows: ir.Const(1), Parents: l.positions(l.from, l.level-1), Place: place,
+		Builder: l.Builder,
 		Threads: l.slots.threads,
 		Shared:  l.shared,
 		Sum:     l.sum,
@@ -79,7 +78,7 @@ func (l *layout) making(place *ir.Array) *format.Layout {
 	if below := l.level + 1; below < l.from.Order() && l.from.Format.Levels[below].Props().HasPos {
 		pos := l.slots.storage(l.from, below, nil).Pos
 		made.Below = func(at ir.Expr) ir.Expr {
-			return binary(dtype.Sub, loadIndex(pos, next(at)), loadIndex(pos, at))
+			return ir.Sub(ir.IndexAt(pos, ir.Next(at)), ir.IndexAt(pos, at))
 		}
 	}
 	return made
@@ -93,23 +92,23 @@ func (l *layout) shared(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stm
 
 // sum turns lengths into positions, in 64 bits so that an overflow is seen.
 func (l *layout) sum(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt {
-	total := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
-	length := loadIndex(pos, next(p))
+	total := l.Index("total")
+	p := l.Index("p")
+	length := ir.IndexAt(pos, ir.Next(p))
 	if places != 1 {
-		length = binary(dtype.Mul, length, integer(places))
+		length = ir.Mul(length, ir.Const(places))
 	}
 	out := []ir.Stmt{
-		declare(total, integer(0)),
-		store(pos, integer(0), integer(0)),
-		&ir.For{Var: p, Lo: integer(0), Hi: n, Step: 1, Body: block(
-			&ir.Assign{Var: total, Reduce: dtype.Add, Value: length},
-			store(pos, next(p), total),
+		ir.Declare(total, ir.Const(0)),
+		ir.Put(pos, ir.Const(0), ir.Const(0)),
+		&ir.For{Var: p, Lo: ir.Const(0), Hi: n, Step: 1, Body: ir.Do(
+			ir.Increase(total, length),
+			ir.Put(pos, ir.Next(p), total),
 		)},
 	}
 	if pos.Elem != dtype.I64 {
 		_, most := pos.Elem.Range()
-		out = append(out, &ir.If{Cond: compare(ir.Gt, total, integer(most)), Then: block(&ir.Return{Value: integer(TooLarge)})})
+		out = append(out, ir.When(ir.Is(total, ir.Gt, ir.Const(most)), &ir.Return{Value: ir.Const(TooLarge)}))
 	}
 	return out
 }
@@ -118,11 +117,11 @@ func (l *layout) sum(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt {
 func (l *layout) measure() []ir.Stmt {
 	out, crd := l.kind().Measure(l.making(nil))
 	if count := l.slots.counts[l.level]; count != nil {
-		out = append(out, set(count, crd))
+		out = append(out, ir.Set(count, crd))
 	}
 	for _, g := range l.to.Format.Groups() {
 		if g.First > l.level {
-			out = append(out, set(l.slots.counts[g.First], l.positions(l.from, g.First)))
+			out = append(out, ir.Set(l.slots.counts[g.First], l.positions(l.from, g.First)))
 		}
 	}
 	return out
@@ -141,11 +140,11 @@ func (l *layout) fill() []ir.Stmt {
 			used = append(used, place)
 		}
 	}
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	q := l.Index("q")
 	from, to := l.slots.vals(l.from), l.slots.vals(l.to)
 	out = append(out,
 		&ir.Fill{Array: to, Count: l.placed(l.to.Order() - 1), Value: zero(to.Elem)},
-		l.each(q, l.to.Order()-1, &ir.Store{Array: to, Index: loadIndex(place, q), Value: &ir.Load{Array: from, Index: q}}))
+		l.each(q, l.to.Order()-1, &ir.Store{Array: to, Index: ir.IndexAt(place, q), Value: ir.At(from, q)}))
 	for _, a := range used {
 		out = append(out, &ir.Free{Array: a})
 	}
@@ -154,16 +153,16 @@ func (l *layout) fill() []ir.Stmt {
 
 // places is a new array for where the positions of a level go.
 func (l *layout) places(level int) *ir.Array {
-	return &ir.Array{Name: l.names.fresh("place" + strconv.Itoa(level+1)), Elem: dtype.I64}
+	return l.Array("place"+strconv.Itoa(level+1), dtype.I64)
 }
 
 func (l *layout) room(place *ir.Array, level int) ir.Stmt {
-	return &ir.Alloc{Array: place, Size: binary(dtype.Max, l.positions(l.from, level), integer(1)), Heap: true}
+	return ir.NewArray(place, ir.AtLeastOne(l.positions(l.from, level)))
 }
 
 // each is a loop of threads over the positions of a level of the operand.
 func (l *layout) each(q *ir.Var, level int, body ...ir.Stmt) ir.Stmt {
-	return l.shared(nil, &ir.For{Var: q, Lo: integer(0), Hi: l.positions(l.from, level), Step: 1, Body: block(body...)}, nil)
+	return l.shared(nil, ir.Count(q, l.positions(l.from, level), body...), nil)
 }
 
 // placed is the number of positions of a level of the result.
@@ -187,36 +186,36 @@ func (l *layout) placed(level int) ir.Expr {
 func (l *layout) move(level int, parent *ir.Array) (place *ir.Array, stmts []ir.Stmt) {
 	props := l.to.Format.Levels[level].Props()
 	from, to := l.slots.storage(l.from, level, nil), l.slots.storage(l.to, level, nil)
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	q := l.Index("q")
 	if props.Branchless {
-		return parent, []ir.Stmt{l.each(q, level, store(to.Crd, loadIndex(parent, q), loadIndex(from.Crd, q)))}
+		return parent, []ir.Stmt{l.each(q, level, ir.Put(to.Crd, ir.IndexAt(parent, q), ir.IndexAt(from.Crd, q)))}
 	}
 	place = l.places(level)
 	stmts = []ir.Stmt{l.room(place, level)}
 	if props.Locate {
 		n := l.extentOfMode(l.from, level)
-		above := &ir.Var{Name: l.names.fresh("above"), T: ir.Index}
-		at := plus(binary(dtype.Mul, loadIndex(parent, above), n), remainder(q, above, n))
-		body := []ir.Stmt{constant(above, binary(dtype.Div, q, n)), store(place, q, at)}
+		above := l.Index("above")
+		at := ir.Add(ir.Mul(ir.IndexAt(parent, above), n), ir.Remainder(q, above, n))
+		body := []ir.Stmt{ir.Let(above, ir.Div(q, n)), ir.Put(place, q, at)}
 		if props.HasCrd {
 			stmts = append(stmts, &ir.Fill{Array: to.Crd, Count: l.placed(level), Value: zero(to.Crd.Elem)})
-			body = append(body, &ir.Store{Array: to.Crd, Index: loadIndex(place, q), Value: &ir.Load{Array: from.Crd, Index: q}})
+			body = append(body, &ir.Store{Array: to.Crd, Index: ir.IndexAt(place, q), Value: ir.At(from.Crd, q)})
 		}
 		return place, append(stmts, l.each(q, level, body...))
 	}
-	k := &ir.Var{Name: l.names.fresh("k"), T: ir.Index}
-	moved := &ir.Var{Name: l.names.fresh("moved"), T: ir.Index}
-	r := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	k := l.Index("k")
+	moved := l.Index("moved")
+	r := l.Index("q")
 	above := l.placed(level - 1)
-	length := binary(dtype.Sub, loadIndex(from.Pos, next(q)), loadIndex(from.Pos, q))
+	length := ir.Sub(ir.IndexAt(from.Pos, ir.Next(q)), ir.IndexAt(from.Pos, q))
 	return place, append(stmts,
-		&ir.Fill{Array: to.Pos, Count: next(above), Value: zero(to.Pos.Elem)},
-		l.each(q, level-1, store(to.Pos, next(loadIndex(parent, q)), length)),
-		&ir.PrefixSum{Array: to.Pos, Count: next(above)},
+		&ir.Fill{Array: to.Pos, Count: ir.Next(above), Value: zero(to.Pos.Elem)},
+		l.each(q, level-1, ir.Put(to.Pos, ir.Next(ir.IndexAt(parent, q)), length)),
+		&ir.PrefixSum{Array: to.Pos, Count: ir.Next(above)},
 		l.each(r, level-1,
-			constant(moved, binary(dtype.Sub, loadIndex(to.Pos, loadIndex(parent, r)), loadIndex(from.Pos, r))),
-			&ir.For{Var: k, Lo: loadIndex(from.Pos, r), Hi: loadIndex(from.Pos, next(r)), Step: 1, Body: block(
-				store(place, k, plus(moved, k)),
-				store(to.Crd, plus(moved, k), loadIndex(from.Crd, k)),
+			ir.Let(moved, ir.Sub(ir.IndexAt(to.Pos, ir.IndexAt(parent, r)), ir.IndexAt(from.Pos, r))),
+			&ir.For{Var: k, Lo: ir.IndexAt(from.Pos, r), Hi: ir.IndexAt(from.Pos, ir.Next(r)), Step: 1, Body: ir.Do(
+				ir.Put(place, k, ir.Add(moved, k)),
+				ir.Put(to.Crd, ir.Add(moved, k), ir.IndexAt(from.Crd, k)),
 			)}))
 }

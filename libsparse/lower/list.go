@@ -16,8 +16,8 @@ const listRoom = 1024 // elements that a list starts with
 
 func (w *workspace) makeList(l *lowerer) {
 	t := w.tensor
-	w.count = &ir.Var{Name: l.names.fresh(t.Name + "_count"), T: ir.Index}
-	w.scope.allocs = append(w.scope.allocs, declare(w.count, integer(0)))
+	w.count = l.Index(t.Name + "_count")
+	w.scope.allocs = append(w.scope.allocs, ir.Declare(w.count, ir.Const(0)))
 	for d := range t.Order() {
 		w.crd = append(w.crd, w.array(l, fmt.Sprintf("%d_crd", d+1), w.indexType()))
 	}
@@ -29,9 +29,9 @@ func (w *workspace) makeList(l *lowerer) {
 		return
 	}
 	for _, a := range w.arrays() {
-		room := &ir.Var{Name: l.names.fresh(a.Name + "_room"), T: ir.Index}
+		room := l.Index(a.Name + "_room")
 		w.capacity[a] = room
-		w.scope.allocs = append(w.scope.allocs, declare(room, integer(listRoom)), &ir.Alloc{Array: a, Size: room, Heap: true})
+		w.scope.allocs = append(w.scope.allocs, ir.Declare(room, ir.Const(listRoom)), ir.NewArray(a, room))
 		w.scope.frees = append(w.scope.frees, &ir.Free{Array: a})
 	}
 }
@@ -49,16 +49,16 @@ func (w *workspace) writeList(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	}
 	var out []ir.Stmt
 	for _, arr := range w.arrays() {
-		out = append(out, &ir.Grow{Array: arr, Capacity: w.capacity[arr], Size: next(w.count)})
+		out = append(out, &ir.Grow{Array: arr, Capacity: w.capacity[arr], Size: ir.Next(w.count)})
 	}
-	return append(append(out, w.put(l, a, w.count, e)...), increment(w.count))
+	return append(append(out, w.put(l, a, w.count, e)...), ir.Increment(w.count))
 }
 
 // put writes one entry.
 func (w *workspace) put(l *lowerer, a *cin.Assign, at ir.Expr, e env) []ir.Stmt {
 	var out []ir.Stmt
 	for d, v := range a.LHS.Vars {
-		out = append(out, store(w.crd[d], at, e.coord[v]))
+		out = append(out, ir.Put(w.crd[d], at, e.coord[v]))
 	}
 	if l.phase == computing {
 		out = append(out, &ir.Store{Array: w.vals, Index: at, Value: l.value(a.RHS, w.tensor.Elem, e)})
@@ -89,13 +89,13 @@ func (w *workspace) sort(l *lowerer) (perm *ir.Array, ready, done []ir.Stmt) {
 		w.sortedVals = w.array(l, "_vals_sorted", t.Elem)
 		local = append(local, w.sortedVals)
 	}
-	room := binary(dtype.Max, w.count, integer(1))
+	room := ir.AtLeastOne(w.count)
 	for _, a := range local {
-		ready = append(ready, &ir.Alloc{Array: a, Size: room, Heap: true})
+		ready = append(ready, ir.NewArray(a, room))
 		done = append(done, &ir.Free{Array: a})
 	}
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
-	ready = append(ready, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(store(perm, q, q))})
+	q := l.Index("q")
+	ready = append(ready, ir.Count(q, w.count, ir.Put(perm, q, q)))
 	var team ir.Expr
 	if len(l.scopes) == 1 { // else each thread has a list of its own
 		team = l.slots.threads
@@ -108,31 +108,31 @@ func (w *workspace) sort(l *lowerer) (perm *ir.Array, ready, done []ir.Stmt) {
 
 // reduceSorted copies the entries in sorted order, each coordinate once, and sets the count to what is left.
 func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
-	kept := &ir.Var{Name: l.names.fresh(w.tensor.Name + "_kept"), T: ir.Index}
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
-	from := &ir.Var{Name: l.names.fresh("from"), T: ir.Index}
-	same := []ir.Expr{compare(ir.Gt, kept, integer(0))}
-	last := binary(dtype.Sub, kept, integer(1))
+	kept := l.Index(w.tensor.Name + "_kept")
+	q := l.Index("q")
+	from := l.Index("from")
+	same := []ir.Expr{ir.Is(kept, ir.Gt, ir.Const(0))}
+	last := ir.Sub(kept, ir.Const(1))
 	for d, a := range w.sorted {
-		same = append(same, compare(ir.Eq, &ir.Load{Array: a, Index: last}, &ir.Load{Array: w.crd[d], Index: from}))
+		same = append(same, ir.Is(ir.At(a, last), ir.Eq, ir.At(w.crd[d], from)))
 	}
 	copies := w.copied(kept, from)
-	again := block()
+	again := ir.Do()
 	if w.sortedVals != nil {
-		value := &ir.Load{Array: w.vals, Index: from}
+		value := ir.At(w.vals, from)
 		op := dtype.Op("") // without a reduction no coordinate comes twice
 		if len(l.program.Source.Reduced()) > 0 {
 			op = scalarOp(l.program.Source.Reduce, w.tensor.Elem)
 		}
-		again = block(&ir.Store{Array: w.sortedVals, Index: last, Reduce: op, Value: value})
+		again = ir.Do(&ir.Store{Array: w.sortedVals, Index: last, Reduce: op, Value: value})
 	}
-	copies = append(copies, increment(kept))
-	choose := &ir.If{Cond: all(same), Then: again, Else: block(copies...)}
+	copies = append(copies, ir.Increment(kept))
+	choose := &ir.If{Cond: ir.All(same...), Then: again, Else: ir.Do(copies...)}
 	return []ir.Stmt{
-		declare(kept, integer(0)),
-		&ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(
-			constant(from, &ir.Load{Array: perm, Index: q}), choose)},
-		set(w.count, kept),
+		ir.Declare(kept, ir.Const(0)),
+		&ir.For{Var: q, Lo: ir.Const(0), Hi: w.count, Step: 1, Body: ir.Do(
+			ir.Let(from, ir.At(perm, q)), choose)},
+		ir.Set(w.count, kept),
 	}
 }
 
@@ -140,10 +140,10 @@ func (w *workspace) reduceSorted(l *lowerer, perm *ir.Array) []ir.Stmt {
 func (w *workspace) copied(at, from ir.Expr) []ir.Stmt {
 	var out []ir.Stmt
 	for d, a := range w.sorted {
-		out = append(out, &ir.Store{Array: a, Index: at, Value: &ir.Load{Array: w.crd[d], Index: from}})
+		out = append(out, &ir.Store{Array: a, Index: at, Value: ir.At(w.crd[d], from)})
 	}
 	if w.sortedVals != nil {
-		out = append(out, &ir.Store{Array: w.sortedVals, Index: at, Value: &ir.Load{Array: w.vals, Index: from}})
+		out = append(out, &ir.Store{Array: w.sortedVals, Index: at, Value: ir.At(w.vals, from)})
 	}
 	return out
 }

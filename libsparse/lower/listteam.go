@@ -40,42 +40,42 @@ func sharedFill(p *cin.Program, t *index.Tensor) *cin.Forall {
 // fillTogether lowers the loop twice: to count, and to write.
 func (w *workspace) fillTogether(l *lowerer, e env) []ir.Stmt {
 	w.team.starts = w.array(l, "_starts", dtype.I64)
-	all := integer(Blocks)
+	all := ir.Const(Blocks)
 	w.team.counted = true // in the same phase: it says which terms are known to be there
-	count := w.fillPass(l, e, integer(0))
+	count := w.fillPass(l, e, ir.Const(0))
 	w.team.counted = false
 	out := []ir.Stmt{
-		&ir.Alloc{Array: w.team.starts, Size: next(all), Heap: true},
-		&ir.Fill{Array: w.team.starts, Count: next(all), Value: integer(0)},
+		ir.NewArray(w.team.starts, ir.Next(all)),
+		&ir.Fill{Array: w.team.starts, Count: ir.Next(all), Value: ir.Const(0)},
 		count,
-		&ir.PrefixSum{Array: w.team.starts, Count: next(all)},
-		set(w.count, loadIndex(w.team.starts, all)),
+		&ir.PrefixSum{Array: w.team.starts, Count: ir.Next(all)},
+		ir.Set(w.count, ir.IndexAt(w.team.starts, all)),
 	}
 	for _, a := range w.arrays() {
-		out = append(out, &ir.Alloc{Array: a, Size: binary(dtype.Max, w.count, integer(1)), Heap: true})
+		out = append(out, ir.NewArray(a, ir.AtLeastOne(w.count)))
 	}
 	return append(out, w.fillPass(l, e, nil))
 }
 
 // fillPass runs the loop once, block by block; first is where all blocks begin, nil where starts says so.
 func (w *workspace) fillPass(l *lowerer, e env, first ir.Expr) ir.Stmt {
-	block := &ir.Var{Name: l.names.fresh("block"), T: ir.Index}
-	w.team.cursor = &ir.Var{Name: l.names.fresh(w.tensor.Name + "_next"), T: ir.Index}
-	return l.region(l.divided(w.team.loop, e, block, integer(Blocks), func(body []ir.Stmt) []ir.Stmt {
+	block := l.Index("block")
+	w.team.cursor = l.Index(w.tensor.Name + "_next")
+	return l.region(l.divided(w.team.loop, e, block, ir.Const(Blocks), func(body []ir.Stmt) []ir.Stmt {
 		if first != nil {
-			body = append([]ir.Stmt{declare(w.team.cursor, first)}, body...)
-			return append(body, store(w.team.starts, next(block), w.team.cursor))
+			body = append([]ir.Stmt{ir.Declare(w.team.cursor, first)}, body...)
+			return append(body, ir.Put(w.team.starts, ir.Next(block), w.team.cursor))
 		}
-		return append([]ir.Stmt{declare(w.team.cursor, loadIndex(w.team.starts, block))}, body...)
+		return append([]ir.Stmt{ir.Declare(w.team.cursor, ir.IndexAt(w.team.starts, block))}, body...)
 	}))
 }
 
 // writeTogether counts or writes one entry of the block at hand.
 func (w *workspace) writeTogether(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if w.team.counted {
-		return []ir.Stmt{increment(w.team.cursor)}
+		return []ir.Stmt{ir.Increment(w.team.cursor)}
 	}
-	return append(w.put(l, a, w.team.cursor, e), increment(w.team.cursor))
+	return append(w.put(l, a, w.team.cursor, e), ir.Increment(w.team.cursor))
 }
 
 // finishTogether sorts the list and reduces what is equal, both on threads.
@@ -89,62 +89,62 @@ func (w *workspace) finishTogether(l *lowerer) (ready, done []ir.Stmt) {
 	if !once {
 		w.sortedVals = nil // they are reduced where they are
 	}
-	q, from := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}, &ir.Var{Name: l.names.fresh("from"), T: ir.Index}
-	body := append([]ir.Stmt{constant(from, &ir.Load{Array: perm, Index: q})}, w.copied(q, from)...)
+	q, from := l.Index("q"), l.Index("from")
+	body := append([]ir.Stmt{ir.Let(from, ir.At(perm, q))}, w.copied(q, from)...)
 	ready = append(ready, l.region([]ir.Stmt{&ir.For{
-		Var: q, Lo: integer(0), Hi: w.count, Step: 1, Kind: ir.Shared, Chunk: l.chunk(ir.Shared, w.count), Body: block(body...),
+		Var: q, Lo: ir.Const(0), Hi: w.count, Step: 1, Kind: ir.Shared, Chunk: l.chunk(ir.Shared, w.count), Body: ir.Do(body...),
 	}}))
 	if once {
 		return ready, done
 	}
 	w.sortedVals = values
-	all := integer(Blocks)
+	all := ir.Const(Blocks)
 	ready = append(ready,
-		&ir.Fill{Array: w.team.starts, Count: next(all), Value: integer(0)},
+		&ir.Fill{Array: w.team.starts, Count: ir.Next(all), Value: ir.Const(0)},
 		l.region([]ir.Stmt{w.countDistinct(l)}),
-		&ir.PrefixSum{Array: w.team.starts, Count: next(all)},
+		&ir.PrefixSum{Array: w.team.starts, Count: ir.Next(all)},
 		l.region([]ir.Stmt{w.reduceBlocks(l, perm)}),
-		set(w.count, loadIndex(w.team.starts, all)))
+		ir.Set(w.count, ir.IndexAt(w.team.starts, all)))
 	w.sorted = w.crd // which were copied to where they are sorted, and now are once each
 	return ready, done
 }
 
 // sortedBlocks is a shared loop over blocks of the sorted entries from lo to hi.
 func (w *workspace) sortedBlocks(l *lowerer, body func(part, lo, hi *ir.Var) []ir.Stmt) ir.Stmt {
-	part := &ir.Var{Name: l.names.fresh("part"), T: ir.Index}
-	lo, hi := &ir.Var{Name: l.names.fresh("lo"), T: ir.Index}, &ir.Var{Name: l.names.fresh("hi"), T: ir.Index}
-	share := &ir.Var{Name: l.names.fresh("share"), T: ir.Index}
-	first := binary(dtype.Mul, part, share)
+	part := l.Index("part")
+	lo, hi := l.Index("lo"), l.Index("hi")
+	share := l.Index("share")
+	first := ir.Mul(part, share)
 	stmts := []ir.Stmt{
-		constant(share, ceilDiv(w.count, integer(Blocks))),
-		constant(lo, binary(dtype.Min, first, w.count)),
-		constant(hi, binary(dtype.Min, plus(first, share), w.count)),
+		ir.Let(share, ceilDiv(w.count, ir.Const(Blocks))),
+		ir.Let(lo, ir.Min(first, w.count)),
+		ir.Let(hi, ir.Min(ir.Add(first, share), w.count)),
 	}
 	return &ir.For{
-		Var: part, Lo: integer(0), Hi: integer(Blocks), Step: 1, Kind: ir.Shared, Chunk: integer(1),
-		Body: block(slices.Concat(stmts, body(part, lo, hi))...),
+		Var: part, Lo: ir.Const(0), Hi: ir.Const(Blocks), Step: 1, Kind: ir.Shared, Chunk: ir.Const(1),
+		Body: ir.Do(slices.Concat(stmts, body(part, lo, hi))...),
 	}
 }
 
 // same says whether the sorted entry at q has the coordinates of the one before it.
 func (w *workspace) same(q ir.Expr) ir.Expr {
-	before := binary(dtype.Sub, q, integer(1))
-	conds := []ir.Expr{compare(ir.Gt, q, integer(0))}
+	before := ir.Sub(q, ir.Const(1))
+	conds := []ir.Expr{ir.Is(q, ir.Gt, ir.Const(0))}
 	for _, a := range w.sorted {
-		conds = append(conds, compare(ir.Eq, &ir.Load{Array: a, Index: q}, &ir.Load{Array: a, Index: before}))
+		conds = append(conds, ir.Is(ir.At(a, q), ir.Eq, ir.At(a, before)))
 	}
-	return all(conds)
+	return ir.All(conds...)
 }
 
 // countDistinct counts the coordinates that begin in each block.
 func (w *workspace) countDistinct(l *lowerer) ir.Stmt {
 	return w.sortedBlocks(l, func(part, lo, hi *ir.Var) []ir.Stmt {
-		n, q := &ir.Var{Name: l.names.fresh("distinct"), T: ir.Index}, &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+		n, q := l.Index("distinct"), l.Index("q")
 		return []ir.Stmt{
-			declare(n, integer(0)),
-			&ir.For{Var: q, Lo: lo, Hi: hi, Step: 1, Body: block(
-				&ir.If{Cond: w.same(q), Then: block(), Else: block(increment(n))})},
-			store(w.team.starts, next(part), n),
+			ir.Declare(n, ir.Const(0)),
+			&ir.For{Var: q, Lo: lo, Hi: hi, Step: 1, Body: ir.Do(
+				&ir.If{Cond: w.same(q), Then: ir.Do(), Else: ir.Do(ir.Increment(n))})},
+			ir.Put(w.team.starts, ir.Next(part), n),
 		}
 	})
 }
@@ -152,43 +152,43 @@ func (w *workspace) countDistinct(l *lowerer) ir.Stmt {
 // reduceBlocks writes the coordinates that begin in each block, with all that is equal, which the next blocks pass over.
 func (w *workspace) reduceBlocks(l *lowerer, perm *ir.Array) ir.Stmt {
 	return w.sortedBlocks(l, func(part, lo, hi *ir.Var) []ir.Stmt {
-		kept, begin := &ir.Var{Name: l.names.fresh(w.tensor.Name + "_kept"), T: ir.Index}, &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
-		q, rest := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}, &ir.Var{Name: l.names.fresh("rest"), T: ir.Index}
-		begun := compare(ir.Gt, kept, begin)
+		kept, begin := l.Index(w.tensor.Name+"_kept"), l.Index("begin")
+		q, rest := l.Index("q"), l.Index("rest")
+		begun := ir.Is(kept, ir.Gt, begin)
 		again := func(at ir.Expr) *ir.Block {
 			if w.sortedVals == nil {
-				return block()
+				return ir.Do()
 			}
-			return block(&ir.Store{
-				Array: w.sortedVals, Index: binary(dtype.Sub, kept, integer(1)),
+			return ir.Do(&ir.Store{
+				Array: w.sortedVals, Index: ir.Sub(kept, ir.Const(1)),
 				Reduce: scalarOp(l.program.Source.Reduce, w.tensor.Elem),
-				Value:  &ir.Load{Array: w.vals, Index: &ir.Load{Array: perm, Index: at}},
+				Value:  ir.At(w.vals, ir.At(perm, at)),
 			})
 		}
 		var fresh []ir.Stmt
 		for d, a := range w.crd {
-			fresh = append(fresh, &ir.Store{Array: a, Index: kept, Value: &ir.Load{Array: w.sorted[d], Index: q}})
+			fresh = append(fresh, &ir.Store{Array: a, Index: kept, Value: ir.At(w.sorted[d], q)})
 		}
 		if w.sortedVals != nil {
-			value := &ir.Load{Array: w.vals, Index: &ir.Load{Array: perm, Index: q}}
+			value := ir.At(w.vals, ir.At(perm, q))
 			fresh = append(fresh, &ir.Store{Array: w.sortedVals, Index: kept, Value: value})
 		}
-		fresh = append(fresh, increment(kept))
+		fresh = append(fresh, ir.Increment(kept))
 		out := []ir.Stmt{
-			constant(begin, loadIndex(w.team.starts, part)),
-			declare(kept, begin),
-			&ir.For{Var: q, Lo: lo, Hi: hi, Step: 1, Body: block(&ir.If{
+			ir.Let(begin, ir.IndexAt(w.team.starts, part)),
+			ir.Declare(kept, begin),
+			&ir.For{Var: q, Lo: lo, Hi: hi, Step: 1, Body: ir.Do(&ir.If{
 				Cond: w.same(q),
-				Then: block(&ir.If{Cond: begun, Then: again(q)}),
-				Else: block(fresh...),
+				Then: ir.Do(&ir.If{Cond: begun, Then: again(q)}),
+				Else: ir.Do(fresh...),
 			})},
 		}
 		if w.sortedVals == nil {
 			return out
 		}
-		more := all([]ir.Expr{begun, compare(ir.Lt, rest, w.count), w.same(rest)})
+		more := ir.All(begun, ir.Is(rest, ir.Lt, w.count), w.same(rest))
 		tail := again(rest)
-		tail.Stmts = append(tail.Stmts, increment(rest))
-		return append(out, declare(rest, hi), &ir.While{Cond: more, Body: tail})
+		tail.Stmts = append(tail.Stmts, ir.Increment(rest))
+		return append(out, ir.Declare(rest, hi), &ir.While{Cond: more, Body: tail})
 	})
 }

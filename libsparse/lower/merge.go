@@ -23,14 +23,14 @@ func (l *lowerer) cursors(lat lattice.Lattice, v index.Var, e env) (cs []*cursor
 		before, r := l.narrowed(it, v, e)
 		decls = append(decls, before...)
 		c := &cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
-		decls = append(decls, declare(c.pos, r.Lo), constant(c.end, r.Hi))
+		decls = append(decls, ir.Declare(c.pos, r.Lo), ir.Let(c.end, r.Hi))
 		decls = append(decls, l.skip(c, e)...)
 		cs = append(cs, c)
 	}
 	return cs, decls
 }
 
-func (c *cursor) valid() ir.Expr { return compare(ir.Lt, c.pos, c.end) }
+func (c *cursor) valid() ir.Expr { return ir.Is(c.pos, ir.Lt, c.end) }
 
 // skip moves a cursor to the next position that is in use.
 func (l *lowerer) skip(c *cursor, e env) []ir.Stmt {
@@ -38,8 +38,8 @@ func (l *lowerer) skip(c *cursor, e env) []ir.Stmt {
 	if valid == nil {
 		return nil
 	}
-	unused := &ir.Compare{Op: ir.Eq, X: &ir.Cast{X: valid, To: dtype.I64}, Y: integer(0)}
-	return []ir.Stmt{&ir.While{Cond: all([]ir.Expr{c.valid(), unused}), Body: block(increment(c.pos))}}
+	unused := &ir.Compare{Op: ir.Eq, X: &ir.Cast{X: valid, To: dtype.I64}, Y: ir.Const(0)}
+	return []ir.Stmt{ir.Repeat(ir.All(c.valid(), unused), ir.Increment(c.pos))}
 }
 
 // at picks the cursors of a point.
@@ -71,7 +71,7 @@ func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 
 func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, cs []*cursor, e env) ir.Stmt {
 	name := e.called(f.Var)
-	v := &ir.Var{Name: l.names.forVar(name), T: ir.Index}
+	v := l.Index(string(name))
 	inner := e.clone()
 	inner.partial = true
 	inner.settle(f.Var, v)
@@ -85,30 +85,30 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 		first = dtype.Max
 	}
 	if len(cs) == 1 {
-		body = append(body, constant(v, l.coordinate(cs[0].it, cs[0].pos, e)))
+		body = append(body, ir.Let(v, l.coordinate(cs[0].it, cs[0].pos, e)))
 		cs[0].coord = v
 	} else {
 		visited := ir.Expr(nil)
 		for _, c := range cs {
-			x := &ir.Var{Name: l.names.fresh(string(name) + c.it.Access.Tensor.Owner().Name), T: ir.Index}
-			body = append(body, constant(x, l.coordinate(c.it, c.pos, e)))
+			x := l.Index(string(name) + c.it.Access.Tensor.Owner().Name)
+			body = append(body, ir.Let(x, l.coordinate(c.it, c.pos, e)))
 			c.coord = x
 			if visited == nil {
 				visited = x
 			} else {
-				visited = binary(first, visited, x)
+				visited = ir.Apply(first, visited, x)
 			}
 		}
-		body = append(body, constant(v, visited))
+		body = append(body, ir.Let(v, visited))
 	}
 	for _, c := range cs {
 		if gallops {
-			c.run = next(c.pos)
+			c.run = ir.Next(c.pos)
 			continue
 		}
 		stmts, next := l.run(c, v, len(cs) == 1, e)
 		body = append(body, stmts...)
-		advance = append(append(advance, set(c.pos, next)), l.skip(c, e)...)
+		advance = append(append(advance, ir.Set(c.pos, next)), l.skip(c, e)...)
 	}
 	if gallops {
 		advance = l.gallop(cs, v, e)
@@ -118,38 +118,38 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 		return nil
 	}
 	body = append(append(body, cases), advance...)
-	return &ir.While{Cond: all(valid), Body: block(body...)}
+	return ir.Repeat(ir.All(valid...), body...)
 }
 
 // run finds the end of the positions that hold coordinate v, so that a repeated coordinate is visited once; the second
 // result is where the cursor goes from here.
 func (l *lowerer) run(c *cursor, v *ir.Var, alone bool, e env) ([]ir.Stmt, ir.Expr) {
 	if unique(c.it) {
-		c.run = next(c.pos)
+		c.run = ir.Next(c.pos)
 		if alone {
 			return nil, c.run
 		}
-		step := &ir.Cast{X: compare(ir.Eq, c.coord, v), To: dtype.I64}
-		return nil, plus(c.pos, step)
+		step := &ir.Cast{X: ir.Is(c.coord, ir.Eq, v), To: dtype.I64}
+		return nil, ir.Add(c.pos, step)
 	}
 	end := l.positionVar(c.it, "_run")
 	c.run = end
 	return []ir.Stmt{
-		declare(end, c.pos),
+		ir.Declare(end, c.pos),
 		&ir.While{
-			Cond: all(l.same(c, end, v, e)),
-			Body: block(increment(end)),
+			Cond: ir.All(l.same(c, end, v, e)...),
+			Body: ir.Do(ir.Increment(end)),
 		},
 	}, end
 }
 
 // same says that a cursor has coordinate v at a position too. Between two coordinates of a window there may be others.
 func (l *lowerer) same(c *cursor, at, v ir.Expr, e env) []ir.Expr {
-	conds := []ir.Expr{compare(ir.Lt, at, c.end)}
+	conds := []ir.Expr{ir.Is(at, ir.Lt, c.end)}
 	if valid := l.valid(c.it, at, e); valid != nil && !unique(c.it) {
 		conds = append(conds, valid)
 	}
-	return append(conds, compare(ir.Eq, l.coordinate(c.it, at, e), v))
+	return append(conds, ir.Is(l.coordinate(c.it, at, e), ir.Eq, v))
 }
 
 // cases chooses among the points by which cursors stand at v.
@@ -161,7 +161,7 @@ func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *
 		for _, c := range at(cs, p) {
 			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
 			if len(cs) > 1 {
-				conds = append(conds, compare(ir.Eq, c.coord, v))
+				conds = append(conds, ir.Is(c.coord, ir.Eq, v))
 			}
 		}
 		out.add(conds, l.visitAt(f, p, inner))
@@ -193,9 +193,9 @@ func (c *choice) add(conds []ir.Expr, stmts []ir.Stmt) {
 	switch {
 	case c.last != nil:
 	case len(conds) == 0:
-		c.last = block(stmts...)
+		c.last = ir.Do(stmts...)
 	default:
-		c.branches = append(c.branches, &ir.If{Cond: all(conds), Then: block(stmts...)})
+		c.branches = append(c.branches, ir.When(ir.All(conds...), stmts...))
 	}
 }
 
@@ -210,7 +210,7 @@ func (c *choice) stmt() ir.Stmt {
 			continue
 		}
 		if len(b.Then.Stmts) == 0 {
-			b.Then = block(&ir.Comment{Text: "no value where all of these are stored"})
+			b.Then = ir.Do(&ir.Comment{Text: "no value where all of these are stored"})
 		}
 		b.Else = chain
 		chain = b
@@ -227,25 +227,25 @@ func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt 
 	var before, advance []ir.Stmt
 	for _, c := range cs {
 		before = append(before, l.match(c, inner.coord[f.Var], e)...)
-		advance = append(append(advance, set(c.pos, c.run)), l.skip(c, e)...)
+		advance = append(append(advance, ir.Set(c.pos, c.run)), l.skip(c, e)...)
 	}
 	cases := l.matched(f, lat, cs, inner)
 	if cases == nil {
 		return l.nothing()
 	}
 	body := append(append(before, cases), advance...)
-	return append(out, &ir.For{Var: v, Lo: integer(0), Hi: r.count, Step: 1, Body: block(body...)})
+	return append(out, ir.Count(v, r.count, body...))
 }
 
 // match sets the run of a cursor to what it holds of coordinate v, perhaps nothing.
 func (l *lowerer) match(c *cursor, v ir.Expr, e env) []ir.Stmt {
 	end := l.positionVar(c.it, "_run")
 	c.run = end
-	here := all(l.same(c, end, v, e))
+	here := ir.All(l.same(c, end, v, e)...)
 	if unique(c.it) {
-		return []ir.Stmt{declare(end, c.pos), &ir.If{Cond: here, Then: block(increment(end))}}
+		return []ir.Stmt{ir.Declare(end, c.pos), ir.When(here, ir.Increment(end))}
 	}
-	return []ir.Stmt{declare(end, c.pos), &ir.While{Cond: here, Body: block(increment(end))}}
+	return []ir.Stmt{ir.Declare(end, c.pos), ir.Repeat(here, ir.Increment(end))}
 }
 
 func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e env) ir.Stmt {
@@ -256,7 +256,7 @@ func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e en
 		var conds []ir.Expr
 		for _, c := range at(cs, p) {
 			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
-			conds = append(conds, compare(ir.Gt, c.run, c.pos))
+			conds = append(conds, ir.Is(c.run, ir.Gt, c.pos))
 		}
 		out.add(conds, l.visitAt(f, p, inner))
 	}

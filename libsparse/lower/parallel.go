@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
@@ -31,7 +30,7 @@ func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
 	stmts := l.team(f, e)
 	l.atomic = false
 	if !slices.ContainsFunc(stmts, shared) {
-		return []ir.Stmt{block(stmts...)}
+		return []ir.Stmt{ir.Do(stmts...)}
 	}
 	if w := l.weigh(f, e); w != nil {
 		return l.balanced(stmts, w)
@@ -49,11 +48,11 @@ func (l *lowerer) team(f *cin.Forall, e env) []ir.Stmt {
 }
 
 func (l *lowerer) region(stmts []ir.Stmt) ir.Stmt {
-	return &ir.Parallel{Threads: l.slots.threads, Cond: l.enough(), Body: block(stmts...)}
+	return &ir.Parallel{Threads: l.slots.threads, Cond: l.enough(), Body: ir.Do(stmts...)}
 }
 
 // enough says whether a team of threads is worth it.
-func (l *lowerer) enough() ir.Expr { return compare(ir.Gt, l.work(), integer(l.program.Team.Grain)) }
+func (l *lowerer) enough() ir.Expr { return ir.Is(l.work(), ir.Gt, ir.Const(l.program.Team.Grain)) }
 
 func shared(s ir.Stmt) bool {
 	f, ok := s.(*ir.For)
@@ -65,14 +64,14 @@ func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 	if kind != ir.Shared {
 		return nil
 	}
-	pieces := binary(dtype.Mul, l.slots.threads, integer(chunks))
-	return binary(dtype.Max, integer(1), binary(dtype.Div, n, pieces))
+	pieces := ir.Mul(l.slots.threads, ir.Const(chunks))
+	return ir.Max(ir.Const(1), ir.Div(n, pieces))
 }
 
 // work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for
 // each of the coordinates that it shares, times the extents of the variables that none of them carries.
 func (l *lowerer) work() ir.Expr {
-	n := ir.Expr(integer(1))
+	n := ir.Expr(ir.Const(1))
 	var carried []index.Var
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		if a.Tensor.Format.Dense() {
@@ -83,15 +82,15 @@ func (l *lowerer) work() ir.Expr {
 		case carried == nil:
 			n = stored
 		case others == 0: // merged with what was counted
-			n = plus(n, stored)
+			n = ir.Add(n, stored)
 		default:
-			n = binary(dtype.Mul, n, binary(dtype.Max, integer(1), binary(dtype.Div, stored, binary(dtype.Max, integer(1), shared))))
+			n = ir.Mul(n, ir.Max(ir.Const(1), ir.Div(stored, ir.Max(ir.Const(1), shared))))
 		}
 		carried = append(carried, a.Vars...)
 	}
 	for _, v := range l.program.Source.Vars() {
 		if !slices.Contains(carried, v) {
-			n = binary(dtype.Mul, n, l.extent(v))
+			n = ir.Mul(n, l.extent(v))
 		}
 	}
 	return n
@@ -99,10 +98,10 @@ func (l *lowerer) work() ir.Expr {
 
 // common is the number of coordinates that an access has in the variables of carried, and how many variables it has besides.
 func (l *lowerer) common(a *index.Access, carried []index.Var) (coordinates ir.Expr, others int) {
-	coordinates = integer(1)
+	coordinates = ir.Const(1)
 	for _, v := range a.Vars {
 		if slices.Contains(carried, v) {
-			coordinates = binary(dtype.Mul, coordinates, l.extent(v))
+			coordinates = ir.Mul(coordinates, l.extent(v))
 		} else {
 			others++
 		}

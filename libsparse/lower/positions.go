@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -29,7 +28,7 @@ func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out f
 	for level := r.First; level <= r.Last; level++ {
 		kind, store := r.Access.Tensor.Format.Levels[level], l.storage(r.Access, level, *e)
 		if kind.Props().Full {
-			out = format.Range{Lo: binary(dtype.Mul, out.Lo, store.Extent), Hi: binary(dtype.Mul, out.Hi, store.Extent)}
+			out = format.Range{Lo: ir.Mul(out.Lo, store.Extent), Hi: ir.Mul(out.Hi, store.Extent)}
 			continue
 		}
 		out = kind.Children(store, out)
@@ -41,7 +40,7 @@ func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out f
 func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.LoopKind) []ir.Stmt {
 	pre := l.spaceOf(r.Pos, &e)
 	w := l.window(r.Pos, e)
-	p := &ir.Var{Name: l.names.forVar(r.Pos), T: ir.Index}
+	p := l.Index(string(r.Pos))
 	inner := e.clone()
 	inner.settle(r.Pos, p)
 	found := resolved{}
@@ -55,7 +54,7 @@ func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.L
 	if len(body) == 0 {
 		return nil
 	}
-	loop := l.counted(f, p, w.start, plus(w.start, w.count), kind, found.guard(body))
+	loop := l.counted(f, p, w.start, ir.Add(w.start, w.count), kind, found.guard(body))
 	return slices.Concat(pre, tracked, []ir.Stmt{loop})
 }
 
@@ -69,7 +68,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		kind, store := t.Format.Levels[level], l.storage(r.Access, level, *e)
 		v := r.Access.Vars[t.Format.ModeOrder[level]]
 		vars = append(vars, v)
-		e.pos[lattice.Key(r.Access, level)] = format.Range{Lo: p, Hi: next(p)}
+		e.pos[lattice.Key(r.Access, level)] = format.Range{Lo: p, Hi: ir.Next(p)}
 		if !kind.Props().Full {
 			l.define(v, kind.Coord(store, format.Range{}, p), e, out)
 		}
@@ -77,12 +76,12 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		case kind.Props().Full && level == 0:
 			l.define(v, p, e, out)
 		case kind.Props().Full:
-			parent := &ir.Var{Name: l.names.fresh("p" + t.Name + strconv.Itoa(level)), T: ir.Index}
-			out.compute(constant(parent, binary(dtype.Div, p, store.Extent)))
-			l.define(v, remainder(p, parent, store.Extent), e, out)
+			parent := l.Index("p" + t.Name + strconv.Itoa(level))
+			out.compute(ir.Let(parent, ir.Div(p, store.Extent)))
+			l.define(v, ir.Remainder(p, parent, store.Extent), e, out)
 			p = parent
 			if first != nil {
-				first = binary(dtype.Div, first, store.Extent)
+				first = ir.Div(first, store.Extent)
 			}
 		case kind.Props().HasPos && level > r.First:
 			parents := l.parentsOf(r, level, *e)
@@ -91,22 +90,22 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 				from = p
 			}
 			stmts, above := l.search("p"+t.Name+strconv.Itoa(level), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
-				return compare(ir.Le, loadIndex(store.Pos, next(at)), from)
+				return ir.Is(ir.IndexAt(store.Pos, ir.Next(at)), ir.Le, from)
 			})
 			if first == nil {
 				out.compute(stmts...)
 			} else {
 				tracked = append(tracked, stmts...)
-				follow := compare(ir.Le, loadIndex(store.Pos, next(above)), p)
-				out.compute(&ir.While{Cond: follow, Body: block(increment(above))})
+				follow := ir.Is(ir.IndexAt(store.Pos, ir.Next(above)), ir.Le, p)
+				out.compute(ir.Repeat(follow, ir.Increment(above)))
 				first = above
 			}
 			p = above
 		}
 	}
 	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
-		begin := binary(dtype.Mul, e.coord[s.Outer], l.widthOf(s, *e))
-		e.coord[s.Inner] = binary(dtype.Sub, e.coord[l.program.Original(s.Parent)], begin)
+		begin := ir.Mul(e.coord[s.Outer], l.widthOf(s, *e))
+		e.coord[s.Inner] = ir.Sub(e.coord[l.program.Original(s.Parent)], begin)
 	}
 	slices.Reverse(vars)
 	out.vars = append(out.vars, vars...)

@@ -53,7 +53,7 @@ func newResult(l *lowerer, a *index.Access) result {
 
 func (r *result) newCursor(l *lowerer, g format.Group) *ir.Var {
 	t := r.access.Tensor
-	return &ir.Var{Name: l.names.fresh("p" + t.Name + strconv.Itoa(g.Last+1)), T: ir.Index}
+	return l.Index("p" + t.Name + strconv.Itoa(g.Last+1))
 }
 
 // appends reports whether the kernel finds the result's pattern.
@@ -115,27 +115,27 @@ func (r *result) frameOf(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	case r.rowwise():
 		return nil, nil
 	case l.phase == counting:
-		return []ir.Stmt{declare(r.cursor[g.First], integer(0))}, r.countOut(l, g, r.cursor[g.First])
+		return []ir.Stmt{ir.Declare(r.cursor[g.First], ir.Const(0))}, r.countOut(l, g, r.cursor[g.First])
 	case g.First > 0 && t.Format.Levels[g.First-1].Props().Locate:
 		before, after = r.summed(l, g)
-		return append(before, declare(r.cursor[g.First], integer(0))), after
+		return append(before, ir.Declare(r.cursor[g.First], ir.Const(0))), after
 	case g.First > 0:
-		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))}, nil
+		return []ir.Stmt{ir.Declare(r.cursor[g.First], ir.Const(0)), ir.Put(pos, ir.Const(0), ir.Const(0))}, nil
 	default:
-		return []ir.Stmt{declare(r.cursor[g.First], integer(0)), store(pos, integer(0), integer(0))},
-			[]ir.Stmt{store(pos, integer(1), r.cursor[g.First])}
+		return []ir.Stmt{ir.Declare(r.cursor[g.First], ir.Const(0)), ir.Put(pos, ir.Const(0), ir.Const(0))},
+			[]ir.Stmt{ir.Put(pos, ir.Const(1), r.cursor[g.First])}
 	}
 }
 
 func (r *result) clearPos(l *lowerer, g format.Group) ir.Stmt {
 	pos := r.pos(l, g)
-	return &ir.Fill{Array: pos, Count: next(l.positions(r.access.Tensor, g.First-1)), Value: zero(pos.Elem)}
+	return &ir.Fill{Array: pos, Count: ir.Next(l.positions(r.access.Tensor, g.First-1)), Value: zero(pos.Elem)}
 }
 
 // summed is the frame of a group below rows some of which no loop visits: lengths are stored, then summed up.
 func (r *result) summed(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	return []ir.Stmt{r.clearPos(l, g)},
-		[]ir.Stmt{&ir.PrefixSum{Array: r.pos(l, g), Count: next(l.positions(r.access.Tensor, g.First-1))}}
+		[]ir.Stmt{&ir.PrefixSum{Array: r.pos(l, g), Count: ir.Next(l.positions(r.access.Tensor, g.First-1))}}
 }
 
 // countOut reports a count to the caller, or that it exceeds the index type.
@@ -143,21 +143,21 @@ func (r *result) countOut(l *lowerer, g format.Group, count *ir.Var) []ir.Stmt {
 	var out []ir.Stmt
 	if elem := r.access.Tensor.Index; elem != dtype.I64 {
 		_, most := elem.Range()
-		out = append(out, &ir.If{Cond: compare(ir.Gt, count, integer(most)), Then: block(&ir.Return{Value: integer(TooLarge)})})
+		out = append(out, ir.When(ir.Is(count, ir.Gt, ir.Const(most)), &ir.Return{Value: ir.Const(TooLarge)}))
 	}
-	return append(out, set(l.slots.counts[g.First], count))
+	return append(out, ir.Set(l.slots.counts[g.First], count))
 }
 
 // total turns the lengths of the rows into positions, in 64 bits so that an overflow is seen.
 func (r *result) total(l *lowerer, g format.Group) []ir.Stmt {
 	pos := r.pos(l, g)
-	sum := &ir.Var{Name: l.names.fresh("total"), T: ir.Index}
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
+	sum := l.Index("total")
+	p := l.Index("p")
 	out := []ir.Stmt{
-		declare(sum, integer(0)),
-		&ir.For{Var: p, Lo: integer(0), Hi: l.positions(r.access.Tensor, g.First-1), Step: 1, Body: block(
-			&ir.Assign{Var: sum, Reduce: dtype.Add, Value: loadIndex(pos, next(p))},
-			store(pos, next(p), sum),
+		ir.Declare(sum, ir.Const(0)),
+		&ir.For{Var: p, Lo: ir.Const(0), Hi: l.positions(r.access.Tensor, g.First-1), Step: 1, Body: ir.Do(
+			ir.Increase(sum, ir.IndexAt(pos, ir.Next(p))),
+			ir.Put(pos, ir.Next(p), sum),
 		)},
 	}
 	return append(out, r.countOut(l, g, sum)...)
@@ -181,11 +181,11 @@ func (r *result) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stm
 	case hasChild && r.rowwise():
 		return r.visitRow(l, level, child, body, e)
 	case hasChild && l.phase == computing:
-		begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
+		begin := l.Index("begin")
 		stmts := l.stmt(body, e)
-		length := binary(dtype.Sub, r.cursor[child.First], begin)
-		out := append([]ir.Stmt{constant(begin, r.cursor[child.First])}, stmts...)
-		return append(out, store(r.pos(l, child), next(l.position(r.access, level, e).Lo), length))
+		length := ir.Sub(r.cursor[child.First], begin)
+		out := append([]ir.Stmt{ir.Let(begin, r.cursor[child.First])}, stmts...)
+		return append(out, ir.Put(r.pos(l, child), ir.Next(l.position(r.access, level, e).Lo), length))
 	default:
 		return l.stmt(body, e)
 	}
@@ -201,10 +201,10 @@ func (r *result) visitRow(l *lowerer, level int, g format.Group, body cin.Stmt, 
 		return nil
 	}
 	if l.phase == computing {
-		return append([]ir.Stmt{declare(cursor, loadIndex(r.pos(l, g), at))}, stmts...)
+		return append([]ir.Stmt{ir.Declare(cursor, ir.IndexAt(r.pos(l, g), at))}, stmts...)
 	}
-	out := append([]ir.Stmt{declare(cursor, integer(0))}, stmts...)
-	return append(out, store(r.pos(l, g), next(at), cursor))
+	out := append([]ir.Stmt{ir.Declare(cursor, ir.Const(0))}, stmts...)
+	return append(out, ir.Put(r.pos(l, g), ir.Next(at), cursor))
 }
 
 // visitEntry is the last level of a group: below it stand the levels of one entry, which is appended if they hold
@@ -215,23 +215,23 @@ func (r *result) visitEntry(l *lowerer, g format.Group, body cin.Stmt, e env) []
 		return l.stmt(body, e)
 	}
 	inner := e.clone()
-	inner.pos[lattice.Key(r.access, g.Last)] = format.Range{Lo: cursor, Hi: next(cursor)}
+	inner.pos[lattice.Key(r.access, g.Last)] = format.Range{Lo: cursor, Hi: ir.Next(cursor)}
 	child, hasChild := r.below(g.Last)
 	if !hasChild {
 		return r.visitBlock(l, g, body, inner, e)
 	}
-	begin := &ir.Var{Name: l.names.fresh("begin"), T: ir.Index}
+	begin := l.Index("begin")
 	stmts := l.stmt(body, inner)
 	if len(stmts) == 0 {
 		return nil
 	}
 	var entry []ir.Stmt
 	if l.phase == computing {
-		entry = append(entry, store(r.pos(l, child), next(cursor), r.cursor[child.First]))
+		entry = append(entry, ir.Put(r.pos(l, child), ir.Next(cursor), r.cursor[child.First]))
 	}
 	entry = append(entry, r.appendEntry(l, g, e)...)
-	out := append([]ir.Stmt{constant(begin, r.cursor[child.First])}, stmts...)
-	return append(out, &ir.If{Cond: compare(ir.Gt, r.cursor[child.First], begin), Then: block(entry...)})
+	out := append([]ir.Stmt{ir.Let(begin, r.cursor[child.First])}, stmts...)
+	return append(out, ir.When(ir.Is(r.cursor[child.First], ir.Gt, begin), entry...))
 }
 
 // appendEntry writes the coordinates of a group and moves its cursor on.
@@ -241,10 +241,10 @@ func (r *result) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 	if l.phase == computing {
 		for level := g.First; level <= g.Last; level++ {
 			crd := l.slots.storage(t, level, nil).Crd
-			out = append(out, store(crd, cursor, coordOf(r.access, level, e)))
+			out = append(out, ir.Put(crd, cursor, coordOf(r.access, level, e)))
 		}
 	}
-	return append(out, increment(cursor))
+	return append(out, ir.Increment(cursor))
 }
 
 // assign writes one element of the result.
@@ -258,7 +258,7 @@ func (r *result) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		return append(marks, r.insertEntry(l, a, e)...)
 	}
 	if r.written != nil {
-		marks = append(marks, set(r.written, &ir.Int{Value: 1, T: dtype.Bool}))
+		marks = append(marks, ir.Set(r.written, ir.Bool(true)))
 	}
 	if r.denseTail() {
 		l.partly = true

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
@@ -12,12 +11,12 @@ import (
 // every result whatever its levels, and only such results pay for it.
 
 // sumsOf is the array for the sums of a result, nil where the loops set its elements once.
-func sumsOf(p *cin.Program, names *namer) *ir.Array {
+func sumsOf(p *cin.Program, b *ir.Builder) *ir.Array {
 	t := p.Source.LHS.Tensor
 	if !t.Elem.IsHalf() || !reducesInto(p.Body, t) {
 		return nil
 	}
-	return &ir.Array{Name: names.fresh(t.Name + "_sums"), Elem: t.Elem.Accum()}
+	return b.Array(t.Name+"_sums", t.Elem.Accum())
 }
 
 func reducesInto(s cin.Stmt, t *index.Tensor) bool {
@@ -45,10 +44,10 @@ func (l *lowerer) resultVals() *ir.Array {
 func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
 	t, vals := a.LHS.Tensor.Elem.Accum(), l.resultVals()
 	if own := l.own; own != nil {
-		vals, at = own.vals, plus(own.base, at)
+		vals, at = own.vals, ir.Add(own.base, at)
 	}
 	return &ir.Store{
-		Array: vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: cast(l.value(a.RHS, t, e), vals.Elem),
+		Array: vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: ir.Convert(l.value(a.RHS, t, e), vals.Elem),
 		Atomic: l.atomic && a.Reduce != "",
 	}
 }
@@ -60,16 +59,16 @@ func (l *lowerer) frameSums() (before, after []ir.Stmt) {
 	}
 	t := l.program.Source.LHS.Tensor
 	vals := l.slots.vals(t)
-	count := &ir.Var{Name: l.names.fresh(t.Name + "_size"), T: ir.Index}
-	p := &ir.Var{Name: l.names.fresh("p"), T: ir.Index}
-	round := &ir.Store{Array: vals, Index: p, Value: cast(&ir.Load{Array: l.sums, Index: p}, vals.Elem)}
+	count := l.Index(t.Name + "_size")
+	p := l.Index("p")
+	round := &ir.Store{Array: vals, Index: p, Value: ir.Convert(ir.At(l.sums, p), vals.Elem)}
 	return []ir.Stmt{
-		constant(count, l.positions(t, t.Order()-1)),
-		&ir.Alloc{Array: l.sums, Size: binary(dtype.Max, count, integer(1))},
+		ir.Let(count, l.positions(t, t.Order()-1)),
+		&ir.Alloc{Array: l.sums, Size: ir.AtLeastOne(count)},
 	}, []ir.Stmt{
 		&ir.Parallel{
-			Threads: l.slots.threads, Cond: compare(ir.Gt, count, integer(l.program.Team.Grain)),
-			Body: block(&ir.For{Var: p, Lo: integer(0), Hi: count, Step: 1, Kind: ir.Shared, Body: block(round)}),
+			Threads: l.slots.threads, Cond: ir.Is(count, ir.Gt, ir.Const(l.program.Team.Grain)),
+			Body: ir.Do(&ir.For{Var: p, Lo: ir.Const(0), Hi: count, Step: 1, Kind: ir.Shared, Body: ir.Do(round)}),
 		},
 		&ir.Free{Array: l.sums},
 	}

@@ -21,13 +21,13 @@ func (w *workspace) makeRow(l *lowerer) {
 	} else {
 		w.list = w.array(l, "_list", dtype.I64)
 	}
-	w.count = &ir.Var{Name: l.names.fresh(t.Name + "_count"), T: ir.Index}
+	w.count = l.Index(t.Name + "_count")
 	arrays := []*ir.Array{w.mark, w.list}
 	if l.phase == computing {
 		w.vals = w.array(l, "_vals", t.Elem)
 		arrays = append(arrays, w.vals)
 	}
-	w.scope.allocs = append(w.scope.allocs, declare(w.count, integer(0)))
+	w.scope.allocs = append(w.scope.allocs, ir.Declare(w.count, ir.Const(0)))
 	for _, a := range arrays {
 		w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: a, Size: w.room(l), Zero: a == w.mark, Heap: true})
 		w.scope.frees = append(w.scope.frees, &ir.Free{Array: a})
@@ -39,29 +39,29 @@ func (w *workspace) writeRow(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	place := e.coord[a.LHS.Vars[0]]
 	if len(a.LHS.Vars) > 1 {
 		for d, v := range a.LHS.Vars[1:] {
-			place = plus(binary(dtype.Mul, place, l.workspaceExtent(w.tensor, d+1)), e.coord[v])
+			place = ir.Add(ir.Mul(place, l.workspaceExtent(w.tensor, d+1)), e.coord[v])
 		}
-		at := &ir.Var{Name: l.names.fresh(w.tensor.Name + "_at"), T: ir.Index}
-		out, place = append(out, constant(at, place)), at
+		at := l.Index(w.tensor.Name + "_at")
+		out, place = append(out, ir.Let(at, place)), at
 	}
 	first := []ir.Stmt{
 		&ir.Store{Array: w.mark, Index: place, Value: &ir.Int{Value: 1, T: dtype.U8}},
-		store(w.list, w.count, place),
-		increment(w.count),
+		ir.Put(w.list, w.count, place),
+		ir.Increment(w.count),
 	}
-	isNew := compare(ir.Eq, &ir.Load{Array: w.mark, Index: place}, &ir.Int{T: dtype.U8})
+	isNew := ir.Is(ir.At(w.mark, place), ir.Eq, &ir.Int{T: dtype.U8})
 	if l.phase == counting {
-		return append(out, &ir.If{Cond: isNew, Then: block(first...)})
+		return append(out, ir.When(isNew, first...))
 	}
 	t := w.tensor
-	value := &ir.Var{Name: l.names.fresh(t.Name + "_value"), T: ir.Scalar(t.Elem)}
+	value := l.Scalar(t.Name+"_value", t.Elem)
 	first = append(first, &ir.Store{Array: w.vals, Index: place, Value: value})
 	return append(out,
-		constant(value, l.value(a.RHS, t.Elem, e)),
+		ir.Let(value, l.value(a.RHS, t.Elem, e)),
 		&ir.If{
 			Cond: isNew,
-			Then: block(first...),
-			Else: block(&ir.Store{Array: w.vals, Index: place, Reduce: scalarOp(a.Reduce, t.Elem), Value: value}),
+			Then: ir.Do(first...),
+			Else: ir.Do(&ir.Store{Array: w.vals, Index: place, Reduce: scalarOp(a.Reduce, t.Elem), Value: value}),
 		},
 	)
 }
@@ -72,11 +72,11 @@ func (w *workspace) finishRow(l *lowerer, s *cin.Where) (ready, done []ir.Stmt) 
 	case w.tensor.Order() > 1:
 		ready, done = w.placesInOrder(l)
 	case l.phase == computing || !l.onlyCounted(s):
-		ready = []ir.Stmt{&ir.Sort{Array: w.list, Lo: integer(0), Hi: w.count}}
+		ready = []ir.Stmt{&ir.Sort{Array: w.list, Lo: ir.Const(0), Hi: w.count}}
 	}
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
-	unmark := &ir.Store{Array: w.mark, Index: loadIndex(w.list, q), Value: &ir.Int{T: dtype.U8}}
-	return ready, append(done, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(unmark)})
+	q := l.Index("q")
+	unmark := &ir.Store{Array: w.mark, Index: ir.IndexAt(w.list, q), Value: &ir.Int{T: dtype.U8}}
+	return ready, append(done, ir.Count(q, w.count, unmark))
 }
 
 // onlyCounted reports whether what s holds is only counted one by one: not in strips, nor together with another level.
@@ -96,29 +96,29 @@ func (w *workspace) placesInOrder(l *lowerer) (ready, done []ir.Stmt) {
 		w.sorted = append(w.sorted, w.array(l, fmt.Sprintf("%d_sorted", d+1), w.indexType()))
 	}
 	for _, a := range w.sorted {
-		ready = append(ready, &ir.Alloc{Array: a, Size: binary(dtype.Max, w.count, integer(1)), Heap: true})
+		ready = append(ready, ir.NewArray(a, ir.AtLeastOne(w.count)))
 		done = append(done, &ir.Free{Array: a})
 	}
-	place, found := &ir.Var{Name: l.names.fresh("place"), T: ir.Index}, &ir.Var{Name: l.names.fresh("found"), T: ir.Index}
-	marked := compare(ir.Ne, &ir.Load{Array: w.mark, Index: place}, &ir.Int{T: dtype.U8})
-	scan := &ir.For{Var: place, Lo: integer(0), Hi: w.room(l), Step: 1, Body: block(
-		&ir.If{Cond: marked, Then: block(store(w.list, found, place), increment(found))})}
+	place, found := l.Index("place"), l.Index("found")
+	marked := ir.Is(ir.At(w.mark, place), ir.Ne, &ir.Int{T: dtype.U8})
+	scan := &ir.For{Var: place, Lo: ir.Const(0), Hi: w.room(l), Step: 1, Body: ir.Do(
+		ir.When(marked, ir.Put(w.list, found, place), ir.Increment(found)))}
 	ready = append(ready, &ir.If{
-		Cond: compare(ir.Gt, binary(dtype.Mul, w.count, integer(scanned)), w.room(l)),
-		Then: block(declare(found, integer(0)), scan),
-		Else: block(&ir.Sort{Array: w.list, Lo: integer(0), Hi: w.count}),
+		Cond: ir.Is(ir.Mul(w.count, ir.Const(scanned)), ir.Gt, w.room(l)),
+		Then: ir.Do(ir.Declare(found, ir.Const(0)), scan),
+		Else: ir.Do(&ir.Sort{Array: w.list, Lo: ir.Const(0), Hi: w.count}),
 	})
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
-	rest := &ir.Var{Name: l.names.fresh("rest"), T: ir.Index}
-	body := []ir.Stmt{declare(rest, loadIndex(w.list, q))}
+	q := l.Index("q")
+	rest := l.Index("rest")
+	body := []ir.Stmt{ir.Declare(rest, ir.IndexAt(w.list, q))}
 	for d := w.tensor.Order() - 1; d > 0; d-- {
 		n := l.workspaceExtent(w.tensor, d)
-		above := &ir.Var{Name: l.names.fresh("above"), T: ir.Index}
+		above := l.Index("above")
 		body = append(body,
-			constant(above, binary(dtype.Div, rest, n)),
-			store(w.sorted[d], q, remainder(rest, above, n)),
-			set(rest, above))
+			ir.Let(above, ir.Div(rest, n)),
+			ir.Put(w.sorted[d], q, ir.Remainder(rest, above, n)),
+			ir.Set(rest, above))
 	}
-	body = append(body, store(w.sorted[0], q, rest))
-	return append(ready, &ir.For{Var: q, Lo: integer(0), Hi: w.count, Step: 1, Body: block(body...)}), done
+	body = append(body, ir.Put(w.sorted[0], q, rest))
+	return append(ready, ir.Count(q, w.count, body...)), done
 }

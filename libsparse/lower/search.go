@@ -13,15 +13,15 @@ import (
 
 // search finds the first of the positions from lo to hi for which below doesn't hold.
 func (l *lowerer) search(name string, lo, hi ir.Expr, below func(at ir.Expr) ir.Expr) (stmts []ir.Stmt, found *ir.Var) {
-	found = &ir.Var{Name: l.names.fresh(name), T: ir.Index}
-	end := &ir.Var{Name: l.names.fresh(found.Name + "_above"), T: ir.Index}
-	middle := &ir.Var{Name: l.names.fresh(found.Name + "_middle"), T: ir.Index}
-	half := binary(dtype.Div, binary(dtype.Sub, end, found), integer(2))
+	found = l.Index(name)
+	end := l.Index(found.Name + "_above")
+	middle := l.Index(found.Name + "_middle")
+	half := ir.Div(ir.Sub(end, found), ir.Const(2))
 	return []ir.Stmt{
-		declare(found, lo), declare(end, hi),
-		&ir.While{Cond: compare(ir.Lt, found, end), Body: block(
-			constant(middle, plus(found, half)),
-			&ir.If{Cond: below(middle), Then: block(set(found, next(middle))), Else: block(set(end, middle))},
+		ir.Declare(found, lo), ir.Declare(end, hi),
+		&ir.While{Cond: ir.Is(found, ir.Lt, end), Body: ir.Do(
+			ir.Let(middle, ir.Add(found, half)),
+			&ir.If{Cond: below(middle), Then: ir.Do(ir.Set(found, ir.Next(middle))), Else: ir.Do(ir.Set(end, middle))},
 		)},
 	}, found
 }
@@ -34,21 +34,21 @@ func (l *lowerer) narrowed(it lattice.Iterator, v index.Var, e env) (pre []ir.St
 	}
 	if kind := it.Access.Tensor.Format.Levels[it.Level]; kind.Props().Locate {
 		store, parent := l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo
-		at := func(x ir.Expr) ir.Expr { return kind.At(store, parent, x) }
-		return nil, format.Range{Lo: at(w.start), Hi: at(plus(w.start, w.count))}
+		at := func(x ir.Expr) ir.Expr { return kind.Locate(store, parent, x) }
+		return nil, format.Range{Lo: at(w.start), Hi: at(ir.Add(w.start, w.count))}
 	}
 	r = l.children(it, e)
 	if first, ok := w.start.(*ir.Int); !ok || first.Value != 0 {
 		stmts, begin := l.search(l.positionName(it)+"_begin", r.Lo, r.Hi, l.before(it, w.start, e))
 		pre, r.Lo = append(pre, stmts...), begin
 	}
-	stmts, end := l.search(l.positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, plus(w.start, w.count), e))
+	stmts, end := l.search(l.positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, ir.Add(w.start, w.count), e))
 	return append(pre, stmts...), format.Range{Lo: r.Lo, Hi: end}
 }
 
 // before says whether the coordinate of an iterator at a position is smaller than x.
 func (l *lowerer) before(it lattice.Iterator, x ir.Expr, e env) func(ir.Expr) ir.Expr {
-	return func(at ir.Expr) ir.Expr { return compare(ir.Lt, l.coordinate(it, at, e), x) }
+	return func(at ir.Expr) ir.Expr { return ir.Is(l.coordinate(it, at, e), ir.Lt, x) }
 }
 
 // located lowers the loop over a variable whose value is known: each level that stores it is searched.
@@ -112,17 +112,17 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, *cur
 	c := &cursor{it: it, coord: x}
 	if kind := it.Access.Tensor.Format.Levels[it.Level]; kind.Props().Locate {
 		c.pos = l.positionVar(it, "")
-		at := kind.At(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, coordOf(it.Access, it.Level, e))
+		at := kind.Locate(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, coordOf(it.Access, it.Level, e))
 		run := l.positionVar(it, "_run")
 		c.run = run
-		return []ir.Stmt{constant(c.pos, at), constant(run, plus(c.pos, &ir.Cast{X: l.valid(it, c.pos, e), To: dtype.I64}))}, c
+		return []ir.Stmt{ir.Let(c.pos, at), ir.Let(run, ir.Add(c.pos, &ir.Cast{X: l.valid(it, c.pos, e), To: dtype.I64}))}, c
 	}
 	if l.probes(it) {
 		return l.probe(c, e)
 	}
 	r := l.children(it, e)
 	c.end = l.positionVar(it, "_end")
-	pre := []ir.Stmt{constant(c.end, r.Hi)}
+	pre := []ir.Stmt{ir.Let(c.end, r.Hi)}
 	stmts, pos := l.search(l.positionName(it), r.Lo, c.end, l.before(it, x, e))
 	c.pos = pos
 	pre = append(pre, stmts...)
@@ -143,16 +143,16 @@ func (l *lowerer) probe(c *cursor, e env) ([]ir.Stmt, *cursor) {
 	begin, run := l.positionVar(it, "_begin"), l.positionVar(it, "_run")
 	c.run = run
 	first, next := kind.(format.Prober).Probes(format.Range{Lo: begin, Hi: c.end}, x)
-	some := compare(ir.Lt, begin, c.end)
+	some := ir.Is(begin, ir.Lt, c.end)
 	used := kind.Valid(store, parent, c.pos)
 	here := kind.Coord(store, parent, c.pos)
-	found := compare(ir.LogAnd, some, compare(ir.Eq, here, x))
+	found := ir.Is(some, ir.LogAnd, ir.Is(here, ir.Eq, x))
 	return []ir.Stmt{
-		constant(begin, places.Lo), constant(c.end, places.Hi), declare(c.pos, first),
+		ir.Let(begin, places.Lo), ir.Let(c.end, places.Hi), ir.Declare(c.pos, first),
 		&ir.While{
-			Cond: all([]ir.Expr{some, used, compare(ir.Ne, here, x)}),
-			Body: block(set(c.pos, next(c.pos))),
+			Cond: ir.All(some, used, ir.Is(here, ir.Ne, x)),
+			Body: ir.Do(ir.Set(c.pos, next(c.pos))),
 		},
-		constant(run, plus(c.pos, &ir.Cast{X: found, To: dtype.I64})),
+		ir.Let(run, ir.Add(c.pos, &ir.Cast{X: found, To: dtype.I64})),
 	}, c
 }

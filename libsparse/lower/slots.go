@@ -102,7 +102,7 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 	if t.SamePattern == nil {
 		for l, level := range t.Format.Levels {
 			early := before
-			if operand == Result && (t.Format.Rowwise() || level.Props().Fixed) && level.Props().HasPos {
+			if operand == Result && (t.Format.Rowwise() || level.Props().ConversionOnly) && level.Props().HasPos {
 				early = "assemble"
 			}
 			if operand == Result && l < s.first {

@@ -2,7 +2,6 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -18,28 +17,28 @@ func (l *lowerer) spaceOf(v index.Var, e *env) (pre []ir.Stmt) {
 	switch r := l.program.Derivation(v).(type) {
 	case *cin.Split:
 		if v == r.Inner && r.Parts == 0 { // where a workspace is read, the parent's values may be unknown
-			e.space[v] = span{start: integer(0), count: integer(r.Factor)}
+			e.space[v] = span{start: ir.Const(0), count: ir.Const(r.Factor)}
 			return nil
 		}
 		pre = l.spaceOf(r.Parent, e)
 		n, width := l.window(r.Parent, *e).count, l.widthOf(r, *e)
 		switch {
 		case v == r.Inner:
-			e.space[v] = span{start: integer(0), count: width}
+			e.space[v] = span{start: ir.Const(0), count: width}
 		case r.Parts > 0:
-			e.space[v] = span{start: integer(0), count: integer(r.Parts)}
+			e.space[v] = span{start: ir.Const(0), count: ir.Const(r.Parts)}
 		default:
-			e.space[v] = span{start: integer(0), count: ceilDiv(n, width)}
+			e.space[v] = span{start: ir.Const(0), count: ceilDiv(n, width)}
 		}
 	case *cin.Fuse:
 		pre = append(l.spaceOf(r.Outer, e), l.spaceOf(r.Inner, e)...)
-		e.space[v] = span{start: integer(0), count: binary(dtype.Mul, l.window(r.Outer, *e).count, l.window(r.Inner, *e).count)}
+		e.space[v] = span{start: ir.Const(0), count: ir.Mul(l.window(r.Outer, *e).count, l.window(r.Inner, *e).count)}
 	case *cin.Positions:
 		var all format.Range
 		pre, all = l.positionsBelow(r, e)
-		begin := &ir.Var{Name: l.names.fresh(string(v) + "_begin"), T: ir.Index}
-		count := &ir.Var{Name: l.names.fresh(string(v) + "_count"), T: ir.Index}
-		pre = append(pre, constant(begin, all.Lo), constant(count, binary(dtype.Sub, all.Hi, begin)))
+		begin := l.Index(string(v) + "_begin")
+		count := l.Index(string(v) + "_count")
+		pre = append(pre, ir.Let(begin, all.Lo), ir.Let(count, ir.Sub(all.Hi, begin)))
 		e.space[v] = span{start: begin, count: count}
 	case *cin.Rename:
 		pre = l.spaceOf(r.Of, e)
@@ -51,9 +50,9 @@ func (l *lowerer) spaceOf(v index.Var, e *env) (pre []ir.Stmt) {
 // widthOf is the width of the strips of s, whose parent's values are known.
 func (l *lowerer) widthOf(s *cin.Split, e env) ir.Expr {
 	if s.Parts > 0 {
-		return ceilDiv(l.window(s.Parent, e).count, integer(s.Parts))
+		return ceilDiv(l.window(s.Parent, e).count, ir.Const(s.Parts))
 	}
-	return integer(s.Factor)
+	return ir.Const(s.Factor)
 }
 
 // stripOf narrows the values of the parent of s to the strip whose number is known, and in it to those of the inner half
@@ -61,14 +60,14 @@ func (l *lowerer) widthOf(s *cin.Split, e env) ir.Expr {
 func (l *lowerer) stripOf(s *cin.Split, e *env) []ir.Stmt {
 	pre := l.spaceOf(s.Parent, e)
 	parent, width := l.window(s.Parent, *e), l.widthOf(s, *e)
-	done := binary(dtype.Mul, e.coord[s.Outer], width)
+	done := ir.Mul(e.coord[s.Outer], width)
 	base := plusZero(parent.start, done)
 	strip := span{start: base, count: width}
 	if r, ok := e.space[s.Inner]; ok {
 		strip, done = span{start: plusAny(base, r.start), count: r.count}, plusAny(done, r.start)
 	}
 	if !exact(s, width, parent.count) {
-		strip.count = binary(dtype.Min, strip.count, binary(dtype.Sub, parent.count, done))
+		strip.count = ir.Min(strip.count, ir.Sub(parent.count, done))
 	}
 	e.space[s.Parent] = strip
 	if n := len(e.chain); n > 0 {
@@ -85,13 +84,13 @@ func (l *lowerer) count(v index.Var) ir.Expr {
 	case !ok:
 		return l.extent(v)
 	case v == s.Outer && s.Parts > 0:
-		return integer(s.Parts)
+		return ir.Const(s.Parts)
 	case v == s.Outer:
-		return ceilDiv(l.count(s.Parent), integer(s.Factor))
+		return ceilDiv(l.count(s.Parent), ir.Const(s.Factor))
 	case s.Parts > 0:
-		return ceilDiv(l.count(s.Parent), integer(s.Parts))
+		return ceilDiv(l.count(s.Parent), ir.Const(s.Parts))
 	default:
-		return integer(s.Factor)
+		return ir.Const(s.Factor)
 	}
 }
 
@@ -110,9 +109,9 @@ func ceilDiv(n, by ir.Expr) ir.Expr {
 	x, ok := n.(*ir.Int)
 	d, okBy := by.(*ir.Int)
 	if ok && okBy {
-		return integer((x.Value + d.Value - 1) / d.Value)
+		return ir.Const((x.Value + d.Value - 1) / d.Value)
 	}
-	return binary(dtype.Div, plus(n, binary(dtype.Sub, by, integer(1))), by)
+	return ir.Div(ir.Add(n, ir.Sub(by, ir.Const(1))), by)
 }
 
 // plusZero is x + y without a zero.
@@ -120,7 +119,7 @@ func plusZero(x, y ir.Expr) ir.Expr {
 	if n, ok := x.(*ir.Int); ok && n.Value == 0 {
 		return y
 	}
-	return plus(x, y)
+	return ir.Add(x, y)
 }
 
 // plusAny is x + y without a zero on either side.
@@ -136,10 +135,5 @@ func minusAny(x, y ir.Expr) ir.Expr {
 	if n, ok := y.(*ir.Int); ok && n.Value == 0 {
 		return x
 	}
-	return binary(dtype.Sub, x, y)
-}
-
-// remainder is x modulo n, given the quotient.
-func remainder(x, quotient, n ir.Expr) ir.Expr {
-	return binary(dtype.Sub, x, binary(dtype.Mul, quotient, n))
+	return ir.Sub(x, y)
 }

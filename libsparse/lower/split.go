@@ -2,7 +2,6 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 )
 
@@ -10,24 +9,24 @@ import (
 // width, the last of them shifted inwards so that no tile has a variable width.
 func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
 	n := l.extent(s.Parent)
-	base := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
+	base := l.Index(string(f.Var))
 	full := l.tile(f, s, e, base, s.Factor)
 	if len(full) == 0 {
 		return nil
 	}
 	out := []ir.Stmt{&ir.For{
-		Var: base, Lo: integer(0), Hi: binary(dtype.Sub, n, integer(s.Factor-1)), Step: s.Factor,
-		Kind: kind, Chunk: l.chunk(kind, n), Body: block(full...),
+		Var: base, Lo: ir.Const(0), Hi: ir.Sub(n, ir.Const(s.Factor-1)), Step: s.Factor,
+		Kind: kind, Chunk: l.chunk(kind, n), Body: ir.Do(full...),
 	}}
 	if known, ok := n.(*ir.Int); ok && known.Value%s.Factor == 0 {
 		return out
 	}
-	at := &ir.Var{Name: l.names.forVar(f.Var), T: ir.Index}
-	shifted := &ir.Var{Name: l.names.fresh(string(f.Var) + "_shifted"), T: ir.Index}
-	rest := []ir.Stmt{constant(shifted, binary(dtype.Min, at, binary(dtype.Sub, n, integer(s.Tail))))}
+	at := l.Index(string(f.Var))
+	shifted := l.Index(string(f.Var) + "_shifted")
+	rest := []ir.Stmt{ir.Let(shifted, ir.Min(at, ir.Sub(n, ir.Const(s.Tail))))}
 	rest = append(rest, l.tile(f, s, e, shifted, s.Tail)...)
-	done := binary(dtype.Mul, binary(dtype.Div, n, integer(s.Factor)), integer(s.Factor))
-	return append(out, &ir.For{Var: at, Lo: done, Hi: n, Step: s.Tail, Kind: kind, Chunk: l.chunk(kind, n), Body: block(rest...)})
+	done := ir.Mul(ir.Div(n, ir.Const(s.Factor)), ir.Const(s.Factor))
+	return append(out, &ir.For{Var: at, Lo: done, Hi: n, Step: s.Tail, Kind: kind, Chunk: l.chunk(kind, n), Body: ir.Do(rest...)})
 }
 
 func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width int64) []ir.Stmt {
@@ -41,6 +40,6 @@ func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width i
 func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
 	base := e.base[s.Parent]
 	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: base})
-	e.space[s.Parent] = span{start: base, count: integer(e.width[s.Inner])}
+	e.space[s.Parent] = span{start: base, count: ir.Const(e.width[s.Inner])}
 	return l.along(f, s.Parent, e, kind)
 }

@@ -60,14 +60,14 @@ func (l *lowerer) known(a *index.Access, level int, e env) bool {
 func (l *lowerer) follow(f *cin.Forall, at lattice.Point, it lattice.Iterator, e env, kind ir.LoopKind) []ir.Stmt {
 	r := l.children(it, e)
 	p := l.positionVar(it, "")
-	v := &ir.Var{Name: l.names.forVar(e.called(f.Var)), T: ir.Index}
+	v := l.Index(string(e.called(f.Var)))
 	inner := e.clone()
 	inner.settle(f.Var, v)
-	inner.pos[it.Key] = format.Range{Lo: p, Hi: next(p)}
+	inner.pos[it.Key] = format.Range{Lo: p, Hi: ir.Next(p)}
 	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil
 	}
-	body = append([]ir.Stmt{constant(v, l.coordinate(it, p, e))}, body...)
+	body = append([]ir.Stmt{ir.Let(v, l.coordinate(it, p, e))}, body...)
 	return []ir.Stmt{l.counted(f, p, r.Lo, r.Hi, kind, body)}
 }

@@ -17,23 +17,23 @@ func (w *workspace) makeArray(l *lowerer) {
 		return
 	}
 	w.vals = w.array(l, "", w.tensor.Elem)
-	w.scope.allocs = append(w.scope.allocs, &ir.Alloc{Array: w.vals, Size: binary(dtype.Max, w.room(l), integer(1)), Heap: true})
+	w.scope.allocs = append(w.scope.allocs, ir.NewArray(w.vals, ir.AtLeastOne(w.room(l))))
 	w.scope.frees = append(w.scope.frees, &ir.Free{Array: w.vals})
 }
 
 // room is the number of elements of an Array.
 func (w *workspace) room(l *lowerer) ir.Expr {
-	n := ir.Expr(integer(1))
+	n := ir.Expr(ir.Const(1))
 	for _, v := range l.held(w.tensor) {
-		n = binary(dtype.Mul, n, l.count(v))
+		n = ir.Mul(n, l.count(v))
 	}
 	return n
 }
 
 func (w *workspace) clear(l *lowerer, start ir.Expr) ir.Stmt {
-	q := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
-	body := block(&ir.Store{Array: w.vals, Index: q, Value: start})
-	return &ir.For{Var: q, Lo: integer(0), Hi: w.room(l), Step: 1, Kind: ir.Simd, Body: body}
+	q := l.Index("q")
+	body := ir.Do(&ir.Store{Array: w.vals, Index: q, Value: start})
+	return &ir.For{Var: q, Lo: ir.Const(0), Hi: w.room(l), Step: 1, Kind: ir.Simd, Body: body}
 }
 
 // A Tile is a scalar, or an array whose size is known at compile time: the C compiler keeps it in registers.
@@ -46,8 +46,8 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 	}
 	var out []ir.Stmt
 	if l.entry(s) {
-		w.set = &ir.Var{Name: l.names.fresh(t.Name + "_set"), T: ir.Scalar(dtype.Bool)}
-		out = append(out, declare(w.set, &ir.Int{T: dtype.Bool}))
+		w.set = l.Scalar(t.Name+"_set", dtype.Bool)
+		out = append(out, ir.Declare(w.set, ir.Bool(false)))
 	}
 	if l.phase == counting {
 		return out
@@ -64,17 +64,17 @@ func (w *workspace) beginTile(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 		return append(out, w.clear(l, start))
 	}
 	if t.Order() == 0 {
-		w.scalar = &ir.Var{Name: l.names.fresh(t.Name), T: ir.Scalar(t.Elem)}
-		return append(out, declare(w.scalar, start))
+		w.scalar = l.Scalar(t.Name, t.Elem)
+		return append(out, ir.Declare(w.scalar, start))
 	}
 	w.vals = w.array(l, "", t.Elem)
 	size := w.size(l, cin.Written(s.Producer).Vars, e)
-	k := &ir.Var{Name: l.names.fresh("q"), T: ir.Index}
+	k := l.Index("q")
 	return append(out,
 		&ir.Alloc{Array: w.vals, Size: size},
 		&ir.For{
-			Var: k, Lo: integer(0), Hi: size, Step: 1, Kind: ir.Simd,
-			Body: block(&ir.Store{Array: w.vals, Index: k, Value: start}),
+			Var: k, Lo: ir.Const(0), Hi: size, Step: 1, Kind: ir.Simd,
+			Body: ir.Do(&ir.Store{Array: w.vals, Index: k, Value: start}),
 		})
 }
 
@@ -102,13 +102,13 @@ func (w *workspace) size(l *lowerer, vars []index.Var, e env) ir.Expr {
 		}
 		n *= extent.Value
 	}
-	return integer(n)
+	return ir.Const(n)
 }
 
 func (w *workspace) writeTile(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	var out []ir.Stmt
 	if w.set != nil {
-		out = append(out, set(w.set, &ir.Int{Value: 1, T: dtype.Bool}))
+		out = append(out, ir.Set(w.set, ir.Bool(true)))
 	}
 	if l.phase == counting {
 		return out

@@ -45,11 +45,11 @@ func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
 	ready, done := w.finish(l, s)
 	inner := e.clone()
 	if w.count != nil {
-		inner.pos[rootKey(w.tensor)] = format.Range{Lo: integer(0), Hi: w.count}
+		inner.pos[rootKey(w.tensor)] = format.Range{Lo: ir.Const(0), Hi: w.count}
 	}
 	consumer := append(l.stmt(s.Consumer, inner), following...)
 	if w.set != nil {
-		consumer = []ir.Stmt{&ir.If{Cond: compare(ir.Ne, w.set, &ir.Int{T: dtype.Bool}), Then: block(consumer...)}}
+		consumer = []ir.Stmt{ir.When(ir.Is(w.set, ir.Ne, ir.Bool(false)), consumer...)}
 	}
 	var out []ir.Stmt
 	for _, part := range [][]ir.Stmt{begin, producer, ready, consumer, done} {
@@ -85,7 +85,7 @@ func (w *workspace) begin(l *lowerer, s *cin.Where, e env) []ir.Stmt {
 	case cin.Tile, cin.Array:
 		return w.beginTile(l, s, e)
 	default:
-		return []ir.Stmt{set(w.count, integer(0))}
+		return []ir.Stmt{ir.Set(w.count, ir.Const(0))}
 	}
 }
 
@@ -123,13 +123,13 @@ func (w *workspace) read(l *lowerer, a *index.Access, e env) ir.Expr {
 	case w.scalar != nil:
 		return w.scalar
 	case w.storage == cin.Row && a.Tensor.Order() == 1:
-		return &ir.Load{Array: w.vals, Index: e.coord[a.Vars[0]]}
+		return ir.At(w.vals, e.coord[a.Vars[0]])
 	case w.storage == cin.Row:
-		return &ir.Load{Array: w.vals, Index: loadIndex(w.list, l.position(a, a.Tensor.Order()-1, e).Lo)}
+		return ir.At(w.vals, ir.IndexAt(w.list, l.position(a, a.Tensor.Order()-1, e).Lo))
 	case w.sortedVals != nil:
-		return &ir.Load{Array: w.sortedVals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+		return ir.At(w.sortedVals, l.position(a, a.Tensor.Order()-1, e).Lo)
 	default:
-		return &ir.Load{Array: w.vals, Index: l.position(a, a.Tensor.Order()-1, e).Lo}
+		return ir.At(w.vals, l.position(a, a.Tensor.Order()-1, e).Lo)
 	}
 }
 
@@ -140,7 +140,7 @@ func (w *workspace) storageOf(l *lowerer, v index.Var, level int, e env) format.
 		return format.Storage{Crd: w.sorted[level]}
 	default:
 		if n, ok := e.width[v]; ok {
-			return format.Storage{Extent: integer(n)}
+			return format.Storage{Extent: ir.Const(n)}
 		}
 		return format.Storage{Extent: l.count(v)}
 	}
@@ -175,7 +175,7 @@ func handedOn(s cin.Stmt) dtype.Op {
 }
 
 func (w *workspace) array(l *lowerer, suffix string, elem dtype.T) *ir.Array {
-	return &ir.Array{Name: l.names.fresh(w.tensor.Name + suffix), Elem: elem}
+	return l.Array(w.tensor.Name+suffix, elem)
 }
 
 // indexType is the type of the coordinates that a workspace keeps.

@@ -24,12 +24,12 @@ func coordOf(a *index.Access, level int, e env) ir.Expr {
 		return v
 	}
 	if w.Step != 1 {
-		v = binary(dtype.Mul, v, integer(w.Step))
+		v = ir.Mul(v, ir.Const(w.Step))
 	}
 	if w.Lo == 0 {
 		return v
 	}
-	return plus(v, integer(w.Lo))
+	return ir.Add(v, ir.Const(w.Lo))
 }
 
 // children is the range of positions that an iterator walks here: of a level with a position for every coordinate, those
@@ -41,7 +41,7 @@ func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
 	if w == nil || !level.Props().Locate {
 		return level.Children(store, parent)
 	}
-	return format.Range{Lo: level.At(store, parent.Lo, integer(w.Lo)), Hi: level.At(store, parent.Lo, integer(w.Hi))}
+	return format.Range{Lo: level.Locate(store, parent.Lo, ir.Const(w.Lo)), Hi: level.Locate(store, parent.Lo, ir.Const(w.Hi))}
 }
 
 // stored is the coordinate that an iterator's level stores at a position.
@@ -57,10 +57,10 @@ func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
 		return c
 	}
 	if w.Lo != 0 {
-		c = binary(dtype.Sub, toIndex(c), integer(w.Lo))
+		c = ir.Sub(ir.Convert(c, dtype.I64), ir.Const(w.Lo))
 	}
 	if w.Step != 1 {
-		c = binary(dtype.Div, toIndex(c), integer(w.Step))
+		c = ir.Div(ir.Convert(c, dtype.I64), ir.Const(w.Step))
 	}
 	return c
 }
@@ -73,15 +73,15 @@ func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
 	if w == nil {
 		return used
 	}
-	c := toIndex(l.stored(it, at, e))
+	c := ir.Convert(l.stored(it, at, e), dtype.I64)
 	var conds []ir.Expr
 	if !level.Props().Locate {
-		conds = append(conds, compare(ir.Ge, c, integer(w.Lo)), compare(ir.Lt, c, integer(w.Hi)))
+		conds = append(conds, ir.Is(c, ir.Ge, ir.Const(w.Lo)), ir.Is(c, ir.Lt, ir.Const(w.Hi)))
 	}
 	if w.Step != 1 {
-		first := binary(dtype.Sub, c, integer(w.Lo))
-		quotient := binary(dtype.Mul, binary(dtype.Div, first, integer(w.Step)), integer(w.Step))
-		conds = append(conds, compare(ir.Eq, quotient, first))
+		first := ir.Sub(c, ir.Const(w.Lo))
+		quotient := ir.Mul(ir.Div(first, ir.Const(w.Step)), ir.Const(w.Step))
+		conds = append(conds, ir.Is(quotient, ir.Eq, first))
 	}
 	if used != nil {
 		conds = append(conds, used)
@@ -89,7 +89,7 @@ func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
 	if len(conds) == 0 {
 		return nil
 	}
-	return all(conds)
+	return ir.All(conds...)
 }
 
 // guardWindows makes a kernel refuse tensors that a window goes beyond.
@@ -99,10 +99,10 @@ func (l *lowerer) guardWindows(refuse func(cond ir.Expr)) {
 		for m, w := range a.Windows {
 			if k := (modeKey{a.Tensor, m}); w != nil && w.Hi > seen[k] {
 				seen[k] = w.Hi
-				refuse(compare(ir.Lt, l.slots.modes[k], integer(w.Hi)))
+				refuse(ir.Is(l.slots.modes[k], ir.Lt, ir.Const(w.Hi)))
 			}
 			if w != nil {
-				refuse(compare(ir.Ne, l.extent(a.Vars[m]), integer(w.Extent())))
+				refuse(ir.Is(l.extent(a.Vars[m]), ir.Ne, ir.Const(w.Extent())))
 			}
 		}
 	}
