@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import torch
 from expressions import Expression
 from inputs import Matrix
+from libsparse._compiler import native
 
 import libsparse as ls
-from libsparse import golib
 
 _PATIENCE = 10.0  # a candidate that takes so many times what the best does is stopped
 _FLOOR = 0.05  # seconds that every candidate gets
@@ -45,7 +45,7 @@ def enumerate_all(expression: Expression, matrix: Matrix, *, plain: bool = False
         matrix: On what.
         plain: One schedule an order of the loops only.
     """
-    command = [str(golib.EXECUTABLE), "candidates", *(["-plain"] if plain else [])]
+    command = [str(native.EXECUTABLE), "candidates", *(["-plain"] if plain else [])]
     question = json.dumps(expression.prepared(matrix).request())
     done = subprocess.run(command, input=question, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import torch
 from inputs import Matrix
-from libsparse.pattern import Pattern
+from libsparse._compiler import native
+from libsparse._storage.pattern import Pattern
 
 import libsparse as ls
-from libsparse import golib
 
 WIDTH = 32  # columns of dense operands
 _DENSE_LIMIT = 1 << 27  # elements of a dense result or of an operand
@@ -44,7 +44,7 @@ class Expression(NamedTuple):
 
     def steps(self, matrix: Matrix) -> list[str]:
         """The assignments that the compiler makes of it."""
-        return golib.explain_request(self.prepared(matrix).request(), "steps").splitlines()
+        return native.explain_request(self.prepared(matrix).request(), "steps").splitlines()
 
     def in_double(self, matrix: Matrix, *, absolute: bool) -> Any:
         """The same on operands in float64, or on their absolute values."""

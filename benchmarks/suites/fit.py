@@ -20,9 +20,8 @@ import numpy as np
 import torch
 from expressions import EXPRESSIONS, Expression, fits, forget
 from inputs import Matrix, fit_matrices
+from libsparse._compiler import native, target
 from scipy.optimize import differential_evolution
-
-from libsparse import golib, host
 
 _BENCHMARKS = Path(__file__).resolve().parents[1]
 _CONSTANTS = _BENCHMARKS.parent / "libsparse" / "autoschedule" / "constants"
@@ -55,7 +54,7 @@ class Fit(NamedTuple):
 
 def run(data: str | None, quick: bool) -> dict[str, Any]:
     """Measure, fit, and write both the measurements and the constants."""
-    name, pattern = profile(host.cpu())
+    name, pattern = profile(target.cpu())
     stored = _BENCHMARKS / "fits" / f"{name}.json"
     if not quick:
         rows = _measured(data)
@@ -153,7 +152,7 @@ class _Prices:
     def __init__(self, requests: list[dict[str, Any]]) -> None:
         """Start the conversation."""
         self._process = subprocess.Popen(  # ends with this process, whose end of the pipe it reads
-            [str(golib.EXECUTABLE), "prices"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [str(native.EXECUTABLE), "prices"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.orders: list[list[str]] = self._ask(requests)
 

@@ -37,7 +37,7 @@ func (s sizes) describe(x *index.Tensor) {
 	x.Filled, x.Skew, x.Reach = s.spread.filled, s.spread.skew, s.spread.reach
 }
 
-// rounded is how requests have it, by powers of two, as python/libsparse/classes.py does.
+// rounded is how requests have it, by powers of two, as python/libsparse/_compiler/size_classes.py does.
 func (s sizes) rounded() sizes {
 	octave := func(n float64) float64 { return math.Exp2(math.Floor(math.Log2(n)) + 0.5) }
 	r := sizes{spread: s.spread, rows: int64(octave(float64(s.rows))), columns: int64(octave(float64(s.columns)))}

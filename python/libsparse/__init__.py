@@ -9,8 +9,28 @@ Importing the package starts no compiler and loads no native code; the first new
 
 from __future__ import annotations
 
-from . import cache, host
-from .construct import (
+from ._compiler import cache, target
+from ._compiler.settings import options
+from ._compiler.version import VERSION as __version__
+from ._io.files import read, write
+from ._lang.errors import (
+    DivisionByZeroError,
+    DtypeError,
+    FormatError,
+    IndexBoundsError,
+    InternalError,
+    LibsparseError,
+    ShapeError,
+    ToolchainError,
+    UnsupportedError,
+)
+from ._lang.user_functions import register, unregister
+from ._ops.einsum import einsum
+from ._ops.evaluate import evaluate
+from ._ops.products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from ._storage.format import Format
+from ._storage.pattern import Pattern
+from ._tensor.constructors import (
     diag,
     eye,
     from_bsr,
@@ -24,32 +44,12 @@ from .construct import (
     random,
     tensor,
 )
-from .doctor import doctor
-from .einsums import einsum
-from .errors import (
-    DivisionByZeroError,
-    DtypeError,
-    FormatError,
-    IndexBoundsError,
-    InternalError,
-    LibsparseError,
-    ShapeError,
-    ToolchainError,
-    UnsupportedError,
-)
-from .explaining import explain
-from .expressions import evaluate
-from .format import Format
-from .interop import from_scipy, from_torch
-from .io import read, write
-from .overrides import disable, enable, override
-from .pattern import Pattern
-from .products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
-from .registry import register, unregister
-from .scheduling import Schedule, schedule
-from .settings import options
-from .sparsetensor import SparseTensor
-from .version import VERSION as __version__
+from ._tensor.sparse_tensor import SparseTensor
+from ._tools.doctor import doctor
+from ._tools.explain import explain
+from ._tools.schedule import Schedule, schedule
+from ._torch.interop import from_scipy, from_torch
+from ._torch.overrides import disable, enable, override
 
 __all__ = [
     "DivisionByZeroError",
@@ -105,4 +105,4 @@ __all__ = [
 ]
 
 # What every request names is found out now, so that the first call need not wait for it.
-host.identity()
+target.identity()

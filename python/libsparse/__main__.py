@@ -16,7 +16,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command is not _bench:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    from .errors import LibsparseError
+    from ._lang.errors import LibsparseError
 
     try:
         return int(options.command(options, rest))
@@ -64,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _doctor(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del options, rest
-    from .doctor import doctor
+    from ._tools.doctor import doctor
 
     report = doctor()
     print(report)
@@ -84,7 +84,7 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
     import libsparse as ls
 
-    from .errors import DtypeError, FormatError
+    from ._lang.errors import DtypeError, FormatError
 
     dtype = getattr(torch, options.dtype, None)
     if not isinstance(dtype, torch.dtype):

@@ -257,7 +257,7 @@ func TestNamesAndLengths(t *testing.T) {
 // pyproject.toml is where the version is changed; the package needs it without reading its own metadata.
 func TestTheVersionIsOne(t *testing.T) {
 	var found []string
-	for _, place := range [][2]string{{"pyproject.toml", `(?m)^version = "(.*)"`}, {"python/libsparse/version.py", `(?m)^VERSION = "(.*)"`}} {
+	for _, place := range [][2]string{{"pyproject.toml", `(?m)^version = "(.*)"`}, {"python/libsparse/_compiler/version.py", `(?m)^VERSION = "(.*)"`}} {
 		text, err := os.ReadFile(filepath.Join("..", "..", place[0]))
 		if err != nil {
 			t.Fatal(err)
@@ -269,6 +269,6 @@ func TestTheVersionIsOne(t *testing.T) {
 		found = append(found, string(match[1]))
 	}
 	if found[0] != found[1] {
-		t.Errorf("pyproject.toml says %s, python/libsparse/version.py says %s", found[0], found[1])
+		t.Errorf("pyproject.toml says %s, python/libsparse/_compiler/version.py says %s", found[0], found[1])
 	}
 }

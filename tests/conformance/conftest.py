@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from libsparse._compiler import native
 
-from libsparse import golib
-
-HAVE_COMPILER = golib.LIBRARY.exists() and golib.EXECUTABLE.exists()
+HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 
 
 def pytest_configure(config: pytest.Config) -> None:

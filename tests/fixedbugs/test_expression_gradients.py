@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from libsparse.expressions import problem_of
+from libsparse._ops.evaluate import problem_of
 
 import libsparse as ls
 

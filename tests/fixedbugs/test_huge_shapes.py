@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from libsparse._storage import memory
 
 import libsparse as ls
-from libsparse import memory
 
 HUGE = 2**40
 

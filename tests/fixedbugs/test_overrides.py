@@ -7,9 +7,9 @@ import weakref
 
 import pytest
 import torch
+from libsparse._tensor import layouts
 
 import libsparse as ls
-from libsparse import wrapping
 
 
 def test_out(dense):
@@ -105,4 +105,4 @@ def test_patterns_live_as_long_as_the_tensors_they_were_read_from(dense):
         torch.mm(dense.to_sparse_coo(), x)
     gc.collect()
     assert first() is None
-    assert len(wrapping._known) < 10
+    assert len(layouts._known) < 10

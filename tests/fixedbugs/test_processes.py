@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-
-from libsparse import host
+from libsparse._compiler import target
 
 FORK = """
 import os, torch, libsparse as ls
@@ -54,4 +53,4 @@ def test_a_forked_child_opens_no_team(change):
 def test_command_lines_as_compilers(monkeypatch, given, compiler):
     monkeypatch.delenv("LIBSPARSE_CC", raising=False)
     monkeypatch.setenv("CC", given)
-    assert host.compiler() == compiler
+    assert target.compiler() == compiler

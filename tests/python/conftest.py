@@ -14,10 +14,9 @@ from hypothesis import settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 import reference
+from libsparse._compiler import kernel, native
 
-from libsparse import golib, kernel
-
-HAVE_COMPILER = golib.LIBRARY.exists() and golib.EXECUTABLE.exists()
+HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 ROOT = Path(__file__).parents[2]
 
 settings.register_profile("quick", max_examples=25, deadline=None)

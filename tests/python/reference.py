@@ -12,12 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from libsparse.dtypes import DTYPES
-from libsparse.kernel import Kernel, Slot
-from libsparse.packing import build_levels, expand_levels
-from libsparse.request import Request
-
-from libsparse.format import Format
+from libsparse._compiler.kernel import Kernel, Slot
+from libsparse._compiler.request import Request
+from libsparse._lang.dtypes import DTYPES
+from libsparse._storage.format import Format
+from libsparse._storage.packing import build_levels, expand_levels
 
 _NUMPY = {
     "bool": np.bool_,
@@ -216,7 +215,7 @@ class Reference:
 
 
 def finder(convert: Callable[[Request], dict[int, Format]] | None = None) -> Callable[[Request], Kernel]:
-    """A replacement of `libsparse.kernel.find`."""
+    """A replacement of `libsparse._compiler.kernel.find`."""
     made: dict[Request, Kernel] = {}
 
     def find(request: Request) -> Kernel:

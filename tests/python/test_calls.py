@@ -8,10 +8,10 @@ import weakref
 import pytest
 import reference
 import torch
+from libsparse._compiler import kernel
+from libsparse._storage.format import Format
 
 import libsparse as ls
-from libsparse import kernel
-from libsparse.format import Format
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 

@@ -7,53 +7,53 @@ from collections import defaultdict
 
 import pytest
 import torch
+from libsparse._compiler import kernel, native, size_classes
 
 import libsparse as ls
-from libsparse import classes, golib, kernel
 
 
 @pytest.mark.parametrize(
     ("n", "want"), [(0, 0), (7, 7), (8, 8), (9, 9), (15, 9), (16, 16), (63, 57), (64, 64), (65, 65), (192, 129)]
 )
 def test_widths(n, want):
-    assert classes.width(n) == want
-    assert classes.width(want) == want
+    assert size_classes.width(n) == want
+    assert size_classes.width(want) == want
 
 
 @pytest.mark.parametrize(
     ("n", "want"), [(0, 10), (8, 10), (63, 10), (64, 257), (1023, 257), (1024, 4097), (16383, 4097), (16384, 65537)]
 )
 def test_extents(n, want):
-    assert classes.extent(n) == want
-    assert classes.extent(want) == want
+    assert size_classes.extent(n) == want
+    assert size_classes.extent(want) == want
 
 
 @pytest.mark.parametrize(
     ("n", "rows", "want"), [(0, 0, 30), (100, 100, 771), (799, 100, 771), (800, 100, 6168), (30, 100, 85), (9, 100, 10)]
 )
 def test_numbers_of_entries(n, rows, want):
-    assert classes.entries(n, rows) == want
+    assert size_classes.entries(n, rows) == want
 
 
 @pytest.mark.parametrize(
     ("n", "want"), [(0, 10), (15, 10), (16, 25), (31, 25), (1024, 1537), (2047, 1537), (2048, 3073)]
 )
 def test_octaves(n, want):
-    assert classes.finely(n) == want
-    assert classes.finely(want) == want
+    assert size_classes.finely(n) == want
+    assert size_classes.finely(want) == want
 
 
 @pytest.mark.parametrize("rows", [1, 20, 1000, 99999])
 @pytest.mark.parametrize("mean", [0.001, 0.3, 0.99, 1, 1.5, 7, 300])
 def test_octaves_of_entries(mean, rows):
     n = max(1, int(mean * rows))
-    found = classes.finely_entries(n, rows) / classes.finely(rows) * rows / n
+    found = size_classes.finely_entries(n, rows) / size_classes.finely(rows) * rows / n
     assert 0.45 < found < 2.1
 
 
 def test_powers_of_two():
-    assert [classes.ratio(x) for x in (0.0, 1.0, 1.4, 1.5, 3.0, 300.0)] == [1, 1, 1, 2, 4, 256]
-    assert classes.ratio(0.03, 1024) == 32
+    assert [size_classes.ratio(x) for x in (0.0, 1.0, 1.4, 1.5, 3.0, 300.0)] == [1, 1, 1, 2, 4, 256]
+    assert size_classes.ratio(0.03, 1024) == 32
 
 
 def batch(numbers: random.Random) -> ls.SparseTensor:
@@ -99,13 +99,13 @@ def one_thread():
 @pytest.mark.parametrize(("work", "count"), [(layer, 1000), (attention, 200), (neighbours, 60)])
 def test_mini_batches_share_kernels(work, count, monkeypatch):
     asked: defaultdict[str, int] = defaultdict(int)
-    compile_request = golib.compile_request
+    compile_request = native.compile_request
 
     def counting(request):
         asked[request.get("spec") or request.get("expr")] += 1
         return compile_request(request)
 
-    monkeypatch.setattr(golib, "compile_request", counting)
+    monkeypatch.setattr(native, "compile_request", counting)
     kernel.forget()
     numbers = random.Random(0)
     for _ in range(count):

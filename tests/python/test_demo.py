@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 from libsparse.__main__ import main
+from libsparse._tools.doctor import doctor
 from libsparse.demo import CONTENDERS, run, svg
 from libsparse.demo.graphs import Matrix, find_data, generate, load, normalised_adjacency
 from libsparse.demo.models import ExpertGCN, LibsparseGCN, TorchGCN
 from libsparse.demo.training import train
-from libsparse.doctor import doctor
 
 import libsparse as ls
 
@@ -169,8 +169,8 @@ def test_doctor_finds_what_is_there_and_says_what_to_do_about_the_rest(tmp_path)
         "LIBSPARSE_CACHE_DIR": "/proc/nowhere",
     }
     code = (
-        "import libsparse.golib as g, pathlib; g.LIBRARY = g.EXECUTABLE = pathlib.Path('/nowhere');"
-        "from libsparse.doctor import doctor; print(doctor())"
+        "import libsparse._compiler.native as g, pathlib; g.LIBRARY = g.EXECUTABLE = pathlib.Path('/nowhere');"
+        "from libsparse._tools.doctor import doctor; print(doctor())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], env=sick, capture_output=True, text=True, check=True, cwd=tmp_path

@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from libsparse._lang import assignment, grammar, operations
 
 import libsparse as ls
-from libsparse import assignment, grammar, operations
 
 COMPILER = Path(ls.__file__).parent / "_libsparse_go"
 

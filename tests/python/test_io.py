@@ -15,9 +15,9 @@ import scipy.sparse
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from libsparse._storage import memory
 
 import libsparse as ls
-from libsparse import memory
 
 
 def dense(A: ls.SparseTensor) -> torch.Tensor:
@@ -329,7 +329,7 @@ def test_unknown_kinds_of_files(tmp_path):
 
 
 def test_entries_beyond_one_chunk(tmp_path, monkeypatch):
-    monkeypatch.setattr("libsparse.io._CHUNK", 64)
+    monkeypatch.setattr("libsparse._io.files._CHUNK", 64)
     body = "".join(f"{i} {101 - i} {i}\n" for i in range(1, 101))
     path = save(tmp_path / "a.mtx", f"{HEADER} coordinate integer general\n100 100 100\n{body}")
     A = ls.read(path)
@@ -366,7 +366,7 @@ def test_the_fast_way_and_the_careful_one_agree(tmp_path_factory, lines, field, 
 
     fast = outcome()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("libsparse.textual.columns", lambda *_: None)
+        patch.setattr("libsparse._io.textual.columns", lambda *_: None)
         assert outcome() == fast
 
 

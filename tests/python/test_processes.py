@@ -9,17 +9,17 @@ from pathlib import Path
 import processes
 import pytest
 import torch
+from libsparse._compiler import kernel, native
 
 import libsparse as ls
-from libsparse import golib, kernel
 
 SPMM = """
 import torch, libsparse as ls
-from libsparse import golib
+from libsparse._compiler import native
 a = ls.tensor(torch.eye(50) + torch.eye(50).roll(1, 0))
 x = torch.arange(50 * 16.0).reshape(50, 16)
 torch.testing.assert_close(a @ x, a.to_dense() @ x)
-print(golib.is_loaded())
+print(native.is_loaded())
 """
 MAPS = "maps = open('/proc/self/maps').read()\n"
 
@@ -32,8 +32,8 @@ def test_import_loads_neither_go_nor_a_compiler(tmp_path):
         def refuse(*a, **k): raise SystemExit("started a process")
         subprocess.Popen = refuse
         import libsparse as ls
-        from libsparse import golib
-        print("_libsparse" in open("/proc/self/maps").read(), golib.is_loaded())
+        from libsparse._compiler import native
+        print("_libsparse" in open("/proc/self/maps").read(), native.is_loaded())
         a = ls.tensor(torch.eye(3))
         a.T, a.to_dense(), repr(a)
         print("_libsparse" in open("/proc/self/maps").read())
@@ -63,8 +63,8 @@ def spmm():
 def compiled(monkeypatch):
     """Counts how often the compiler is asked."""
     asked = []
-    real = golib.compile_request
-    monkeypatch.setattr(golib, "compile_request", lambda request: asked.append(request) or real(request))
+    real = native.compile_request
+    monkeypatch.setattr(native, "compile_request", lambda request: asked.append(request) or real(request))
     return asked
 
 
@@ -291,9 +291,9 @@ def test_threads_share_one_call():
 
 @pytest.mark.compiler
 def test_errors_of_the_compiler_are_typed():
-    library = golib._load()
+    library = native._load()
     with pytest.raises(ls.InternalError, match=r"(?i)panic"):
-        golib._check(library, lambda error: library.libsparse_debug_panic(error))
+        native._check(library, lambda error: library.libsparse_debug_panic(error))
     a = ls.tensor(torch.eye(3))
     torch.testing.assert_close(a @ torch.ones(3, 2), torch.ones(3, 2))
 

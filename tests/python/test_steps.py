@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from libsparse._compiler import kernel
 
 import libsparse as ls
-from libsparse import kernel
 
 pytestmark = pytest.mark.compiler
 

@@ -350,7 +350,7 @@ def test_formats_are_equal_by_meaning():
 
 def test_options():
     with ls.options(num_threads=3):
-        from libsparse import threads
+        from libsparse._compiler import threads
 
         assert threads.count() == 3
     assert threads.count() == torch.get_num_threads()

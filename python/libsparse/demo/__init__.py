@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 
 import libsparse as ls
-from libsparse import kernel
-from libsparse.errors import LibsparseError
+from libsparse._compiler import kernel
+from libsparse._lang.errors import LibsparseError
 
 from .graphs import Graph, find_data, generate, load, names
 from .models import ExpertGCN, LibsparseGCN, TorchGCN

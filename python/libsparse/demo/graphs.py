@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from libsparse.errors import FormatError, LibsparseError
-from libsparse.io import read
+from libsparse._io.files import read
+from libsparse._lang.errors import FormatError, LibsparseError
 
 __all__ = ["Graph", "Matrix", "find_data", "generate", "load"]
 

@@ -1,0 +1,1 @@
+"""How autograd follows a problem, and symbolic derivatives."""

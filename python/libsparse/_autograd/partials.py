@@ -1,0 +1,193 @@
+"""Partial derivatives of expressions, as expressions: of the compiler's functions from a table, of others from text.
+
+Gradients of complex values are torch's: that of x under a holomorphic f is the gradient of f(x) times the conjugate of
+the derivative.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from libsparse._lang import assignment, grammar, operations, user_functions
+from libsparse._lang.assignment import Access, Call, Expr, Number
+from libsparse._lang.categories import Categories
+from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.user_functions import Definition
+
+ONE = Number(1)
+_NOT_HOLOMORPHIC = frozenset({*operations.PARTS, "conj"})
+
+
+def product(factors: Sequence[Expr]) -> Expr:
+    """The product of expressions, 1 of none."""
+    total: Expr = factors[0] if factors else ONE
+    for factor in factors[1:]:
+        total = Call("*", (total, factor))
+    return total
+
+
+class Start(NamedTuple):
+    """Where a gradient begins.
+
+    Attributes:
+        grad: The gradient of the whole expression.
+        unit: What stands for the imaginary unit.
+        categories: Which expressions are complex.
+    """
+
+    grad: Expr
+    unit: Expr
+    categories: Categories
+
+
+def of(
+    value: Expr, name: str, functions: Sequence[Definition], start: Start
+) -> tuple[list[Expr] | None, dict[str, Definition]]:
+    """The gradient of an operand that an expression reads once, before it is summed.
+
+    Args:
+        value: The expression.
+        name: The operand.
+        functions: The user's functions that it calls.
+        start: The gradient of the expression.
+
+    Returns:
+        The factors of the gradient, None where it is zero, and the functions that occur in it.
+
+    Raises:
+        UnsupportedError: Something on the way to the operand has no derivative.
+    """
+    called = tuple(made.name for made in functions)
+    definitions = {made.name: made for made in functions}
+    complex = start.categories.is_complex
+    factors = _projected([start.grad], complex, value)
+    for call, place in _path(value, name):
+        arg = call.args[place]
+        if call.op in _NOT_HOLOMORPHIC and complex(arg):
+            factors = _not_holomorphic(call, factors, start.unit)
+            continue
+        _check_holomorphic(call, definitions, complex)
+        partial = _partial(call, place, called, definitions)
+        if partial is None:
+            return None, definitions
+        start.categories.add(definitions)
+        if partial != ONE:
+            factors.append(Call("conj", (partial,)) if complex(partial) else partial)
+        factors = _projected(factors, complex, arg)
+    return factors, definitions
+
+
+def _projected(factors: list[Expr], complex: Callable[[Expr], bool], arg: Expr) -> list[Expr]:
+    """The gradient of an argument: of a real one, it is the real part of what comes out."""
+    if complex(arg) or not any(complex(factor) for factor in factors):
+        return factors
+    return [Call("real", (product(factors),))]
+
+
+def _not_holomorphic(call: Call, factors: list[Expr], unit: Expr) -> list[Expr]:
+    """The gradient of the complex argument of a function that has no complex derivative."""
+    if call.region:
+        raise UnsupportedError(f"{assignment.text(call)}: no gradient for complex values in another region yet")
+    (arg,) = call.args
+    if call.op == "conj":
+        return [Call("conj", (product(factors),))]
+    if call.op == "abs":
+        direction = Call("/", (arg, Call("abs", (arg,))))
+        return [*factors, Call("where", (Call("eq", (arg, Number(0))), Number(0), direction))]
+    return [*factors, unit] if call.op == "imag" else factors
+
+
+def _check_holomorphic(call: Call, definitions: dict[str, Definition], complex: Callable[[Expr], bool]) -> None:
+    """Raises an UnsupportedError for a user's function of complex values without a complex derivative."""
+    if call.op not in definitions or not any(complex(arg) for arg in call.args):
+        return
+    for made in user_functions.needed([call.op], definitions):
+        for _, value in made.cases:
+            found = _NOT_HOLOMORPHIC.intersection(user_functions.calls(user_functions.body(value, definitions)))
+            if found:
+                raise UnsupportedError(f"{call.op}() calls {min(found)}(): no gradient for complex values yet")
+
+
+def _path(value: Expr, name: str) -> list[tuple[Call, int]]:
+    """The calls from the root of an expression to the access of a name, each with the argument that it is in."""
+    waiting: list[tuple[Expr, tuple[Any, ...] | None]] = [(value, None)]
+    while waiting:
+        node, above = waiting.pop()
+        if isinstance(node, Call):
+            waiting.extend((arg, (node, place, above)) for place, arg in enumerate(node.args))
+        elif isinstance(node, Access) and node.name == name:
+            found: list[tuple[Call, int]] = []
+            while above is not None:
+                call, place, above = above
+                found.append((call, place))
+            return found[::-1]
+    raise UnsupportedError(f"{name!r} is in no term")
+
+
+def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Expr | None:
+    """The partial derivative of a call by one of its arguments; functions that it needs are added to `definitions`."""
+    made = definitions.get(call.op)
+    if made is None and not call.region:
+        op = operations.SIGNS.get(call.op, call.op)
+        partial = _formula(op, place)
+        if partial is None:
+            return None
+        given = dict(zip(operations.PARAMETERS, call.args, strict=False))
+        return assignment.replace(partial, lambda access: given[access.name])
+    if made is None:
+        params = operations.PARAMETERS[: len(call.args)]
+        formula = _formula(call.op, place)
+        if formula is None:
+            return None
+        region = re.sub(r"\d+", lambda number: params[int(number[0])], call.region)
+        number = len(definitions)
+        derived = Definition(f"d{place}_{call.op}_{number}", params, ((region, assignment.text(formula)),))
+    else:
+        if call.region:
+            raise UnsupportedError(
+                f"{assignment.text(call)}: no gradient of a registered function in another region yet"
+            )
+        derived = _derived(made, place, called, definitions)
+    definitions[derived.name] = derived
+    return Call(derived.name, call.args)
+
+
+def _formula(op: str, place: int) -> Expr | None:
+    if op not in operations.DERIVATIVES:
+        raise UnsupportedError(f"{op}() has no derivative")
+    text = operations.DERIVATIVES[op][place]
+    return grammar.expression(text) if text else None
+
+
+def _derived(made: Definition, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Definition:
+    """The partial derivative of a user's function by one of its parameters."""
+    name = f"d{place}_{made.name}"
+    if name in definitions:
+        return definitions[name]
+    cases = []
+    for region, body in made.cases:
+        total: Expr | None = None
+        for term in _terms(user_functions.body(body, called), made.params[place]):
+            factors: list[Expr] = []
+            for call, where in term:
+                partial = _partial(call, where, called, definitions)
+                if partial is None:
+                    break
+                if partial != ONE:
+                    factors.append(partial)
+            else:
+                term_ = product(factors)
+                total = term_ if total is None else Call("+", (total, term_))
+        cases.append((region, assignment.text(total or Number(0))))
+    return Definition(name, made.params, tuple(cases))
+
+
+def _terms(value: Expr, name: str) -> list[list[tuple[Call, int]]]:
+    """The paths to all occurrences of a parameter."""
+    if isinstance(value, Access):
+        return [[]] if value.name == name else []
+    if not isinstance(value, Call):
+        return []
+    return [[(value, place), *rest] for place, arg in enumerate(value.args) for rest in _terms(arg, name)]

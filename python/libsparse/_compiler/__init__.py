@@ -1,0 +1,1 @@
+"""Requests to the compiler and the kernels that it answers with; knows formats, but no tensors."""

@@ -1,0 +1,241 @@
+"""Kernels: compiled functions by request, found in this process, in the cache on disk, or made by the compiler."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from libsparse._lang.errors import InternalError
+from libsparse._storage.format import Format
+
+from . import native, request, target
+from .version import ABI_VERSION, VERSION
+
+_SUBFOLDER = f"/v{VERSION}"
+_USUAL = 1 << 16  # bytes that the files of most kernels are smaller than
+_decode = json.JSONDecoder().raw_decode  # json.loads without its detours
+_Function = Callable[[int], int]
+
+
+class Slot(NamedTuple):
+    """One 64-bit word of the block that a kernel takes; fields as in the kernel's description."""
+
+    kind: str
+    operand: int = -1
+    level: int = -1
+    index: str = ""  # type: ignore[assignment]  # the name the description has
+    before: str = ""
+    length: int = 0
+
+
+class Step(NamedTuple):
+    """One part of a computation that is done in several.
+
+    Attributes:
+        result: The name of what it makes, which later steps use.
+        indices: The indices of that.
+        expr: The assignment.
+        operands: The names of what it takes: operands of the whole, or results of earlier steps.
+        dtype: The compiler's name of the dtype of what it makes.
+        temporary: Whether no user sees what it makes, so that the compiler may choose any format.
+        format: The format of what it makes where nothing is asked for, "" to infer it.
+    """
+
+    result: str
+    indices: tuple[str, ...]
+    expr: str
+    operands: tuple[str, ...]
+    dtype: str
+    temporary: bool = False
+    format: str = ""
+
+
+class Kernel(NamedTuple):
+    """A loaded kernel and how to call it.
+
+    Attributes:
+        compute: Makes values, and coordinates where the result is sparse; takes the address of the slots.
+        assemble: Makes positions and counts of a sparse result whose pattern has to be discovered.
+        slots: What each word of the block means.
+        format: Format of the result, None for a scalar.
+        dtype: The compiler's name of the result's dtype.
+        index: The compiler's name of the dtype of the result's positions and coordinates.
+        pattern_of: The operand whose pattern the result has, -1 for none.
+        convert: Format that an operand has to be brought to before a call.
+        notes: What was chosen and why.
+        source: Path of the C source.
+        steps: Computations to run one after the other instead; then there is nothing else but notes.
+    """
+
+    compute: _Function
+    assemble: _Function | None
+    slots: tuple[Slot, ...]
+    format: Format | None
+    dtype: str
+    index: str  # type: ignore[assignment]
+    pattern_of: int
+    convert: dict[int, Format]
+    notes: tuple[str, ...]
+    source: str
+    steps: tuple[Step, ...] = ()
+
+
+class _Unusable(Exception):
+    """A cache entry that is missing, stale, truncated or altered."""
+
+
+_kernels: dict[request.Request, Kernel] = {}
+
+
+def find(wanted: request.Request) -> Kernel:
+    """The kernel for a request."""
+    kernel = _kernels.get(wanted)
+    if kernel is None:
+        kernel = _from_disk_or_compiler(wanted)
+        _kernels[wanted] = kernel
+    return kernel
+
+
+def forget() -> None:
+    """Drops every kernel that this process knows; those in use stay alive."""
+    _kernels.clear()
+
+
+def known() -> list[tuple[request.Request, Kernel]]:
+    """The kernels that this process has loaded, and what each was asked for."""
+    return list(_kernels.items())
+
+
+def store() -> Path:
+    """The folder that kernels of this version are kept in."""
+    return Path(target.cache_dir() + _SUBFOLDER)
+
+
+def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
+    name = request.key(wanted, native.BUILD)
+    root = target.cache_dir() + _SUBFOLDER
+    try:
+        return load(_answer(f"{root}/requests/{name}.json"), root)
+    except (_Unusable, OSError, ValueError):
+        pass  # the compiler verifies and rebuilds what can't be used
+    try:
+        return load(native.compile_request(request.complete(wanted, name)), root)
+    except _Unusable as error:
+        raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
+
+
+def _answer(path: str) -> dict[str, Any]:
+    """What the compiler once answered; the first line of the file is the checksum of the rest."""
+    checksum, _, text = _content(path).partition(b"\n")
+    if hashlib.sha256(text).hexdigest().encode() != checksum:
+        raise _Unusable(f"{path} does not have its checksum")
+    info: dict[str, Any]
+    info, _ = _decode(text.decode())
+    return info
+
+
+def _content(path: str) -> bytes:
+    # A first call has no time for file objects.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        content = os.read(descriptor, _USUAL)
+        while len(content) % _USUAL == 0:
+            more = os.read(descriptor, _USUAL)
+            if not more:
+                break
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
+
+
+def load(info: dict[str, Any], root: str) -> Kernel:
+    """Loads a kernel from its description.
+
+    Args:
+        info: The description, as the compiler gives it.
+        root: The folder that a relative object path starts from.
+
+    Raises:
+        _Unusable: The description or the object is not what it should be.
+    """
+    try:
+        if info["abi"] != ABI_VERSION or info["version"] != VERSION:
+            raise _Unusable(f"made by version {info['version']}, interface {info['abi']}")
+        notes = tuple(info.get("notes") or ())
+        if info.get("steps"):
+            steps = tuple(
+                Step(
+                    s["result"],
+                    tuple(s["indices"] or ()),
+                    s["expr"],
+                    tuple(s["operands"]),
+                    s["dtype"],
+                    s.get("temporary", False),
+                    s.get("format", ""),
+                )
+                for s in info["steps"]
+            )
+            return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)
+        path = f"{root}/{info['object']}"
+        if hashlib.sha256(_content(path)).hexdigest() != info["sha256"]:
+            raise _Unusable(f"{path} does not have its checksum")
+        library = _open(path)
+        output = info["output"]
+        return Kernel(
+            compute=_function(library, info["compute"]),
+            assemble=_function(library, info["assemble"]) if info.get("assemble") else None,
+            slots=tuple(map(_slot, info["slots"])),
+            format=Format(output["format"]) if output["format"] else None,
+            dtype=output["dtype"],
+            index=output.get("index") or "i32",
+            pattern_of=output.get("pattern_of", -1),
+            convert={c["operand"]: Format(c["format"]) for c in info.get("convert") or ()},
+            notes=notes,
+            source=f"{root}/{info.get('source', '')}",
+        )
+    except (KeyError, TypeError, AttributeError, OSError) as error:
+        raise _Unusable(str(error)) from error
+
+
+def _slot(given: dict[str, Any]) -> Slot:
+    get = given.get
+    return Slot(
+        given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""), get("length", 0)
+    )
+
+
+def _nothing(address: int) -> int:
+    raise InternalError("a computation in several steps has no kernel of its own")
+
+
+# A CDLL makes a class for each library; a first call has no time for that.
+_system = ctypes.CDLL(None)
+_system.dlopen.argtypes, _system.dlopen.restype = [ctypes.c_char_p, ctypes.c_int], ctypes.c_void_p
+_system.dlsym.argtypes, _system.dlsym.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_void_p
+_system.dlerror.argtypes, _system.dlerror.restype = [], ctypes.c_char_p
+_Prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+
+
+def _open(path: str) -> int:
+    """Maps a shared object, for good."""
+    handle: int | None = _system.dlopen(os.fsencode(path), os.RTLD_NOW | os.RTLD_LOCAL)
+    if not handle:
+        raise OSError(_last_error())
+    return handle
+
+
+def _function(library: int, name: str) -> _Function:
+    address = _system.dlsym(library, name.encode())
+    if not address:
+        raise OSError(_last_error())
+    return _Prototype(address)
+
+
+def _last_error() -> str:
+    return (_system.dlerror() or b"dlopen failed").decode("utf-8", "replace")

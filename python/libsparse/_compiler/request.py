@@ -1,0 +1,115 @@
+"""Requests: what the compiler is asked for, and their canonical form, under which answers are kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any, NamedTuple
+
+from libsparse._lang.user_functions import Definition
+
+from . import target
+
+
+class OperandInfo(NamedTuple):
+    """What the compiler is told of an operand; fields as in a request, sizes as representatives."""
+
+    name: str
+    format: str
+    dtype: str
+    pattern_only: bool
+    index: str  # type: ignore[assignment]
+    shape: tuple[int, ...]
+    nnz: int
+    same_pattern: int
+    filled: int = 0
+    skew: tuple[int, ...] = ()
+    reach: int = 0
+
+
+class OutputInfo(NamedTuple):
+    """What is wanted of the result; None leaves a choice to the compiler."""
+
+    format: str | None = None
+    dtype: str | None = None
+    index: str = "i32"  # type: ignore[assignment]  # the name the request has; tuple.index is not used
+    pattern_of: int | None = None
+    temporary: bool = False
+    step: bool = False
+
+
+class Request(NamedTuple):
+    """A question to the compiler; hashable, so that it names a kernel in this process too."""
+
+    text: str
+    is_expr: bool
+    operands: tuple[OperandInfo, ...]
+    output: OutputInfo
+    reduce: str = "sum"
+    combine: str = "mul"
+    schedule: str = ""
+    functions: tuple[Definition, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        """The request as JSON has it, without `target` and `request_key`."""
+        output = self.output._asdict()
+        if self.output.pattern_of is None:
+            del output["pattern_of"]
+        if not self.output.temporary:
+            del output["temporary"]
+        if not self.output.step:
+            del output["step"]
+        operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
+        described = {
+            "expr" if self.is_expr else "spec": self.text,
+            "operands": operands,
+            "output": output,
+            "reduce": self.reduce,
+            "combine": self.combine,
+        }
+        if self.schedule:
+            described["schedule"] = self.schedule
+        if self.functions:
+            described["functions"] = [definition.describe() for definition in self.functions]
+        return described
+
+
+def key(request: Request, build: str) -> str:
+    """The name that the answer to a request has in the cache.
+
+    Args:
+        request: The question.
+        build: Identifies the compiler, so that a rebuilt one is asked anew.
+    """
+    represent = tuple.__repr__  # a NamedTuple's own takes longer
+    parts = [target.identity(), build, request.text, f"{request.is_expr} {request.reduce} {request.combine}"]
+    parts += map(represent, request.operands)
+    parts.append(represent(request.output))
+    if request.schedule or request.functions:
+        parts.append(repr((request.schedule, *map(tuple, request.functions))))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def complete(request: Request, name: str) -> dict[str, Any]:
+    """The request as the compiler takes it, its answer to be kept under `name`."""
+    return {**request.describe(), "target": target.target(), "request_key": name}
+
+
+def sparse_info(
+    name: str,
+    format: str,
+    dtype: str,
+    pattern_only: bool,
+    index: str,
+    shape: tuple[int, ...],
+    nnz: int,
+    same: int,
+    spread: tuple[int, tuple[int, ...], int] = (0, (), 0),
+) -> OperandInfo:
+    """Describes a sparse operand; shape, entries and how they are spread are in classes."""
+    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, *spread)
+
+
+def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:
+    """Describes a dense operand or, with format "", a scalar; the shape is in classes."""
+    return OperandInfo(name, format, dtype, False, "i32", shape, math.prod(shape), -1)

@@ -1,0 +1,69 @@
+"""Options: settings that hold for the process, changed at once or for the length of a `with` block."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from libsparse._lang.errors import LibsparseError, UnsupportedError
+
+from . import threads
+
+_cache_dir: str | None = None
+_KEEP: Any = object()
+
+
+def cache_dir() -> str | None:
+    """The folder that was set for the kernel cache, None where none was."""
+    return _cache_dir
+
+
+class options:
+    """Changes settings at once; as a context manager, until the block is left.
+
+    Args:
+        num_threads: Threads a kernel may use; None follows `torch.get_num_threads()`. It is 1 in forked processes.
+        cache_dir: Folder of the kernel cache; None goes back to the default.
+        tune: "off"; "background" is not available yet.
+
+    Raises:
+        LibsparseError: A value makes no sense.
+        UnsupportedError: A setting that is not available yet.
+    """
+
+    def __init__(
+        self,
+        *,
+        num_threads: int | None = _KEEP,
+        cache_dir: str | os.PathLike[str] | None = _KEEP,
+        tune: str = "off",
+    ) -> None:
+        """Apply the settings."""
+        global _cache_dir
+        if tune != "off":
+            raise UnsupportedError(f"options(tune={tune!r}): background tuning is not available yet; use 'off'")
+        if (
+            num_threads is not _KEEP
+            and num_threads is not None
+            and (isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1)
+        ):
+            raise LibsparseError(f"options(num_threads={num_threads!r}): expected a positive int or None")
+        self._before = threads.chosen(), _cache_dir
+        if num_threads is not _KEEP:
+            threads.choose(num_threads)
+        if cache_dir is not _KEEP:
+            _cache_dir = None if cache_dir is None else str(Path(cache_dir).absolute())
+
+    def __enter__(self) -> options:
+        """The settings hold already."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Puts back what held before."""
+        global _cache_dir
+        number, _cache_dir = self._before
+        threads.choose(number)

@@ -1,0 +1,1 @@
+"""The notation: einsum specifications, assignments, the functions that they call, scalar types, and errors."""

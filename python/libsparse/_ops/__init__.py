@@ -1,0 +1,1 @@
+"""Operations on operands: einsum, assignments, products, elementwise functions and reductions."""

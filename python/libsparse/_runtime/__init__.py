@@ -1,0 +1,1 @@
+"""Problems and prepared kernel calls, on patterns and plain torch tensors."""

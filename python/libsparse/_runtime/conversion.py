@@ -1,0 +1,68 @@
+"""Conversions: a pattern brought to another format by a compiled copy of its entries' numbers."""
+
+from __future__ import annotations
+
+import string
+
+import torch
+
+from libsparse._lang.dtypes import INT32_MAX
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Conversion, Pattern
+
+from . import dispatch
+from .problem import Operand, Problem
+
+
+def convert(pattern: Pattern, format: Format) -> Conversion:
+    """The entries of `pattern` in another format, and where each of them came from.
+
+    The kernel that is compiled copies a tensor whose values number its entries from 1, so that what it makes is the
+    permutation; padding, which a format with dense levels below sparse ones has, is left at 0.
+    """
+    if format.writable != format:
+        return _packed(pattern, format)
+    places, made = _copied(pattern, _numbers(pattern), format)
+    return _between(pattern, made, places)
+
+
+def _packed(pattern: Pattern, format: Format) -> Conversion:
+    """A format with levels that are laid out by all of what is stored: one after the other, from the outermost on."""
+    listed = pattern.converted(format.writable)
+    numbers = listed.values(_numbers(pattern))
+    made, reached = listed.pattern, list(format.writable.levels)
+    for level, kind in enumerate(format.levels):
+        if kind != reached[level]:
+            reached[level] = kind
+            step = Format(f"{''.join(reached)}:{','.join(map(str, format.order))}")
+            numbers, made = _copied(made, numbers, step)
+    return _between(pattern, made, numbers)
+
+
+def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
+    """A tensor in another format, by the kernel that copies it."""
+    letters = tuple(string.ascii_lowercase[: pattern.ndim])
+    text = "".join(letters)
+    asked = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
+    places, made = dispatch.once(asked, [Operand(pattern, values)])
+    if made is None:  # every level is dense
+        nothing = [None] * pattern.ndim
+        places, made = places.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
+    return places, made
+
+
+def _numbers(pattern: Pattern) -> torch.Tensor:
+    """The numbers of the values of a pattern, from 1 on."""
+    dtype = torch.int32 if pattern.size < INT32_MAX else torch.int64
+    return torch.arange(1, pattern.size + 1, dtype=dtype, device="cpu")
+
+
+def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:
+    """The conversion that takes each value of `new` from where `numbers`, counted from 1, says; 0 is padding."""
+    filled = numbers.nonzero().squeeze(1)
+    target = None if filled.numel() == new.size else filled
+    source = (numbers if target is None else numbers[filled]) - 1
+    # Kernels read an operand through the permutation wherever the order of its modes changes.
+    unmoved = old.format.order == new.format.order and source.numel() == old.size
+    same = unmoved and bool((source[1:] > source[:-1]).all())
+    return Conversion(new, None if same else source.to(new.index_dtype), target)

@@ -1,0 +1,284 @@
+"""Problems: one computation with its operands as plain data, the common currency of everything that calls kernels."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._compiler import request, size_classes
+from libsparse._lang import dtypes
+from libsparse._lang.assignment import Part
+from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._lang.user_functions import Definition
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+# Index names in the order the field likes to use them.
+_LETTERS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
+
+
+class Operand(NamedTuple):
+    """An operand as kernels see it.
+
+    Attributes:
+        pattern: Where it has entries; None for a dense tensor.
+        data: Values of a sparse operand (None: only a pattern), or the dense tensor.
+    """
+
+    pattern: Pattern | None
+    data: Tensor | None
+
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of the operand."""
+        if self.pattern is not None:
+            return self.pattern.shape
+        assert self.data is not None
+        return self.data.shape
+
+    def __str__(self) -> str:
+        """Shape and format, for messages."""
+        kind = "dense" if self.pattern is None else str(self.pattern.format)
+        return f"shape {tuple(self.shape)}, format {kind}"
+
+
+class Problem(NamedTuple):
+    """A computation without its operands; hashable.
+
+    Attributes:
+        text: The einsum specification or the assignment.
+        is_expr: Whether `text` is an assignment.
+        names: What messages and the compiler call each operand.
+        inputs: The indices of each operand.
+        output: The indices of the result.
+        wish: The format asked for, None to let the compiler choose.
+        reduce: How terms are reduced.
+        combine: How factors are combined.
+        pattern_of: The operand whose pattern the result has to have, None for none.
+        dtype: The dtype of the result, None for what the operands promote to. Kernels convert values as they read them.
+        schedule: Commands in place of what the compiler would choose, "" to let it.
+        windows: The windows of each operand, () for one without; () if there are none at all.
+        shape: The shape of a result that is written through windows, None of any other.
+        functions: The definitions of the user's functions that `text` calls.
+        temporary: Whether the result is one of a step that no user sees.
+        step: Whether this is one step of several, which is not divided again.
+    """
+
+    text: str
+    is_expr: bool
+    names: tuple[str, ...]
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    wish: Format | None = None
+    reduce: str = "sum"
+    combine: str = "mul"
+    pattern_of: int | None = None
+    dtype: torch.dtype | None = None
+    schedule: str = ""
+    windows: tuple[tuple[Part, ...], ...] = ()
+    shape: tuple[int, ...] | None = None
+    functions: tuple[Definition, ...] = ()
+    temporary: bool = False
+    step: bool = False
+
+    def title(self, number: int) -> str:
+        """What a message calls an operand."""
+        if self.is_expr:
+            return f"operand {self.names[number]!r}"
+        return f"operand {number} ({''.join(self.inputs[number])!r})"
+
+    def extents(self, operands: Sequence[Operand]) -> dict[str, int]:
+        """The extent of every index.
+
+        Raises:
+            ShapeError: Operands disagree with each other or with the number of their indices.
+        """
+        found: dict[str, int] = {}
+        owner: dict[str, int] = {}
+        for number, (indices, operand) in enumerate(zip(self.inputs, operands, strict=True)):
+            if len(indices) != len(operand.shape):
+                raise ShapeError(
+                    f"{self.title(number)} has {len(indices)} indices and {len(operand.shape)} dimensions ({operand}); "
+                    "give each dimension one index"
+                )
+            for index, extent in zip(indices, self._counted(number, operand), strict=True):
+                if found.setdefault(index, extent) != extent:
+                    other = owner[index]
+                    raise ShapeError(
+                        f"{self.title(number)} ({operand}) has extent {extent} for index {index!r}, but "
+                        f"{self.title(other)} ({operands[other]}) has {found[index]}; "
+                        "an index has one extent everywhere: check the shapes, or transpose an operand"
+                    )
+                owner.setdefault(index, number)
+        return found
+
+    def result_shape(self, extents: dict[str, int]) -> tuple[int, ...]:
+        """The shape of the result, given the extents of the indices."""
+        return self.shape or tuple(extents[index] for index in self.output)
+
+    def _counted(self, number: int, operand: Operand) -> Sequence[int]:
+        """How many coordinates of each dimension of an operand its indices run over."""
+        windows = self.windows[number] if self.windows else ()
+        if not windows:
+            return operand.shape
+        return [
+            n if w is None else w.resolved(n, self.title(number)).extent
+            for w, n in zip(windows, operand.shape, strict=True)
+        ]
+
+
+@functools.lru_cache(maxsize=4096)
+def product(
+    inputs: tuple[tuple[str, ...], ...],
+    output: tuple[str, ...],
+    wish: Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    pattern_of: int | None = None,
+    dtype: torch.dtype | None = None,
+) -> Problem:
+    """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
+    found = dict.fromkeys(index for term in inputs for index in term)
+    if len(found) > len(_LETTERS):
+        raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
+    letters = dict(zip(found, _LETTERS, strict=False))
+    terms = tuple(tuple(letters[index] for index in term) for term in inputs)
+    result = tuple(letters[index] for index in output)
+    text = ",".join(map("".join, terms)) + "->" + "".join(result)
+    names = tuple(f"A{number}" for number in range(len(inputs)))
+    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of, dtype)
+
+
+def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
+    """The request for a problem.
+
+    Args:
+        problem: The computation.
+        operands: Its operands.
+        wide: Whether positions and coordinates of the result must be int64.
+    """
+    infos: list[request.OperandInfo] = []
+    seen: dict[int, int] = {}
+    extents, varying = problem.extents(operands), _varying(problem, operands)
+    extent, count = (
+        (size_classes.finely, size_classes.finely_entries)
+        if problem.temporary
+        else (size_classes.extent, size_classes.entries)
+    )
+    several = sum(operand.pattern is not None for operand in operands) > 1
+    for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
+        pattern, data = operand
+        shape = tuple(
+            extent(n) if index in varying else size_classes.width(n)
+            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
+        )
+        if pattern is None:
+            assert data is not None
+            order = dense_order(data)
+            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), shape))
+            continue
+        same = seen.setdefault(id(pattern), number)
+        infos.append(
+            request.sparse_info(
+                name,
+                pattern.format.text,
+                "bool" if data is None else dtypes.code(data.dtype),
+                data is None,
+                dtypes.code(pattern.index_dtype),
+                shape,
+                count(pattern.size, pattern.shape[pattern.format.order[0]]),
+                -1 if same == number else same,
+                _spread(pattern, several) if problem.temporary else _NOWHERE,
+            )
+        )
+    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
+    fits = max(sizes, default=0) <= INT32_MAX
+    wish = problem.wish.text if problem.wish is not None else None
+    dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
+    index = "i32" if fits and not wide else "i64"
+    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary, problem.step)
+    return request.Request(
+        problem.text,
+        problem.is_expr,
+        tuple(infos),
+        output,
+        problem.reduce,
+        problem.combine,
+        problem.schedule,
+        problem.functions,
+    )
+
+
+_NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
+_WHOLE = 1 << 10  # the unit of a reach
+
+
+def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
+    """The classes of what the format of a temporary depends on: how many rows have entries, skew and reach.
+
+    The last two matter where several sparse operands meet. What isn't known is 0 or empty.
+    """
+    found = pattern.statistics
+    rows = pattern.extents[0]
+    if found.lengths is None:
+        return _NOWHERE
+    filled = size_classes.share(rows - found.empty, rows)
+    if not several:
+        return filled, (), 0
+    reach = 0 if found.reach is None else size_classes.ratio(found.reach, _WHOLE)
+    return filled, tuple(map(size_classes.ratio, found.skew)), reach
+
+
+def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
+    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
+    found: set[str] = set()
+    for indices, (pattern, _) in zip(problem.inputs, operands, strict=True):
+        if pattern is not None:
+            format = pattern.format
+            last = max((n for n, level in enumerate(format.levels) if level != "d"), default=-1)
+            found.update(indices[mode] for mode in format.order[: last + 1])
+    return found
+
+
+def stored(pattern: Pattern, values: Tensor) -> Tensor:
+    """Values as kernels read them.
+
+    Raises:
+        ShapeError: There are not as many as the pattern has entries: somebody resized them.
+    """
+    if values.numel() != pattern.size:
+        raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.size} entries")
+    return values.resolve_conj().resolve_neg().contiguous()
+
+
+def dense_order(tensor: Tensor) -> tuple[int, ...]:
+    """The order in which a kernel can read a dense tensor: that of its strides, or the identity after a copy."""
+    identity = tuple(range(tensor.ndim))
+    if tensor.is_contiguous():
+        return identity
+    strides = tensor.stride()
+    order = tuple(sorted(identity, key=lambda d: -strides[d]))
+    return order if tensor.permute(order).is_contiguous() else identity
+
+
+def dense_text(order: Sequence[int]) -> str:
+    """The format of a dense tensor that is stored in `order`."""
+    letters = "d" * len(order)
+    return letters if order == tuple(range(len(order))) else f"{letters}:{','.join(map(str, order))}"
+
+
+def key(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:
+    """What a prepared call depends on; the identity of patterns stands for everything about them."""
+    parts: list[Any] = [problem]
+    for pattern, data in operands:
+        if pattern is not None:
+            parts.append((id(pattern), None if data is None else data.dtype))
+        else:
+            assert data is not None
+            parts.append((data.dtype, data.shape, data.stride()))
+    return tuple(parts)

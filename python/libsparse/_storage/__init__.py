@@ -1,0 +1,1 @@
+"""How tensors are stored: formats, their levels, the arrays of a pattern, and checks of them."""

@@ -1,0 +1,245 @@
+"""Coordinates and levels: turns lists of coordinates into the arrays of a format, and back.
+
+Everything here works on whole arrays; nothing allocates more than a few arrays as long as the list of coordinates,
+and nothing knows of values or autograd.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.errors import IndexBoundsError
+
+from . import levels, memory
+from .format import Format
+
+_KEY_LIMIT = 2**63 - 1
+_VALUE = 8  # bytes of a value, where nobody says
+
+
+class Levels(NamedTuple):
+    """The arrays of a format.
+
+    Attributes:
+        pos: Positions of each level, None where the level has none.
+        crd: Coordinates of each level, None where the level has none.
+        slots: Place of each coordinate in the array of values; None where that is its own number.
+        size: Length of the array of values.
+    """
+
+    pos: list[Tensor | None]
+    crd: list[Tensor | None]
+    slots: Tensor | None
+    size: int
+
+
+def linear_keys(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
+    """One int64 key a coordinate that sorts as the coordinates do; None where keys would overflow."""
+    if math.prod(extents) > _KEY_LIMIT:
+        return None
+    keys = coords[0].to(torch.int64, copy=True)
+    for crd, extent in zip(coords[1:], extents[1:], strict=True):
+        keys.mul_(extent).add_(crd)
+    return keys
+
+
+def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
+    """The stable permutation that sorts coordinates lexicographically; None where they are sorted already."""
+    keys = linear_keys(coords, extents)
+    if keys is not None:
+        if bool((keys[1:] >= keys[:-1]).all()):
+            return None
+        return torch.argsort(keys, stable=True)
+    order: Tensor | None = None
+    for crd in reversed(coords):
+        order = torch.argsort(crd, stable=True) if order is None else order[torch.argsort(crd[order], stable=True)]
+    return order
+
+
+def first_of_run(coords: Sequence[Tensor]) -> Tensor:
+    """Marks, in sorted coordinates, each one that differs from the one before it."""
+    count = coords[0].numel()
+    fresh = torch.ones(count, dtype=torch.bool)
+    if count > 1:
+        torch.ne(coords[0][1:], coords[0][:-1], out=fresh[1:])
+        for crd in coords[1:]:
+            fresh[1:] |= crd[1:] != crd[:-1]
+    return fresh
+
+
+def index_dtype(extents: Sequence[int], size: int) -> torch.dtype:
+    """int32 where every extent and the number of values fit, else int64."""
+    return torch.int32 if max([size, *extents], default=0) <= INT32_MAX else torch.int64
+
+
+def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
+    """Where the children of each of `count` parents start, from the parents' numbers; the only array that is as long.
+
+    Raises:
+        IndexBoundsError: A number is out of range.
+    """
+    made = torch.zeros(count + 1, dtype=dtype)
+    try:
+        made[1:].index_add_(0, parents, torch.ones((), dtype=dtype).expand(parents.numel()))
+    except IndexError:
+        raise _outside() from None
+    return made.cumsum_(0)
+
+
+def _outside() -> IndexBoundsError:
+    return IndexBoundsError("an index is outside of the shape; check=True says which")
+
+
+def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor], itemsize: int = _VALUE) -> Levels:
+    """The arrays of `format` for coordinates that are sorted and distinct.
+
+    Args:
+        format: A resolved format of levels that kernels write, too: others are converted to.
+        extents: Extent of each level, in storage order.
+        coords: One int64 array a level, in storage order.
+        itemsize: Bytes of a value.
+
+    Raises:
+        FormatError: The format has more places than memory has room for.
+        IndexBoundsError: Coordinates that nobody checked are out of range.
+    """
+    nnz = coords[0].numel()
+    dtype = index_dtype(extents, nnz)
+    advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
+    bitmaps = 0  # bytes that were asked for and not yet touched: the system counts them as available
+    parent, count = torch.zeros(nnz, dtype=torch.int64), 1
+    alone = nnz <= 1  # whether no two entries are below the same position
+    kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
+    pos: list[Tensor | None] = []
+    crd: list[Tensor | None] = []
+    for number, (level, extent, coord) in enumerate(zip(format.levels, extents, coords, strict=True)):
+        first: Tensor | None = None
+        stored: Tensor | None = None
+        what = f"the places of level {number} ({level}) of format {format}"
+        if level in levels.LOCATED:
+            parent, count = parent * extent + coord, count * extent
+            last = number + 1 == len(coords)
+            bitmaps += count * (level == "b")
+            memory.check(bitmaps + count * itemsize * last, 1, what, advice)
+            if level == "b":
+                stored = _bitmap(parent, count)
+        else:
+            if level == "s":
+                kept = None if alone else first_of_run([parent, coord])
+            elif level == "u":
+                end = next((n for n in range(number + 1, len(coords)) if format.levels[n] not in "cq"), len(coords))
+                kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
+            if level in "su":
+                memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, what, advice)
+                first = starts(parent if kept is None else parent[kept], count, dtype)
+            stored = (coord if kept is None else coord[kept]).to(dtype)
+            parent = torch.arange(nnz) if kept is None else torch.cumsum(kept, 0) - 1
+            count = stored.numel()
+            alone = count == nnz
+        pos.append(first)
+        crd.append(stored)
+    return Levels(pos, crd, None if format.levels[-1] not in levels.LOCATED else parent, count)
+
+
+def _bitmap(places: Tensor, count: int) -> Tensor:
+    """Ones at some of `count` places."""
+    return spread(torch.ones((), dtype=torch.uint8).expand(places.numel()), places, count)
+
+
+def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
+    """An array of `size` values with some of them at their places, and zeros; differentiable.
+
+    Raises:
+        IndexBoundsError: A place is out of range.
+    """
+    if not size and slots.numel():  # torch's own error would be about strides
+        raise _outside()
+    try:
+        return values.new_zeros(size).index_copy_(0, slots, values)
+    except IndexError:
+        raise _outside() from None
+
+
+def expand_levels(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+) -> tuple[list[Tensor], Tensor | None]:
+    """What is stored, in the order of a walk.
+
+    Returns:
+        The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among
+        the values: None where that is their own number.
+    """
+    coords = _below_dense(format, extents, pos, crd)
+    done = len(coords)
+    parent = torch.arange(coords[0].numel() if coords else 1)
+    count, rows = parent.numel(), extents[done - 1] if coords else 1
+    for level, extent, level_pos, level_crd in zip(
+        format.levels[done:], extents[done:], pos[done:], crd[done:], strict=True
+    ):
+        row = coords[-1] if coords else parent
+        found = levels.read(level, level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
+        coords = [c if level[0] in "cq" else c[found.parent] for c in coords]
+        coords.append(found.coord)
+        parent, count, rows = found.place, found.size, extent
+    return coords, parent if format.padded else None
+
+
+def _below_dense(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+) -> list[Tensor]:
+    """The coordinates of the outermost levels, where these are dense ones and a list with fewer entries than places.
+
+    The entries look for their places, so nothing is as long as the dense levels; [] where a walk is no worse.
+    """
+    depth = next((n for n, level in enumerate(format.levels) if level != "d"), 0)
+    first, listed = pos[depth], crd[depth]
+    if not depth or format.levels[depth] not in "su" or first is None or listed is None:
+        return []
+    if listed.numel() >= first.numel():
+        return []
+    place = torch.searchsorted(first, torch.arange(listed.numel(), dtype=first.dtype), right=True) - 1
+    coords = [listed.to(torch.int64)]
+    for extent in reversed(extents[:depth]):
+        coords.insert(0, place % max(extent, 1))
+        place = place // max(extent, 1)
+    return coords
+
+
+def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Finds coordinates among others.
+
+    Args:
+        wanted: The coordinates to find, one array a mode.
+        present: The distinct coordinates to find them among, in any order.
+        extents: Extent of each mode.
+
+    Returns:
+        The place of each wanted coordinate in `present` (anything where it is missing), and whether it is there.
+    """
+    here, there = linear_keys(wanted, extents), linear_keys(present, extents)
+    if here is None or there is None:
+        here, there = _ranks(wanted, present, extents)
+    order: Tensor | None = None
+    if there.numel() > 1 and not bool((there[1:] >= there[:-1]).all()):
+        there, order = torch.sort(there)
+    if there.numel() == 0:
+        return torch.zeros_like(here), torch.zeros(here.numel(), dtype=torch.bool)
+    place = torch.searchsorted(there, here).clamp_(max=there.numel() - 1)
+    found = there[place] == here
+    return (place if order is None else order[place]), found
+
+
+def _ranks(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Keys for two lists of coordinates whose linear keys would overflow: their ranks among both."""
+    both = [torch.cat(pair) for pair in zip(a, b, strict=True)]
+    order = sort_order(both, extents)
+    assert order is not None
+    rank = torch.empty_like(order)
+    rank[order] = torch.cumsum(first_of_run([c[order] for c in both]), 0)
+    return rank[: a[0].numel()], rank[a[0].numel() :]

@@ -1,0 +1,287 @@
+"""Pattern: the sparsity structure of a tensor, immutable and shared, and what has been derived from it."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import InternalError
+
+from . import levelchecks, levels, packing, statistics, validate
+from .format import Format
+
+
+class Conversion(NamedTuple):
+    """A pattern brought to another format.
+
+    Attributes:
+        pattern: The same coordinates in the other format.
+        source: The places of the values that are taken, among those it came from; None where that is all of them.
+        target: Where padding was added, the place of each value that is taken among the new ones.
+    """
+
+    pattern: Pattern
+    source: Tensor | None
+    target: Tensor | None
+
+    def source_pointer(self) -> int:
+        """The address of `source`, which kernels that convert by mode order read values through."""
+        assert self.source is not None
+        return self.source.data_ptr()
+
+    def values(self, values: Tensor, fill: float = 0) -> Tensor:
+        """Carries values over; differentiable. Padding is `fill`."""
+        if self.source is not None:
+            values = values.index_select(0, self.source)
+        if self.target is not None:
+            return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
+        return values
+
+
+class Pattern:
+    """Where a sparse tensor has entries: format, shape, and the positions and coordinates of each level.
+
+    Immutable; equal only to itself, since prepared kernel calls, transposes, conversions and the patterns of results
+    are kept with it. Make one through the constructors of the package, such as `ls.from_coo`.
+
+    Attributes:
+        format: The storage format.
+        shape: The shape of the tensor.
+        seen_shape: The shape that torch itself is told.
+        pos: Positions of each level, in storage order; None where the level has none.
+        crd: Coordinates of each level; None where the level has none.
+        size: How many values there are, with those that belong to no entry.
+        index_dtype: int32 where everything fits, else int64; one for all arrays.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_conversions",
+        "_coordinates",
+        "_diagonals",
+        "_linear",
+        "_located",
+        "_places",
+        "_statistics",
+        "_transposes",
+        "calls",
+        "crd",
+        "fast",
+        "format",
+        "index_dtype",
+        "pos",
+        "seen_shape",
+        "shape",
+        "size",
+    )
+
+    def __init__(
+        self, format: Format, shape: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+    ) -> None:
+        """Trusts its arguments; what users hand over goes through `libsparse.validate` first."""
+        self.format = format
+        self.shape = torch.Size(shape)
+        # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
+        self.seen_shape = self.shape if math.prod(self.shape) < 2**63 else torch.Size((0,) * len(self.shape))
+        self.size = _count(format, self.extents, pos, crd)
+        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]  # bitmaps are bytes
+        dtype = packing.index_dtype(self.shape, self.size)
+        if dtype == torch.int32 and any(a.dtype != dtype for a in arrays):
+            # A trailing dense level can multiply the values; positions themselves always fit where the values do.
+            pos, crd = _cast(pos, dtype), _cast(crd, dtype)
+        elif any(a.dtype != torch.int32 for a in arrays):
+            dtype = torch.int64
+            pos, crd = _cast(pos, dtype), _cast(crd, dtype)
+        elif arrays:
+            dtype = torch.int32
+        self.pos = tuple(pos)
+        self.crd = tuple(crd)
+        self.index_dtype = dtype
+        self.calls: dict[Any, Any] = {}
+        self.fast: dict[Any, Any] = {}
+        self._coordinates: Tensor | None = None
+        self._places: Tensor | None = None
+        self._linear: Tensor | None = None
+        self._statistics: statistics.Statistics | None = None
+        self._conversions: dict[Format, Conversion] = {}
+        self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
+        self._diagonals: dict[tuple[int, ...], tuple[Pattern, Tensor]] = {}
+        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] = weakref.WeakKeyDictionary()
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The extent of each level, in storage order."""
+        return tuple(self.shape[mode] for mode in self.format.order)
+
+    @property
+    def ndim(self) -> int:
+        """The rank."""
+        return len(self.shape)
+
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored, without padding."""
+        return self.coordinates().shape[1] if self.format.padded else self.size
+
+    # What is derived is kept, so it is made as ordinary tensors even inside of torch.inference_mode().
+
+    def coordinates(self) -> Tensor:
+        """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
+        if self._coordinates is None:
+            self._coordinates, self._places = self._expanded()
+        return self._coordinates
+
+    def entries(self, values: Tensor) -> Tensor:
+        """The values of the entries, in the order of `coordinates()`; differentiable."""
+        if not self.format.padded:
+            return values
+        self.coordinates()
+        assert self._places is not None
+        return values.index_select(0, self._places)
+
+    def spread(self, entries: Tensor) -> Tensor:
+        """Values with these entries, and padding of zeros: the inverse of `entries`; differentiable."""
+        if not self.format.padded:
+            return entries
+        self.coordinates()
+        assert self._places is not None
+        return entries.new_zeros(self.size).index_copy(0, self._places, entries)
+
+    def linear(self) -> Tensor:
+        """The offset of every entry in a contiguous dense tensor of this shape."""
+        if self._linear is None:
+            with torch.inference_mode(False):
+                keys = packing.linear_keys(list(self.coordinates()), self.shape)
+            if keys is None:
+                raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
+            self._linear = keys
+        return self._linear
+
+    @property
+    def statistics(self) -> statistics.Statistics:
+        """How the entries are spread; nothing is scanned before it is asked for, and nothing twice."""
+        if self._statistics is None:
+            self._statistics = statistics.Statistics(self)
+        return self._statistics
+
+    def transposed(self, dims: tuple[int, ...]) -> Pattern:
+        """The pattern with its modes permuted: the same arrays under another mode order."""
+        if dims == tuple(range(self.ndim)):
+            return self
+        known = self._transposes.get(dims)
+        if isinstance(known, weakref.ref):
+            known = known()
+        if known is None:
+            shape = [self.shape[d] for d in dims]
+            known = Pattern(self.format.permute(dims), shape, self.pos, self.crd)
+            inverse = tuple(sorted(range(self.ndim), key=dims.__getitem__))
+            known._transposes[inverse] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
+            self._transposes[dims] = known
+        return known
+
+    def converted(self, format: Format) -> Conversion:
+        """The pattern in another format, made once."""
+        from libsparse._runtime import conversion  # kernels are above patterns
+
+        known = self._conversions.get(format)
+        if known is None:
+            with torch.inference_mode(False):
+                known = Conversion(self, None, None) if format == self.format else conversion.convert(self, format)
+            if known.pattern is not self:
+                # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
+                known = self._conversions.setdefault(format, known)
+        return known
+
+    def diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+        """The entries whose coordinates agree in every group of modes, as a tensor with one mode a group.
+
+        Args:
+            groups: For each mode, the number of the group it belongs to; groups count from 0.
+
+        Returns:
+            The pattern of those entries, and their places among this pattern's values.
+        """
+        known = self._diagonals.get(groups)
+        if known is None:
+            known = self._diagonals[groups] = self._diagonal(groups)
+        return known
+
+    @torch.inference_mode(False)
+    def _diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+        coords = list(self.coordinates())
+        leaders = [groups.index(g) for g in range(max(groups) + 1)]
+        keep = torch.ones(self.nnz, dtype=torch.bool)
+        for mode, group in enumerate(groups):
+            keep &= coords[mode] == coords[leaders[group]]
+        places = keep.nonzero().squeeze(1)
+        picked = [coords[mode][places] for mode in leaders]
+        shape = [self.shape[mode] for mode in leaders]
+        order = packing.sort_order(picked, shape)
+        if order is not None:
+            places, picked = places[order], [c[order] for c in picked]
+        format = Format("csf").resolve(len(leaders))
+        built = packing.build_levels(format, shape, picked)
+        return Pattern(format, shape, built.pos, built.crd), places if self._places is None else self._places[places]
+
+    @torch.inference_mode(False)
+    def _expanded(self) -> tuple[Tensor, Tensor | None]:
+        coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+        by_mode: list[Tensor] = [coords[0]] * len(coords)
+        for level, mode in enumerate(self.format.order):
+            by_mode[mode] = coords[level]
+        return torch.stack(by_mode), places
+
+    def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
+        """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
+        known = self._located.get(other)
+        if known is None:
+            with torch.inference_mode(False):
+                known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
+            self._located[other] = known
+        return known
+
+    def tensors(self) -> list[Tensor]:
+        """Every array of the pattern."""
+        return [a for a in (*self.pos, *self.crd) if a is not None]
+
+    def __repr__(self) -> str:
+        """A short description."""
+        return f"Pattern(shape={tuple(self.shape)}, nnz={self.nnz}, format={str(self.format)!r})"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        """Pickles the arrays and nothing that was derived from them."""
+        return restore_pattern, (self.format.text, tuple(self.shape), list(self.pos), list(self.crd))
+
+    def __copy__(self) -> Pattern:
+        """Patterns are immutable: a copy is the pattern itself."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Pattern:
+        """Patterns are immutable: a copy is the pattern itself."""
+        return self
+
+
+def restore_pattern(format: str, shape: tuple[int, ...], pos: list[Tensor | None], crd: list[Tensor | None]) -> Pattern:
+    """Unpickles a Pattern; the file may be anybody's, so the arrays are checked as a user's are."""
+    resolved = Format(format).resolve(len(shape))
+    levelchecks.check(resolved, [validate.shape(shape)[mode] for mode in resolved.order], pos, crd, contents=True)
+    return Pattern(resolved, shape, pos, crd)
+
+
+torch.serialization.add_safe_globals([restore_pattern])
+
+
+def _count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> int:
+    count = 1
+    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
+        count = levels.size(level, level_pos, level_crd, extent, count)
+    return count
+
+
+def _cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
+    return [a if a is None or a.dtype == torch.uint8 else a.to(dtype).contiguous() for a in arrays]

@@ -1,0 +1,103 @@
+"""Checks of what users hand over: vectorised, and precise about the entry that is wrong."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, ShapeError, UnsupportedError
+
+_INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
+
+
+def shape(given: Any) -> torch.Size:
+    """A shape that was handed over.
+
+    Raises:
+        ShapeError: It is no sequence of non-negative ints.
+    """
+    try:
+        result = torch.Size([operator.index(n) for n in given])
+    except TypeError:
+        raise ShapeError(f"shape {given!r}: expected a sequence of ints") from None
+    if any(not 0 <= n < 2**63 for n in result):
+        raise ShapeError(f"shape {tuple(result)}: extents are not negative, and fit 64 bits")
+    return result
+
+
+def tensor(name: str, given: Any) -> Tensor:
+    """An array that was handed over, as a tensor.
+
+    Raises:
+        DtypeError: It is none.
+    """
+    try:
+        return given if isinstance(given, Tensor) else torch.as_tensor(given)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise DtypeError(f"{name} is a {type(given).__name__} that torch makes no tensor of: {error}") from None
+
+
+def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
+    """A private copy of an array of indices that was handed over.
+
+    Raises:
+        DtypeError: It does not hold integers.
+        ShapeError: It has another rank.
+        UnsupportedError: It is not on the CPU.
+    """
+    array = tensor(name, given)
+    if array.numel() == 0 and not isinstance(given, Tensor):
+        array = array.to(torch.int64)
+    if array.dtype not in _INTEGERS:
+        raise DtypeError(f"{name} has dtype {array.dtype}; expected integers")
+    if array.ndim != ndim:
+        raise ShapeError(f"{name} has shape {tuple(array.shape)}; expected {ndim} dimension(s)")
+    if not array.is_cpu:
+        raise UnsupportedError(f"{name} is on {array.device}; libsparse computes on the CPU, use .cpu()")
+    wide = array.dtype if array.dtype in (torch.int32, torch.int64) else torch.int64
+    return array.detach().to(wide, copy=True).contiguous()
+
+
+def bounds(name: str, array: Tensor, extent: int) -> None:
+    """Every coordinate is within its dimension.
+
+    Raises:
+        IndexBoundsError: One is not.
+    """
+    if array.numel() == 0:
+        return
+    least, greatest = torch.aminmax(array)
+    if int(least) < 0 or int(greatest) >= extent:
+        wrong = (array < 0) | (array >= extent)
+        place = int(wrong.nonzero()[0])
+        raise IndexBoundsError(f"{name}[{place}] is {int(array[place])}; expected 0 <= index < {extent}")
+
+
+def positions(name: str, pos: Tensor, parents: int, children: int | None) -> None:
+    """Positions start at 0, don't decrease, and end at the number of coordinates.
+
+    Args:
+        name: What to call them.
+        pos: The positions.
+        parents: How many coordinates the level above has.
+        children: How many coordinates the level has.
+
+    Raises:
+        ShapeError: The length is wrong.
+        FormatError: The contents are.
+    """
+    if pos.numel() != parents + 1:
+        raise ShapeError(
+            f"{name} has {pos.numel()} elements; expected {parents + 1}, one more than the level above has"
+        )
+    if int(pos[0]) != 0:
+        raise FormatError(f"{name}[0] is {int(pos[0])}; positions start at 0")
+    wrong = pos[1:] < pos[:-1]
+    if bool(wrong.any()):
+        place = int(wrong.nonzero()[0]) + 1
+        raise FormatError(f"{name}[{place}] is {int(pos[place])}, less than {int(pos[place - 1])} before it")
+    if children is not None and int(pos[-1]) != children:
+        raise FormatError(f"{name}[{parents}] is {int(pos[-1])}; expected {children}, the number of coordinates")

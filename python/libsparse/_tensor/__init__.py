@@ -1,0 +1,1 @@
+"""SparseTensor and its constructors."""

@@ -1,0 +1,346 @@
+"""SparseTensor: a Pattern and a 1-D tensor of values, dressed as a `torch.Tensor`.
+
+The class holds data, autograd's view of it, and operators; every computation is elsewhere (`products`, `elementwise`,
+`reductions`, `interop`), and torch's own functions arrive through `functions`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from libsparse._compiler import threads
+from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from libsparse._ops import products
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+from libsparse._torch import functions, interop
+
+from .operators import Operators
+from .views import LevelViews
+
+_PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+_grad_enabled = torch.is_grad_enabled
+
+
+class SparseTensor(LevelViews, Operators):
+    """A sparse tensor: a `Pattern` and its values.
+
+    A wrapper subclass of `torch.Tensor` without a storage of its own: what is trained, moved and differentiated is
+    `values()`, an ordinary 1-D tensor. Make one with `ls.tensor`, `ls.from_coo`, `ls.from_torch` and so on.
+
+    Args:
+        pattern: Where the entries are.
+        values: (nnz,), in the storage order of `pattern`; None for a tensor that is only a pattern (dtype bool).
+        fill: The value of elements that are not stored, such as infinity in a result of `reduce="min"`.
+
+    Raises:
+        ShapeError: `values` is not 1-D with one element an entry.
+        FormatError: There are no values, and the format pads: padding would count as entries.
+        UnsupportedError: `values` is not a strided tensor on the CPU.
+    """
+
+    _pattern: Pattern
+    _held: Tensor | None
+    _fill: int | float
+    _fast: dict[Any, Any]
+
+    @staticmethod
+    def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
+        """Wrap `pattern` and `values`."""
+        if values is None:
+            if pattern.format.pads:
+                raise FormatError(
+                    f"a tensor that is only a pattern can't have format {pattern.format}: its dense level stores more "
+                    f"than the entries; use {str(pattern.format.compressed)!r} or 'coo', or give it values"
+                )
+            dtype, grad = torch.bool, False
+        else:
+            _check_values(pattern, values)
+            dtype, grad = values.dtype, values.requires_grad
+        self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
+        self._pattern = pattern
+        self._fill = fill
+        self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
+        self._fast = pattern.fast
+        return self
+
+    def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
+        """See the class."""
+
+    # What it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def pattern(self) -> Pattern:
+        """The pattern, shared by every tensor that was made from this one without changing where entries are."""
+        return self._pattern
+
+    @property
+    def format(self) -> Format:
+        """The storage format."""
+        return self._pattern.format
+
+    @property
+    def nnz(self) -> int:
+        """How many entries are stored, without padding."""
+        return self._pattern.nnz
+
+    @property
+    def _values(self) -> Tensor | None:  # type: ignore[override]  # torch has a method of this name
+        """The values; users hold the same tensor, and may have resized it."""
+        if self._held is not None and self._held.numel() != self._pattern.size:
+            _check_values(self._pattern, self._held)
+        return self._held
+
+    @property
+    def fill_value(self) -> int | float:
+        """The value of elements that are not stored."""
+        return self._fill
+
+    @property
+    def shape(self) -> torch.Size:  # type: ignore[override]
+        """The shape."""
+        return self._pattern.shape
+
+    @property
+    def ndim(self) -> int:  # type: ignore[override]
+        """The number of dimensions."""
+        return len(self._pattern.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:  # type: ignore[override]
+        """The dtype of the values; bool where there are none."""
+        return torch.bool if self._held is None else self._held.dtype
+
+    @property
+    def device(self) -> torch.device:  # type: ignore[override]
+        """The device, always the CPU."""
+        return torch.device("cpu")
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows the values."""
+        return self._held is not None and self._held.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    @property
+    def is_leaf(self) -> bool:  # type: ignore[override]
+        """Whether the values are a leaf of autograd's graph."""
+        return self._held is None or self._held.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:  # type: ignore[override]
+        """The node of autograd's graph that made the values."""
+        return None if self._held is None else self._held.grad_fn
+
+    @property
+    def grad(self) -> SparseTensor | None:
+        """The gradient of the values, as a tensor of the same pattern."""
+        grad = None if self._held is None else self._held.grad
+        return None if grad is None else SparseTensor(self._pattern, grad)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if self._held is None:
+            raise DtypeError("a tensor that is only a pattern has no gradient")
+        self._held.grad = value.values() if isinstance(value, SparseTensor) else value
+
+    # Parts -----------------------------------------------------------------------------------------------------
+
+    def values(self) -> Tensor:
+        """The values, 1-D, in storage order, with padding: what autograd follows (ones where there are none)."""
+        values = self._values
+        return torch.ones(1, dtype=torch.bool).expand(self._pattern.size) if values is None else values
+
+    def with_values(self, values: Tensor | None) -> SparseTensor:
+        """A tensor of the same pattern with other values, or with none.
+
+        Args:
+            values: (nnz,), in storage order, or None.
+
+        Raises:
+            ShapeError: `values` has another shape.
+        """
+        return SparseTensor(self._pattern, values, self._fill)
+
+    def map(self, fn: Callable[[Tensor], Tensor]) -> SparseTensor:
+        """Applies `fn` to the stored values, and to nothing else.
+
+        Args:
+            fn: Takes and returns a 1-D tensor of `nnz` elements.
+        """
+        return SparseTensor(self._pattern, fn(self.values()), self._fill)
+
+    # Copies ----------------------------------------------------------------------------------------------------
+
+    def detach(self) -> SparseTensor:
+        """The same entries, cut from autograd's graph."""
+        return SparseTensor(self._pattern, None if self._values is None else self._values.detach(), self._fill)
+
+    def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """A copy of the values on the same pattern; differentiable."""
+        return SparseTensor(self._pattern, None if self._values is None else self._values.clone(), self._fill)
+
+    def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
+        """The tensor itself: values are always contiguous."""
+        return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
+        """Asks autograd to follow the values.
+
+        Raises:
+            DtypeError: The tensor is only a pattern.
+        """
+        if self._held is None:
+            if requires_grad:
+                raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
+            return self
+        self._held.requires_grad_(requires_grad)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
+        """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
+        values = self.values().to(*args, **kwargs)
+        if values is self._values:
+            return self
+        fill = self._fill
+        if fill != 0 and values.dtype != self.dtype:
+            if not math.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
+                self.need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
+            fill = torch.tensor(fill, dtype=self.dtype).to(values.dtype).item()
+        return SparseTensor(self._pattern, values, fill)
+
+    def to_format(self, format: str | Format) -> SparseTensor:
+        """The same tensor in another format; differentiable, and its pattern is made once.
+
+        A tensor of dense levels only is a strided torch tensor: of `dd:1,0`, columns are contiguous.
+        """
+        wish = Format(format).resolve(self.ndim)
+        if wish.is_dense:
+            back = [wish.order.index(mode) for mode in range(self.ndim)]
+            strided: Any = self.to_dense().permute(wish.order).contiguous().permute(back)
+            return strided  # type: ignore[no-any-return]  # who asks for another format gets a SparseTensor
+        conversion = self._pattern.converted(wish)
+        values = None if self._values is None else conversion.values(self._values, self._fill)
+        return SparseTensor(conversion.pattern, values, self._fill)
+
+    def need_zero_fill(self, what: str) -> None:
+        """Elements that are not stored are 0.
+
+        Raises:
+            UnsupportedError: They are something else, which `what` can't honour.
+        """
+        if self._fill != 0:
+            raise UnsupportedError(
+                f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
+                f"{self.format}) they are {self._fill}: use to_dense(), or ls.SparseTensor(A.pattern, A.values())"
+            )
+
+    def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
+        """A strided torch tensor; differentiable."""
+        return interop.to_dense(self, dtype)
+
+    def to_torch(self, layout: torch.layout | None = None) -> Tensor:
+        """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none."""
+        return interop.to_torch(self, layout)
+
+    def to_scipy(self) -> Any:
+        """A SciPy sparse array of this format (COO where SciPy has none)."""
+        return interop.to_scipy(self)
+
+    def share_memory_(self) -> SparseTensor:
+        """Moves every array to shared memory."""
+        for array in self._pattern.tensors():
+            array.share_memory_()
+        if self._held is not None:
+            self._held.share_memory_()
+        return self
+
+    # Operators -------------------------------------------------------------------------------------------------
+
+    def __matmul__(self, other: Any) -> Any:
+        """`A @ other`, the operand sparse or dense."""
+        values = self._held
+        if type(other) in _PLAIN and values is not None and self._fill == 0:
+            try:
+                known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
+                if (
+                    known is not None
+                    and other.dtype is known[0]
+                    and values.dtype is known[0]
+                    and other.is_cpu
+                    and not other.is_neg()
+                    and not other.is_conj()
+                    and values.is_contiguous()
+                    and values.numel() == self._pattern.size
+                    and forward_ad._current_level < 0
+                ):
+                    if _grad_enabled() and (other.requires_grad or values.requires_grad):
+                        return known.differentiable(values, other, self._pattern)
+                    return known[1](values, other, threads.count())
+            except RuntimeError:
+                pass  # torch's sparse tensors have no strides, those inside of torch.func's transforms no memory
+        return products.matmul(self, other)
+
+    # Protocols -------------------------------------------------------------------------------------------------
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        """Shape, nnz, density, dtype, format and a few entries."""
+        return interop.describe(self)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickles as a pattern and values."""
+        return restore_tensor, (self._pattern, self._values, self.requires_grad, self._fill)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
+        """A copy of the values on the same (immutable) pattern."""
+        if self._held is not None and not self._held.is_leaf:
+            raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
+        values = None if self._held is None else self._held.detach().clone()
+        copy = SparseTensor(self._pattern, values, self._fill)
+        memo[id(self)] = copy
+        return copy.requires_grad_() if self.requires_grad else copy
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Takes torch's functions above autograd."""
+        return functions.call(func, args, kwargs or {})
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # torch declares it as a plain function
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Only what torch itself does to any tensor arrives here."""
+        return functions.dispatch(func, args, kwargs or {})
+
+
+def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:
+    """Unpickles a SparseTensor."""
+    if values is not None and requires_grad and not values.requires_grad:
+        values = values.detach().requires_grad_()
+    return SparseTensor(pattern, values, fill)
+
+
+def _check_values(pattern: Pattern, values: Tensor) -> None:
+    if isinstance(values, SparseTensor) or not isinstance(values, Tensor) or values.layout is not torch.strided:
+        raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
+    if values.ndim != 1 or values.shape[0] != pattern.size:
+        raise ShapeError(
+            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
+            f"expected shape ({pattern.size},)"
+        )
+    if not values.is_cpu:
+        raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")
+
+
+torch.serialization.add_safe_globals([restore_tensor])

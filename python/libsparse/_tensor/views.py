@@ -1,0 +1,129 @@
+"""LevelViews: the parts of a SparseTensor under the names that torch, DGL and torch_sparse give them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import FormatError
+
+if TYPE_CHECKING:
+    from libsparse._storage.format import Format
+    from libsparse._storage.pattern import Pattern
+
+    from .sparse_tensor import SparseTensor
+
+
+class LevelViews:
+    """Read-only access to coordinates and positions; mixed into `SparseTensor`.
+
+    The arrays are the pattern's own: they must not be written to.
+    """
+
+    _pattern: Pattern
+
+    if TYPE_CHECKING:
+
+        def values(self) -> Tensor: ...
+
+        def to_format(self, format: str | Format) -> SparseTensor: ...
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the extent of one dimension."""
+        return self._pattern.shape if dim is None else self._pattern.shape[dim]
+
+    def numel(self) -> int:
+        """How many elements the tensor has, stored or not."""
+        return math.prod(self._pattern.shape)
+
+    nelement = numel
+
+    def pos(self, level: int) -> Tensor | None:
+        """The positions of a level, None where it has none."""
+        return self._pattern.pos[self._level(level)]
+
+    def crd(self, level: int) -> Tensor | None:
+        """The coordinates of a level, None where it has none."""
+        return self._pattern.crd[self._level(level)]
+
+    def indices(self) -> Tensor:
+        """The coordinates of the stored entries: (ndim, nnz), int64, columns in storage order; for every format."""
+        return self._pattern.coordinates()
+
+    def crow_indices(self) -> Tensor:
+        """The row positions of a CSR matrix."""
+        return self._array("csr", self._pattern.pos)
+
+    def col_indices(self) -> Tensor:
+        """The columns of a CSR matrix."""
+        return self._array("csr", self._pattern.crd)
+
+    def ccol_indices(self) -> Tensor:
+        """The column positions of a CSC matrix."""
+        return self._array("csc", self._pattern.pos)
+
+    def row_indices(self) -> Tensor:
+        """The rows of a CSC matrix."""
+        return self._array("csc", self._pattern.crd)
+
+    def _nnz(self) -> int:
+        """How many entries are stored."""
+        return self._pattern.nnz
+
+    def coalesce(self) -> SparseTensor:
+        """The tensor itself: duplicates are reduced when a tensor is made."""
+        return self  # type: ignore[return-value]
+
+    def __len__(self) -> int:
+        """The extent of the first dimension."""
+        return self._pattern.shape[0]
+
+    def is_coalesced(self) -> bool:
+        """True: duplicates are reduced when a tensor is made."""
+        return True
+
+    @property
+    def row(self) -> Tensor:
+        """The row of each stored entry, in storage order."""
+        return self._pattern.coordinates()[0]
+
+    @property
+    def col(self) -> Tensor:
+        """The column of each stored entry, in storage order."""
+        return self._pattern.coordinates()[1]
+
+    @property
+    def val(self) -> Tensor:
+        """The values, as `values()`."""
+        return self.values()
+
+    def coo(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows, columns and values, sorted by row."""
+        csr = self.to_format("csr")
+        return csr.row, csr.col, csr.values()
+
+    def csr(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Row positions, columns and values of the CSR form."""
+        csr = self.to_format("csr")
+        return csr.crow_indices(), csr.col_indices(), csr.values()
+
+    def csc(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Column positions, rows and values of the CSC form."""
+        csc = self.to_format("csc")
+        return csc.ccol_indices(), csc.row_indices(), csc.values()
+
+    def _level(self, level: int) -> int:
+        if not -len(self._pattern.pos) <= level < len(self._pattern.pos):
+            raise FormatError(f"level {level} of a tensor with {len(self._pattern.pos)} levels")
+        return level
+
+    def _array(self, format: str, arrays: tuple[Tensor | None, ...]) -> Tensor:
+        array = arrays[1] if self._pattern.format == format else None
+        if not isinstance(array, torch.Tensor):
+            raise FormatError(
+                f"a tensor of format {self._pattern.format} has no such array; use .to_format({format!r}) first"
+            )
+        return array

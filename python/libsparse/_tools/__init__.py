@@ -1,0 +1,1 @@
+"""What shows and steers the compiler: explain, schedule, doctor."""

@@ -1,0 +1,181 @@
+"""`explain`: what the compiler makes of a computation and why, and how close it comes to what the machine can do."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from libsparse._compiler import native, request, threads
+from libsparse._lang import spec
+from libsparse._ops import einsum, evaluate
+from libsparse._runtime import dispatch, problem, promotion
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.format import Format
+
+from . import limits
+
+_SECTION = re.compile(r"^== (.*) ==$\n", re.MULTILINE)
+_OPEN = {"call", "schedule", "time"}  # sections that a notebook shows at once
+# Colours are the notebook's own, so that it suits a dark one and a light one.
+_STYLE = (
+    "<style>.libsparse summary{cursor:pointer;font-weight:bold}"
+    ".libsparse pre{margin:0 0 .5em 1em;padding-left:.5em;border-left:2px solid currentColor;"
+    "color:inherit;background:transparent;white-space:pre;overflow-x:auto}</style>"
+)
+
+
+class Explanation(str):
+    """The compiler's account; prints as text, shows as HTML in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        first, *rest = _SECTION.split(self)
+        shown = [f"<pre>{html.escape(first)}</pre>"] if first.strip() else []
+        for name, text in zip(rest[::2], rest[1::2], strict=True):
+            opened = " open" if name in _OPEN else ""
+            shown.append(
+                f"<details{opened}><summary>{html.escape(name)}</summary>"
+                f"<pre>{html.escape(text.strip(chr(10)))}</pre></details>"
+            )
+        return f'{_STYLE}<div class="libsparse">{"".join(shown)}</div>'
+
+    def __repr__(self) -> str:
+        """The text itself, so that a prompt shows it readably."""
+        return str(self)
+
+
+def explain(
+    text: str,
+    *operands: Any,
+    stage: str | None = None,
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    measure: bool | None = None,
+    **named: Any,
+) -> Explanation:
+    """Says how a computation is done: operands, formats, schedule, loops, C, and times.
+
+    Args:
+        text: An einsum specification, or an assignment with operands by name.
+        operands: The operands of an einsum.
+        stage: The name of one stage of the compiler; None for all, with what is known of the operands and of times.
+        format: As in `einsum`.
+        reduce: As in `einsum`.
+        combine: As in `einsum`.
+        measure: Whether to run it a few times; None does so where it has been run on these operands before.
+        named: The operands of an assignment.
+    """
+    if named or "=" in text:
+        asked = [*evaluate.problems(text, named, format, reduce, combine)]
+    else:
+        reduce = einsum.checked(reduce, combine)
+        plain = einsum.to_operands(operands, neutral=reduce)
+        parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
+        wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+        dtype = einsum.dtype_of(plain, reduce, combine)
+        inputs, plain = einsum.simplify(parsed.inputs, plain)
+        asked = [(problem.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
+    return Explanation("\n".join(_account(one, plain, stage, measure) for one, plain in asked))
+
+
+def _account(asked: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
+    question = request.complete(problem.describe(asked, operands), "")
+    if stage is not None:
+        return native.explain_request(question, stage)
+    made = native.explain_request(question, "")
+    return f"== call ==\n{_call(asked, operands)}\n\n{made}\n== time ==\n{_time(asked, operands, measure)}\n"
+
+
+def _call(asked: Problem, operands: Sequence[Operand]) -> str:
+    lines = [asked.text]
+    for name, (pattern, data) in zip(asked.names, operands, strict=True):
+        if pattern is None:
+            assert data is not None
+            lines.append(f"{name}: {_shape(data.shape)}, dense, {data.dtype}")
+            continue
+        kind = "a pattern without values" if data is None else str(data.dtype)
+        share = pattern.nnz / max(math.prod(pattern.shape), 1)
+        lines.append(f"{name}: {_shape(pattern.shape)}, {pattern.format}, {kind}, {pattern.nnz} entries ({share:.3g})")
+        spread = str(pattern.statistics)
+        if spread:
+            lines.append(f"   {spread}")
+    lines.append(f"threads: at most {threads.count()}")
+    return "\n".join(lines)
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) or "a number"
+
+
+def _time(asked: Problem, operands: Sequence[Operand], measure: bool | None) -> str:
+    if measure is None:
+        measure = _has_run(asked, operands)
+    kinds = promotion.common(operands)
+    dtype = asked.dtype or kinds or torch.float32
+    if not measure:
+        advice = "not measured: it has not been run on these operands; measure=True does"
+        count = _stored(asked, operands)
+        if count is None:
+            return advice
+        bound = limits.of(asked, operands, dtype, count * dtype.itemsize)
+        return f"{advice}\nat best {_duration(bound.seconds)}: {bound}"
+    with torch.no_grad():
+        values, pattern = dispatch.run(asked, operands)
+        taken = limits.fastest(lambda: dispatch.run(asked, operands), seconds=0.2)
+    bound = limits.of(asked, operands, values.dtype, limits.size(Operand(pattern, values)))
+    return (
+        f"measured {_duration(taken)}, the fastest of a few calls with all that surrounds the kernel\n"
+        f"at best {_duration(bound.seconds)}: {bound}\n"
+        f"this is {bound.seconds / taken:.1%} of the machine's limit"
+    )
+
+
+def _stored(asked: Problem, operands: Sequence[Operand]) -> int | None:
+    """How many elements of the result will be stored; None where that has to be found out."""
+    volume = math.prod(asked.result_shape(asked.extents(operands)))
+    if asked.wish is not None:
+        return volume if asked.wish.is_dense else None
+    sparse = [(set(i), o.pattern) for i, o in zip(asked.inputs, operands, strict=True) if o.pattern is not None]
+    if not sparse:
+        return volume
+    (indices, pattern), *others = sparse
+    if others:
+        return None
+    return pattern.size if len(asked.output) > 1 and set(asked.output) == indices else volume
+
+
+def _has_run(asked: Problem, operands: Sequence[Operand]) -> bool:
+    """Whether a call for this is prepared."""
+    first = next((o.pattern for o in operands if o.pattern is not None), None)
+    if first is None:
+        return False
+    _, *own = problem.key(asked, operands)
+    return any(name[1].text == asked.text and list(name[2:]) == own for name in first.calls)
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def notes(text: str, *operands: Any) -> tuple[str, ...]:
+    """What was chosen for an einsum and why, in a few lines; compiles it if it has to.
+
+    Args:
+        text: An einsum specification.
+        operands: Its operands.
+    """
+    plain = einsum.to_operands(operands)
+    parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
+    inputs, plain = einsum.simplify(parsed.inputs, plain)
+    asked = problem.product(tuple(inputs), parsed.output, dtype=promotion.common(plain))
+    return dispatch.prepare(asked, plain).kernel.notes

@@ -1,0 +1,126 @@
+"""What the machine could do at best: bytes that have to move against its bandwidth, operations against its rate.
+
+Both are measured with torch's own copy and product of matrices, for sizes like those in question, and kept.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+
+from libsparse._compiler import threads
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.pattern import Pattern
+
+_LARGEST = 1 << 28  # bytes that are copied to measure; beyond that it is all main memory
+_RATED = (torch.float32, torch.float64)
+
+
+class Limit(NamedTuple):
+    """The least time that a computation takes on this machine.
+
+    Attributes:
+        moved: Bytes of operands and result.
+        bandwidth: Bytes a second, copied with as many.
+        operations: Multiplications and additions; None where they are not known beforehand.
+        rate: Operations a second in products of dense matrices; None where that is not the measure.
+    """
+
+    moved: int
+    bandwidth: float
+    operations: int | None
+    rate: float | None
+
+    @property
+    def seconds(self) -> float:
+        """The larger of both times."""
+        return max(self._moving, self._computing)
+
+    @property
+    def _moving(self) -> float:
+        return self.moved / self.bandwidth
+
+    @property
+    def _computing(self) -> float:
+        return self.operations / self.rate if self.operations and self.rate else 0.0
+
+    def __str__(self) -> str:
+        """Which of them it is, and why."""
+        if self._moving >= self._computing or not self.operations or not self.rate:
+            return f"{_count(self.moved)}B at {_count(self.bandwidth)}B/s, as copies of that size reach"
+        return f"{_count(self.operations)} operations at {_count(self.rate)}/s, as products of dense matrices reach"
+
+
+def of(asked: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: int) -> Limit:
+    """The limit of a computation.
+
+    Args:
+        asked: The computation.
+        operands: Its operands.
+        dtype: The dtype of its result.
+        result: The bytes of its result.
+    """
+    moved = result + sum(size(operand) for operand in operands)
+    rate = _rate(dtype, threads.count()) if dtype in _RATED else None
+    copied = min(_LARGEST, 1 << max(moved, 1 << 12).bit_length() - 1)
+    return Limit(moved, _bandwidth(copied, threads.count()), _operations(asked, operands), rate)
+
+
+def size(operand: Operand) -> int:
+    """The bytes of an operand."""
+    pattern, data = operand
+    arrays: list[torch.Tensor] = [] if pattern is None else pattern.tensors()
+    return sum(a.numel() * a.itemsize for a in (*arrays, *(() if data is None else (data,))))
+
+
+def _operations(asked: Problem, operands: Sequence[Operand]) -> int | None:
+    """Two for each term of a product with one sparse operand, which has a term for each entry and other coordinate."""
+    sparse = [number for number, operand in enumerate(operands) if operand.pattern is not None]
+    if asked.is_expr or len(sparse) != 1:
+        return None
+    pattern = operands[sparse[0]].pattern
+    assert isinstance(pattern, Pattern)
+    others = set(asked.extents(operands)) - set(asked.inputs[sparse[0]])
+    return 2 * pattern.nnz * math.prod(asked.extents(operands)[index] for index in others)
+
+
+@functools.lru_cache(maxsize=64)
+def _bandwidth(copied: int, number: int) -> float:
+    del number  # torch uses as many threads as kernels do
+    source = torch.zeros(copied // 8, dtype=torch.float32)
+    target = torch.zeros_like(source)
+    return copied / fastest(lambda: target.copy_(source))
+
+
+@functools.lru_cache(maxsize=8)
+def _rate(dtype: torch.dtype, number: int) -> float:
+    del number  # as above
+    a = torch.rand(512, 512, dtype=dtype)
+    return 2 * 512**3 / fastest(lambda: a @ a)
+
+
+def fastest(work: Callable[[], object], seconds: float = 0.1) -> float:
+    """The shortest time of a few calls, after one that doesn't count."""
+    work()
+    best, end = math.inf, time.perf_counter() + seconds
+    for _ in range(1000):
+        start = time.perf_counter()
+        work()
+        now = time.perf_counter()
+        best = min(best, now - start)
+        if now > end:
+            break
+    return max(best, 1e-9)
+
+
+def _count(number: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if number < 1000:
+            return f"{number:.3g} {unit}"
+        number /= 1000
+    return f"{number:.3g} T"

@@ -1,0 +1,226 @@
+"""`schedule`: a computation whose loops, workspaces and threads are chosen by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from libsparse._autograd import tape
+from libsparse._compiler import native, request
+from libsparse._lang import spec
+from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._ops import einsum, evaluate
+from libsparse._runtime import call, dispatch, problem
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.format import Format
+
+from . import explain
+from .explain import Explanation
+
+__all__ = ["Schedule", "schedule"]
+
+
+class Schedule:
+    """A computation with the commands that say how it is done; immutable, each command gives a new one.
+
+    The commands are those of the compiler's scheduling language, applied in order to one loop an index, in the order in
+    which the expression names them. Loops go by the names of their indices, operands of an einsum by A0, A1, and so on.
+    What a command can't do is an `UnsupportedError` when the schedule runs or is explained; it says which and why.
+    """
+
+    __slots__ = ("_asked", "_commands", "_operands")
+
+    def __init__(self, asked: Problem, operands: tuple[Operand, ...], commands: tuple[str, ...] = ()) -> None:
+        """Use `libsparse.schedule`."""
+        self._asked = asked
+        self._operands = operands
+        self._commands = commands
+
+    def then(self, text: str) -> Schedule:
+        """Adds commands as text, such as `"split(k, k0, k1, 64); parallelize(i, threads)"`."""
+        return Schedule(self._asked, self._operands, (*self._commands, text.strip().rstrip(";")))
+
+    def reorder(self, *indices: str) -> Schedule:
+        """Puts directly nested loops in this order."""
+        return self.then(f"reorder({', '.join(indices)})")
+
+    def split(self, index: str, outer: str, inner: str, factor: int, tail: int | None = None) -> Schedule:
+        """Cuts a loop into strips of `factor` values; with `tail`, the last strips are shifted and overlap."""
+        last = "" if tail is None else f", tail={tail}"
+        return self.then(f"split({index}, {outer}, {inner}, {factor}{last})")
+
+    def divide(self, index: str, outer: str, inner: str, parts: int) -> Schedule:
+        """Cuts a loop into `parts` strips."""
+        return self.then(f"divide({index}, {outer}, {inner}, {parts})")
+
+    def fuse(self, outer: str, inner: str, fused: str) -> Schedule:
+        """Makes one loop of two nested ones."""
+        return self.then(f"fuse({outer}, {inner}, {fused})")
+
+    def pos(self, index: str, position: str, operand: str) -> Schedule:
+        """Visits what a sparse operand stores, by position."""
+        return self.then(f"pos({index}, {position}, {operand})")
+
+    def precompute(
+        self,
+        part: str,
+        workspace: str,
+        at: int,
+        storage: str | None = None,
+        rename: Mapping[str, str] | None = None,
+    ) -> Schedule:
+        """Computes a part of the expression ("all" for all of it) into a workspace below the outermost `at` loops.
+
+        Args:
+            part: The text of a subexpression, or factors by name, such as "A1*A2".
+            workspace: The name of the workspace.
+            at: How many loops stand around it.
+            storage: "tile" (registers), "array", "row", "list" or "hash"; None: of the first two, by size.
+            rename: New names for loops that compute the workspace, such as `{"i": "iw"}`: later commands then tell them
+                from the loops that read it. The workspace is over these indices, also where they are summed over.
+        """
+        kept = "" if storage is None else f", {storage}"
+        pairs = " ".join(f"{index}:{name}" for index, name in (rename or {}).items())
+        named = f", rename={pairs}" if rename else ""
+        return self.then(f"precompute({part}, {workspace}, at={at}{kept}{named})")
+
+    def bound(self, index: str, extent: int) -> Schedule:
+        """States the extent of an index, which the kernel is then compiled for.
+
+        Raises:
+            ShapeError: It is not what the operands have.
+        """
+        found = self._asked.extents(self._operands).get(index, extent)
+        if found != extent:
+            raise ShapeError(f"schedule: bound({index}, {extent}): the operands have extent {found} for {index!r}")
+        return self.then(f"bound({index}, {extent})")
+
+    def unroll(self, index: str, factor: int) -> Schedule:
+        """Writes `factor` iterations of a loop out."""
+        return self.then(f"unroll({index}, {factor})")
+
+    def vectorize(self, index: str) -> Schedule:
+        """Runs an innermost loop in vector lanes."""
+        return self.then(f"vectorize({index})")
+
+    def parallelize(self, index: str, race: str | None = None) -> Schedule:
+        """Divides a loop among threads.
+
+        Args:
+            index: The loop.
+            race: How threads that write the same elements keep apart: "temporary" (deterministic for a number of
+                threads) or "atomics" (sums differ in rounding from run to run). None where each owns what it writes.
+        """
+        apart = "" if race is None else f", {race}"
+        return self.then(f"parallelize({index}, threads{apart})")
+
+    def mergeby(self, index: str, strategy: str) -> Schedule:
+        """Says how a loop finds what several sparse levels have in common: "twofinger", or "gallop" (by searches)."""
+        return self.then(f"mergeby({index}, {strategy})")
+
+    def assemble(self, strategy: str) -> Schedule:
+        """Says how entries of a sparse result find their place: "insert" or "append"."""
+        return self.then(f"assemble({strategy})")
+
+    def convert(self, operand: str, format: str | Format) -> Schedule:
+        """Brings a sparse operand to another format before the kernel runs, once for each of its patterns."""
+        at = self._asked.names.index(operand) if operand in self._asked.names else -1
+        wanted = Format(format).resolve(len(self._asked.inputs[at])) if at >= 0 else Format(format)
+        return self.then(f"convert({operand}, {wanted.text})")
+
+    def prepare(self) -> Callable[[], Any]:
+        """Compiles, converts operands that have to be, and returns a function that computes on these operands.
+
+        Raises:
+            UnsupportedError: As `run`.
+            FormatError: As `run`.
+        """
+        return _prepared(self._scheduled(), self._operands)
+
+    def automatic(self) -> Callable[[], Any]:
+        """The same with the schedule that the compiler chooses, for comparison."""
+        return _prepared(self._asked, self._operands)
+
+    def request(self) -> dict[str, Any]:
+        """What the compiler is asked, without the commands, as JSON has it."""
+        return request.complete(problem.describe(self._asked, self._operands), "")
+
+    def run(self) -> Any:
+        """Compiles and computes; the result is as from `einsum` or `evaluate`.
+
+        Raises:
+            UnsupportedError: A command can't be applied, or an operand requires a gradient.
+            FormatError: A command is malformed.
+            ShapeError: The operands are smaller than the tail of a split, or have not the extent of a bound.
+        """
+        if tape.needed(self._operands):
+            raise UnsupportedError("schedule: gradients don't follow a schedule; detach the operands")
+        try:
+            return einsum.finish(*dispatch.run(self._scheduled(), self._operands))
+        except call.WrongExtentsError:
+            raise ShapeError(
+                f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes"
+            ) from None
+
+    def explain(self, stage: str | None = None) -> Explanation:
+        """What the compiler makes of it; see `libsparse.explain`."""
+        question = request.complete(problem.describe(self._scheduled(), self._operands), "")
+        return explain.Explanation(native.explain_request(question, stage or ""))
+
+    def _scheduled(self) -> Problem:
+        return self._asked._replace(schedule=str(self) + ";")
+
+    def __str__(self) -> str:
+        """The commands as text."""
+        return "; ".join(self._commands)
+
+    def __repr__(self) -> str:
+        """The expression and the commands."""
+        return f"<schedule of {self._asked.text!r}: {self}>"
+
+
+def _prepared(asked: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
+    made = dispatch.prepare(asked, operands)
+    for number, format in made.kernel.convert.items():
+        pattern = operands[number].pattern
+        if pattern is not None:
+            pattern.converted(format)
+    return lambda: einsum.finish(*made(operands))
+
+
+def schedule(
+    text: str,
+    *operands: Any,
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    **named: Any,
+) -> Schedule:
+    """Begins a computation that is scheduled by hand.
+
+        ls.schedule("ij,jk->ik", A, B).split("k", "k0", "k1", 64).reorder("i", "k0", "j", "k1").parallelize("i").run()
+
+    Args:
+        text: An einsum specification, or an assignment with operands by name.
+        operands: The operands of an einsum.
+        format: As in `einsum`.
+        reduce: As in `einsum`; not mean, which is two computations.
+        combine: As in `einsum`.
+        named: The operands of an assignment.
+    """
+    reduce = einsum.checked(reduce, combine)
+    if reduce == "mean":
+        raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
+    if named or "=" in text:
+        asked, plain = evaluate.problem_of(text, named, format, reduce, combine)
+        return Schedule(asked, tuple(plain))
+    plain = einsum.to_operands(operands, neutral=reduce)
+    parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
+    wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    dtype = einsum.dtype_of(plain, reduce, combine)
+    inputs, plain = einsum.simplify(parsed.inputs, plain)
+    # contraction.product would rename the indices, which commands name
+    terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
+    names = tuple(f"A{number}" for number in range(len(inputs)))
+    asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
+    return Schedule(asked, tuple(plain))

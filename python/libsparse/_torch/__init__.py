@@ -1,0 +1,1 @@
+"""torch's own functions and layouts, computed by libsparse."""
