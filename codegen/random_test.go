@@ -147,8 +147,7 @@ func (g *generator) module(loops int) (*ir.Module, []ir.Arg) {
 	return m, args
 }
 
-// TestRandomLoops compares, on random loops: the interpreter before and after simplification and vectorization, and
-// compiled C.
+// TestRandomLoops compares, on random loops: the interpreter before and after each pass, and compiled C.
 func TestRandomLoops(t *testing.T) {
 	for seed := range *seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -162,15 +161,18 @@ func TestRandomLoops(t *testing.T) {
 			if _, err := ir.Run(m, "f", want); err != nil {
 				t.Fatal(err)
 			}
-			passed := ir.Vectorize(ir.Simplify(m), 32)
-			if err := ir.Verify(passed); err != nil {
-				t.Fatal(err)
+			passed := m
+			for _, pass := range ir.Passes(32) {
+				passed = pass.Run(passed)
+				if err := ir.Verify(passed); err != nil {
+					t.Fatalf("after %s: %v", pass.Name, err)
+				}
+				got := ir.CloneArgs(args)
+				if _, err := ir.Run(passed, "f", got); err != nil {
+					t.Fatalf("after %s: %v", pass.Name, err)
+				}
+				sameArgs(t, m, got, want)
 			}
-			got := ir.CloneArgs(args)
-			if _, err := ir.Run(passed, "f", got); err != nil {
-				t.Fatal(err)
-			}
-			sameArgs(t, m, got, want)
 			for _, x := range []*ir.Module{m, passed} {
 				got := ir.CloneArgs(args)
 				crun.Compile(t, x, crun.Options{Warnings: x == passed}).Run(t, []string{"f"}, got)

@@ -36,24 +36,34 @@ func denseTensor(name string, extents ...int64) Operand {
 // well below the tens of milliseconds that a C compiler takes.
 func BenchmarkStages(b *testing.B) {
 	for _, c := range benchmarks {
-		for i, stage := range Pipeline() {
-			b.Run(c.name+"/"+stage.Name, func(b *testing.B) {
-				b.ReportAllocs()
-				const batch = 32 // stopping the clock takes longer than a stage
-				for done := 0; done < b.N; done += batch {
-					b.StopTimer()
-					states := make([]*State, min(batch, b.N-done))
-					for k := range states {
-						states[k] = &State{Request: &c.r, VectorBytes: 32}
-						runStages(b, states[k], Pipeline()[:i])
-					}
-					b.StartTimer()
-					for _, s := range states {
-						runStages(b, s, []Stage{stage})
-					}
+		fresh := func() *Compilation { return &Compilation{Request: &c.r, VectorBytes: 32} }
+		benchmarkStages(b, c.name, FrontStages(), fresh)
+		benchmarkStages(b, c.name, NestStages(), func() *Nest {
+			unit := fresh()
+			runStages(b, unit, FrontStages())
+			return unit.Nests[0]
+		})
+	}
+}
+
+func benchmarkStages[S any](b *testing.B, name string, stages []Stage[S], fresh func() S) {
+	for i, stage := range stages {
+		b.Run(name+"/"+stage.Name, func(b *testing.B) {
+			b.ReportAllocs()
+			const batch = 32 // stopping the clock takes longer than a stage
+			for done := 0; done < b.N; done += batch {
+				b.StopTimer()
+				subjects := make([]S, min(batch, b.N-done))
+				for k := range subjects {
+					subjects[k] = fresh()
+					runStages(b, subjects[k], stages[:i])
 				}
-			})
-		}
+				b.StartTimer()
+				for _, s := range subjects {
+					runStages(b, s, []Stage[S]{stage})
+				}
+			}
+		})
 	}
 }
 
@@ -71,7 +81,7 @@ func BenchmarkLower(b *testing.B) {
 	}
 }
 
-func runStages(b *testing.B, s *State, stages []Stage) {
+func runStages[S any](b *testing.B, s S, stages []Stage[S]) {
 	for _, stage := range stages {
 		if err := stage.Run(s); err != nil {
 			b.Fatal(err)

@@ -17,27 +17,28 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 	known := map[string]*index.Dense{}
 	formats := map[string]Operand{}
 	for i, o := range r.Operands {
-		known[o.Name], formats[o.Name] = p.data[p.state.Operands[i]], o
+		known[o.Name], formats[o.Name] = p.data[p.unit.Operands[i]], o
 		formats[o.Name] = Operand{Name: o.Name, Format: o.Format, Dtype: o.Dtype, PatternOnly: o.PatternOnly, Shape: o.Shape, NNZ: o.NNZ}
 	}
 	var last *index.Dense
-	for i, step := range p.state.Steps {
+	for i, n := range p.unit.Nests {
+		step := n.Assignment
 		q := &Request{Expr: step.String(), Functions: r.Functions}
 		for _, operand := range step.Tensors() {
 			q.Operands = append(q.Operands, formats[operand.Name])
 		}
-		if i == len(p.state.Steps)-1 {
+		if i == len(p.unit.Nests)-1 {
 			q.Output = r.Output
-			q.Output.Format = cmp.Or(q.Output.Format, p.state.Result)
+			q.Output.Format = cmp.Or(q.Output.Format, n.Output.Format)
 		}
 		q.Output.Temporary, q.Output.Step = step.LHS.Tensor.Temporary, true
 		q.Output.Dtype = string(step.LHS.Tensor.Elem)
 		one := newProgram(t, q, z, 1, rng, known)
-		if len(one.state.Steps) > 1 {
+		if len(one.unit.Nests) > 1 {
 			t.Fatalf("%s: step %s takes several steps", describe(r), step)
 		}
 		one.agree(t, q, compiled)
-		a := one.state.Assignment
+		a := one.nest.Assignment
 		last = filled(a, a.Evaluate(z.vars, one.shape, one.data))
 		elem, f := a.LHS.Tensor.Elem, a.LHS.Tensor.Format
 		for at, v := range last.Vals {
@@ -50,12 +51,12 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 		known[name] = last
 		formats[name] = Operand{Name: name, Format: f.String(), Dtype: string(a.LHS.Tensor.Elem), Shape: classes(a, r.Spec != ""), NNZ: 10}
 	}
-	elem := p.state.Steps[len(p.state.Steps)-1].LHS.Tensor.Elem
-	if len(p.state.Program) > 1 && elem.IsHalf() {
+	elem := p.unit.Result().Tensor.Elem
+	if len(p.unit.Program) > 1 && elem.IsHalf() {
 		return // results in between are rounded, which the last one may magnify
 	}
 	if diff := different(elem, elem, last, p.meaning(z, formats)); diff != "" {
-		t.Fatalf("%s: steps: %s\n%s", describe(r), diff, lines(p.state.Steps))
+		t.Fatalf("%s: steps: %s\n%s", describe(r), diff, printSteps(p.unit))
 	}
 }
 
@@ -84,8 +85,8 @@ func (p *program) meaning(z sizes, formats map[string]Operand) *index.Dense {
 		data[t] = d
 	}
 	var last *index.Dense
-	names := index.Names(p.state.Program)
-	for _, a := range p.state.Program {
+	names := index.Names(p.unit.Program)
+	for _, a := range p.unit.Program {
 		for _, part := range a.Steps(names) {
 			if part.LHS.Tensor != a.LHS.Tensor {
 				part.LHS.Tensor.Elem = stepElem(part, a.LHS.Tensor.Elem)

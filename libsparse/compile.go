@@ -84,7 +84,7 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if r.Target.CacheDir == "" {
 		return nil, diag.Errorf(diag.Cache, "the request names no cache folder")
 	}
-	state, err := Lower(r, codegen.VectorBytes())
+	unit, err := Lower(r, codegen.VectorBytes())
 	if err != nil {
 		return nil, err
 	}
@@ -92,21 +92,22 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(state.Steps) > 1 {
-		return c.publish(r, store, c.describeSteps(state))
+	if len(unit.Nests) > 1 {
+		return c.publish(r, store, c.describeSteps(unit))
 	}
+	nest := unit.Nests[0]
 	cc, err := c.toolchain.Find(ctx, r.Target.CC, r.Target.Path, strings.Contains(filepath.Base(r.Target.OpenMP), "gomp"))
 	if err != nil {
 		return nil, err
 	}
-	key := cache.Key(state.Source, cc.Identity(), strings.Join(cc.Flags(r.Target.OpenMP), " "), r.Target.CPU, r.Target.OpenMP)
-	entry, err := store.Build(ctx, key, state.Source, func(dir string) error {
+	key := cache.Key(nest.Source, cc.Identity(), strings.Join(cc.Flags(r.Target.OpenMP), " "), r.Target.CPU, r.Target.OpenMP)
+	entry, err := store.Build(ctx, key, nest.Source, func(dir string) error {
 		return cc.Build(ctx, filepath.Join(dir, cache.SourceName), filepath.Join(dir, cache.ObjectName), r.Target.OpenMP)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.publish(r, store, c.describe(state, store, entry))
+	return c.publish(r, store, c.describe(nest, store, entry))
 }
 
 // publish enters the answer to a request in the cache's table.
@@ -120,26 +121,30 @@ func (c *Compiler) publish(r *Request, store *cache.Store, k *Kernel) (*Kernel, 
 	return k, nil
 }
 
-func (c *Compiler) describeSteps(s *State) *Kernel {
-	k := &Kernel{ABI: ABI, Version: c.Version, Expression: lines(s.Program), Output: KernelOutput{PatternOf: -1}}
-	for _, a := range s.Steps {
-		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem), Temporary: a.LHS.Tensor.Temporary}
+func (c *Compiler) describeSteps(unit *Compilation) *Kernel {
+	k := &Kernel{ABI: ABI, Version: c.Version, Expression: lines(unit.Program), Output: KernelOutput{PatternOf: -1}}
+	for _, n := range unit.Nests {
+		a := n.Assignment
+		step := Step{Result: a.LHS.Tensor.Name, Expr: a.String(), Indices: []string{}, Dtype: string(a.LHS.Tensor.Elem), Temporary: n.Output.Temporary}
 		for _, v := range a.LHS.Vars {
 			step.Indices = append(step.Indices, string(v))
 		}
-		for _, t := range a.Tensors() {
+		for _, t := range n.Operands {
 			step.Operands = append(step.Operands, t.Name)
 		}
 		k.Steps = append(k.Steps, step)
 		k.Notes = append(k.Notes, "step: "+step.Expr)
 	}
-	k.Steps[len(k.Steps)-1].Format = s.Result
+	if unit.Request.Output.Format == "" {
+		last := len(unit.Nests) - 1
+		k.Steps[last].Format = unit.Nests[last].Output.Format
+	}
 	return k
 }
 
 // describe says what the caller needs to call the kernel.
-func (c *Compiler) describe(s *State, store *cache.Store, entry cache.Entry) *Kernel {
-	result := s.Assignment.LHS.Tensor
+func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Kernel {
+	result := n.Assignment.LHS.Tensor
 	k := &Kernel{
 		ABI: ABI, Version: c.Version, Key: entry.Key, SHA256: entry.SHA256,
 		Object: below(store.Root(), entry.Object), Source: below(store.Root(), entry.Source),
@@ -147,31 +152,31 @@ func (c *Compiler) describe(s *State, store *cache.Store, entry cache.Entry) *Ke
 		Output: KernelOutput{
 			Format: result.Format.String(), Dtype: string(result.Elem), Index: string(result.Index), PatternOf: -1,
 		},
-		Expression: s.Assignment.String(),
-		Notes:      append([]string{s.Decision.Summary}, s.Decision.Notes...),
+		Expression: n.Assignment.String(),
+		Notes:      append([]string{n.Decision.Summary}, n.Decision.Notes...),
 	}
-	if s.Kernel.Assembled {
+	if n.Kernel.Assembled {
 		k.Assemble = lower.AssembleName
 	}
 	if result.SamePattern != nil {
-		k.Output.PatternOf = s.operand(result.Owner())
+		k.Output.PatternOf = n.operand(result.Owner())
 	}
-	tensors := s.Assignment.Tensors()
-	for _, slot := range s.Kernel.Layout {
+	tensors := n.Assignment.Tensors()
+	for _, slot := range n.Kernel.Layout {
 		if slot.Operand >= 0 && slot.Kind != "threads" && slot.Kind != "extent" {
-			slot.Operand = s.operand(tensors[slot.Operand])
+			slot.Operand = n.operand(tensors[slot.Operand])
 		}
 		k.Slots = append(k.Slots, slot)
 	}
-	for _, conv := range s.Decision.Conversions {
-		k.Convert = append(k.Convert, Convert{Operand: s.operand(conv.Tensor), Format: conv.To.String()})
+	for _, conv := range n.Decision.Conversions {
+		k.Convert = append(k.Convert, Convert{Operand: n.operand(conv.Tensor), Format: conv.To.String()})
 	}
 	return k
 }
 
 // operand is the place of a tensor in the request.
-func (s *State) operand(t *index.Tensor) int {
-	for i, o := range s.Operands {
+func (n *Nest) operand(t *index.Tensor) int {
+	for i, o := range n.Operands {
 		if o == t {
 			return i
 		}

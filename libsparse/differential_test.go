@@ -19,7 +19,8 @@ import (
 
 // program is one compiled request with data: what the four meanings of an expression are compared on.
 type program struct {
-	state   *State
+	unit    *Compilation
+	nest    *Nest // the last one
 	extents map[index.Var]int
 	shape   []int // of the result
 	data    map[*index.Tensor]*index.Dense
@@ -56,8 +57,8 @@ func newProgram(t testing.TB, r *Request, z sizes, density float64, rng *rand.Ra
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}
-	p := &program{state: s, extents: z.vars, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
-	p.shape = z.shape(s.Assignment.LHS)
+	p := &program{unit: s, nest: s.Nests[len(s.Nests)-1], extents: z.vars, data: map[*index.Tensor]*index.Dense{}, stored: make([]*format.Data, len(s.Operands)), perms: make([][]int64, len(s.Operands))}
+	p.shape = z.shape(s.Result())
 	for _, a := range s.Program {
 		for _, acc := range index.Accesses(a.RHS) {
 			if slices.Contains(s.Operands, acc.Tensor) {
@@ -97,7 +98,7 @@ func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density floa
 		if !d.Stored[at] {
 			continue
 		}
-		d.Vals[at] = randomValue(rng, t.Elem, p.state.Assignment.LHS.Tensor.Elem)
+		d.Vals[at] = randomValue(rng, t.Elem, p.nest.Assignment.LHS.Tensor.Elem)
 		if given != nil {
 			d.Vals[at] = given.Vals[at]
 		}
@@ -108,17 +109,17 @@ func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density floa
 		entries = append(entries, format.Entry{Coord: coord, Value: d.Vals[at]})
 	}
 	p.data[t] = d
-	for i, o := range p.state.Operands {
+	for i, o := range p.unit.Operands {
 		if o == t {
-			asked := format.MustParse(p.state.Request.Operands[i].Format)
+			asked := format.MustParse(p.unit.Request.Operands[i].Format)
 			entries = format.Pack(asked, shape, entries).Entries() // a dense level below a sparse one stores whole blocks
 			for _, e := range entries {
 				d.Stored[d.At(e.Coord)] = true
 			}
 			p.stored[i] = format.Pack(t.Format, shape, entries)
 			for _, e := range p.stored[i].Entries() {
-				if !d.Stored[d.At(e.Coord)] && p.state.Script == nil {
-					tb.Fatalf("%s: converted from %q to %q, %s stores %v too", p.state.Assignment, asked, t.Format, t.Name, e.Coord)
+				if !d.Stored[d.At(e.Coord)] && p.nest.Script == nil {
+					tb.Fatalf("%s: converted from %q to %q, %s stores %v too", p.nest.Assignment, asked, t.Format, t.Name, e.Coord)
 				}
 				d.Stored[d.At(e.Coord)] = true
 			}
@@ -143,12 +144,12 @@ func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
 
 // call is a call of the kernel.
 func (p *program) call() *execute.Call {
-	s := p.state
+	n := p.nest
 	call := &execute.Call{
-		Assignment: s.Assignment, Kernel: s.Kernel, Extents: p.extents, Shape: p.shape, Threads: 2,
+		Assignment: n.Assignment, Kernel: n.Kernel, Extents: p.extents, Shape: p.shape, Threads: 2,
 		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
-	for i, t := range s.Operands {
+	for i, t := range n.Operands {
 		call.Stored[t], call.Perms[t] = p.stored[i], p.perms[i]
 	}
 	return call
@@ -182,51 +183,51 @@ func filled(a *index.Assignment, d *index.Dense) *index.Dense {
 // passes, and C where compiled is set.
 func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	t.Helper()
-	fill := func(d *index.Dense) *index.Dense { return filled(p.state.Assignment, d) }
-	elem := p.state.Assignment.LHS.Tensor.Elem
-	exact := p.state.Assignment.Evaluate(p.extents, p.shape, p.data)
+	fill := func(d *index.Dense) *index.Dense { return filled(p.nest.Assignment, d) }
+	elem := p.nest.Assignment.LHS.Tensor.Elem
+	exact := p.nest.Assignment.Evaluate(p.extents, p.shape, p.data)
 	want := fill(exact)
-	scheduled := fill(p.state.Scheduled.Evaluate(p.extents, p.shape, p.data))
+	scheduled := fill(p.nest.Scheduled.Evaluate(p.extents, p.shape, p.data))
 	if scheduled.DividedByZero != want.DividedByZero {
-		t.Fatalf("%s: concrete index notation: divided by zero: %v, want %v\n%s", describe(r), scheduled.DividedByZero, want.DividedByZero, p.state.Scheduled)
+		t.Fatalf("%s: concrete index notation: divided by zero: %v, want %v\n%s", describe(r), scheduled.DividedByZero, want.DividedByZero, p.nest.Scheduled)
 	}
 	if diff := different(elem, elem.Wide(), scheduled, want); diff != "" && !want.DividedByZero {
-		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.state.Scheduled)
+		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.nest.Scheduled)
 	}
 	check := func(stage string, m *ir.Module, run execute.Runner) {
 		got, err := p.result(run)
 		if status := (*execute.Status)(nil); want.DividedByZero {
 			if !errors.As(err, &status) || status.Code != ir.DividedByZero {
-				t.Fatalf("%s: %s: error %v, want a division by zero\n%s\n%s", describe(r), stage, err, p.state.Scheduled, m)
+				t.Fatalf("%s: %s: error %v, want a division by zero\n%s\n%s", describe(r), stage, err, p.nest.Scheduled, m)
 			}
 			return
 		}
 		if err != nil {
-			t.Fatalf("%s: %s: %v\n%s\n%s", describe(r), stage, err, p.state.Scheduled, m)
+			t.Fatalf("%s: %s: %v\n%s\n%s", describe(r), stage, err, p.nest.Scheduled, m)
 		}
 		if diff := different(elem, elem, fill(got), want); diff != "" {
-			t.Fatalf("%s: %s: %s\n%s\n%s", describe(r), stage, diff, p.state.Scheduled, m)
+			t.Fatalf("%s: %s: %s\n%s\n%s", describe(r), stage, diff, p.nest.Scheduled, m)
 		}
 		if diff := p.storedElsewhere(got.Stored, exact.Stored); diff != "" {
-			t.Fatalf("%s: %s: %s\n%s\n%s", describe(r), stage, diff, p.state.Scheduled, m)
+			t.Fatalf("%s: %s: %s\n%s\n%s", describe(r), stage, diff, p.nest.Scheduled, m)
 		}
 	}
-	for stage, m := range map[string]*ir.Module{"loops": p.state.Kernel.Module, "passes": p.state.Loops} {
+	for stage, m := range map[string]*ir.Module{"loops": p.nest.Kernel.Module, "passes": p.nest.Loops} {
 		check(stage, m, func(fn string, args []ir.Arg) (int64, error) {
 			return ir.RunWith(m, fn, args, ir.RunOptions{Shuffle: 1}) // threads take iterations in any order
 		})
 	}
 	if compiled {
-		prog := crun.Compile(t, p.state.Loops, crun.Options{Warnings: true, Sanitize: true})
-		check("C", p.state.Loops, func(fn string, args []ir.Arg) (int64, error) { return prog.Run(t, []string{fn}, args), nil })
+		prog := crun.Compile(t, p.nest.Loops, crun.Options{Warnings: true, Sanitize: true})
+		check("C", p.nest.Loops, func(fn string, args []ir.Arg) (int64, error) { return prog.Run(t, []string{fn}, args), nil })
 	}
 }
 
 // storedElsewhere says where a result stores what it shouldn't, or the other way round: what has a term, and in the blocks of dense
 // levels below the last one that says so, what stands beside it.
 func (p *program) storedElsewhere(got, terms []bool) string {
-	f := p.state.Assignment.LHS.Tensor.Format
-	if strings.ContainsAny(f.String(), "ko") || p.state.Assignment.LHS.Tensor.SamePattern != nil {
+	f := p.nest.Assignment.LHS.Tensor.Format
+	if strings.ContainsAny(f.String(), "ko") || p.nest.Assignment.LHS.Tensor.SamePattern != nil {
 		return "" // blocks and diagonals hold what stands beside entries too, and patterns what no term reaches
 	}
 	kept := slices.Clone(f.ModeOrder)

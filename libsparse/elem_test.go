@@ -35,7 +35,7 @@ func TestResultTypes(t *testing.T) {
 		s, err := Lower(c.r, 32)
 		if err != nil {
 			t.Errorf("%s: %v", c.r.Expr, err)
-		} else if got := s.Assignment.LHS.Tensor.Elem; got != c.want {
+		} else if got := s.Result().Tensor.Elem; got != c.want {
 			t.Errorf("%s: got %s, want %s", c.r.Expr, got, c.want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestExactLiterals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(s.Source, "9007199254740993") {
-		t.Errorf("the literal is gone:\n%s", s.Source)
+	if !strings.Contains(s.Nests[0].Source, "9007199254740993") {
+		t.Errorf("the literal is gone:\n%s", s.Nests[0].Source)
 	}
 }

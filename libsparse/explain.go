@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
 )
@@ -47,21 +48,91 @@ func variables(order []index.Var) string {
 	return strings.Join(out, " ")
 }
 
-// explainFormats is printFormats for a person: what was given, and why the rest is as it is.
-func explainFormats(s *State) string {
-	rows := strings.Split(strings.TrimSpace(printFormats(s)), "\n")
-	for i := range rows {
-		switch {
-		case i < len(rows)-1:
-			rows[i] += "  (given)"
-		case s.Request.Output.Format != "":
-			rows[i] += "  (asked for)"
-		default:
-			rows[i] += "  (inferred)"
+// explanation is the text of the stages that are asked for.
+type explanation struct {
+	strings.Builder
+	stage string // empty for all
+	found bool
+}
+
+func (e *explanation) visit(name string, text func() string) {
+	switch e.stage {
+	case "":
+		fmt.Fprintf(&e.Builder, "== %s ==\n%s\n\n", name, strings.TrimRight(text(), "\n"))
+	case name:
+		e.found = true
+		e.WriteString(text())
+	}
+}
+
+func printSteps(c *Compilation) string {
+	steps := make([]*index.Assignment, len(c.Nests))
+	for i, n := range c.Nests {
+		steps[i] = n.Assignment
+	}
+	return lines(steps)
+}
+
+func printDecision(n *Nest) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", n.Decision.Summary)
+	if n.Decision.Densities != "" {
+		fmt.Fprintf(&b, "# densities: %s; constants: %s\n", n.Decision.Densities, n.Decision.Profile)
+	}
+	for _, note := range n.Decision.Notes {
+		fmt.Fprintf(&b, "# %s\n", note)
+	}
+	b.WriteString(printConsidered(n.Decision))
+	for _, c := range n.Decision.Commands {
+		fmt.Fprintln(&b, c)
+	}
+	return b.String()
+}
+
+// printLattices shows how each loop visits coordinates.
+func printLattices(n *Nest) string {
+	var b strings.Builder
+	for _, f := range cin.Loops(n.Scheduled.Body) {
+		fmt.Fprintf(&b, "%s: %s\n", f.Var, n.Lattices[f])
+	}
+	return b.String()
+}
+
+// Formats prints the tensors of the nest with their formats.
+func (n *Nest) Formats() string {
+	var b strings.Builder
+	for _, t := range append(n.Operands[:len(n.Operands):len(n.Operands)], n.Assignment.LHS.Tensor) {
+		fmt.Fprintf(&b, "%s: %q of %s", t.Name, t.Format, t.Elem)
+		if t.PatternOnly {
+			b.WriteString(", pattern only")
+		}
+		if t.SamePattern != nil {
+			fmt.Fprintf(&b, ", pattern of %s", t.Owner().Name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// explainFormats prints the formats with where they are from: the request, or why they were inferred.
+func explainFormats(c *Compilation) string {
+	var out []string
+	for _, n := range c.Nests {
+		rows := strings.Split(strings.TrimSpace(n.Formats()), "\n")
+		for i := range rows {
+			switch {
+			case i < len(rows)-1:
+				rows[i] += "  (given)"
+			case n.Output.Format != "":
+				rows[i] += "  (asked for)"
+			default:
+				rows[i] += "  (inferred)"
+			}
+		}
+		out = append(out, rows...)
+		if n.Inferred {
+			out = append(out, "# "+infer.Reason(n.Assignment))
 		}
 	}
-	if s.Inferred {
-		rows = append(rows, "# "+infer.Reason(s.Assignment))
-	}
-	return strings.Join(rows, "\n") + "\n"
+	return strings.Join(out, "\n") + "\n"
 }

@@ -24,14 +24,14 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}
-	if len(s.Steps) > 1 || len(s.Assignment.Vars()) == 0 {
+	if len(s.Nests) > 1 || len(s.Nests[0].Assignment.Vars()) == 0 {
 		return nil
 	}
 	q := *r
 	q.Operands = slices.Clone(r.Operands)
 	q.Schedule = ";"
 	if rng.IntN(2) == 0 {
-		for _, c := range s.Decision.Conversions { // the schedule asks for them
+		for _, c := range s.Nests[0].Decision.Conversions { // the schedule asks for them
 			q.Schedule = schedule.Convert{Tensor: c.Tensor.Name, To: c.To}.String() + "; " + q.Schedule
 		}
 	} else {
@@ -40,13 +40,17 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 		}
 	}
 	conversions := q.Schedule
-	base := &State{Request: &q, VectorBytes: s.VectorBytes}
-	if err := run(base, Pipeline()[:5], nil); err != nil {
+	divided, err := Divide(&q, s.VectorBytes)
+	if err != nil {
+		t.Fatalf("%s: %v", describe(&q), err)
+	}
+	base := divided.Nests[0]
+	if err := run(base, NestStages()[:2], nil); err != nil {
 		t.Fatalf("%s: %v", describe(&q), err)
 	}
 	g := &scheduler{t: t, rng: rng, naive: base.Naive, vars: base.Assignment.Vars(), extents: extents}
 	var chosen []string
-	for _, c := range s.Decision.Commands {
+	for _, c := range s.Nests[0].Decision.Commands {
 		chosen = append(chosen, c.String())
 	}
 	if g.try(chosen); g.commands == nil {

@@ -53,7 +53,7 @@ func (c *trial) run(t testing.TB) (failure string) {
 	}()
 	rng, z := rand.New(rand.NewPCG(c.Seed, 1)), sizes{c.Extents, c.Modes}
 	program := newProgram(p, c.Request, z, c.Density, rng, nil)
-	if len(program.state.Steps) > 1 {
+	if len(program.unit.Nests) > 1 {
 		program.agreeSteps(p, c.Request, z, rng, c.Compiled)
 	} else {
 		program.agree(p, c.Request, c.Compiled)

@@ -54,8 +54,8 @@ func TestWindowsAreGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for extent, want := range map[int64]int64{39: lower.WrongSize, 40: ir.OK} {
-		args := make([]ir.Arg, len(s.Kernel.Layout))
-		for i, slot := range s.Kernel.Layout {
+		args := make([]ir.Arg, len(s.Nests[0].Kernel.Layout))
+		for i, slot := range s.Nests[0].Kernel.Layout {
 			switch slot.Kind {
 			case "threads":
 				args[i] = ir.ScalarArg(1)
@@ -64,10 +64,10 @@ func TestWindowsAreGuarded(t *testing.T) {
 			case "mode":
 				args[i] = ir.ScalarArg(extent)
 			default:
-				args[i] = ir.ArrayArg(ir.NewBuffer(s.Kernel.Module.Slots[i].Array.Elem, 40))
+				args[i] = ir.ArrayArg(ir.NewBuffer(s.Nests[0].Kernel.Module.Slots[i].Array.Elem, 40))
 			}
 		}
-		if status, err := ir.Run(s.Loops, lower.ComputeName, args); err != nil || status != want {
+		if status, err := ir.Run(s.Nests[0].Loops, lower.ComputeName, args); err != nil || status != want {
 			t.Errorf("a has %d elements: status %d (%v), want %d", extent, status, err, want)
 		}
 	}

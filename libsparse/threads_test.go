@@ -55,14 +55,14 @@ func TestAssemblyOnThreads(t *testing.T) {
 const listed = "reorder(j, i, k); precompute(all, w, at=0, list); parallelize(j, threads)"
 
 func sameOnThreads(t *testing.T, p *program, want string) {
-	found := p.state.Request.Schedule != ""
-	for _, c := range p.state.Decision.Commands {
+	found := p.unit.Request.Schedule != ""
+	for _, c := range p.nest.Decision.Commands {
 		found = found || c.String() == want
 	}
 	if !found {
-		t.Errorf("the schedule is %v, want %s in it", p.state.Decision.Commands, want)
+		t.Errorf("the schedule is %v, want %s in it", p.nest.Decision.Commands, want)
 	}
-	compiled := crun.Compile(t, p.state.Loops, crun.Options{Warnings: true})
+	compiled := crun.Compile(t, p.nest.Loops, crun.Options{Warnings: true})
 	run := func(threads int) *format.Data {
 		call := p.call()
 		call.Threads = threads
@@ -82,7 +82,7 @@ func sameOnThreads(t *testing.T, p *program, want string) {
 	for _, e := range one.Entries() {
 		got.Set(e.Coord, e.Value)
 	}
-	a := p.state.Assignment
+	a := p.nest.Assignment
 	elem := a.LHS.Tensor.Elem
 	if diff := different(elem, elem, filled(a, got), filled(a, a.Evaluate(p.extents, p.shape, p.data))); diff != "" {
 		t.Error(diff)

@@ -5,17 +5,17 @@ import (
 	"io"
 	"slices"
 
-	"libsparse/libsparse"
+	"libsparse/libsparse/candidates"
 )
 
-// candidates prints the schedules of the expression that args describe.
-func candidates(in io.Reader, out io.Writer, args []string) error {
+// printCandidates prints the schedules of the expression that args describe.
+func printCandidates(in io.Reader, out io.Writer, args []string) error {
 	plain := slices.Contains(args, "-plain")
 	r, _, err := request(in, slices.DeleteFunc(slices.Clone(args), func(a string) bool { return a == "-plain" }))
 	if err != nil {
 		return err
 	}
-	found, err := libsparse.Candidates(r, plain)
+	found, err := candidates.List(r, plain)
 	if err != nil {
 		return err
 	}

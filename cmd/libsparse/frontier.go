@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
-	"libsparse/libsparse"
 	"libsparse/libsparse/asymptotic"
+	"libsparse/libsparse/frontier"
 )
 
 // printed is how many programs of a class are printed.
 const printed = 8
 
-// frontier prints the asymptotic frontier of the expression that args describe.
-func frontier(in io.Reader, out io.Writer, args []string) error {
+// printFrontier prints the asymptotic frontier of the expression that args describe.
+func printFrontier(in io.Reader, out io.Writer, args []string) error {
 	o := asymptotic.Options{TACO: slices.Contains(args, "-taco")}
 	asJSON := slices.Contains(args, "-json")
 	args = slices.DeleteFunc(args, func(a string) bool { return a == "-taco" || a == "-json" })
@@ -25,7 +25,7 @@ func frontier(in io.Reader, out io.Writer, args []string) error {
 		return err
 	}
 	start := time.Now()
-	fs, err := libsparse.Frontiers(r, o)
+	fs, err := frontier.Of(r, o)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func frontier(in io.Reader, out io.Writer, args []string) error {
 	return nil
 }
 
-func writeText(out io.Writer, f *libsparse.Frontier, took time.Duration) error {
+func writeText(out io.Writer, f *frontier.Frontier, took time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n%d programs with nests of at most %d loops; on the frontier %d, which cost %d different things (%.3g s)\n",
 		f.Assignment, f.Universe, f.Depth, f.Programs(), len(f.Classes), took.Seconds())
@@ -65,7 +65,7 @@ func writeText(out io.Writer, f *libsparse.Frontier, took time.Duration) error {
 }
 
 // standing says in words where the online scheduler's choice stands.
-func standing(f *libsparse.Frontier) string {
+func standing(f *frontier.Frontier) string {
 	switch {
 	case f.Online.Below != nil:
 		return fmt.Sprintf("above the frontier: %s never does more", f.Online.Below)
@@ -112,7 +112,7 @@ func programToJSON(p *asymptotic.Program) programJSON {
 	return out
 }
 
-func writeJSON(out io.Writer, f *libsparse.Frontier) error {
+func writeJSON(out io.Writer, f *frontier.Frontier) error {
 	doc := struct {
 		Expression string      `json:"expression"`
 		Depth      int         `json:"depth"`

@@ -16,6 +16,7 @@ import (
 
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/prices"
 	"libsparse/libsparse/schedule"
 )
 
@@ -136,11 +137,11 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
 		return err
 	case "frontier":
-		return frontier(in, out, args[1:])
+		return printFrontier(in, out, args[1:])
 	case "candidates":
-		return candidates(in, out, args[1:])
+		return printCandidates(in, out, args[1:])
 	case "prices":
-		return libsparse.Pricing(in, out)
+		return prices.Serve(in, out)
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err

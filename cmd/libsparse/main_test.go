@@ -74,6 +74,16 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// The format that a request gives its result holds for the last of several steps.
+func TestExplainSteps(t *testing.T) {
+	const r = `{"expr": "y(i) = A(i,j) * x(j) + z(i)", "operands": [{"name": "A", "format": "ds", "dtype": "f32", "shape": [100, 100], "nnz": 300},
+		{"name": "x", "format": "d", "dtype": "f32", "shape": [100]}, {"name": "z", "format": "s", "dtype": "f32", "shape": [100], "nnz": 9}], "output": {"format": "s"}}`
+	var out bytes.Buffer
+	if err := run([]string{"explain", "formats"}, strings.NewReader(r), &out); err != nil || !strings.Contains(out.String(), "y: \"s\" of f32  (asked for)\n") {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
 // TestErrors checks errors as they are printed: JSON with a kind and a message.
 func TestErrors(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -26,44 +26,44 @@ import (
 
 // run computes the program, step by step, and says what came out.
 func (p *program) run(ctx context.Context, out io.Writer) error {
-	state, err := libsparse.Lower(p.request, codegen.VectorBytes())
+	unit, err := libsparse.Divide(p.request, codegen.VectorBytes())
 	if err != nil {
 		return err
 	}
-	held := map[*index.Tensor][]format.Entry{}
-	for _, t := range state.Operands {
-		if held[t], err = p.entriesOf(t); err != nil {
+	held := map[string][]format.Entry{} // by name
+	for _, t := range unit.Operands {
+		if held[t.Name], err = p.entriesOf(t); err != nil {
 			return err
 		}
 	}
-	for i := range max(len(state.Steps), 1) {
-		step, err := state.LowerStep(i)
+	for i, n := range unit.Nests {
+		if err := n.Lower(); err != nil {
+			return err
+		}
+		result, err := p.step(ctx, n, held, out)
 		if err != nil {
 			return err
 		}
-		result, err := p.step(ctx, step, held, out)
-		if err != nil {
-			return err
-		}
-		held[step.Assignment.LHS.Tensor] = result.Entries()
-		if i == len(state.Steps)-1 && p.output != "" {
-			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries(), Elem: step.Assignment.LHS.Tensor.Elem})
+		t := n.Assignment.LHS.Tensor
+		held[t.Name] = result.Entries()
+		if i == len(unit.Nests)-1 && p.output != "" {
+			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries(), Elem: t.Elem})
 		}
 	}
 	return nil
 }
 
 // step computes one assignment.
-func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.Tensor][]format.Entry, out io.Writer) (*format.Data, error) {
+func (p *program) step(ctx context.Context, n *libsparse.Nest, held map[string][]format.Entry, out io.Writer) (*format.Data, error) {
 	call := &execute.Call{
-		Assignment: s.Assignment, Kernel: s.Kernel, Threads: p.threads, Extents: map[index.Var]int{}, Shape: p.shape(s.Assignment.LHS),
+		Assignment: n.Assignment, Kernel: n.Kernel, Threads: p.threads, Extents: map[index.Var]int{}, Shape: p.shape(n.Assignment.LHS),
 		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
 	for v, n := range p.size {
 		call.Extents[v] = int(n)
 	}
-	for _, a := range index.Accesses(s.Assignment.RHS) {
-		d, err := packed(a.Tensor, p.shape(a), held[a.Tensor])
+	for _, a := range index.Accesses(n.Assignment.RHS) {
+		d, err := packed(a.Tensor, p.shape(a), held[a.Tensor.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -74,17 +74,17 @@ func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.
 			}
 		}
 	}
-	if t := s.Assignment.LHS.Tensor; t.Format.Dense() {
-		if _, err := volume(t.Name, p.shape(s.Assignment.LHS)); err != nil {
+	if t := n.Assignment.LHS.Tensor; t.Format.Dense() {
+		if _, err := volume(t.Name, p.shape(n.Assignment.LHS)); err != nil {
 			return nil, err
 		}
 	}
-	result, took, err := p.compiled(ctx, s, call)
+	result, took, err := p.compiled(ctx, n, call)
 	if err != nil {
 		return nil, err
 	}
-	t := s.Assignment.LHS.Tensor
-	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", s.Assignment, t.Name, t.Format, t.Elem, result.Shape,
+	t := n.Assignment.LHS.Tensor
+	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", n.Assignment, t.Name, t.Format, t.Elem, result.Shape,
 		len(result.Vals), sum(t.Elem, result.Vals))
 	if len(took) > 0 {
 		slices.Sort(took)
@@ -93,7 +93,7 @@ func (p *program) step(ctx context.Context, s *libsparse.State, held map[*index.
 	if _, err := io.WriteString(out, text); err != nil || !p.check {
 		return result, err
 	}
-	return result, p.compare(s, call, result, out)
+	return result, p.compare(n, call, result, out)
 }
 
 // sum is what a summary prints to tell results apart.
@@ -109,7 +109,7 @@ func sum(t dtype.T, values []dtype.Value) string {
 }
 
 // compiled runs a kernel as C.
-func (p *program) compiled(ctx context.Context, s *libsparse.State, call *execute.Call) (*format.Data, []time.Duration, error) {
+func (p *program) compiled(ctx context.Context, n *libsparse.Nest, call *execute.Call) (*format.Data, []time.Duration, error) {
 	var toolchain codegen.Toolchain
 	cc, err := toolchain.Find(ctx, p.request.Target.CC, p.request.Target.Path, false)
 	if err != nil {
@@ -121,7 +121,7 @@ func (p *program) compiled(ctx context.Context, s *libsparse.State, call *execut
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // in the folder for temporary files anyway
 	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-shared" || f == "-fPIC" })
-	prog, err := process.Compile(ctx, cc.Path, dir, s.Loops, process.Options{Flags: flags})
+	prog, err := process.Compile(ctx, cc.Path, dir, n.Loops, process.Options{Flags: flags})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -175,9 +175,9 @@ func tolerance(t dtype.T) float64 {
 const maxChecked = 1 << 26
 
 // compare evaluates the assignment densely.
-func (p *program) compare(s *libsparse.State, call *execute.Call, got *format.Data, out io.Writer) error {
+func (p *program) compare(n *libsparse.Nest, call *execute.Call, got *format.Data, out io.Writer) error {
 	points := 1.0
-	for _, v := range s.Assignment.Vars() {
+	for _, v := range n.Assignment.Vars() {
 		points *= float64(p.size[v])
 	}
 	if points > maxChecked {
@@ -190,12 +190,12 @@ func (p *program) compare(s *libsparse.State, call *execute.Call, got *format.Da
 			data[t].Set(e.Coord, e.Value)
 		}
 	}
-	want := s.Assignment.Evaluate(call.Extents, call.Shape, data)
+	want := n.Assignment.Evaluate(call.Extents, call.Shape, data)
 	have := index.NewDense(got.Shape)
 	for _, e := range got.Entries() {
 		have.Set(e.Coord, e.Value)
 	}
-	elem := s.Assignment.LHS.Tensor.Elem
+	elem := n.Assignment.LHS.Tensor.Elem
 	worst := 0.0
 	for i := range want.Vals {
 		w := dtype.Convert(want.Vals[i], elem.Wide(), dtype.C128).Num

@@ -73,6 +73,18 @@ func (f *Forall) With(body Stmt) *Forall {
 	return &g
 }
 
+// Loops lists the loops of s: each before those inside it, and those that fill a workspace before those that read it.
+func Loops(s Stmt) []*Forall {
+	switch s := s.(type) {
+	case *Forall:
+		return append([]*Forall{s}, Loops(s.Body)...)
+	case *Where:
+		return append(Loops(s.Producer), Loops(s.Consumer)...)
+	default:
+		return nil
+	}
+}
+
 // Storage is how a workspace is kept.
 type Storage string
 

@@ -11,15 +11,15 @@ import (
 
 // check refuses loops that need coordinates in order of a level that has none: those that walk it together with others, and
 // those that append to out, which is nil where s doesn't write the result.
-func check(p *cin.Program, s cin.Stmt, out *index.Access) error {
+func check(lattices lattice.Table, s cin.Stmt, out *index.Access) error {
 	switch s := s.(type) {
 	case *cin.Where:
-		if err := check(p, s.Producer, nil); err != nil {
+		if err := check(lattices, s.Producer, nil); err != nil {
 			return err
 		}
-		return check(p, s.Consumer, out)
+		return check(lattices, s.Consumer, out)
 	case *cin.Forall:
-		lat := lattice.Loop(cin.Value(s.Body), p.Original(s.Var))
+		lat := lattices[s]
 		for _, it := range lat.Iterators() {
 			t := it.Access.Tensor
 			if !t.Format.Levels[it.Level].Props().Ordered && (lat.Full() || len(lat.Iterators()) > 1 || out != nil && appendsBy(out, s.Var)) {
@@ -27,7 +27,7 @@ func check(p *cin.Program, s cin.Stmt, out *index.Access) error {
 					"convert it to another format", s.Var, it.Access, t.Format)
 			}
 		}
-		return check(p, s.Body, out)
+		return check(lattices, s.Body, out)
 	default:
 		return nil
 	}

@@ -67,15 +67,15 @@ type lowerer struct {
 // scope collects the arrays that live as long as a function or a parallel region.
 type scope struct{ allocs, frees []ir.Stmt }
 
-// Lower lowers a program whose loops no format contradicts.
-func Lower(p *cin.Program) (*Kernel, error) {
+// Lower lowers a program whose loops no format contradicts. The lattices are those of its loops.
+func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 	if level, ok := Laid(p.Source); ok {
 		return layoutKernel(p, level), nil
 	}
 	if err := p.Legal(); err != nil {
 		return nil, err
 	}
-	if err := check(p, p.Body, p.Source.LHS); err != nil {
+	if err := check(lattices, p.Body, p.Source.LHS); err != nil {
 		return nil, err
 	}
 	s := newSlots(p)

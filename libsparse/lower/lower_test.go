@@ -10,6 +10,7 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
 	"libsparse/libsparse/lower"
 	"libsparse/libsparse/schedule"
 )
@@ -38,6 +39,9 @@ func program(t *testing.T, text string, formats map[string]string, commands ...s
 	}
 	return p
 }
+
+// lowered lowers p as the pipeline does.
+func lowered(p *cin.Program) (*lower.Kernel, error) { return lower.Lower(p, lattice.Of(p)) }
 
 func reorder(text string) schedule.Command {
 	var r schedule.Reorder
@@ -95,7 +99,7 @@ func TestRefused(t *testing.T) {
 	} {
 		p, err := schedule.Apply(naive(t, c.text, c.in), c.commands)
 		if err == nil {
-			_, err = lower.Lower(p)
+			_, err = lowered(p)
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
@@ -128,7 +132,7 @@ func TestAccepted(t *testing.T) {
 		{"insertion", "C(i,j) = A(i,j)", formats{"A": "ds", "C": "ds:1,0"}, []schedule.Command{schedule.Assemble{Insert: true}}},
 		{"blocks in any order", "C(i,k) = A(i,j) * B(j,k)", formats{"A": "ss", "C": "sd"}, []schedule.Command{reorder("i j k")}},
 	} {
-		k, err := lower.Lower(program(t, c.text, c.in, c.commands...))
+		k, err := lowered(program(t, c.text, c.in, c.commands...))
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -151,7 +155,7 @@ func functions(assembled bool) int {
 
 // TestLayout fixes the order and the meaning of the slots.
 func TestLayout(t *testing.T) {
-	k, err := lower.Lower(program(t, "C(i,j) = A(i,j) * B(i,j)", formats{"A": "ds", "C": "ds"}))
+	k, err := lowered(program(t, "C(i,j) = A(i,j) * B(i,j)", formats{"A": "ds", "C": "ds"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +198,7 @@ func TestWrongSize(t *testing.T) {
 		{"just the tail", split, 2, ir.OK},
 		{"less than the tail", split, 1, lower.WrongSize},
 	} {
-		k, err := lower.Lower(c.p)
+		k, err := lowered(c.p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +223,7 @@ func TestTooLarge(t *testing.T) {
 		for entries, want := range map[int]int64{127: ir.OK, 128: lower.TooLarge} {
 			p := program(t, "C(i,j) = A(i,j)", in)
 			p.Source.LHS.Tensor.Index = dtype.I8
-			k, err := lower.Lower(p)
+			k, err := lowered(p)
 			if err != nil {
 				t.Fatal(err)
 			}

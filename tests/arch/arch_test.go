@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"libsparse/cin":          {"diag", "dtype", "format", "index"},
 	"libsparse/schedule":     {"diag", "dtype", "format", "index", "cin", "lattice"},
 	"libsparse/infer":        {"diag", "dtype", "format", "index", "cin"},
-	"libsparse/lattice":      {"diag", "dtype", "format", "index"},
+	"libsparse/lattice":      {"diag", "dtype", "format", "index", "cin"},
 	"libsparse/lower":        {"diag", "dtype", "format", "index", "cin", "lattice", "ir"},
 	"libsparse/execute":      {"dtype", "format", "index", "ir", "lower"},
 	"libsparse/tensorfile":   {"diag", "dtype", "format"},
@@ -50,11 +50,15 @@ var allowed = map[string][]string{
 	"codegen/crun": {"diag", "ir", "/codegen", "/codegen/process"},
 	"libsparse": {
 		"diag", "dtype", "format", "index", "cin", "schedule", "infer", "lattice", "ir", "lower",
-		"autoschedule", "asymptotic", "/codegen", "/cache",
+		"autoschedule", "/codegen", "/cache",
 	},
-	"capi": {"/libsparse", "diag", "/cache"},
+	// what the command line and tuners ask beside compilation
+	"libsparse/frontier":   {"diag", "format", "index", "infer", "autoschedule", "asymptotic", "/libsparse"},
+	"libsparse/candidates": {"diag", "schedule", "autoschedule", "/libsparse", "/codegen"},
+	"libsparse/prices":     {"diag", "autoschedule", "/libsparse"},
+	"capi":                 {"/libsparse", "diag", "/cache"},
 	"cmd/libsparse": {
-		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "autoschedule", "execute", "tensorfile", "asymptotic",
+		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices",
 		"/codegen", "/codegen/process",
 	},
 }

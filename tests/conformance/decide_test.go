@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"libsparse/libsparse"
-	"libsparse/libsparse/index"
 )
 
 // BenchmarkDecide times the whole online decision, from text to schedules, of every expression of the table in some of its
@@ -97,38 +96,19 @@ func report(b *testing.B, requests []*libsparse.Request) {
 	}
 }
 
-// decide runs the stages up to the schedule; where there are several steps, for each of them.
+// decide runs the stages up to the schedule of each nest.
 func decide(r *libsparse.Request) error {
-	stages := libsparse.Pipeline()
-	at := slices.IndexFunc(stages, func(s libsparse.Stage) bool { return s.Name == "schedule" })
-	whole := &libsparse.State{Request: r, VectorBytes: 32}
-	if err := through(whole, stages[:2]); err != nil {
+	unit, err := libsparse.Divide(r, 32)
+	if err != nil {
 		return err
 	}
-	if len(whole.Steps) == 1 {
-		return through(whole, stages[2:at+1])
-	}
-	for _, step := range whole.Steps {
-		if err := through(one(step), stages[2:at+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// one is the state in which a step is compiled by itself, in the format that is inferred.
-func one(step *index.Assignment) *libsparse.State {
-	step.LHS.Tensor.Extents = nil
-	for _, t := range step.Tensors() {
-		t.SamePattern = nil
-	}
-	return &libsparse.State{Request: &libsparse.Request{}, VectorBytes: 32, Assignment: step, Operands: step.Tensors()}
-}
-
-func through(s *libsparse.State, stages []libsparse.Stage) error {
-	for _, stage := range stages {
-		if err := stage.Run(s); err != nil {
-			return err
+	stages := libsparse.NestStages()
+	at := slices.IndexFunc(stages, func(s libsparse.Stage[*libsparse.Nest]) bool { return s.Name == "schedule" })
+	for _, n := range unit.Nests {
+		for _, stage := range stages[:at+1] {
+			if err := stage.Run(n); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -13,16 +13,16 @@ import (
 
 // composed compares the result of several steps with the assignments as they are written: without contraction paths, and without
 // rounding in between.
-func (c *trial) composed(s *libsparse.State, shapes map[string][]int, operands map[*index.Tensor]*format.Data, got *format.Data) string {
-	result := s.Program[len(s.Program)-1].LHS.Tensor
+func (c *trial) composed(s *libsparse.Compilation, shapes map[string][]int, operands map[string]*format.Data, got *format.Data) string {
+	result := s.Result().Tensor
 	// Steps may convert an operand, and blocks of another shape store other elements.
 	blocks := slices.ContainsFunc(c.request.Operands, func(o libsparse.Operand) bool { return strings.ContainsAny(strings.TrimLeft(o.Format, "d"), "dk") })
-	if len(s.Steps) < 2 || result.Elem.IsHalf() || blocks {
+	if len(s.Nests) < 2 || result.Elem.IsHalf() || blocks {
 		return ""
 	}
 	data := map[*index.Tensor]*index.Dense{}
-	for x, d := range operands {
-		data[x] = dense(d)
+	for _, x := range s.Operands {
+		data[x] = dense(operands[x.Name])
 	}
 	names := index.Names(s.Program)
 	for _, a := range s.Program {
@@ -46,7 +46,7 @@ func (c *trial) composed(s *libsparse.State, shapes map[string][]int, operands m
 	for at := range want.Vals {
 		expected := dtype.Convert(want.Vals[at], result.Elem.Wide(), result.Elem)
 		if !have.Stored[at] {
-			have.Vals[at] = fill(s.Steps[len(s.Steps)-1])
+			have.Vals[at] = fill(s.Nests[len(s.Nests)-1].Assignment)
 		}
 		if far(result.Elem, have.Vals[at], expected) {
 			return fmt.Sprintf("the whole, element %d of %v: got %v, want %v", at, want.Shape, have.Vals[at], expected)

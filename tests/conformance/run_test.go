@@ -49,21 +49,20 @@ func (c *trial) run(t *testing.T) (failure string) {
 		}
 	}()
 	corpus.Record(t, c.request)
-	state, err := libsparse.Lower(c.request, 32)
+	unit, err := libsparse.Divide(c.request, 32)
 	if err != nil {
 		return err.Error()
 	}
-	held := map[*index.Tensor]*format.Data{}
+	held := map[string]*format.Data{}
 	shapes := map[string][]int{}
-	for n, x := range state.Operands {
+	for n, x := range unit.Operands {
 		shapes[x.Name] = c.operands[n].shape
-		held[x] = c.data(x, c.operands[n].shape)
+		held[x.Name] = c.data(x, c.operands[n].shape)
 	}
 	operands := maps.Clone(held)
 	var result *format.Data
-	for i := range max(len(state.Steps), 1) {
-		step, err := state.LowerStep(i)
-		if err != nil {
+	for _, step := range unit.Nests {
+		if err := step.Lower(); err != nil {
 			return err.Error()
 		}
 		x := step.Assignment.LHS.Tensor
@@ -71,11 +70,11 @@ func (c *trial) run(t *testing.T) (failure string) {
 		if result, failure = c.step(t, step, shapes, held); failure != "" {
 			return fmt.Sprintf("%s: %s", step.Assignment, failure)
 		}
-		if held[x] = result; result == nil {
+		if held[x.Name] = result; result == nil {
 			return ""
 		}
 	}
-	if failure = c.composed(state, shapes, operands, result); failure != "" {
+	if failure = c.composed(unit, shapes, operands, result); failure != "" {
 		return failure
 	}
 	return c.expected(result)
@@ -141,15 +140,15 @@ func (c *trial) random(t dtype.T) dtype.Value {
 
 // step computes one assignment and compares it with the dense evaluator. The result is nil where there is none, since an
 // integer is divided by zero.
-func (c *trial) step(t *testing.T, s *libsparse.State, shapes map[string][]int, held map[*index.Tensor]*format.Data) (*format.Data, string) {
-	a := s.Assignment
+func (c *trial) step(t *testing.T, n *libsparse.Nest, shapes map[string][]int, held map[string]*format.Data) (*format.Data, string) {
+	a := n.Assignment
 	call := &execute.Call{
-		Assignment: a, Kernel: s.Kernel, Extents: c.extents, Shape: shapes[a.LHS.Tensor.Name], Threads: 2,
+		Assignment: a, Kernel: n.Kernel, Extents: c.extents, Shape: shapes[a.LHS.Tensor.Name], Threads: 2,
 		Stored: map[*index.Tensor]*format.Data{}, Perms: map[*index.Tensor][]int64{},
 	}
 	data := map[*index.Tensor]*index.Dense{}
 	for _, x := range a.Tensors() {
-		d := held[x]
+		d := held[x.Name]
 		if !d.Format.Equal(x.Format) { // converted before the call
 			d = format.Pack(x.Format, d.Shape, d.Entries())
 		}
@@ -161,7 +160,7 @@ func (c *trial) step(t *testing.T, s *libsparse.State, shapes map[string][]int, 
 		}
 	}
 	want := a.Evaluate(c.extents, call.Shape, data)
-	got, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return ir.Run(s.Loops, fn, args) })
+	got, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return ir.Run(n.Loops, fn, args) })
 	if status, ok := errors.AsType[*execute.Status](err); ok && status.Code == ir.DividedByZero && want.DividedByZero {
 		return nil, ""
 	}
@@ -170,7 +169,7 @@ func (c *trial) step(t *testing.T, s *libsparse.State, shapes map[string][]int, 
 	}
 	failure := differ(a, got, want)
 	if failure == "" && c.compiled() {
-		kernel := crun.Compile(t, s.Loops, crun.Options{Warnings: true, Sanitize: true})
+		kernel := crun.Compile(t, n.Loops, crun.Options{Warnings: true, Sanitize: true})
 		inC, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return kernel.Run(t, []string{fn}, args), nil })
 		if err != nil {
 			return nil, "C: " + err.Error()

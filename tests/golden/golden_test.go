@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"libsparse/libsparse"
+	"libsparse/libsparse/ir"
 	"libsparse/tests/corpus"
 )
 
@@ -98,7 +99,7 @@ func TestC(t *testing.T) {
 			}
 			file := filepath.Join("testdata", k.name+".c")
 			if *update {
-				if err := os.WriteFile(file, []byte(s.Source), 0o600); err != nil {
+				if err := os.WriteFile(file, []byte(s.Nests[0].Source), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -106,10 +107,30 @@ func TestC(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), s.Source); diff != "" {
+			if diff := cmp.Diff(string(want), s.Nests[0].Source); diff != "" {
 				t.Errorf("run with -update if this is better:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPasses verifies the loops of every kernel after each pass, and that Optimize runs the passes.
+func TestPasses(t *testing.T) {
+	for _, k := range kernels {
+		s, err := libsparse.Lower(&k.r, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := s.Nests[0].Kernel.Module
+		for _, pass := range ir.Passes(32) {
+			m = pass.Run(m)
+			if err := ir.Verify(m); err != nil {
+				t.Errorf("%s after %s: %v", k.name, pass.Name, err)
+			}
+		}
+		if diff := cmp.Diff(m.String(), s.Nests[0].Loops.String()); diff != "" {
+			t.Errorf("%s: the passes one by one make other loops:\n%s", k.name, diff)
+		}
 	}
 }
 
@@ -125,7 +146,7 @@ func TestStable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Source != b.Source {
+			if a.Nests[0].Source != b.Nests[0].Source {
 				t.Fatalf("%s differs from one compilation to the next", k.name)
 			}
 		}

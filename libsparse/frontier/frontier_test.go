@@ -1,10 +1,11 @@
-package libsparse
+package frontier
 
 import (
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"libsparse/libsparse"
 	"libsparse/libsparse/asymptotic"
 )
 
@@ -19,14 +20,14 @@ var table = []struct{ name, expr, formats string }{
 }
 
 // sized is a request with large extents and n entries a row, so that asymptotic differences are larger than constants.
-func sized(expr, formats string) *Request {
-	r := &Request{Expr: expr}
+func sized(expr, formats string) *libsparse.Request {
+	r := &libsparse.Request{Expr: expr}
 	in, out, _ := strings.Cut(formats, "->")
 	_, rhs, _ := strings.Cut(expr, "=")
 	accesses := strings.FieldsFunc(rhs, func(c rune) bool { return c == '*' || c == '+' || c == ' ' })
 	for i, f := range strings.Split(in, ",") {
 		name, vars, _ := strings.Cut(accesses[i], "(")
-		o := Operand{Name: name, Format: f, Dtype: "f32", NNZ: 16384}
+		o := libsparse.Operand{Name: name, Format: f, Dtype: "f32", NNZ: 16384}
 		for m := range strings.Split(vars, ",") {
 			o.Shape = append(o.Shape, 65536)
 			if m == 1 {
@@ -45,7 +46,7 @@ func sized(expr, formats string) *Request {
 func TestOnlineIsOnTheFrontier(t *testing.T) {
 	for _, k := range table {
 		r := sized(k.expr, k.formats)
-		fs, err := Frontiers(r, asymptotic.Options{TACO: k.name == "SpMTTKRP"})
+		fs, err := Of(r, asymptotic.Options{TACO: k.name == "SpMTTKRP"})
 		if err != nil {
 			t.Fatalf("%s: %v", k.name, err)
 		}
@@ -66,7 +67,7 @@ func TestOnlineIsOnTheFrontier(t *testing.T) {
 }
 
 // standing is how the online scheduler's choice compares with its peers.
-func standing(r *Request) (*asymptotic.Standing, error) {
+func standing(r *libsparse.Request) (*asymptotic.Standing, error) {
 	steps, err := explored(r)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func randomKernel(rng *rand.Rand) (expr, formats string) {
 			if strings.Contains(f, "s") { // the model doesn't count what a dense level below a sparse one pads
 				f += "s"
 			} else {
-				f += pick(rng, []string{"d", "s"})
+				f += []string{"d", "s"}[rng.IntN(2)]
 			}
 		}
 		terms = append(terms, string(rune('A'+n))+"("+strings.Join(vars, ",")+")")

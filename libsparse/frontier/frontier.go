@@ -1,6 +1,10 @@
-package libsparse
+// Package frontier compares the asymptotic frontier of a request with what the online scheduler chooses for it.
+//
+// It must not take part in compilation: the command line and tests ask it.
+package frontier
 
 import (
+	"libsparse/libsparse"
 	"libsparse/libsparse/asymptotic"
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/diag"
@@ -15,8 +19,8 @@ type Frontier struct {
 	Online *asymptotic.Standing
 }
 
-// Frontiers explores the loop nests of r. A request whose terms are summed over different indices has several frontiers.
-func Frontiers(r *Request, o asymptotic.Options) ([]*Frontier, error) {
+// Of explores the loop nests of r. A request whose terms are summed over different indices has several frontiers.
+func Of(r *libsparse.Request, o asymptotic.Options) ([]*Frontier, error) {
 	steps, err := explored(r)
 	if err != nil {
 		return nil, err
@@ -41,25 +45,26 @@ func Frontiers(r *Request, o asymptotic.Options) ([]*Frontier, error) {
 }
 
 // explored is the assignments of r whose terms are summed over the same indices, with the formats of their results.
-func explored(r *Request) ([]*index.Assignment, error) {
-	s := &State{Request: r}
-	if err := parse(s); err != nil {
+func explored(r *libsparse.Request) ([]*index.Assignment, error) {
+	c, err := libsparse.Parse(r)
+	if err != nil {
 		return nil, err
 	}
+	result := c.Result()
 	if r.Output.Format != "" { // else it is inferred
 		f, err := format.Parse(r.Output.Format)
 		if err != nil {
 			return nil, err
 		}
-		if f.Order() != len(s.Assignment.LHS.Vars) {
+		if f.Order() != len(result.Vars) {
 			return nil, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d",
-				s.Assignment.LHS, len(s.Assignment.LHS.Vars), r.Output.Format, f.Order())
+				result, len(result.Vars), r.Output.Format, f.Order())
 		}
-		s.Assignment.LHS.Tensor.Format = f
+		result.Tensor.Format = f
 	}
 	var steps []*index.Assignment
-	for _, a := range s.Program {
-		steps = append(steps, a.Steps(index.Names(s.Program))...)
+	for _, a := range c.Program {
+		steps = append(steps, a.Steps(index.Names(c.Program))...)
 	}
 	for i, a := range steps {
 		if i < len(steps)-1 || r.Output.Format == "" {

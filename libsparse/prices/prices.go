@@ -1,18 +1,21 @@
-package libsparse
+// Package prices tells programs that fit the cost model's constants what these lead to.
+//
+// It must not choose schedules or compile.
+package prices
 
 import (
 	"bufio"
 	"encoding/json"
 	"io"
 
+	"libsparse/libsparse"
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/diag"
 )
 
-// Pricing is how a program that fits the cost model's constants asks what they lead to. It is a conversation: what in has
-// first is a list of requests, and then each time constants, those that are left out being the default's. What is written
-// is for each request a list of its orders, and then each time lists of what these cost.
-func Pricing(in io.Reader, out io.Writer) error {
+// Serve answers one program. It reads a list of requests, and writes the possible orders of the loops of each. Then it reads
+// constants until the input ends, those that are left out being the default's, and writes each time what the orders cost.
+func Serve(in io.Reader, out io.Writer) error {
 	d, e := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	var requests []json.RawMessage
 	if err := d.Decode(&requests); err != nil {
@@ -21,16 +24,15 @@ func Pricing(in io.Reader, out io.Writer) error {
 	nests := make([]*autoschedule.Nest, len(requests))
 	orders := make([][]string, len(requests))
 	for i, text := range requests {
-		r, err := ParseRequest(text)
+		r, err := libsparse.ParseRequest(text)
 		if err != nil {
 			return err
 		}
-		r.Schedule = ";" // one nest
-		s := &State{Request: r}
-		if err := run(s, Pipeline()[:3], nil); err != nil {
+		n, err := libsparse.Single(r, 0) // no price depends on the width of vector registers
+		if err != nil {
 			return err
 		}
-		nests[i] = autoschedule.NewNest(s.Assignment)
+		nests[i] = autoschedule.NewNest(n.Assignment)
 		orders[i] = nests[i].Orders()
 	}
 	if err := e.Encode(orders); err != nil {

@@ -1,0 +1,102 @@
+// Package candidates lists the schedules that the compiler can carry out for a request, for benchmarks and tuners.
+//
+// It must not measure or choose among them.
+package candidates
+
+import (
+	"libsparse/codegen"
+	"libsparse/libsparse"
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/schedule"
+)
+
+// Candidate is a schedule that the compiler can carry out for a request, in the form in which requests have it.
+type Candidate struct {
+	Schedule string   `json:"schedule"`
+	Order    []string `json:"order"`
+	// Cost is what the model says of the order.
+	Cost float64 `json:"cost"`
+	// Plain candidates are what Decide would make of the order; Chosen is the one that Compile would run. In Tiled ones a
+	// loop is cut into strips.
+	Plain  bool `json:"plain"`
+	Tiled  bool `json:"tiled"`
+	Chosen bool `json:"chosen"`
+}
+
+// List is the schedules of a request that lead to different C: all orders of its loops with the conversions that they need,
+// and unless plain is set, workspaces and tilings of all kinds.
+func List(r *libsparse.Request, plain bool) ([]Candidate, error) {
+	automatic := *r
+	automatic.Schedule = ""
+	nest, err := libsparse.Single(&automatic, codegen.VectorBytes()) // what takes several steps is scheduled step by step
+	if err != nil {
+		return nil, err
+	}
+	a := nest.Assignment
+	if a.LHS.Tensor.Order() > 0 && len(a.Vars()) == 0 {
+		return nil, diag.Errorf(diag.Unsupported, "%s has no loops", a)
+	}
+	all := autoschedule.Candidates(a, r.Target.CPU, plain)
+	d, err := autoschedule.DecideFor(a, nest.Machine)
+	if err != nil {
+		return nil, err
+	}
+	l := &list{request: r, seen: map[string]int{}}
+	l.add(autoschedule.Candidate{Order: d.Order, Terms: d.Terms, Plain: true, Commands: withConversions(d)}, true)
+	for _, c := range all {
+		l.add(c, false)
+	}
+	return l.found, nil
+}
+
+// list collects candidates; those that lead to the same C are one.
+type list struct {
+	request *libsparse.Request
+	found   []Candidate
+	seen    map[string]int // the place in found, by formats and C
+}
+
+func (l *list) add(c autoschedule.Candidate, chosen bool) {
+	scheduled := *l.request
+	scheduled.Schedule = c.String()
+	compiled, err := libsparse.Lower(&scheduled, codegen.VectorBytes())
+	if err != nil {
+		return // what it needs is not there, which the commands themselves check
+	}
+	text := body(compiled.Nests[0])
+	at, known := l.seen[text]
+	if !known {
+		at = len(l.found)
+		l.seen[text] = at
+		next := Candidate{Schedule: scheduled.Schedule, Cost: c.Terms.Sum()}
+		for _, v := range c.Order {
+			next.Order = append(next.Order, string(v))
+		}
+		l.found = append(l.found, next)
+	}
+	f := &l.found[at]
+	f.Plain = f.Plain || c.Plain
+	f.Tiled = c.Tiled && (f.Tiled || !known)
+	f.Chosen = f.Chosen || chosen
+}
+
+// withConversions is the commands of a decision, with those that convert operands.
+func withConversions(d *autoschedule.Decision) []schedule.Command {
+	var out []schedule.Command
+	for _, c := range d.Conversions {
+		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
+	}
+	return append(out, d.Commands...)
+}
+
+// body is the formats and the C, without what its header says about how it was chosen.
+func body(n *libsparse.Nest) string {
+	m := *n.Loops
+	m.Doc = nil
+	text, err := codegen.Emit(&m, codegen.Options{})
+	if err != nil {
+		panic("BUG: " + err.Error()) // with the header it was fine
+	}
+	return n.Formats() + text
+}

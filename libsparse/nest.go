@@ -1,0 +1,126 @@
+package libsparse
+
+import (
+	"fmt"
+	"strings"
+
+	"libsparse/codegen"
+	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+	"libsparse/libsparse/lower"
+	"libsparse/libsparse/schedule"
+)
+
+// Nest is one assignment on its way to a kernel: what each stage of NestStages leaves for those after it.
+type Nest struct {
+	Assignment *index.Assignment
+	Operands   []*index.Tensor // in the order of the request, or of a step's text
+	Output     Output
+	// Schedule is the caller's, as text; where it is empty, autoschedule chooses.
+	Schedule string
+	Machine  autoschedule.Machine
+	// Inferred says that the result has a format of its own, and not everywhere a value.
+	Inferred bool
+
+	Naive     *cin.Program
+	Decision  *autoschedule.Decision
+	Script    *schedule.Script // of the caller's schedule, or nil
+	Scheduled *cin.Program
+	Lattices  lattice.Table // of the loops of Scheduled
+	Kernel    *lower.Kernel
+	Loops     *ir.Module // after the passes
+	Source    string
+}
+
+// packs reports whether the nest is a copy into a format that is laid out as a whole, which isn't scheduled.
+func (n *Nest) packs() bool {
+	_, ok := lower.Laid(n.Assignment)
+	return ok
+}
+
+func concretize(n *Nest) error {
+	n.Naive = cin.Concretize(n.Assignment)
+	return nil
+}
+
+// decide chooses the commands, or reads those of the caller.
+func decide(n *Nest) error {
+	if n.Schedule != "" {
+		return n.readSchedule()
+	}
+	if level, ok := lower.Laid(n.Assignment); ok {
+		n.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
+		return nil
+	}
+	d, err := autoschedule.DecideFor(n.Assignment, n.Machine)
+	n.Decision = d
+	return err
+}
+
+func (n *Nest) readSchedule() error {
+	script, err := schedule.Parse(n.Schedule)
+	if err != nil {
+		return err
+	}
+	n.Script = script
+	n.Decision = &autoschedule.Decision{Summary: "the schedule is the caller's", Commands: script.Commands}
+	for _, c := range script.Commands {
+		if c, ok := c.(schedule.Convert); ok {
+			t, err := c.Of(n.Assignment)
+			if err != nil {
+				return err
+			}
+			n.Decision.Conversions = append(n.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
+		}
+	}
+	autoschedule.Convert(n.Assignment, n.Decision.Conversions)
+	return nil
+}
+
+func apply(n *Nest) (err error) {
+	n.Naive.Team = autoschedule.Team(n.Assignment, n.Machine)
+	if n.Script != nil {
+		n.Scheduled, err = n.Script.Apply(n.Naive)
+		return err
+	}
+	n.Scheduled, err = schedule.Apply(n.Naive, n.Decision.Commands)
+	return err
+}
+
+func buildLattices(n *Nest) error {
+	n.Lattices = lattice.Of(n.Scheduled)
+	return nil
+}
+
+func lowerLoops(n *Nest) error {
+	k, err := lower.Lower(n.Scheduled, n.Lattices)
+	if err != nil {
+		return err
+	}
+	k.Module.Doc = n.doc()
+	n.Kernel = k
+	return nil
+}
+
+// doc is the header of the generated C.
+func (n *Nest) doc() []string {
+	lines := []string{n.Assignment.String()}
+	lines = append(lines, strings.Split(strings.TrimSpace(n.Formats()), "\n")...)
+	for _, c := range n.Decision.Commands {
+		lines = append(lines, c.String())
+	}
+	return append(lines, n.Decision.Notes...)
+}
+
+func optimize(n *Nest) error {
+	n.Loops = ir.Optimize(n.Kernel.Module, n.Machine.VectorBytes)
+	return nil
+}
+
+func emit(n *Nest) (err error) {
+	n.Source, err = codegen.Emit(n.Loops, codegen.Options{})
+	return err
+}
