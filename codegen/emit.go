@@ -23,22 +23,46 @@ type Options struct {
 // `int32_t name(int64_t *slots)`. m must have passed ir.Verify.
 func Emit(m *ir.Module, opts Options) (source string, err error) {
 	e := &emitter{opts: opts, uses: newUses()}
-	for _, f := range m.Funcs {
-		e.fn(m, f)
-		if e.err != nil {
-			return "", e.err
+	if err := e.functions(m, func(name string) string { return name }); err != nil {
+		return "", err
+	}
+	return doc(m) + e.uses.prelude() + e.String(), nil
+}
+
+// EmitUnit is many modules as one C file, which share headers, types and helper functions: compiling thousands of kernels
+// costs far less than one by one. Function f of module k is called name(k, f).
+func EmitUnit(modules []*ir.Module, name func(k int, f string) string, opts Options) (source string, err error) {
+	e := &emitter{opts: opts, uses: newUses()}
+	for k, m := range modules {
+		e.WriteString("\n" + doc(m))
+		if err := e.functions(m, func(f string) string { return name(k, f) }); err != nil {
+			return "", err
 		}
 	}
-	var out strings.Builder
+	return e.uses.prelude() + e.String(), nil
+}
+
+// doc is the comment that a module's text begins with.
+func doc(m *ir.Module) string {
+	if len(m.Doc) == 0 {
+		return ""
+	}
+	lines := make([]string, len(m.Doc))
 	for i, line := range m.Doc {
-		fmt.Fprintf(&out, "%s %s\n", map[bool]string{true: "/*", false: " *"}[i == 0], commentText(line))
+		lines[i] = commentText(line)
 	}
-	if len(m.Doc) > 0 {
-		out.WriteString(" */\n")
+	return "/* " + strings.Join(lines, "\n * ") + "\n */\n"
+}
+
+// functions writes the functions of m, each under the name that rename gives it.
+func (e *emitter) functions(m *ir.Module, rename func(string) string) error {
+	for _, f := range m.Funcs {
+		e.fn(m, f, rename(f.Name))
+		if e.err != nil {
+			return e.err
+		}
 	}
-	out.WriteString(e.uses.prelude())
-	out.WriteString(e.String())
-	return out.String(), nil
+	return nil
 }
 
 // commentText is text that cannot end the comment it stands in.
@@ -81,12 +105,12 @@ func (e *emitter) failf(format string, args ...any) {
 	}
 }
 
-// fn writes one function.
-func (e *emitter) fn(m *ir.Module, f *ir.Func) {
+// fn writes one function under a name.
+func (e *emitter) fn(m *ir.Module, f *ir.Func, name string) {
 	e.facts, e.slots, e.region = gather(m.Slots, f), m.Slots, nil
 	frame := newFrame("status", e.facts.fresh("done"), f.Body.Stmts)
 	e.line("")
-	e.line("int32_t %s(int64_t *slots)", f.Name)
+	e.line("int32_t %s(int64_t *slots)", name)
 	e.line("{")
 	e.depth++
 	e.prologue()

@@ -45,6 +45,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+func emitted(t *testing.T, m *ir.Module) string {
+	t.Helper()
+	source, err := codegen.Emit(m, codegen.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source
+}
+
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {

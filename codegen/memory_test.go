@@ -117,7 +117,7 @@ func TestReductions(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := crun.Compile(t, m, crun.Options{Optimize: true, Warnings: true})
-	golden(t, "testdata/reductions.c", program.Source)
+	golden(t, "testdata/reductions.c", emitted(t, m))
 	program.Run(t, []string{"f"}, args)
 	sameArgs(t, m, args, want)
 }

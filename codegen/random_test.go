@@ -13,7 +13,7 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-var seeds = flag.Uint64("seeds", 2, "the number of random modules to try")
+var seeds = flag.Uint64("seeds", 10, "the number of random modules to try")
 
 // room is the number of elements that each random loop may touch.
 const room = 48
@@ -149,36 +149,44 @@ func (g *generator) module(loops int) (*ir.Module, []ir.Arg) {
 
 // TestRandomLoops compares, on random loops: the interpreter before and after each pass, and compiled C.
 func TestRandomLoops(t *testing.T) {
+	var written, passes []*ir.Module // before and after the passes
+	var args, wants [][]ir.Arg
 	for seed := range *seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), inputs: map[dtype.T]*ir.Array{}, n: iv("n")}
-			m, args := g.module(8)
-			if err := ir.Verify(m); err != nil {
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 0)), inputs: map[dtype.T]*ir.Array{}, n: iv("n")}
+		m, given := g.module(8)
+		if err := ir.Verify(m); err != nil {
+			t.Fatal(seed, err)
+		}
+		want := ir.CloneArgs(given)
+		if _, err := ir.Run(m, "f", want); err != nil {
+			t.Fatal(seed, err)
+		}
+		passed := m
+		for _, pass := range ir.Passes(32) {
+			passed = pass.Run(passed)
+			if err := ir.Verify(passed); err != nil {
+				t.Fatalf("seed %d, after %s: %v", seed, pass.Name, err)
+			}
+			got := ir.CloneArgs(given)
+			if _, err := ir.Run(passed, "f", got); err != nil {
+				t.Fatalf("seed %d, after %s: %v", seed, pass.Name, err)
+			}
+			sameArgs(t, m, got, want)
+		}
+		written, passes, args, wants = append(written, m), append(passes, passed), append(args, given), append(wants, want)
+	}
+	for _, modules := range [][]*ir.Module{written, passes} {
+		unit := crun.CompileUnit(t, modules, crun.Options{Warnings: &modules[0] == &passes[0]})
+		for k, m := range modules {
+			got := ir.CloneArgs(args[k])
+			if _, err := unit.Runner(t, k)("f", got); err != nil {
 				t.Fatal(err)
 			}
-			want := ir.CloneArgs(args)
-			if _, err := ir.Run(m, "f", want); err != nil {
-				t.Fatal(err)
-			}
-			passed := m
-			for _, pass := range ir.Passes(32) {
-				passed = pass.Run(passed)
-				if err := ir.Verify(passed); err != nil {
-					t.Fatalf("after %s: %v", pass.Name, err)
-				}
-				got := ir.CloneArgs(args)
-				if _, err := ir.Run(passed, "f", got); err != nil {
-					t.Fatalf("after %s: %v", pass.Name, err)
-				}
-				sameArgs(t, m, got, want)
-			}
-			for _, x := range []*ir.Module{m, passed} {
-				got := ir.CloneArgs(args)
-				crun.Compile(t, x, crun.Options{Warnings: x == passed}).Run(t, []string{"f"}, got)
-				sameArgs(t, m, got, want)
-			}
-		})
+			sameArgs(t, m, got, wants[k])
+		}
+		if err := unit.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -79,5 +79,5 @@ func TestEmptyBranch(t *testing.T) {
 			sameArgs(t, m, args, want)
 		}
 	}
-	golden(t, "testdata/branches.c", p.Source)
+	golden(t, "testdata/branches.c", emitted(t, m))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // agreeSteps runs the steps of a request as callers do, each as a request made of its text, and compares the meanings of
-// each, and the last result with that of the assignments without paths.
-func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, compiled bool) {
+// each, and the last result with that of the assignments without paths. It returns what is left to compare, the C of the steps.
+func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand) (checks []compiledCheck) {
 	t.Helper()
 	known := map[string]*index.Dense{}
 	formats := map[string]Operand{}
@@ -37,7 +37,7 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 		if len(one.unit.Nests) > 1 {
 			t.Fatalf("%s: step %s takes several steps", describe(r), step)
 		}
-		one.agree(t, q, compiled)
+		checks = append(checks, one.agree(t, q))
 		a := one.nest.Assignment
 		last = filled(a, a.Evaluate(z.vars, one.shape, one.data))
 		elem, f := a.LHS.Tensor.Elem, a.LHS.Tensor.Format
@@ -53,11 +53,12 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand, 
 	}
 	elem := p.unit.Result().Tensor.Elem
 	if len(p.unit.Program) > 1 && elem.IsHalf() {
-		return // results in between are rounded, which the last one may magnify
+		return checks // results in between are rounded, which the last one may magnify
 	}
 	if diff := different(elem, elem, last, p.meaning(z, formats)); diff != "" {
 		t.Fatalf("%s: steps: %s\n%s", describe(r), diff, printSteps(p.unit))
 	}
+	return checks
 }
 
 func setStored(d *index.Dense) {

@@ -179,9 +179,32 @@ func filled(a *index.Assignment, d *index.Dense) *index.Dense {
 	return d
 }
 
+// compiledCheck compares the C of a kernel with the meaning that the interpreters have agreed on. It is kept until many kernels
+// can be compiled as one unit.
+type compiledCheck struct {
+	module *ir.Module
+	verify func(t testing.TB, run execute.Runner)
+}
+
+// runAll compiles the kernels of checks as one unit and makes the checks.
+func runAll(t testing.TB, checks []compiledCheck, opts crun.Options) {
+	t.Helper()
+	modules := make([]*ir.Module, len(checks))
+	for k, c := range checks {
+		modules[k] = c.module
+	}
+	unit := crun.CompileUnit(t, modules, opts)
+	for k, c := range checks {
+		c.verify(t, unit.Runner(t, k))
+	}
+	if err := unit.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // agree compares the meanings of a program: dense evaluator, concrete index notation, loop IR before and after the
-// passes, and C where compiled is set.
-func (p *program) agree(t testing.TB, r *Request, compiled bool) {
+// passes. It returns what is left to compare, the C.
+func (p *program) agree(t testing.TB, r *Request) compiledCheck {
 	t.Helper()
 	fill := func(d *index.Dense) *index.Dense { return filled(p.nest.Assignment, d) }
 	elem := p.nest.Assignment.LHS.Tensor.Elem
@@ -194,7 +217,8 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 	if diff := different(elem, elem.Wide(), scheduled, want); diff != "" && !want.DividedByZero {
 		t.Fatalf("%s: concrete index notation: %s\n%s", describe(r), diff, p.nest.Scheduled)
 	}
-	check := func(stage string, m *ir.Module, run execute.Runner) {
+	check := func(t testing.TB, stage string, m *ir.Module, run execute.Runner) {
+		t.Helper()
 		got, err := p.result(run)
 		if status := (*execute.Status)(nil); want.DividedByZero {
 			if !errors.As(err, &status) || status.Code != ir.DividedByZero {
@@ -213,14 +237,11 @@ func (p *program) agree(t testing.TB, r *Request, compiled bool) {
 		}
 	}
 	for stage, m := range map[string]*ir.Module{"loops": p.nest.Kernel.Module, "passes": p.nest.Loops} {
-		check(stage, m, func(fn string, args []ir.Arg) (int64, error) {
+		check(t, stage, m, func(fn string, args []ir.Arg) (int64, error) {
 			return ir.RunWith(m, fn, args, ir.RunOptions{Shuffle: 1}) // threads take iterations in any order
 		})
 	}
-	if compiled {
-		prog := crun.Compile(t, p.nest.Loops, crun.Options{Warnings: true, Sanitize: true})
-		check("C", p.nest.Loops, func(fn string, args []ir.Arg) (int64, error) { return prog.Run(t, []string{fn}, args), nil })
-	}
+	return compiledCheck{p.nest.Loops, func(t testing.TB, run execute.Runner) { check(t, "C", p.nest.Loops, run) }}
 }
 
 // storedElsewhere says where a result stores what it shouldn't, or the other way round: what has a term, and in the blocks of dense

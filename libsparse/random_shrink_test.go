@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/codegen/crun"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
 	"libsparse/tests/corpus"
@@ -28,7 +29,7 @@ type trial struct {
 	Compiled bool           `json:"compiled,omitempty"`
 }
 
-// probe turns a failed check into a value.
+// probe turns a failed or skipped check into a value.
 type probe struct {
 	testing.TB
 	failure string
@@ -41,8 +42,10 @@ func (p *probe) Fatal(args ...any) {
 	panic(p)
 }
 
-// run says how the meanings of a program differ, or that something panicked; "" where all is well.
-func (c *trial) run(t testing.TB) (failure string) {
+func (p *probe) Skip(...any) { panic(p) }
+
+// failureOf runs a check and says how it failed, or that something panicked; "" where all is well.
+func failureOf(t testing.TB, check func(t testing.TB)) (failure string) {
 	p := &probe{TB: t}
 	defer func() {
 		if r := recover(); r != nil {
@@ -51,14 +54,27 @@ func (c *trial) run(t testing.TB) (failure string) {
 			}
 		}
 	}()
-	rng, z := rand.New(rand.NewPCG(c.Seed, 1)), sizes{c.Extents, c.Modes}
-	program := newProgram(p, c.Request, z, c.Density, rng, nil)
-	if len(program.unit.Nests) > 1 {
-		program.agreeSteps(p, c.Request, z, rng, c.Compiled)
-	} else {
-		program.agree(p, c.Request, c.Compiled)
-	}
+	check(p)
 	return ""
+}
+
+// run says how the meanings of a program differ, or that something panicked; "" where all is well.
+func (c *trial) run(t testing.TB) (failure string) {
+	return failureOf(t, func(t testing.TB) {
+		if checks := c.interpret(t); c.Compiled {
+			runAll(t, checks, crun.Options{Warnings: true, Sanitize: true})
+		}
+	})
+}
+
+// interpret compares all meanings of a program but that of the C, which it returns.
+func (c *trial) interpret(t testing.TB) []compiledCheck {
+	rng, z := rand.New(rand.NewPCG(c.Seed, 1)), sizes{c.Extents, c.Modes}
+	program := newProgram(t, c.Request, z, c.Density, rng, nil)
+	if len(program.unit.Nests) > 1 {
+		return program.agreeSteps(t, c.Request, z, rng)
+	}
+	return []compiledCheck{program.agree(t, c.Request)}
 }
 
 // invalid reports whether a failure is the refusal of a program that shrinking has made impossible.
@@ -140,10 +156,14 @@ func (c *trial) smaller() []*trial {
 func (c *trial) check(t *testing.T) {
 	t.Helper()
 	corpus.Record(t, c.Request)
-	failure := c.run(t)
-	if failure == "" {
-		return
+	if failure := c.run(t); failure != "" {
+		c.report(t, failure)
 	}
+}
+
+// report fails t with a small program that fails as c does.
+func (c *trial) report(t *testing.T, failure string) {
+	t.Helper()
 	small, why := c.shrunk(t, failure)
 	text, err := json.MarshalIndent(small, "", "  ")
 	if err != nil {

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/codegen/crun"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
+	"libsparse/tests/corpus"
 )
 
 // Random einsums of one to three operands over up to four variables; assignments are in randomexpr_test.go.
@@ -159,22 +161,75 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 // TestRandomPrograms compares the meanings of random programs, each as autoschedule runs it and with a random schedule.
 // LIBSPARSE_FUZZ=n tries n of them; LIBSPARSE_SEED=s starts from another seed. make fuzz sets both.
 func TestRandomPrograms(t *testing.T) {
-	count, seed := fromEnv("LIBSPARSE_FUZZ", 3000), fromEnv("LIBSPARSE_SEED", 1)
-	for n := range count {
-		s := uint64(seed + n)
-		t.Run(fmt.Sprint(s), func(t *testing.T) {
-			rng := rand.New(rand.NewPCG(s, 7))
-			c := &trial{Seed: s, Compiled: n%100 == 0}
-			var z sizes
-			c.Request, z = randomRequest(rng)
-			c.Extents, c.Modes = z.vars, z.modes
-			c.Density = pick(rng, densities)
-			c.check(t)
-			if r := rescheduled(t, rng, c.Request, c.Extents); r != nil {
-				(&trial{Request: r, Extents: c.Extents, Modes: c.Modes, Density: pick(rng, densities), Seed: s, Compiled: n%100 == 50}).check(t)
+	count, seed := fromEnv("LIBSPARSE_FUZZ", 2000), fromEnv("LIBSPARSE_SEED", 1)
+	for first := 0; first < count; first += batched {
+		last := min(first+batched, count)
+		t.Run(fmt.Sprintf("%d-%d", seed+first, seed+last-1), func(t *testing.T) {
+			t.Parallel()
+			var b batch
+			for n := first; n < last; n++ {
+				b.addSeed(t, uint64(seed+n))
 			}
+			b.compile(t, crun.Options{Warnings: true, Quick: true, Sanitize: first/batched%sanitized == 0})
 		})
 	}
+}
+
+const (
+	batched   = 100 // programs whose C is compiled as one unit
+	sanitized = 20  // units to one that is compiled with sanitizers, which takes several times as long
+)
+
+// batch is programs whose C is compared together.
+type batch struct {
+	checks []compiledCheck
+	owner  []*trial // of each check
+}
+
+// addSeed adds the program of a seed, and the same with a random schedule.
+func (b *batch) addSeed(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	c := &trial{Seed: seed}
+	var z sizes
+	c.Request, z = randomRequest(rng)
+	c.Extents, c.Modes = z.vars, z.modes
+	c.Density = pick(rng, densities)
+	if !b.add(t, c) {
+		return
+	}
+	var other *Request
+	if failure := failureOf(t, func(t testing.TB) { other = rescheduled(t, rng, c.Request, c.Extents) }); failure != "" {
+		t.Fatalf("seed %d: %s", seed, failure)
+	}
+	if other != nil {
+		b.add(t, &trial{Request: other, Extents: c.Extents, Modes: c.Modes, Density: pick(rng, densities), Seed: seed})
+	}
+}
+
+// add compares the meanings of a program but that of the C; ok is false for one that has none, such as complex remainders.
+func (b *batch) add(t *testing.T, c *trial) (ok bool) {
+	corpus.Record(t, c.Request)
+	var checks []compiledCheck
+	if failure := failureOf(t, func(t testing.TB) { checks = c.interpret(t) }); failure != "" {
+		c.report(t, failure)
+	}
+	for _, check := range checks {
+		b.checks, b.owner = append(b.checks, check), append(b.owner, c)
+	}
+	return len(checks) > 0
+}
+
+// compile compares the C. Where the unit or a check fails, each program is compiled by itself to find the one that does.
+func (b *batch) compile(t *testing.T, opts crun.Options) {
+	failure := failureOf(t, func(t testing.TB) { runAll(t, b.checks, opts) })
+	if failure == "" {
+		return
+	}
+	for _, c := range slices.Compact(b.owner) {
+		c.Compiled = true
+		c.check(t)
+	}
+	t.Fatalf("in a unit of %d kernels, but in none by itself: %s", len(b.checks), failure)
 }
 
 var densities = []float64{0, 0.2, 0.5, 1}

@@ -86,7 +86,7 @@ func (p *program) step(ctx context.Context, n *libsparse.Nest, held map[string][
 	t := n.Assignment.LHS.Tensor
 	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", n.Assignment, t.Name, t.Format, t.Elem, result.Shape,
 		len(result.Vals), sum(t.Elem, result.Vals))
-	if len(took) > 0 {
+	if p.repeat > 0 {
 		slices.Sort(took)
 		text += fmt.Sprintf("time: %v at best, %v in the median of %d, threads %d\n", took[0], took[len(took)/2], len(took), p.threads)
 	}
@@ -121,7 +121,7 @@ func (p *program) compiled(ctx context.Context, n *libsparse.Nest, call *execute
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // in the folder for temporary files anyway
 	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-shared" || f == "-fPIC" })
-	prog, err := process.Compile(ctx, cc.Path, dir, n.Loops, process.Options{Flags: flags})
+	prog, err := process.Compile(ctx, cc.Path, dir, []*ir.Module{n.Loops}, process.Options{Flags: func(string) []string { return flags }})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,7 +131,7 @@ func (p *program) compiled(ctx context.Context, n *libsparse.Nest, call *execute
 		if fn == lower.ComputeName {
 			limits.Repeat = p.repeat
 		}
-		status, times, err := prog.Run(ctx, []string{fn}, args, limits)
+		status, times, err := prog.Run(ctx, 0, []string{fn}, args, limits)
 		took = times
 		return status, err
 	})

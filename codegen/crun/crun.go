@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"libsparse/codegen"
 	"libsparse/codegen/process"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/ir"
@@ -18,6 +17,8 @@ type Options struct {
 	Sanitize bool
 	// Optimize compiles as kernels are compiled: with fused multiply-adds, whose rounding the interpreter lacks.
 	Optimize bool
+	// Quick leaves out every optimization, for many kernels.
+	Quick bool
 	// Warnings makes every warning of -Wall -Wextra an error.
 	Warnings bool
 	// Plain compiles for any processor of this kind, without the instructions of this one.
@@ -26,9 +27,10 @@ type Options struct {
 	FailingMalloc bool
 }
 
-// Program is a module compiled to an executable.
+// Program is one or many modules compiled to an executable.
 type Program struct {
-	*process.Program
+	*process.Unit
+	process *process.Process // of the Runners
 }
 
 // Run compiles m and calls its functions fns, one after the other while their status is OK, on args, which it updates
@@ -41,15 +43,20 @@ func Run(t testing.TB, m *ir.Module, fns []string, args []ir.Arg) int64 {
 // Compile verifies, emits and compiles m.
 func Compile(t testing.TB, m *ir.Module, opts Options) *Program {
 	t.Helper()
-	source, err := codegen.Emit(m, codegen.Options{})
+	return CompileUnit(t, []*ir.Module{m}, opts)
+}
+
+// CompileUnit verifies, emits and compiles many modules as one file.
+func CompileUnit(t testing.TB, modules []*ir.Module, opts Options) *Program {
+	t.Helper()
+	unit, err := process.Compile(t.Context(), "cc", t.TempDir(), modules, process.Options{
+		Flags:         func(source string) []string { return flags(source, opts) },
+		FailingMalloc: opts.FailingMalloc,
+	})
 	if err != nil {
-		t.Fatalf("%v\n%s", err, m)
+		t.Fatalf("%v\n%s", err, diag.From(err).Detail)
 	}
-	p, err := process.Compile(t.Context(), "cc", t.TempDir(), m, process.Options{Flags: flags(source, opts), FailingMalloc: opts.FailingMalloc})
-	if err != nil {
-		t.Fatalf("%v\n%s\n%s", err, diag.From(err).Detail, source)
-	}
-	return &Program{p}
+	return &Program{Unit: unit}
 }
 
 func flags(source string, opts Options) []string {
@@ -60,7 +67,7 @@ func flags(source string, opts Options) []string {
 	switch {
 	case opts.Optimize:
 		list = append(list, "-O2", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast")
-	case opts.Sanitize: // sanitizers take long to compile
+	case opts.Sanitize, opts.Quick: // sanitizers take long to compile
 		list = append(list, "-O0", "-ffp-contract=off")
 	default:
 		list = append(list, "-O1", "-ffp-contract=off")
@@ -77,7 +84,7 @@ func flags(source string, opts Options) []string {
 	return append(list, "-fopenmp-simd")
 }
 
-// Run calls functions of p, as the function Run does.
+// Run calls functions of the only module, as the function Run does.
 func (p *Program) Run(t testing.TB, fns []string, args []ir.Arg) int64 {
 	t.Helper()
 	return p.RunFailing(t, 0, fns, args)
@@ -87,9 +94,31 @@ func (p *Program) Run(t testing.TB, fns []string, args []ir.Arg) int64 {
 // with Options.FailingMalloc.
 func (p *Program) RunFailing(t testing.TB, nth int, fns []string, args []ir.Arg) int64 {
 	t.Helper()
-	status, _, err := p.Program.Run(t.Context(), fns, args, process.Limits{FailAt: nth})
+	status, _, err := p.Unit.Run(t.Context(), 0, fns, args, process.Limits{FailAt: nth})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return status
+}
+
+// Runner runs functions of module k, all in one process, which is started at the first call. Close ends it.
+func (p *Program) Runner(t testing.TB, k int) func(fn string, args []ir.Arg) (int64, error) {
+	return func(fn string, args []ir.Arg) (int64, error) {
+		if p.process == nil {
+			var err error
+			if p.process, err = p.Start(t.Context()); err != nil {
+				return 0, err
+			}
+		}
+		status, _, err := p.process.Call(k, []string{fn}, args, process.Limits{})
+		return status, err
+	}
+}
+
+// Close ends the process of the Runners, if there is one, and says what sanitizers found.
+func (p *Program) Close() error {
+	if p.process == nil {
+		return nil
+	}
+	return p.process.Close()
 }

@@ -3,7 +3,9 @@ package process
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
 	"math"
+	"time"
 
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
@@ -66,29 +68,30 @@ func appendInt(out []byte, x int64, size int) []byte {
 	}
 }
 
-// decode reads what harness wrote, the status and then the words and bytes, back into args.
-func decode(m *ir.Module, data []byte, args []ir.Arg) (status int64, err error) {
-	if len(data) < 8*(1+len(m.Slots)) {
-		return 0, fmt.Errorf("%d bytes are too few", len(data))
+// decode reads what harness wrote: the status, how long each repetition took, and the words and bytes back into args.
+func decode(m *ir.Module, from io.Reader, repeat int, args []ir.Arg) (status int64, took []time.Duration, err error) {
+	words := make([]int64, 1+repeat+len(m.Slots))
+	if err := binary.Read(from, binary.NativeEndian, words); err != nil {
+		return 0, nil, err
 	}
-	status = int64(binary.NativeEndian.Uint64(data))
-	words, bytes := data[8:8*(1+len(m.Slots))], data[8*(1+len(m.Slots)):]
+	for _, ns := range words[1 : 1+repeat] {
+		took = append(took, time.Duration(ns))
+	}
 	for i, s := range m.Slots {
 		if s.Var != nil {
-			*args[i].Scalar = int64(binary.NativeEndian.Uint64(words[8*i:]))
+			*args[i].Scalar = words[1+repeat+i]
 			continue
 		}
 		b := args[i].Array
-		size := b.Elem.Size()
-		if len(bytes) < b.Len()*size {
-			return 0, fmt.Errorf("array %s is cut off", s.Array.Name)
+		data := make([]byte, b.Len()*b.Elem.Size())
+		if _, err := io.ReadFull(from, data); err != nil {
+			return 0, nil, fmt.Errorf("array %s is cut off: %w", s.Array.Name, err)
 		}
 		for k := range b.Len() {
-			readElement(b, k, bytes[k*size:])
+			readElement(b, k, data[k*b.Elem.Size():])
 		}
-		bytes = bytes[b.Len()*size:]
 	}
-	return status, nil
+	return words[0], took, nil
 }
 
 func readElement(b *ir.Buffer, k int, data []byte) {
