@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"unsafe"
 
+	"libsparse/codegen/native"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 )
@@ -26,7 +27,7 @@ var library = struct {
 	compiler *libsparse.Compiler
 	kernels  *handles
 }{
-	compiler: &libsparse.Compiler{Version: version},
+	compiler: &libsparse.Compiler{Version: version, Backend: native.New()},
 	kernels:  &handles{alive: map[C.libsparse_kernel]bool{}},
 }
 
@@ -133,7 +134,7 @@ func libsparse_explain(request, stage C.libsparse_text, out, fault **C.char) (st
 	if err != nil {
 		return status
 	}
-	t, err := libsparse.Explain(r, string(name))
+	t, err := libsparse.Explain(r, string(name), library.compiler.Backend)
 	if err == nil {
 		err = put(out, t)
 	}

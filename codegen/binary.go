@@ -19,7 +19,7 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	case (x.Op == dtype.Mul || x.Op == dtype.Div) && !t.Elem.IsComplex():
 		prec = precMul
 	default:
-		if fn, ok := x.Op.CFunction(t.Elem); ok {
+		if fn, ok := libraryFunction(x.Op, t.Elem); ok {
 			e.uses.header("math.h")
 			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 		}
@@ -32,7 +32,7 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	left, right := e.operandsOf(x, t, prec)
 	text := fmt.Sprintf("%s %s %s", left, x.Op.Infix(), right)
 	if t.Lanes == 1 && t.Elem.Size() < 4 {
-		return fmt.Sprintf("(%s)(%s)", t.Elem.C(), text), precUnary
+		return fmt.Sprintf("(%s)(%s)", elemType(t.Elem), text), precUnary
 	}
 	return text, prec
 }

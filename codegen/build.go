@@ -6,22 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/cpu"
-
 	"libsparse/libsparse/diag"
 )
-
-// VectorBytes is the width in bytes of the vector registers that kernels for this machine use.
-func VectorBytes() int {
-	switch {
-	case cpu.X86.HasAVX512F:
-		return 64
-	case cpu.X86.HasAVX2:
-		return 32
-	default:
-		return 16
-	}
-}
 
 // Flags is how c compiles a kernel against the OpenMP runtime with the absolute path openmp, without input and
 // output: part of the cache key. An empty openmp stands for the compiler's own runtime.

@@ -179,9 +179,9 @@ func narrowed(t ir.Type, text string) string {
 // pointer is the pointer type of array a in this function, ready for a name to follow.
 func (e *emitter) pointer(a *ir.Array) string {
 	if e.readOnly(a) {
-		return fmt.Sprintf("const %s *", a.Elem.C())
+		return fmt.Sprintf("const %s *", elemType(a.Elem))
 	}
-	return fmt.Sprintf("%s *", a.Elem.C())
+	return fmt.Sprintf("%s *", elemType(a.Elem))
 }
 
 // readOnly reports whether the function never writes a.

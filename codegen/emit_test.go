@@ -31,7 +31,7 @@ var cases = []struct {
 func TestGolden(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			m := ir.Vectorize(ir.Simplify(c.m), 32)
+			m := ir.Vectorize(ir.Simplify(c.m), codegen.Target(32))
 			got, err := codegen.Emit(m, codegen.Options{})
 			if err != nil {
 				t.Fatal(err)
@@ -81,7 +81,7 @@ func TestAgainstInterpreter(t *testing.T) {
 					t.Fatal(status, err)
 				}
 			}
-			m := ir.Vectorize(ir.Simplify(c.m), codegen.VectorBytes())
+			m := ir.Vectorize(ir.Simplify(c.m), codegen.Host())
 			got := ir.CloneArgs(c.args)
 			p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
 			if status := p.Run(t, c.fns, got); status != 0 {

@@ -142,7 +142,7 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 // unary is the C text of a function or a negation.
 func (e *emitter) unary(x *ir.Unary) (string, int) {
 	t := x.X.Type()
-	name, ok := x.Op.CFunction(t.Elem)
+	name, ok := libraryFunction(x.Op, t.Elem)
 	switch {
 	case x.Op == dtype.Neg:
 		return e.negation(x)
@@ -166,7 +166,7 @@ func (e *emitter) negation(x *ir.Unary) (string, int) {
 	}
 	t := x.X.Type()
 	if t.Lanes == 1 && t.Elem.Size() < 4 {
-		return fmt.Sprintf("(%s)-%s", t.Elem.C(), text), precUnary
+		return fmt.Sprintf("(%s)-%s", elemType(t.Elem), text), precUnary
 	}
 	return "-" + text, precUnary
 }
@@ -184,9 +184,9 @@ func (e *emitter) cast(x *ir.Cast) (string, int) {
 	case x.To == dtype.Bool:
 		return e.expr(x.X, precAdd) + " != 0", precEqual
 	case from.Elem.IsComplex() && !x.To.IsComplex():
-		return fmt.Sprintf("(%s)__real__ %s", x.To.C(), e.expr(x.X, precUnary)), precUnary
+		return fmt.Sprintf("(%s)__real__ %s", elemType(x.To), e.expr(x.X, precUnary)), precUnary
 	default:
-		return fmt.Sprintf("(%s)%s", x.To.C(), e.expr(x.X, precUnary)), precUnary
+		return fmt.Sprintf("(%s)%s", elemType(x.To), e.expr(x.X, precUnary)), precUnary
 	}
 }
 

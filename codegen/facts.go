@@ -1,9 +1,6 @@
 package codegen
 
-import (
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/ir"
-)
+import "libsparse/libsparse/ir"
 
 // facts is what the emitter has to know of a whole function beforehand, by name.
 type facts struct {
@@ -128,38 +125,4 @@ func hasShared(s ir.Stmt) bool {
 		}
 	})
 	return found
-}
-
-// ctype is the C name of t.
-func ctype(t ir.Type) string {
-	if t.Lanes > 1 {
-		return vectorName(t)
-	}
-	return t.Elem.C()
-}
-
-// reserved are identifiers that IR names must not take in C.
-var reserved = func() map[string]bool {
-	set := map[string]bool{}
-	for _, word := range []string{
-		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
-		"float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
-		"sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
-		"typeof", "linux", "unix", "slots", "status", "malloc", "calloc", "realloc", "free", "memset", "memcpy",
-		"allocate", "resize", "hash", "clear", "size_t", "main",
-	} {
-		set[word] = true
-	}
-	for _, t := range dtype.All() {
-		set[t.C()] = true
-	}
-	return set
-}()
-
-// name is the C identifier of an IR name.
-func name(n string) string {
-	if reserved[n] {
-		return n + "_"
-	}
-	return n
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"libsparse/codegen"
+
 	"libsparse/codegen/crun"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
@@ -58,7 +60,7 @@ func TestHalves(t *testing.T) {
 			if _, err := ir.Run(m, "f", want); err != nil {
 				t.Fatal(err)
 			}
-			for _, width := range []int{16, 32, 64} {
+			for _, width := range []codegen.Target{16, 32, 64} {
 				for _, plain := range []bool{false, true} {
 					got := ir.CloneArgs(args)
 					crun.Compile(t, ir.Vectorize(m, width), crun.Options{Warnings: true, Optimize: true, Plain: plain}).Run(t, []string{"f"}, got)

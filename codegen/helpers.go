@@ -39,11 +39,11 @@ func (h helper) text() string {
 	}
 	key := ""
 	if h.key != "" {
-		key = h.key.C()
+		key = elemType(h.key)
 	}
 	element := ""
 	if h.t.Elem != dtype.Invalid {
-		element = h.t.Elem.C()
+		element = elemType(h.t.Elem)
 	}
 	vector := element
 	if h.t.Lanes > 1 {

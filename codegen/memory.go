@@ -13,7 +13,7 @@ func (e *emitter) alloc(s *ir.Alloc) {
 		zero = " = {0}"
 	}
 	n := s.Size.(*ir.Int).Value
-	e.line("%s %s[%d] __attribute__((aligned(64)))%s;", s.Array.Elem.C(), name(s.Array.Name), max(n, 1), zero)
+	e.line("%s %s[%d] __attribute__((aligned(64)))%s;", elemType(s.Array.Elem), name(s.Array.Name), max(n, 1), zero)
 }
 
 // allocGroup writes the run of heap allocations that list begins with, and one check that all have succeeded. It
@@ -55,9 +55,9 @@ func (e *emitter) heapAlloc(s *ir.Alloc, declare bool) {
 // heapPointer is the type of a heap array, ready for the name to follow.
 func (e *emitter) heapPointer(a *ir.Array) string {
 	if e.facts.grown[a.Name] {
-		return a.Elem.C() + " *"
+		return elemType(a.Elem) + " *"
 	}
-	return a.Elem.C() + " *restrict "
+	return elemType(a.Elem) + " *restrict "
 }
 
 // memory notes the use of an allocation function and returns its name.

@@ -162,7 +162,7 @@ func TestRandomLoops(t *testing.T) {
 			t.Fatal(seed, err)
 		}
 		passed := m
-		for _, pass := range ir.Passes(32) {
+		for _, pass := range ir.Passes(codegen.Target(32)) {
 			passed = pass.Run(passed)
 			if err := ir.Verify(passed); err != nil {
 				t.Fatalf("seed %d, after %s: %v", seed, pass.Name, err)

@@ -121,7 +121,7 @@ func (u *uses) prelude() string {
 	for _, t := range sortedKeys(u.vectors, byType) {
 		size := t.Elem.Size()
 		fmt.Fprintf(&out, "typedef %s %s __attribute__((vector_size(%d), aligned(%d), may_alias));\n",
-			t.Elem.C(), vectorName(t), size*t.Lanes, size)
+			elemType(t.Elem), vectorName(t), size*t.Lanes, size)
 	}
 	byName := func(a, b helper) int { return strings.Compare(a.name(), b.name()) }
 	for _, h := range sortedKeys(u.helpers, byName) {

@@ -2,7 +2,12 @@ package libsparse
 
 import (
 	"testing"
+
+	"libsparse/codegen/native"
 )
+
+// avx2 is the backend that tests compile for, whatever machine they run on.
+var avx2 = native.For(32)
 
 // benchmarks are typical requests: common products of two operands, and chains of four.
 var benchmarks = []struct {
@@ -36,7 +41,7 @@ func denseTensor(name string, extents ...int64) Operand {
 // well below the tens of milliseconds that a C compiler takes.
 func BenchmarkStages(b *testing.B) {
 	for _, c := range benchmarks {
-		fresh := func() *Compilation { return &Compilation{Request: &c.r, VectorBytes: 32} }
+		fresh := func() *Compilation { return &Compilation{Request: &c.r, Backend: avx2} }
 		benchmarkStages(b, c.name, FrontStages(), fresh)
 		benchmarkStages(b, c.name, NestStages(), func() *Nest {
 			unit := fresh()
@@ -73,7 +78,7 @@ func BenchmarkLower(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Lower(&c.r, 32); err != nil {
+				if _, err := Lower(&c.r, avx2); err != nil {
 					b.Fatal(err)
 				}
 			}

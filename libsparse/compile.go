@@ -7,10 +7,9 @@ package libsparse
 import (
 	"context"
 	"path/filepath"
-	"strings"
 
 	"libsparse/cache"
-	"libsparse/codegen"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lower"
@@ -74,8 +73,8 @@ type Convert struct {
 // Compiler compiles requests. It is safe for concurrent use.
 type Compiler struct {
 	// Version names the compiler in the cache.
-	Version   string
-	toolchain codegen.Toolchain
+	Version string
+	Backend backend.Backend
 }
 
 // Compile returns the kernel for a request. The second caller of one kernel waits for the first, in this process or
@@ -84,7 +83,7 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	if r.Target.CacheDir == "" {
 		return nil, diag.Errorf(diag.Cache, "the request names no cache folder")
 	}
-	unit, err := Lower(r, codegen.VectorBytes())
+	unit, err := Lower(r, c.Backend)
 	if err != nil {
 		return nil, err
 	}
@@ -96,13 +95,14 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 		return c.publish(r, store, c.describeSteps(unit))
 	}
 	nest := unit.Nests[0]
-	cc, err := c.toolchain.Find(ctx, r.Target.CC, r.Target.Path, strings.Contains(filepath.Base(r.Target.OpenMP), "gomp"))
+	tools, err := c.Backend.Toolchain(ctx, r.Target.Tools())
 	if err != nil {
 		return nil, err
 	}
-	key := cache.Key(nest.Source, cc.Identity(), strings.Join(cc.Flags(r.Target.OpenMP), " "), r.Target.CPU, r.Target.OpenMP)
+	identity := append([]string{nest.Source}, tools.Identity()...)
+	key := cache.Key(append(identity, r.Target.CPU, r.Target.OpenMP)...)
 	entry, err := store.Build(ctx, key, nest.Source, func(dir string) error {
-		return cc.Build(ctx, filepath.Join(dir, cache.SourceName), filepath.Join(dir, cache.ObjectName), r.Target.OpenMP)
+		return tools.Build(ctx, filepath.Join(dir, cache.SourceName), filepath.Join(dir, cache.ObjectName))
 	})
 	if err != nil {
 		return nil, err

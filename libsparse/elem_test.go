@@ -32,7 +32,7 @@ func TestResultTypes(t *testing.T) {
 		{typedRequest("y(i) = A(i) * B(i)", "", "f64", "c64"), dtype.C128},
 		{typedRequest("y = A(i)", "i64", "bool"), dtype.I64},
 	} {
-		s, err := Lower(c.r, 32)
+		s, err := Lower(c.r, avx2)
 		if err != nil {
 			t.Errorf("%s: %v", c.r.Expr, err)
 		} else if got := s.Result().Tensor.Elem; got != c.want {
@@ -54,7 +54,7 @@ func TestTypesThatAreRefused(t *testing.T) {
 		{typedRequest("y(i) = A(i)", "i32", "f32"), "can't hold"},
 		{typedRequest("y(i) = A(i)", "f99", "f32"), "none of"},
 	} {
-		_, err := Lower(c.r, 32)
+		_, err := Lower(c.r, avx2)
 		if err == nil || diag.From(err).Kind != diag.Dtype || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want a dtype error with %q", c.r.Expr, err, c.want)
 		}
@@ -63,7 +63,7 @@ func TestTypesThatAreRefused(t *testing.T) {
 
 // TestExactLiterals wants integers of 64 bits as they are written.
 func TestExactLiterals(t *testing.T) {
-	s, err := Lower(typedRequest("y(i) = A(i) * 9007199254740993", "", "i64"), 32)
+	s, err := Lower(typedRequest("y(i) = A(i) * 9007199254740993", "", "i64"), avx2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -14,8 +15,7 @@ import (
 // Compilation is a request on its way through the front: from text to loop nests whose results have formats.
 type Compilation struct {
 	Request *Request
-	// VectorBytes is the width of the vector registers that kernels may use.
-	VectorBytes int
+	Backend backend.Backend
 	// Program is the assignments as they are written, Operands the tensors in the order of the request.
 	Program  []*index.Assignment
 	Operands []*index.Tensor
@@ -109,9 +109,11 @@ func (c *Compilation) single() bool { return c.whole || c.Request.Schedule != ""
 
 // nest is a step before the stages of nests.
 func (c *Compilation) nest(a *index.Assignment, operands []*index.Tensor, output Output) *Nest {
-	n := &Nest{Assignment: a, Operands: operands, Output: output}
-	n.Machine = autoschedule.Machine{CPU: c.Request.Target.CPU, VectorBytes: c.VectorBytes, Caches: c.Request.Target.Caches}
-	return n
+	target := c.Request.Target
+	return &Nest{
+		Assignment: a, Operands: operands, Output: output, Backend: c.Backend,
+		Machine: autoschedule.Machine{CPU: target.CPU, VectorBytes: c.Backend.VectorBytes(), Caches: target.Caches},
+	}
 }
 
 // path divides an assignment further where that costs less, unless it is a step already or has to be one nest.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"libsparse/codegen"
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -22,6 +22,7 @@ type Nest struct {
 	// Schedule is the caller's, as text; where it is empty, autoschedule chooses.
 	Schedule string
 	Machine  autoschedule.Machine
+	Backend  backend.Backend
 	// Inferred says that the result has a format of its own, and not everywhere a value.
 	Inferred bool
 
@@ -116,11 +117,11 @@ func (n *Nest) doc() []string {
 }
 
 func optimize(n *Nest) error {
-	n.Loops = ir.Optimize(n.Kernel.Module, n.Machine.VectorBytes)
+	n.Loops = ir.Optimize(n.Kernel.Module, n.Backend)
 	return nil
 }
 
 func emit(n *Nest) (err error) {
-	n.Source, err = codegen.Emit(n.Loops, codegen.Options{})
+	n.Source, err = n.Backend.Emit(n.Loops)
 	return err
 }

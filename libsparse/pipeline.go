@@ -3,7 +3,7 @@ package libsparse
 import (
 	"strings"
 
-	"libsparse/codegen"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -58,18 +58,18 @@ func run[S any](subject S, stages []Stage[S], visit func(Stage[S])) error {
 }
 
 // Divide runs the front: what remains is to lower each nest.
-func Divide(r *Request, vectorBytes int) (*Compilation, error) {
-	c := &Compilation{Request: r, VectorBytes: vectorBytes}
+func Divide(r *Request, b backend.Backend) (*Compilation, error) {
+	c := &Compilation{Request: r, Backend: b}
 	return c, run(c, FrontStages(), nil)
 }
 
 // Lower runs the stages of the nest.
 func (n *Nest) Lower() error { return run(n, NestStages(), nil) }
 
-// Lower compiles a request up to C, for a machine with vector registers of the given width in bytes. Several nests are left
-// as the front divides them: each is compiled as a request of its own.
-func Lower(r *Request, vectorBytes int) (*Compilation, error) {
-	c, err := Divide(r, vectorBytes)
+// Lower compiles a request up to the text that the backend emits. Several nests are left as the front divides them: each is
+// compiled as a request of its own.
+func Lower(r *Request, b backend.Backend) (*Compilation, error) {
+	c, err := Divide(r, b)
 	if err != nil || len(c.Nests) > 1 {
 		return c, err
 	}
@@ -84,8 +84,8 @@ func Parse(r *Request) (*Compilation, error) {
 
 // Single is the nest of a request before it is scheduled, without a search for a contraction path. It is an error if the
 // request can't be computed by one nest.
-func Single(r *Request, vectorBytes int) (*Nest, error) {
-	c := &Compilation{Request: r, VectorBytes: vectorBytes, whole: true}
+func Single(r *Request, b backend.Backend) (*Nest, error) {
+	c := &Compilation{Request: r, Backend: b, whole: true}
 	if err := run(c, FrontStages(), nil); err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func Single(r *Request, vectorBytes int) (*Nest, error) {
 }
 
 // Explain prints one stage of the compilation of r, or all stages where stage is empty.
-func Explain(r *Request, stage string) (string, error) {
+func Explain(r *Request, stage string, b backend.Backend) (string, error) {
 	p := &explanation{stage: stage}
-	c := &Compilation{Request: r, VectorBytes: codegen.VectorBytes()}
+	c := &Compilation{Request: r, Backend: b}
 	err := run(c, FrontStages(), func(st Stage[*Compilation]) { p.visit(st.Name, func() string { return st.Print(c) }) })
 	for i := 0; err == nil && i < len(c.Nests); i++ {
 		n := c.Nests[i]

@@ -20,7 +20,7 @@ import (
 // rescheduled is r with operands as autoschedule wants them stored, and a random schedule; nil where the program of r takes
 // several steps.
 func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var]int) *Request {
-	s, err := Lower(r, 32)
+	s, err := Lower(r, avx2)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(r), err)
 	}
@@ -40,7 +40,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 		}
 	}
 	conversions := q.Schedule
-	divided, err := Divide(&q, s.VectorBytes)
+	divided, err := Divide(&q, s.Backend)
 	if err != nil {
 		t.Fatalf("%s: %v", describe(&q), err)
 	}
@@ -72,7 +72,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 		g.try(slices.Insert(slices.Clone(g.commands), max(rng.IntN(len(g.commands)+1), rng.IntN(len(g.commands)+1)), g.command()))
 	}
 	q.Schedule = conversions + strings.Join(g.commands, "; ") + ";"
-	if _, err := Lower(&q, 32); err != nil && strings.Contains(err.Error(), "in order, and format") {
+	if _, err := Lower(&q, avx2); err != nil && strings.Contains(err.Error(), "in order, and format") {
 		return nil // only loops that are lowered show which levels they walk in no order
 	}
 	return &q

@@ -79,7 +79,7 @@ func (c *trial) interpret(t testing.TB) []compiledCheck {
 
 // invalid reports whether a failure is the refusal of a program that shrinking has made impossible.
 func (c *trial) invalid() bool {
-	_, err := Lower(c.Request, 32)
+	_, err := Lower(c.Request, avx2)
 	return err != nil && diag.From(err).Kind != diag.Internal
 }
 

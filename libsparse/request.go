@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -83,6 +84,11 @@ type Target struct {
 	// OpenMP is the runtime that the process has loaded, or empty for the compiler's own.
 	OpenMP   string `json:"openmp,omitempty"`
 	CacheDir string `json:"cache_dir,omitempty"`
+}
+
+// Tools is what a backend builds kernels for t with.
+func (t Target) Tools() backend.Tools {
+	return backend.Tools{Compiler: t.CC, Path: t.Path, Threads: t.OpenMP}
 }
 
 // program turns a request into index notation.

@@ -40,7 +40,7 @@ func TestRequestsThatMeanNothing(t *testing.T) {
 		{Request{Expr: "t(i) = a(i); y(i) = t(i) * t(i)"}, "read twice"},
 	} {
 		c.r.Operands = []Operand{vector("a")}
-		if _, err := Lower(&c.r, 32); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Lower(&c.r, avx2); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %v: got %v, want %q", c.r.Expr, c.r.Functions, err, c.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestRequestsThatMeanNothing(t *testing.T) {
 // TestWindowsAreGuarded runs a kernel on a tensor that is shorter than its window.
 func TestWindowsAreGuarded(t *testing.T) {
 	r := &Request{Expr: "y(i) = a(i(2:40))", Operands: []Operand{{Name: "a", Format: "d", Dtype: "f32", Shape: []int64{33}}}}
-	s, err := Lower(r, 32)
+	s, err := Lower(r, avx2)
 	if err != nil {
 		t.Fatal(err)
 	}

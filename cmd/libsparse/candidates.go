@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"libsparse/codegen/native"
 	"libsparse/libsparse/candidates"
 )
 
@@ -15,7 +16,7 @@ func printCandidates(in io.Reader, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := candidates.List(r, plain)
+	found, err := candidates.List(r, native.New(), plain)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"libsparse/codegen/native"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/prices"
@@ -141,7 +142,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	case "candidates":
 		return printCandidates(in, out, args[1:])
 	case "prices":
-		return prices.Serve(in, out)
+		return prices.Serve(in, out, native.New())
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err
@@ -175,7 +176,7 @@ func request(in io.Reader, args []string) (r *libsparse.Request, stage string, e
 }
 
 func compile(r *libsparse.Request, out io.Writer) error {
-	c := &libsparse.Compiler{Version: version}
+	c := &libsparse.Compiler{Version: version, Backend: native.New()}
 	k, err := c.Compile(context.Background(), r)
 	if err != nil {
 		return err
@@ -197,7 +198,7 @@ func explain(args []string, in io.Reader, out io.Writer) error {
 	if named != "" {
 		stage = named
 	}
-	text, err := libsparse.Explain(r, stage)
+	text, err := libsparse.Explain(r, stage, native.New())
 	if _, werr := io.WriteString(out, text); err == nil {
 		err = werr
 	}

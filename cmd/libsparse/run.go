@@ -11,8 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"libsparse/codegen"
-	"libsparse/codegen/process"
+	"libsparse/codegen/native"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -26,7 +25,7 @@ import (
 
 // run computes the program, step by step, and says what came out.
 func (p *program) run(ctx context.Context, out io.Writer) error {
-	unit, err := libsparse.Divide(p.request, codegen.VectorBytes())
+	unit, err := libsparse.Divide(p.request, native.New())
 	if err != nil {
 		return err
 	}
@@ -110,28 +109,22 @@ func sum(t dtype.T, values []dtype.Value) string {
 
 // compiled runs a kernel as C.
 func (p *program) compiled(ctx context.Context, n *libsparse.Nest, call *execute.Call) (*format.Data, []time.Duration, error) {
-	var toolchain codegen.Toolchain
-	cc, err := toolchain.Find(ctx, p.request.Target.CC, p.request.Target.Path, false)
-	if err != nil {
-		return nil, nil, err
-	}
 	dir, err := os.MkdirTemp("", "libsparse")
 	if err != nil {
 		return nil, nil, diag.Errorf(diag.Toolchain, "no folder for the executable can be made: %v", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // in the folder for temporary files anyway
-	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-shared" || f == "-fPIC" })
-	prog, err := process.Compile(ctx, cc.Path, dir, []*ir.Module{n.Loops}, process.Options{Flags: func(string) []string { return flags }})
+	prog, err := n.Backend.Load(ctx, p.request.Target.Tools(), dir, n.Loops)
 	if err != nil {
 		return nil, nil, err
 	}
 	var took []time.Duration
 	result, err := call.Result(func(fn string, args []ir.Arg) (int64, error) {
-		limits := process.Limits{}
+		repeat := 0
 		if fn == lower.ComputeName {
-			limits.Repeat = p.repeat
+			repeat = p.repeat
 		}
-		status, times, err := prog.Run(ctx, 0, []string{fn}, args, limits)
+		status, times, err := prog.Run(ctx, []string{fn}, args, repeat)
 		took = times
 		return status, err
 	})

@@ -4,9 +4,9 @@
 package candidates
 
 import (
-	"libsparse/codegen"
 	"libsparse/libsparse"
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/schedule"
 )
@@ -26,10 +26,10 @@ type Candidate struct {
 
 // List is the schedules of a request that lead to different C: all orders of its loops with the conversions that they need,
 // and unless plain is set, workspaces and tilings of all kinds.
-func List(r *libsparse.Request, plain bool) ([]Candidate, error) {
+func List(r *libsparse.Request, b backend.Backend, plain bool) ([]Candidate, error) {
 	automatic := *r
 	automatic.Schedule = ""
-	nest, err := libsparse.Single(&automatic, codegen.VectorBytes()) // what takes several steps is scheduled step by step
+	nest, err := libsparse.Single(&automatic, b) // what takes several steps is scheduled step by step
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func List(r *libsparse.Request, plain bool) ([]Candidate, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &list{request: r, seen: map[string]int{}}
+	l := &list{request: r, backend: b, seen: map[string]int{}}
 	l.add(autoschedule.Candidate{Order: d.Order, Terms: d.Terms, Plain: true, Commands: withConversions(d)}, true)
 	for _, c := range all {
 		l.add(c, false)
@@ -53,6 +53,7 @@ func List(r *libsparse.Request, plain bool) ([]Candidate, error) {
 // list collects candidates; those that lead to the same C are one.
 type list struct {
 	request *libsparse.Request
+	backend backend.Backend
 	found   []Candidate
 	seen    map[string]int // the place in found, by formats and C
 }
@@ -60,7 +61,7 @@ type list struct {
 func (l *list) add(c autoschedule.Candidate, chosen bool) {
 	scheduled := *l.request
 	scheduled.Schedule = c.String()
-	compiled, err := libsparse.Lower(&scheduled, codegen.VectorBytes())
+	compiled, err := libsparse.Lower(&scheduled, l.backend)
 	if err != nil {
 		return // what it needs is not there, which the commands themselves check
 	}
@@ -94,7 +95,7 @@ func withConversions(d *autoschedule.Decision) []schedule.Command {
 func body(n *libsparse.Nest) string {
 	m := *n.Loops
 	m.Doc = nil
-	text, err := codegen.Emit(&m, codegen.Options{})
+	text, err := n.Backend.Emit(&m)
 	if err != nil {
 		panic("BUG: " + err.Error()) // with the header it was fine
 	}

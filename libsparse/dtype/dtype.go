@@ -28,7 +28,6 @@ const (
 type info struct {
 	kind kind
 	size int
-	c    string
 }
 
 // kind is a category of types; a wider one comes later.
@@ -42,20 +41,20 @@ const (
 	complexes
 )
 
-// types describes every type. Halves are bits in C, since few compilers calculate with them.
+// types describes every type.
 var types = map[T]info{
-	Bool: {boolean, 1, "uint8_t"},
-	U8:   {integer, 1, "uint8_t"},
-	I8:   {integer, 1, "int8_t"},
-	I16:  {integer, 2, "int16_t"},
-	I32:  {integer, 4, "int32_t"},
-	I64:  {integer, 8, "int64_t"},
-	F16:  {floating, 2, "uint16_t"},
-	BF16: {floating, 2, "uint16_t"},
-	F32:  {floating, 4, "float"},
-	F64:  {floating, 8, "double"},
-	C64:  {complexes, 8, "float _Complex"},
-	C128: {complexes, 16, "double _Complex"},
+	Bool: {boolean, 1},
+	U8:   {integer, 1},
+	I8:   {integer, 1},
+	I16:  {integer, 2},
+	I32:  {integer, 4},
+	I64:  {integer, 8},
+	F16:  {floating, 2},
+	BF16: {floating, 2},
+	F32:  {floating, 4},
+	F64:  {floating, 8},
+	C64:  {complexes, 8},
+	C128: {complexes, 16},
 }
 
 // all lists the scalar types in the order of promotion.
@@ -86,12 +85,3 @@ func (t T) IsInt() bool { return types[t].kind == integer }
 
 // Size is the size of t in bytes.
 func (t T) Size() int { return types[t].size }
-
-// C is the name of t in C99 with stdint.h.
-func (t T) C() string {
-	i, ok := types[t]
-	if !ok {
-		panic("BUG: no C type for dtype " + string(t))
-	}
-	return i.c
-}

@@ -8,47 +8,43 @@ import (
 // function is an operator with one argument.
 type function struct {
 	eval func(float64) float64
-	// c is the name in math.h of the version for double; the one for float ends in f.
-	c string
-	// complex is the meaning on complex values, nil where there is none; complexC the compiler's builtin for it, "" where
-	// codegen writes it.
-	complex  func(complex128) complex128
-	complexC string
+	// complex is the meaning on complex values, nil where there is none.
+	complex func(complex128) complex128
 }
 
 // functions are the operators with one argument beside Neg, under torch's names.
 var functions = map[Op]function{
-	Abs:     {math.Abs, "fabs", nil, "cabs"},
-	"sqrt":  {math.Sqrt, "sqrt", cmplx.Sqrt, "csqrt"},
-	"cbrt":  {math.Cbrt, "cbrt", nil, ""},
-	"exp":   {math.Exp, "exp", cmplx.Exp, "cexp"},
-	"exp2":  {math.Exp2, "exp2", complexExp2, ""},
-	"expm1": {math.Expm1, "expm1", complexExpm1, ""},
-	"log":   {math.Log, "log", cmplx.Log, "clog"},
-	"log2":  {math.Log2, "log2", complexLog2, ""},
-	"log10": {math.Log10, "log10", cmplx.Log10, ""},
-	"log1p": {math.Log1p, "log1p", complexLog1p, ""},
-	"sin":   {math.Sin, "sin", cmplx.Sin, "csin"},
-	"cos":   {math.Cos, "cos", cmplx.Cos, "ccos"},
-	"tan":   {math.Tan, "tan", cmplx.Tan, "ctan"},
-	"asin":  {math.Asin, "asin", cmplx.Asin, "casin"},
-	"acos":  {math.Acos, "acos", cmplx.Acos, "cacos"},
-	"atan":  {math.Atan, "atan", cmplx.Atan, "catan"},
-	"sinh":  {math.Sinh, "sinh", cmplx.Sinh, "csinh"},
-	"cosh":  {math.Cosh, "cosh", cmplx.Cosh, "ccosh"},
-	"tanh":  {math.Tanh, "tanh", cmplx.Tanh, "ctanh"},
-	"asinh": {math.Asinh, "asinh", cmplx.Asinh, "casinh"},
-	"acosh": {math.Acosh, "acosh", cmplx.Acosh, "cacosh"},
-	"atanh": {math.Atanh, "atanh", cmplx.Atanh, "catanh"},
-	"erf":   {math.Erf, "erf", nil, ""},
-	"erfc":  {math.Erfc, "erfc", nil, ""},
-	"floor": {math.Floor, "floor", nil, ""},
-	"ceil":  {math.Ceil, "ceil", nil, ""},
-	"trunc": {math.Trunc, "trunc", nil, ""},
-	"round": {math.RoundToEven, "rint", nil, ""},
-	Conj:    {nil, "", cmplx.Conj, "conj"},
-	Real:    {nil, "", nil, ""},
-	Imag:    {nil, "", nil, ""},
+	Abs:     {math.Abs, nil},
+	"sqrt":  {math.Sqrt, cmplx.Sqrt},
+	"cbrt":  {math.Cbrt, nil},
+	"exp":   {math.Exp, cmplx.Exp},
+	"exp2":  {math.Exp2, complexExp2},
+	"expm1": {math.Expm1, complexExpm1},
+	"log":   {math.Log, cmplx.Log},
+	"log2":  {math.Log2, complexLog2},
+	"log10": {math.Log10, cmplx.Log10},
+	"log1p": {math.Log1p, complexLog1p},
+	"sin":   {math.Sin, cmplx.Sin},
+	"cos":   {math.Cos, cmplx.Cos},
+	"tan":   {math.Tan, cmplx.Tan},
+	"asin":  {math.Asin, cmplx.Asin},
+	"acos":  {math.Acos, cmplx.Acos},
+	"atan":  {math.Atan, cmplx.Atan},
+	"sinh":  {math.Sinh, cmplx.Sinh},
+	"cosh":  {math.Cosh, cmplx.Cosh},
+	"tanh":  {math.Tanh, cmplx.Tanh},
+	"asinh": {math.Asinh, cmplx.Asinh},
+	"acosh": {math.Acosh, cmplx.Acosh},
+	"atanh": {math.Atanh, cmplx.Atanh},
+	"erf":   {math.Erf, nil},
+	"erfc":  {math.Erfc, nil},
+	"floor": {math.Floor, nil},
+	"ceil":  {math.Ceil, nil},
+	"trunc": {math.Trunc, nil},
+	"round": {math.RoundToEven, nil},
+	Conj:    {nil, cmplx.Conj},
+	Real:    {nil, nil},
+	Imag:    {nil, nil},
 }
 
 func complexExp2(z complex128) complex128 { return cmplx.Exp(z * math.Ln2) }
@@ -83,28 +79,6 @@ func (op Op) KeepsIntegers() bool {
 	default:
 		return false
 	}
-}
-
-// binaryFunctions are the operators on two floats that C has as functions.
-var binaryFunctions = map[Op]string{Pow: "pow", Atan2: "atan2", Fmod: "fmod"}
-
-// CFunction is the name in C of a function of values of type t; ok is false where there is none, and codegen has to
-// write it.
-func (op Op) CFunction(t T) (name string, ok bool) {
-	f, unary := functions[op]
-	if !unary {
-		f.c = binaryFunctions[op]
-	}
-	switch {
-	case t.IsComplex():
-		name, ok = "__builtin_"+f.complexC, f.complexC != ""
-	case t.IsFloat():
-		name, ok = f.c, f.c != ""
-	}
-	if t.Real() == F32 {
-		name += "f"
-	}
-	return name, ok
 }
 
 // Result is the type of op applied to values of type t.

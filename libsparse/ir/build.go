@@ -10,12 +10,9 @@ import (
 // Builder makes the variables and arrays of one function. Names are unique within it.
 type Builder struct{ used map[string]bool }
 
-// NewBuilder is a builder that leaves out the names in use, those of slots among them.
-func NewBuilder(slots []Slot, reserved ...string) *Builder {
+// NewBuilder is a builder that leaves out the names of slots.
+func NewBuilder(slots []Slot) *Builder {
 	b := &Builder{used: map[string]bool{}}
-	for _, name := range reserved {
-		b.used[name] = true
-	}
 	for _, s := range slots {
 		if s.Var != nil {
 			b.used[s.Var.Name] = true

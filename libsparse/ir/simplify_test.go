@@ -96,7 +96,7 @@ func TestSimplifyLeavesItsInput(t *testing.T) {
 	m := module(loop(ir.Serial, iv("v"), num(1), put(y, add(num(1), num(1)), f32(1))), &ir.If{Cond: truth(1), Then: block()})
 	before := m.String()
 	ir.Simplify(m)
-	ir.Vectorize(m, 32)
+	ir.Vectorize(m, target(32))
 	if m.String() != before {
 		t.Error("the module was changed")
 	}

@@ -5,39 +5,42 @@ import "libsparse/libsparse/dtype"
 // maxUnrolled is the number of vector iterations up to which a loop is written out.
 const maxUnrolled = 32
 
-// Vectorize is m with its Simd loops from zero to a literal rewritten into statements on vectors of at most
-// vectorBytes bytes: the widest first, then halves for the rest. Loops that do more than store, element by element,
+// Vectorize is m with its Simd loops from zero to a literal rewritten into statements on vectors of the target: the widest first, then halves for the rest. Loops that do more than store, element by element,
 // values computed from neighbouring elements and invariants stay as they are.
 //
 // Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
-func Vectorize(m *Module, vectorBytes int) *Module {
+func Vectorize(m *Module, target Target) *Module {
+	x := vectorizer{target}
 	simd := func(s *For) bool { return s.Kind == Simd }
 	return rewriteLoops(m, simd, func(s *For) Stmt {
 		if !simd(s) {
 			return s
 		}
-		return vectorizeLoop(s, vectorBytes)
+		return x.loop(s)
 	})
 }
 
-func vectorizeLoop(s *For, vectorBytes int) Stmt {
+// vectorizer rewrites loops for a target.
+type vectorizer struct{ Target }
+
+func (x vectorizer) loop(s *For) Stmt {
 	lo, ok := s.Lo.(*Int)
 	hi, okHi := s.Hi.(*Int)
 	if !ok || !okHi || lo.Value != 0 || s.Step != 1 || hi.Value < 2 {
 		return s
 	}
 	stores, size := storesOf(s.Body, s.Var)
-	if len(stores) == 0 || vectorBytes/size < 2 {
+	if len(stores) == 0 || x.VectorBytes()/size < 2 {
 		return s
 	}
 	var out []Stmt
 	done := int64(0)
-	for lanes := vectorBytes / size; lanes >= 1; lanes /= 2 {
+	for lanes := x.VectorBytes() / size; lanes >= 1; lanes /= 2 {
 		trips := (hi.Value - done) / int64(lanes)
 		if trips == 0 {
 			continue
 		}
-		body, ok := vectorBody(stores, s.Var, lanes)
+		body, ok := x.body(stores, s.Var, lanes)
 		if !ok {
 			return s
 		}
@@ -103,37 +106,22 @@ func widest(e Expr, v *Var) int {
 	return size
 }
 
-// vectorBody is the stores of one iteration over v, for lanes iterations at once. ok is false if it can't be.
-func vectorBody(stores []*Store, v *Var, lanes int) (body []Stmt, ok bool) {
+// body is the stores of one iteration over v, for lanes iterations at once. ok is false if it can't be.
+func (x vectorizer) body(stores []*Store, v *Var, lanes int) (body []Stmt, ok bool) {
 	for _, s := range stores {
-		if !consecutive(s.Index, v) || !vectorOp(s.Reduce, s.Array.Elem) {
+		if !consecutive(s.Index, v) || !x.Vectorizes(s.Reduce, s.Array.Elem) {
 			return nil, false
 		}
-		x, ok := vectorExpr(s.Value, v, lanes)
+		value, ok := x.expr(s.Value, v, lanes)
 		if !ok {
 			return nil, false
 		}
-		if x.Type().Elem != s.Array.Elem {
-			x = &Cast{X: x, To: s.Array.Elem}
+		if value.Type().Elem != s.Array.Elem {
+			value = &Cast{X: value, To: s.Array.Elem}
 		}
-		body = append(body, &Store{Array: s.Array, Index: s.Index, Reduce: s.Reduce, Value: x, Lanes: lanes})
+		body = append(body, &Store{Array: s.Array, Index: s.Index, Reduce: s.Reduce, Value: value, Lanes: lanes})
 	}
 	return body, true
-}
-
-// vectorOp reports whether op, or no operator, works on vectors of t. Those of complex values are left to the C compiler.
-func vectorOp(op dtype.Op, t dtype.T) bool {
-	switch {
-	case t == dtype.Bool || t.IsComplex():
-		return false
-	case op == dtype.Div:
-		return t.IsFloat()
-	case op == dtype.Pow || op.Divides():
-		return false
-	default:
-		_, function := op.CFunction(t)
-		return !function && op != dtype.And && op != dtype.Or && op != dtype.Xor
-	}
 }
 
 // uses reports whether v occurs in e.
@@ -163,28 +151,28 @@ func consecutive(e Expr, v *Var) bool {
 	return false
 }
 
-// vectorExpr is e for v, v+1, ... at once, or e itself where it does not depend on v.
-func vectorExpr(e Expr, v *Var, lanes int) (Expr, bool) {
+// expr is e for v, v+1, ... at once, or e itself where it does not depend on v.
+func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 	if !uses(e, v) {
 		return e, true
 	}
 	switch e := e.(type) {
 	case *Load:
-		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && vectorOp("", e.Array.Elem)
+		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && x.Vectorizes("", e.Array.Elem)
 	case *Binary:
-		x, okX := vectorExpr(e.X, v, lanes)
-		y, okY := vectorExpr(e.Y, v, lanes)
-		return &Binary{Op: e.Op, X: x, Y: y}, okX && okY && vectorOp(e.Op, e.Type().Elem)
+		left, okX := x.expr(e.X, v, lanes)
+		right, okY := x.expr(e.Y, v, lanes)
+		return &Binary{Op: e.Op, X: left, Y: right}, okX && okY && x.Vectorizes(e.Op, e.Type().Elem)
 	case *Unary:
-		x, ok := vectorExpr(e.X, v, lanes)
-		return &Unary{Op: e.Op, X: x}, ok && e.Op == dtype.Neg
+		arg, ok := x.expr(e.X, v, lanes)
+		return &Unary{Op: e.Op, X: arg}, ok && e.Op == dtype.Neg
 	case *Cast:
-		x, ok := vectorExpr(e.X, v, lanes)
-		return &Cast{X: x, To: e.To}, ok && vectorOp("", e.To) && vectorOp("", e.X.Type().Elem)
+		arg, ok := x.expr(e.X, v, lanes)
+		return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
 	case *Select:
-		x, okX := vectorExpr(e.Then, v, lanes)
-		y, okY := vectorExpr(e.Else, v, lanes)
-		return &Select{Cond: e.Cond, Then: x, Else: y}, okX && okY && !uses(e.Cond, v) && x.Type() == y.Type()
+		then, okX := x.expr(e.Then, v, lanes)
+		otherwise, okY := x.expr(e.Else, v, lanes)
+		return &Select{Cond: e.Cond, Then: then, Else: otherwise}, okX && okY && !uses(e.Cond, v) && then.Type() == otherwise.Type()
 	default: // the number of the iteration itself, a comparison
 		return nil, false
 	}

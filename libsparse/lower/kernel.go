@@ -90,7 +90,7 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 }
 
 func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
-	l := &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots, reserved...), spaces: map[*index.Tensor]*workspace{}}
+	l := &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots), spaces: map[*index.Tensor]*workspace{}}
 	l.result = newResult(l, p.Source.LHS)
 	if ph == computing {
 		l.sums = sumsOf(p, l.Builder)

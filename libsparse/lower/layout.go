@@ -47,7 +47,7 @@ func layoutKernel(p *cin.Program, level int) *Kernel {
 	k := &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots}}
 	for _, ph := range []phase{counting, computing} {
 		l := &layout{
-			lowerer: &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots, reserved...)},
+			lowerer: &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots)},
 			from:    index.Accesses(p.Source.RHS)[0].Tensor, to: p.Source.LHS.Tensor, level: level,
 		}
 		name, body := AssembleName, l.measure

@@ -10,12 +10,13 @@ import (
 
 	"libsparse/libsparse"
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 )
 
 // Serve answers one program. It reads a list of requests, and writes the possible orders of the loops of each. Then it reads
 // constants until the input ends, those that are left out being the default's, and writes each time what the orders cost.
-func Serve(in io.Reader, out io.Writer) error {
+func Serve(in io.Reader, out io.Writer, b backend.Backend) error {
 	d, e := json.NewDecoder(bufio.NewReader(in)), json.NewEncoder(out)
 	var requests []json.RawMessage
 	if err := d.Decode(&requests); err != nil {
@@ -28,7 +29,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		n, err := libsparse.Single(r, 0) // no price depends on the width of vector registers
+		n, err := libsparse.Single(r, b)
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"libsparse/codegen/native"
+
 	"libsparse/libsparse"
 )
 
@@ -98,7 +100,7 @@ func report(b *testing.B, requests []*libsparse.Request) {
 
 // decide runs the stages up to the schedule of each nest.
 func decide(r *libsparse.Request) error {
-	unit, err := libsparse.Divide(r, 32)
+	unit, err := libsparse.Divide(r, native.For(32))
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/codegen/native"
+
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 )
@@ -36,7 +38,7 @@ func TestErrors(t *testing.T) {
 		{"y(i) max= A(i,j) * x(j)", "", "", complexes, diag.Dtype, "not defined for"},
 	} {
 		r := &libsparse.Request{Expr: c.expr, Operands: []libsparse.Operand{matrix, c.vector}, Output: libsparse.Output{Format: c.output}, Schedule: c.schedule}
-		_, err := libsparse.Lower(r, 32)
+		_, err := libsparse.Lower(r, native.For(32))
 		if err == nil || diag.From(err).Kind != c.kind || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q %s: got %v, want a %s error with %q", c.expr, c.schedule, err, c.kind, c.want)
 		}

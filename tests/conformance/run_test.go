@@ -12,6 +12,8 @@ import (
 	"slices"
 	"testing"
 
+	"libsparse/codegen/native"
+
 	"libsparse/codegen/crun"
 	"libsparse/libsparse"
 	"libsparse/libsparse/dtype"
@@ -49,7 +51,7 @@ func (c *trial) run(t *testing.T) (failure string) {
 		}
 	}()
 	corpus.Record(t, c.request)
-	unit, err := libsparse.Divide(c.request, 32)
+	unit, err := libsparse.Divide(c.request, native.For(32))
 	if err != nil {
 		return err.Error()
 	}

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"libsparse/codegen"
+	"libsparse/codegen/native"
+
 	"github.com/google/go-cmp/cmp"
 
 	"libsparse/libsparse"
@@ -93,7 +96,7 @@ func TestC(t *testing.T) {
 	for _, k := range kernels {
 		t.Run(k.name, func(t *testing.T) {
 			corpus.Record(t, &k.r)
-			s, err := libsparse.Lower(&k.r, 32)
+			s, err := libsparse.Lower(&k.r, native.For(32))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,12 +120,12 @@ func TestC(t *testing.T) {
 // TestPasses verifies the loops of every kernel after each pass, and that Optimize runs the passes.
 func TestPasses(t *testing.T) {
 	for _, k := range kernels {
-		s, err := libsparse.Lower(&k.r, 32)
+		s, err := libsparse.Lower(&k.r, native.For(32))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m := s.Nests[0].Kernel.Module
-		for _, pass := range ir.Passes(32) {
+		for _, pass := range ir.Passes(codegen.Target(32)) {
 			m = pass.Run(m)
 			if err := ir.Verify(m); err != nil {
 				t.Errorf("%s after %s: %v", k.name, pass.Name, err)
@@ -138,11 +141,11 @@ func TestPasses(t *testing.T) {
 func TestStable(t *testing.T) {
 	for range 5 {
 		for _, k := range kernels {
-			a, err := libsparse.Lower(&k.r, 32)
+			a, err := libsparse.Lower(&k.r, native.For(32))
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := libsparse.Lower(&k.r, 32)
+			b, err := libsparse.Lower(&k.r, native.For(32))
 			if err != nil {
 				t.Fatal(err)
 			}

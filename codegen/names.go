@@ -1,0 +1,46 @@
+package codegen
+
+import (
+	"strings"
+
+	"libsparse/libsparse/ir"
+)
+
+// ctype is the C name of t.
+func ctype(t ir.Type) string {
+	if t.Lanes > 1 {
+		return vectorName(t)
+	}
+	return elemType(t.Elem)
+}
+
+// reserved are the identifiers that names of loop programs must not take in C: its keywords, names of the C library, and those
+// that emitted code has for itself. No other package has to know them.
+var reserved = func() map[string]bool {
+	set := map[string]bool{}
+	for _, word := range []string{
+		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+		"float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+		"sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
+		"typeof", "linux", "unix", "slots", "status", "malloc", "calloc", "realloc", "free", "memset", "memcpy",
+		"allocate", "resize", "hash", "clear", "size_t", "ptrdiff_t", "main", "NULL", "errno", "abs", "y0", "y1", "j0", "j1",
+		"jn", "yn", "gamma", "signgam",
+	} {
+		set[word] = true
+	}
+	for _, c := range ctypes {
+		set[c] = true
+	}
+	for _, f := range libraryFunctions {
+		set[f.real], set[f.real+"f"] = true, true
+	}
+	return set
+}()
+
+// name is the C identifier of a name of a loop program. Different names have different identifiers.
+func name(n string) string {
+	if reserved[strings.TrimRight(n, "_")] {
+		return n + "_"
+	}
+	return n
+}
