@@ -20,26 +20,26 @@ type weight func(at ir.Expr) ir.Expr
 // where nothing says that iterations differ.
 func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	v := l.program.Original(f.Var)
-	if _, windowed := e.space[v]; windowed || l.program.Derivation(v) != nil {
+	if _, windowed := e.span.lookup(v); windowed || l.program.Derivation(v) != nil {
 		return nil
 	}
 	original := f.With(f.Body)
 	original.Var = v
 	followed, _ := l.inStoredOrder(original, e)
 	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
+	// counts reports whether the loop counts the positions of the first level of a: its coordinates where that is dense, or what is
+	// walked or followed.
+	counts := func(a *index.Access) bool {
+		key, p := lattice.Key(a, 0), a.Tensor.Format.Levels[0].Props()
+		if len(walked) == 1 {
+			return walked[0].Key == key && !p.Full
+		}
+		return len(walked) == 0 && p.Full && (followed.Access == nil && p.Ordered || followed.Key == key)
+	}
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
-		_, temporary := l.spaces[a.Tensor]
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
-		if !first || temporary || a.Windowed() || !slices.Contains(l.program.Team.Weighed, a.Tensor) {
-			continue
-		}
-		// Coordinates are positions of a dense first level; the positions of one that is walked are what the loop counts.
-		full, counted := a.Tensor.Format.Levels[0].Props().Full, a.Tensor.Format.Levels[0].Props().Ordered
-		if followed.Access != nil {
-			counted = followed.Key == lattice.Key(a, 0)
-		}
-		if len(walked) == 0 && full && counted || len(walked) == 1 && walked[0].Key == lattice.Key(a, 0) && !full {
+		if first && !a.Windowed() && slices.Contains(l.program.Team.Weighed, a.Tensor) && counts(a) {
 			below = append(below, a)
 		}
 	}
@@ -71,34 +71,47 @@ func (l *lowerer) entriesBefore(a *index.Access, at ir.Expr) ir.Expr {
 	return at
 }
 
-// weighed is one of the parts of equal weight that the iterations of s are cut into.
-func (l *lowerer) weighed(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stmt {
-	name := s.Var.Name
-	each := l.Index(name + "_share")
-	from := func(n ir.Expr) func(ir.Expr) ir.Expr {
-		return func(at ir.Expr) ir.Expr { return ir.Is(w(at), ir.Lt, ir.Mul(n, each)) }
+// inParts lowers the loop f with its iterations cut into parts, which the threads of a team divide; around adds to what is
+// done for each.
+func (l *lowerer) inParts(f *cin.Forall, e env, part *ir.Var, parts ir.Expr, around func([]ir.Stmt) []ir.Stmt) []ir.Stmt {
+	stmts := l.privately(f, e)
+	at := slices.IndexFunc(stmts, shared)
+	if at < 0 { // nothing is left to be divided
+		return []ir.Stmt{shareEach(ir.Count(part, ir.Const(1), around(stmts)...))}
 	}
-	stmts, begin := l.search(name+"_begin", s.Lo, s.Hi, from(part))
-	last, end := l.search(name+"_end", begin, s.Hi, from(ir.Next(part)))
-	mine := *s
-	mine.Kind, mine.Chunk, mine.Lo, mine.Hi = ir.Serial, nil, begin, end
-	return slices.Concat([]ir.Stmt{ir.Let(each, ceilDiv(w(s.Hi), parts))}, stmts, last, []ir.Stmt{&mine})
+	stmts[at] = shareEach(ir.Count(part, parts, around(l.cut(stmts[at].(*ir.For), l.weigh(f, e), part, parts))...))
+	return stmts
+}
+
+// cut is one of the parts that the iterations of a loop are cut into, neighbouring ones in each: parts of equal weight, if
+// they have any.
+func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stmt {
+	mine, share := *s, l.Index(s.Var.Name+"_share")
+	mine.Kind, mine.Chunk = ir.Serial, nil
+	if w == nil {
+		trips := ceilDiv(ir.Sub(s.Hi, s.Lo), ir.Const(s.Step))
+		mine.Lo = shift(ir.Mul(ir.Mul(part, share), ir.Const(s.Step)), s.Lo)
+		mine.Hi = ir.Min(s.Hi, ir.Add(mine.Lo, ir.Mul(share, ir.Const(s.Step))))
+		return []ir.Stmt{ir.Let(share, ceilDiv(trips, parts)), &mine}
+	}
+	from := func(n ir.Expr) func(ir.Expr) ir.Expr {
+		return func(at ir.Expr) ir.Expr { return ir.Is(w(at), ir.Lt, ir.Mul(n, share)) }
+	}
+	first, begin := l.search(s.Var.Name+"_begin", s.Lo, s.Hi, from(part))
+	last, end := l.search(s.Var.Name+"_end", begin, s.Hi, from(ir.Next(part)))
+	mine.Lo, mine.Hi = begin, end
+	return slices.Concat([]ir.Stmt{ir.Let(share, ceilDiv(w(s.Hi), parts))}, first, last, []ir.Stmt{&mine})
 }
 
 // balanced is a region whose shared loop is divided by weight; a loop too short for a team is one part.
 func (l *lowerer) balanced(stmts []ir.Stmt, w weight) []ir.Stmt {
 	parts := l.Index("parts")
 	many := ir.Mul(l.slots.threads, ir.Const(chunks))
-	before := []ir.Stmt{ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)})}
 	for i, s := range stmts {
 		if shared(s) {
 			part := l.Index("part")
-			stmts[i] = &ir.For{
-				Var: part, Lo: ir.Const(0), Hi: parts, Step: 1, Kind: ir.Shared, Chunk: ir.Const(1),
-				Body: ir.Do(l.weighed(s.(*ir.For), w, part, parts)...),
-			}
+			stmts[i] = shareEach(ir.Count(part, parts, l.cut(s.(*ir.For), w, part, parts)...))
 		}
 	}
-	team := &ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(parts, ir.Gt, ir.Const(1)), Body: ir.Do(stmts...)}
-	return append(before, team)
+	return []ir.Stmt{ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)}), l.several(parts, stmts...)}
 }

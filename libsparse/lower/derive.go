@@ -8,9 +8,9 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// Loops over derived variables. Where the last part of a variable becomes known, so does the variable: a strip whose
-// number is known is a window of its parent's values, and everything else is a coordinate, computed. Both are then the
-// business of the loop over that variable, as if the program had been written with it.
+// Loops over derived variables. Once all parts of a variable are bound, the variable is known: a strip whose number is known is
+// a window of its parent's values, and any other combination computes the coordinate. The loop over that variable is then
+// lowered as if the program had been written with it.
 
 // span is a run of values.
 type span struct{ start, count ir.Expr }
@@ -23,11 +23,17 @@ type strip struct {
 
 // window is the range of values that the loop over v visits.
 func (l *lowerer) window(v index.Var, e env) span {
-	if r, ok := e.space[v]; ok {
+	if r, ok := e.span.lookup(v); ok {
 		return r
 	}
 	return span{start: ir.Const(0), count: l.extent(v)}
 }
+
+// bind records the coordinate of a variable.
+func (e *env) bind(v index.Var, x ir.Expr) { e.coord = e.coord.with(v, x) }
+
+// narrow records the values of a variable that are visited.
+func (e *env) narrow(v index.Var, s span) { e.span = e.span.with(v, s) }
 
 // enter makes the variable of a loop that counts through r, values of v, and records what follows from it.
 func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
@@ -37,14 +43,14 @@ func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
 	}
 	q := l.Index(string(name))
 	if len(e.chain) == 0 {
-		e.coord[v] = plusZero(r.start, q)
+		e.bind(v, shift(q, r.start))
 		return q
 	}
 	x := ir.Expr(q)
-	e.coord[name] = x
+	e.bind(name, x)
 	for _, s := range e.chain {
-		x = plusZero(s.base, x)
-		e.coord[s.parent] = x
+		x = shift(x, s.base)
+		e.bind(s.parent, x)
 	}
 	e.chain = nil
 	return q
@@ -53,7 +59,7 @@ func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
 // called is the variable whose name a loop over v has: the latest of those that run over the same values.
 func (e *env) called(v index.Var) index.Var {
 	for _, s := range slices.Backward(e.chain) {
-		if n, ok := s.base.(*ir.Int); !ok || n.Value != 0 {
+		if !isZero(s.base) {
 			break
 		}
 		v = s.child
@@ -63,17 +69,18 @@ func (e *env) called(v index.Var) index.Var {
 
 // settle records the value of v and of the strips that it is in.
 func (e *env) settle(v index.Var, x ir.Expr) {
-	e.coord[v] = x
+	e.bind(v, x)
 	for _, s := range slices.Backward(e.chain) {
-		x = minusAny(x, s.base)
-		e.coord[s.child] = x
+		if !isZero(s.base) {
+			x = ir.Sub(x, s.base)
+		}
+		e.bind(s.child, x)
 	}
 	e.chain = nil
 }
 
 // derived lowers the loop over a variable that derives from others.
 func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKind) []ir.Stmt {
-	e = e.clone()
 	e.chain = slices.Clone(e.chain)
 	switch r := rel.(type) {
 	case *cin.Split:
@@ -82,7 +89,7 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 			return l.tiles(f, r, e, kind)
 		case r.Tail > 0:
 			return l.inside(f, r, e, kind)
-		case f.Var == r.Inner && e.coord[r.Outer] != nil:
+		case f.Var == r.Inner && e.coord.get(r.Outer) != nil:
 			e.chain = append(e.chain, strip{child: f.Var, parent: r.Parent})
 			pre := l.stripOf(r, &e)
 			return append(pre, l.along(f, r.Parent, e, kind)...)
@@ -91,14 +98,14 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 		return l.positionLoop(f, r, e, kind)
 	case *cin.Rename:
 		e.chain = append(e.chain, strip{child: f.Var, parent: r.Of, base: ir.Const(0)})
-		if narrow, ok := e.space[f.Var]; ok {
-			e.space[r.Of] = narrow
+		if s, ok := e.span.lookup(f.Var); ok {
+			e.narrow(r.Of, s)
 		}
 		return l.along(f, r.Of, e, kind)
 	}
-	pre := l.spaceOf(f.Var, &e)
+	pre := l.spanOf(f.Var, &e)
 	r := l.window(f.Var, e)
-	inner := e.clone()
+	inner := e
 	q := inner.enter(l, f.Var, r)
 	var found resolved
 	l.resolve(f.Var, &inner, &found)
@@ -142,32 +149,33 @@ func (r *resolved) require(cond ir.Expr) {
 func (l *lowerer) define(v index.Var, x ir.Expr, e *env, r *resolved) {
 	named := l.Index(string(v))
 	r.compute(ir.Let(named, x))
-	e.coord[v] = named
+	e.bind(v, named)
 }
 
 // resolve finds the values of the variables that v was the last missing part of.
 func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 	switch r := l.program.Derivation(v).(type) {
 	case *cin.Split:
-		outer, inner := e.coord[r.Outer], e.coord[r.Inner]
+		outer, inner := e.coord.get(r.Outer), e.coord.get(r.Inner)
 		if outer == nil || inner == nil {
 			return
 		}
 		parent := l.window(r.Parent, *e)
-		at := plusZero(ir.Mul(outer, l.widthOf(r, *e)), inner)
-		l.define(r.Parent, plusZero(parent.start, at), e, out)
-		out.require(ir.Is(e.coord[r.Parent], ir.Lt, plusZero(parent.start, parent.count)))
+		at := ir.Add(ir.Mul(outer, l.widthOf(r, *e)), inner)
+		l.define(r.Parent, shift(at, parent.start), e, out)
+		out.require(ir.Is(e.coord.get(r.Parent), ir.Lt, shift(parent.count, parent.start)))
 		l.resolve(r.Parent, e, out)
 	case *cin.Fuse:
 		n := l.window(r.Inner, *e).count
-		l.define(r.Outer, ir.Div(e.coord[v], n), e, out)
-		l.define(r.Inner, ir.Remainder(e.coord[v], e.coord[r.Outer], n), e, out)
+		x := e.coord.get(v)
+		l.define(r.Outer, ir.Div(x, n), e, out)
+		l.define(r.Inner, ir.Remainder(x, e.coord.get(r.Outer), n), e, out)
 		l.resolve(r.Outer, e, out)
 		l.resolve(r.Inner, e, out)
 	case *cin.Positions:
-		l.recover(r, e.coord[v], e, out, nil)
+		l.recover(r, e.coord.get(v), e, out, nil)
 	case *cin.Rename:
-		e.coord[r.Of] = e.coord[v]
+		e.bind(r.Of, e.coord.get(v))
 		l.resolve(r.Of, e, out)
 	default:
 		out.vars = append(out.vars, v)

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"maps"
-
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -10,32 +8,76 @@ import (
 	"libsparse/libsparse/lattice"
 )
 
-// env is what is known at one place of the loop nest.
+// scope is a chain of bindings, innermost first. A nil scope is empty; scopes never change, so places of the nest share them.
+type scope[K comparable, V any] struct {
+	key    K
+	value  V
+	parent *scope[K, V]
+}
+
+func (s *scope[K, V]) with(key K, value V) *scope[K, V] {
+	return &scope[K, V]{key: key, value: value, parent: s}
+}
+
+func (s *scope[K, V]) lookup(key K) (value V, ok bool) {
+	for ; s != nil; s = s.parent {
+		if s.key == key {
+			return s.value, true
+		}
+	}
+	return value, false
+}
+
+// get is the value that key is bound to, zero where it isn't.
+func (s *scope[K, V]) get(key K) V {
+	value, _ := s.lookup(key)
+	return value
+}
+
+// env is what is known at one place of the loop nest. It is a value: a copy is the place below.
 type env struct {
+	phase phase
 	// coord is the coordinate of each bound variable.
-	coord map[index.Var]ir.Expr
+	coord *scope[index.Var, ir.Expr]
 	// pos holds the positions that iterators stand at, by lattice.Key.
-	pos map[string]format.Range
-	// space is the range of values of variables that is visited here, where that isn't all of them or has been computed.
-	space map[index.Var]span
+	pos *scope[string, format.Range]
+	// span is the range of values of variables that is visited here, where that isn't all of them or has been computed.
+	span *scope[index.Var, span]
 	// chain links the variable of the loop to be lowered next with what it is a strip of.
 	chain []strip
-	// width and base are the width of the current tile by inner variable, and the tile's first coordinate by parent.
-	width map[index.Var]int64
-	base  map[index.Var]ir.Expr
+	// tile is the current tile of a split by its inner variable.
+	tile *scope[index.Var, tileOf]
 	// partial says that an enclosing loop skips coordinates.
 	partial bool
+
+	// region is the enclosing function or parallel region.
+	region *region
+	// writers are the workspaces that producers fill, views those that consumers read.
+	writers *scope[*index.Tensor, writer]
+	views   *scope[*index.Tensor, *view]
+
+	// out is where elements of the result go.
+	out target
+	// cursor is where the next entry of the result goes, by the first level of its group.
+	cursor *scope[int, *ir.Var]
+	// written is set by whatever writes to the entry at the cursor, where that decides whether it is appended.
+	written *ir.Var
+	// row is the first cursor of the part of an insertion, one for each row; nil where rows have one cursor.
+	row ir.Expr
 }
 
-func newEnv() env {
-	return env{coord: map[index.Var]ir.Expr{}, pos: map[string]format.Range{}, space: map[index.Var]span{}, width: map[index.Var]int64{}, base: map[index.Var]ir.Expr{}}
+// region collects what lives as long as a function or a parallel region.
+type region struct {
+	allocs, frees []ir.Stmt
+	workspaces    map[*index.Tensor]workspace
+	// private says that each thread of a team has its own.
+	private bool
 }
 
-// clone copies e before something is added to it.
-func (e env) clone() env {
-	e.coord, e.pos, e.space = maps.Clone(e.coord), maps.Clone(e.pos), maps.Clone(e.space)
-	e.width, e.base = maps.Clone(e.width), maps.Clone(e.base)
-	return e
+// local adds an array that is allocated and freed with the region.
+func (r *region) local(a *ir.Array, size ir.Expr, zero bool) {
+	r.allocs = append(r.allocs, &ir.Alloc{Array: a, Size: size, Zero: zero, Heap: true})
+	r.frees = append(r.frees, &ir.Free{Array: a})
 }
 
 // extent is the number of coordinates of a variable of the source, whatever its name.
@@ -67,11 +109,10 @@ func (l *lowerer) modeExtent(a *index.Access, level int) ir.Expr {
 	return l.extent(a.Vars[mode])
 }
 
-// storage is the level of an access. A tile has the width of the variable that it is accessed by.
+// storage is the level of an access.
 func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
-	v := a.Vars[a.Tensor.Format.ModeOrder[level]]
-	if w, ok := l.spaces[a.Tensor]; ok {
-		return w.storageOf(l, v, level, e)
+	if w := e.views.get(a.Tensor); w != nil {
+		return w.storage(l, a.Vars[a.Tensor.Format.ModeOrder[level]], level, e)
 	}
 	s := l.slots.storage(a.Tensor, level, l.modeExtent(a, level))
 	props := a.Tensor.Format.Levels[level].Props()
@@ -87,12 +128,12 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 // position is where an access stands at a level: known from the loop that walks it, or located.
 func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	if level < 0 {
-		if r, ok := e.pos[rootKey(a.Tensor)]; ok {
-			return r
+		if w := e.views.get(a.Tensor); w != nil && w.count != nil {
+			return format.Range{Lo: ir.Const(0), Hi: w.count}
 		}
 		return format.Range{Lo: ir.Const(0), Hi: ir.Const(1)}
 	}
-	if r, ok := e.pos[lattice.Key(a, level)]; ok {
+	if r, ok := e.pos.lookup(lattice.Key(a, level)); ok {
 		return r
 	}
 	kind := a.Tensor.Format.Levels[level]
@@ -103,8 +144,10 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	return format.Range{Lo: at, Hi: ir.Next(at)}
 }
 
-// rootKey names the positions above the first level of a workspace.
-func rootKey(t *index.Tensor) string { return t.Name + "," }
+// elementAt is the position of an element: that of its last level.
+func (l *lowerer) elementAt(a *index.Access, e env) ir.Expr {
+	return l.position(a, a.Tensor.Order()-1, e).Lo
+}
 
 // value reads an expression at the current coordinates, in type t.
 func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
@@ -114,9 +157,9 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 	case *index.Missing:
 		return zero(t)
 	case *index.Position:
-		return &ir.Cast{X: e.coord[x.Var], To: t}
+		return &ir.Cast{X: e.coord.get(x.Var), To: t}
 	case *index.Access:
-		return l.element(x, t, e)
+		return ir.Convert(l.element(x, t, e), t)
 	case *index.Call:
 		if x.Function != nil {
 			return l.inlined(x, t, e)
@@ -132,18 +175,15 @@ func (l *lowerer) value(x index.Expr, t dtype.T, e env) ir.Expr {
 }
 
 func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
-	var read ir.Expr
-	switch w, ok := l.spaces[a.Tensor]; {
-	case a.Tensor.PatternOnly:
+	if a.Tensor.PatternOnly {
 		return ir.Number(1, t)
-	case ok:
-		read = w.read(l, a, e)
-	default:
-		at := l.position(a, a.Tensor.Order()-1, e).Lo
-		if a.Tensor.Permuted {
-			at = ir.IndexAt(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
-		}
-		read = ir.At(l.slots.vals(a.Tensor), at)
 	}
-	return ir.Convert(read, t)
+	if w := e.views.get(a.Tensor); w != nil {
+		return w.element(l, a, e)
+	}
+	at := l.elementAt(a, e)
+	if a.Tensor.Permuted {
+		at = ir.IndexAt(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
+	}
+	return ir.At(l.slots.vals(a.Tensor), at)
 }

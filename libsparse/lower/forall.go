@@ -2,9 +2,11 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -12,9 +14,8 @@ import (
 // forall lowers a loop over one variable: over tiles, over all coordinates, over what one level stores, or over several
 // levels together.
 func (l *lowerer) forall(f *cin.Forall, e env) []ir.Stmt {
-	if in := l.result.insert; in != nil && in.rows != nil && !in.begun {
-		in.begun = true
-		return l.insertCompressed(f, e)
+	if stmts, ok := l.result.divide(l, f, e); ok {
+		return stmts
 	}
 	if f.Unit == cin.Threads {
 		return l.parallel(f, e)
@@ -35,8 +36,8 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 		f = f.With(body)
 	}
 	switch {
-	case e.coord[f.Var] != nil:
-		return l.located(f, lattice.Build(cin.Value(f.Body), f.Var), e)
+	case e.coord.get(f.Var) != nil:
+		return l.known(f, lattice.Build(cin.Value(f.Body), f.Var), e)
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, lat.Points[0], e, kind)
 	case lat.Full():
@@ -54,13 +55,13 @@ func (l *lowerer) nothing() []ir.Stmt {
 	return nil
 }
 
-// dense visits every coordinate.
+// dense visits every coordinate: in the order in which a level stores them, if there is such a level, else by counting.
 func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
 	if it, ok := l.inStoredOrder(f, e); ok {
-		return l.follow(f, at, it, e, kind)
+		return l.walkLevel(f, at, it, e, kind)
 	}
 	r := l.window(f.Var, e)
-	inner := e.clone()
+	inner := e
 	v := inner.enter(l, f.Var, r)
 	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
@@ -69,34 +70,68 @@ func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind
 	return []ir.Stmt{l.counted(f, v, ir.Const(0), r.count, kind, body)}
 }
 
+// inStoredOrder finds a level with all coordinates in an order of its own, which the loop of f over all coordinates then follows,
+// so that what is below is read as it is stored. Where several levels have an order, the others are located in.
+func (l *lowerer) inStoredOrder(f *cin.Forall, e env) (it lattice.Iterator, ok bool) {
+	_, windowed := e.span.lookup(f.Var)
+	if windowed || l.program.Derivation(f.Var) != nil || f.Unit == cin.Lanes || l.result.ordered(l, f) {
+		return it, false
+	}
+	for _, a := range index.Accesses(cin.Value(f.Body)) {
+		for level, m := range a.Tensor.Format.ModeOrder {
+			p := a.Tensor.Format.Levels[level].Props()
+			if a.Vars[m] == f.Var && p.Full && !p.Ordered && a.Window(m) == nil && reached(a, level-1, e) {
+				return lattice.Iterator{Access: a, Level: level, Key: lattice.Key(a, level)}, true
+			}
+		}
+	}
+	return it, false
+}
+
+// reached reports whether the position of an access at a level follows from what is bound.
+func reached(a *index.Access, level int, e env) bool {
+	for ; level >= 0; level-- {
+		if _, ok := e.pos.lookup(lattice.Key(a, level)); ok {
+			return true
+		}
+		if !a.Tensor.Format.Levels[level].Props().Locate || e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]]) == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // counted is the loop of f over v, serial unless kind or the unit of f says otherwise.
 func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.LoopKind, body []ir.Stmt) *ir.For {
 	if f.Unit == cin.Lanes {
 		kind = ir.Simd
 	}
-	return &ir.For{Var: v, Lo: lo, Hi: hi, Step: 1, Kind: kind, Chunk: l.chunk(kind, hi), Unroll: f.Unroll, Body: ir.Do(body...)}
+	loop := ir.Loop(v, lo, hi, body...)
+	loop.Kind, loop.Chunk, loop.Unroll = kind, l.chunk(kind, hi), f.Unroll
+	return loop
 }
 
 // place is the positions that the steps from first to last stand for: several only where they are positions themselves.
 func (l *lowerer) place(it lattice.Iterator, first, last ir.Expr, e env) format.Range {
 	parent := l.position(it.Access, it.Level-1, e)
-	lo := it.Access.Tensor.Format.Levels[it.Level].Place(l.storage(it.Access, it.Level, e), parent, first)
+	lo := level(it).Place(l.storage(it.Access, it.Level, e), parent, first)
 	if lo == first {
 		return format.Range{Lo: first, Hi: last}
 	}
 	return format.Range{Lo: lo, Hi: ir.Next(lo)}
 }
 
-func unique(it lattice.Iterator) bool {
-	return it.Access.Tensor.Format.Levels[it.Level].Props().Unique
-}
+// level is the level that an iterator walks.
+func level(it lattice.Iterator) format.Level { return it.Access.Tensor.Format.Levels[it.Level] }
+
+func unique(it lattice.Iterator) bool { return level(it).Props().Unique }
 
 // positionVar names the position of an iterator: pA2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
-	return l.Index(l.positionName(it) + suffix)
+	return l.Index(positionName(it) + suffix)
 }
 
-func (l *lowerer) positionName(it lattice.Iterator) string {
+func positionName(it lattice.Iterator) string {
 	return fmt.Sprintf("p%s%d", it.Access.Tensor.Owner().Name, it.Level+1)
 }
 
@@ -106,13 +141,18 @@ func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind)
 	if !unique(it) {
 		return l.merge(f, lattice.Lattice{Points: []lattice.Point{at}}, e)
 	}
+	e.partial = e.partial || !l.coversResult(it)
+	return l.walkLevel(f, at, it, e, kind)
+}
+
+// walkLevel loops over the steps of one level.
+func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator, e env, kind ir.LoopKind) []ir.Stmt {
 	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
 	v := l.Index(string(e.called(f.Var)))
-	inner := e.clone()
-	inner.partial = e.partial || !l.coversResult(it)
+	inner := e
 	inner.settle(f.Var, v)
-	inner.pos[it.Key] = l.place(it, p, ir.Next(p), e)
+	inner.pos = inner.pos.with(it.Key, l.place(it, p, ir.Next(p), e))
 	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil
@@ -127,13 +167,27 @@ func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind)
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
-	padded := it.Access.Tensor.Format.Levels[it.Level].Props().Padded
+	padded := level(it).Props().Padded
 	return !padded && lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
 }
 
-// visit is the body of the loop f at one coordinate, with what appending to the result needs around it.
+// visitAt is the body of the loop f at a point of its lattice.
+func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
+	body := restrict(f.Body, f.Var, p, e)
+	switch {
+	case body == nil:
+		return nil
+	case len(p.Located) > 0:
+		return l.find(f.With(body), lattice.Build(cin.Value(body), f.Var), e)
+	default:
+		return l.visit(f, body, e)
+	}
+}
+
+// visit is the body of the loop f at one coordinate, with what the assembly of the result needs around it.
 func (l *lowerer) visit(f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
-	if cin.Written(body).Tensor == l.program.Source.LHS.Tensor && l.result.appends() {
+	lhs := l.program.Source.LHS
+	if cin.Written(body).Tensor == lhs.Tensor && slices.Contains(lhs.Vars, f.Var) {
 		return l.result.visit(l, f, body, e)
 	}
 	return l.stmt(body, e)

@@ -1,9 +1,10 @@
 // Package lower turns concrete index notation into loop IR: one function that computes, and one that counts where the
 // pattern of the result has to be found first.
 //
-// It decides nothing: order, workspaces, tiles and threads are the schedule's. One file a concern: forall and merge emit
-// loops, derive the loops over derived variables, where, tile, row and list the temporaries, result and insert the appending, split
-// the tiles, slots the argument block.
+// It decides nothing: order, workspaces, tiles and threads are the schedule's. What is known at one place of the nest is an
+// env. How the pattern of a result is written is an assembly, how a temporary is kept a workspace: one type and one file for
+// each way. The other files are loops (forall, merge, search, derive, positions, tiles), threads (parallel, balance),
+// the argument block (slots, guard) and conversions to levels that are not appended to (layout).
 package lower
 
 import (
@@ -47,25 +48,13 @@ const (
 
 // lowerer holds what the lowering of one function shares.
 type lowerer struct {
-	program *cin.Program
-	phase   phase
 	*ir.Builder
-	slots  *slots
-	scopes []*scope
-	spaces map[*index.Tensor]*workspace
-	result result
-	// sums replaces the values of a result that can't be summed in its own type.
-	sums *ir.Array
-	// own is where a thread keeps a result of its own, if it does.
-	own *ownResult
-	// atomic says that threads update the same elements of the result.
-	atomic bool
-	// partly is set once an element of a dense result may be left unwritten or is reduced into.
+	program *cin.Program
+	slots   *slots
+	result  assembly
+	// partly is what lowering finds out about a dense result: some element may be left unwritten, or is reduced into.
 	partly bool
 }
-
-// scope collects the arrays that live as long as a function or a parallel region.
-type scope struct{ allocs, frees []ir.Stmt }
 
 // Lower lowers a program whose loops no format contradicts. The lattices are those of its loops.
 func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
@@ -79,65 +68,68 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 		return nil, err
 	}
 	s := newSlots(p)
-	k := &Kernel{Assembled: assembled(p.Source.LHS.Tensor)}
-	m := &ir.Module{Slots: s.slots}
+	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: assembled(p.Source.LHS.Tensor)}
 	if k.Assembled {
-		m.Funcs = append(m.Funcs, function(p, s, AssembleName, counting))
+		k.Module.Funcs = append(k.Module.Funcs, function(p, s, AssembleName, counting))
 	}
-	m.Funcs = append(m.Funcs, function(p, s, ComputeName, computing))
-	k.Module, k.Layout = m, s.layout
+	k.Module.Funcs = append(k.Module.Funcs, function(p, s, ComputeName, computing))
 	return k, nil
 }
 
+func newLowerer(p *cin.Program, s *slots) *lowerer {
+	return &lowerer{Builder: ir.NewBuilder(s.slots), program: p, slots: s}
+}
+
 func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
-	l := &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots), spaces: map[*index.Tensor]*workspace{}}
-	l.result = newResult(l, p.Source.LHS)
-	if ph == computing {
-		l.sums = sumsOf(p, l.Builder)
+	l := newLowerer(p, s)
+	l.result = assemblyOf(p).new(l)
+	e := env{phase: ph, region: &region{}, out: target{vals: s.vals(p.Source.LHS.Tensor)}}
+	sums := ph == computing && summedApart(p)
+	if sums {
+		e.out.vals = l.Array(p.Source.LHS.Tensor.Name+"_sums", p.Source.LHS.Tensor.Elem.Accum())
 	}
-	l.scopes = []*scope{{}}
-	var body []ir.Stmt
-	before, after := l.result.frame(l)
-	stmts := l.body(p.Body)
-	summing, rounding := l.frameSums()
-	body = append(body, l.guards()...)
-	body = append(body, summing...)
-	body = append(body, l.clearResult()...)
-	body = append(body, l.scopes[0].allocs...)
-	body = append(body, before...)
-	body = append(body, stmts...)
-	body = append(body, l.scopes[0].frees...)
-	body = append(body, after...)
-	body = append(body, rounding...)
-	body = append(body, &ir.Return{Value: ir.Const(ir.OK)})
-	return &ir.Func{Name: name, Body: &ir.Block{Stmts: body}}
+	before, after := l.result.frame(l, &e)
+	stmts := l.body(p.Body, e)
+	body := l.guards()
+	if sums {
+		alloc, round := l.frameSums(e.out.vals)
+		body, after = append(body, alloc...), append(after, round...)
+	}
+	for _, part := range [][]ir.Stmt{l.clearResult(e), e.region.allocs, before, stmts, e.region.frees, after} {
+		body = append(body, part...)
+	}
+	return returnOK(name, body)
+}
+
+func returnOK(name string, body []ir.Stmt) *ir.Func {
+	return &ir.Func{Name: name, Body: ir.Do(append(body, &ir.Return{Value: ir.Const(ir.OK)})...)}
 }
 
 // body lowers the whole program, without what has a value nowhere whatever the sparse operands store.
-func (l *lowerer) body(s cin.Stmt) []ir.Stmt {
+func (l *lowerer) body(s cin.Stmt, e env) []ir.Stmt {
 	none := func(*index.Access) bool { return false }
 	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
 	if s = without(s, func(x index.Expr) index.Expr { return lattice.Without(x, none, dense) }); s == nil {
 		return l.nothing()
 	}
-	return l.stmt(s, newEnv())
+	return l.stmt(s, e)
 }
 
 // clearResult sets a dense result to its fill value where the loops don't write every element.
-func (l *lowerer) clearResult() []ir.Stmt {
+func (l *lowerer) clearResult(e env) []ir.Stmt {
 	t := l.program.Source.LHS.Tensor
-	if l.phase == counting {
+	if e.phase == counting {
 		return nil
 	}
 	var out []ir.Stmt
 	for _, level := range l.masks() {
-		out = append(out, &ir.Fill{Array: l.slots.storage(t, level, nil).Crd, Count: l.positions(t, level), Value: &ir.Int{T: dtype.U8}})
+		out = append(out, &ir.Fill{Array: l.slots.storage(t, level, nil).Crd, Count: l.positions(t, level), Value: zero(dtype.U8)})
 	}
-	if !l.partly && len(out) == 0 || l.result.appends() && !l.result.denseTail() {
+	if !l.partly && len(out) == 0 || assembled(t) && !denseBlocks(t) {
 		return out
 	}
-	vals := l.resultVals()
-	return append(out, &ir.Fill{Array: vals, Count: l.positions(t, t.Order()-1), Value: identity(l.program.Source.Reduce, vals.Elem)})
+	fill := identity(l.program.Source.Reduce, e.out.vals.Elem)
+	return append(out, &ir.Fill{Array: e.out.vals, Count: l.positions(t, t.Order()-1), Value: fill})
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.
@@ -148,13 +140,13 @@ func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 		if i > 0 {
 			store.Rows = l.extentOfMode(t, i-1)
 		}
-		switch {
-		case t.Format.Levels[i].Size(store, n) != nil:
-			n = t.Format.Levels[i].Size(store, n)
+		switch size := t.Format.Levels[i].Size(store, n); {
+		case size != nil:
+			n = size
 		case t.Owner() == l.program.Source.LHS.Tensor:
 			n = l.slots.counts[i]
 		default:
-			n = ir.Convert(ir.At(store.Pos, n), dtype.I64)
+			n = ir.IndexAt(store.Pos, n)
 		}
 	}
 	return n

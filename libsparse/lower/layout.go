@@ -46,16 +46,12 @@ func layoutKernel(p *cin.Program, level int) *Kernel {
 	s := newSlots(p)
 	k := &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots}}
 	for _, ph := range []phase{counting, computing} {
-		l := &layout{
-			lowerer: &lowerer{program: p, phase: ph, slots: s, Builder: ir.NewBuilder(s.slots)},
-			from:    index.Accesses(p.Source.RHS)[0].Tensor, to: p.Source.LHS.Tensor, level: level,
-		}
+		l := &layout{lowerer: newLowerer(p, s), from: index.Accesses(p.Source.RHS)[0].Tensor, to: p.Source.LHS.Tensor, level: level}
 		name, body := AssembleName, l.measure
 		if ph == computing {
 			name, body = ComputeName, l.fill
 		}
-		stmts := append(l.guards(), body()...)
-		k.Module.Funcs = append(k.Module.Funcs, &ir.Func{Name: name, Body: ir.Do(append(stmts, &ir.Return{Value: ir.Const(ir.OK)})...)})
+		k.Module.Funcs = append(k.Module.Funcs, returnOK(name, append(l.guards(), body()...)))
 	}
 	return k
 }
@@ -86,31 +82,14 @@ func (l *layout) making(place *ir.Array) *format.Layout {
 
 // shared is a region in which threads divide a loop.
 func (l *layout) shared(private []ir.Stmt, loop *ir.For, after []ir.Stmt) ir.Stmt {
-	loop.Kind, loop.Chunk = ir.Shared, l.chunk(ir.Shared, loop.Hi)
-	return l.region(slices.Concat(private, []ir.Stmt{loop}, after))
+	return l.team(slices.Concat(private, []ir.Stmt{l.share(loop)}, after))
 }
 
 // sum turns lengths into positions, in 64 bits so that an overflow is seen.
 func (l *layout) sum(pos *ir.Array, n ir.Expr, places int64) []ir.Stmt {
-	total := l.Index("total")
-	p := l.Index("p")
-	length := ir.IndexAt(pos, ir.Next(p))
-	if places != 1 {
-		length = ir.Mul(length, ir.Const(places))
-	}
-	out := []ir.Stmt{
-		ir.Declare(total, ir.Const(0)),
-		ir.Put(pos, ir.Const(0), ir.Const(0)),
-		&ir.For{Var: p, Lo: ir.Const(0), Hi: n, Step: 1, Body: ir.Do(
-			ir.Increase(total, length),
-			ir.Put(pos, ir.Next(p), total),
-		)},
-	}
-	if pos.Elem != dtype.I64 {
-		_, most := pos.Elem.Range()
-		out = append(out, ir.When(ir.Is(total, ir.Gt, ir.Const(most)), &ir.Return{Value: ir.Const(TooLarge)}))
-	}
-	return out
+	total, stmts := l.sumLengths(pos, n, places)
+	out := []ir.Stmt{stmts[0], ir.Put(pos, ir.Const(0), ir.Const(0)), stmts[1]}
+	return append(out, refuseLarge(total, pos.Elem)...)
 }
 
 // measure is the first phase: the positions of the level, and how much every level holds.

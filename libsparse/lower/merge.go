@@ -10,202 +10,228 @@ import (
 	"libsparse/libsparse/lattice"
 )
 
-// cursor is an iterator on its way through a merge.
+// cursor walks the steps of one level from pos to end.
 type cursor struct {
 	it       lattice.Iterator
 	pos, end *ir.Var
-	// coord is the coordinate under the cursor, run the end of the positions that hold it.
-	coord, run ir.Expr
 }
 
-func (l *lowerer) cursors(lat lattice.Lattice, v index.Var, e env) (cs []*cursor, decls []ir.Stmt) {
+// match is the steps of an iterator that hold the visited coordinate: from first to before last, where held is true. A nil held
+// is true everywhere.
+type match struct {
+	it                lattice.Iterator
+	first, last, held ir.Expr
+}
+
+func (l *lowerer) cursors(lat lattice.Lattice, v index.Var, e env) (cs []cursor, decls []ir.Stmt) {
 	for _, it := range lat.Iterators() {
 		before, r := l.narrowed(it, v, e)
-		decls = append(decls, before...)
-		c := &cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
-		decls = append(decls, ir.Declare(c.pos, r.Lo), ir.Let(c.end, r.Hi))
+		c := cursor{it: it, pos: l.positionVar(it, ""), end: l.positionVar(it, "_end")}
+		decls = append(append(decls, before...), ir.Declare(c.pos, r.Lo), ir.Let(c.end, r.Hi))
 		decls = append(decls, l.skip(c, e)...)
 		cs = append(cs, c)
 	}
 	return cs, decls
 }
 
-func (c *cursor) valid() ir.Expr { return ir.Is(c.pos, ir.Lt, c.end) }
-
-// skip moves a cursor to the next position that is in use.
-func (l *lowerer) skip(c *cursor, e env) []ir.Stmt {
+// skip moves a cursor to the next step that is in use.
+func (l *lowerer) skip(c cursor, e env) []ir.Stmt {
 	valid := l.valid(c.it, c.pos, e)
 	if valid == nil {
 		return nil
 	}
-	unused := &ir.Compare{Op: ir.Eq, X: &ir.Cast{X: valid, To: dtype.I64}, Y: ir.Const(0)}
-	return []ir.Stmt{ir.Repeat(ir.All(c.valid(), unused), ir.Increment(c.pos))}
+	unused := ir.Is(&ir.Cast{X: valid, To: dtype.I64}, ir.Eq, ir.Const(0))
+	return []ir.Stmt{ir.Repeat(ir.All(ir.Is(c.pos, ir.Lt, c.end), unused), ir.Increment(c.pos))}
 }
 
-// at picks the cursors of a point.
-func at(cs []*cursor, p lattice.Point) []*cursor {
-	var out []*cursor
-	for _, c := range cs {
-		if p.Has(c.it.Key) {
-			out = append(out, c)
-		}
+// run finds the end of the steps that hold coordinate v: a coordinate that is stored several times is visited once.
+func (l *lowerer) run(c cursor, v ir.Expr, e env) (end *ir.Var, stmts []ir.Stmt) {
+	end = l.positionVar(c.it, "_run")
+	conds := []ir.Expr{ir.Is(end, ir.Lt, c.end)}
+	if valid := l.valid(c.it, end, e); valid != nil && !unique(c.it) { // between two coordinates of a window there may be others
+		conds = append(conds, valid)
 	}
-	return out
+	here := ir.All(append(conds, ir.Is(l.coordinate(c.it, end, e), ir.Eq, v))...)
+	if unique(c.it) {
+		return end, []ir.Stmt{ir.Declare(end, c.pos), ir.When(here, ir.Increment(end))}
+	}
+	return end, []ir.Stmt{ir.Declare(end, c.pos), ir.Repeat(here, ir.Increment(end))}
 }
 
 // merge walks several levels together, one loop for each point of the lattice.
 func (l *lowerer) merge(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	cs, out := l.cursors(lat, f.Var, e)
-	loops := 0
+	declared := len(out)
 	for _, p := range lat.Points {
-		if s := l.mergeAt(f, lat, p, at(cs, p), e); s != nil {
+		here := slices.DeleteFunc(slices.Clone(cs), func(c cursor) bool { return !p.Has(c.it.Key) })
+		if s := l.mergeAt(f, lat, p, here, e); s != nil {
 			out = append(out, s)
-			loops++
 		}
 	}
-	if loops == 0 {
+	if len(out) == declared {
 		return l.nothing()
 	}
 	return out
 }
 
-func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, cs []*cursor, e env) ir.Stmt {
-	name := e.called(f.Var)
-	v := l.Index(string(name))
-	inner := e.clone()
+// mergeAt is the loop that runs as long as every cursor of a point has steps left.
+func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, cs []cursor, e env) ir.Stmt {
+	v := l.Index(string(e.called(f.Var)))
+	inner := e
 	inner.partial = true
 	inner.settle(f.Var, v)
-	var body, advance []ir.Stmt
-	var valid []ir.Expr
-	for _, c := range cs {
-		valid = append(valid, c.valid())
-	}
-	gallops, first := l.gallops(f, lat, cs, e), dtype.Min
-	if gallops {
-		first = dtype.Max
-	}
-	if len(cs) == 1 {
-		body = append(body, ir.Let(v, l.coordinate(cs[0].it, cs[0].pos, e)))
-		cs[0].coord = v
-	} else {
-		visited := ir.Expr(nil)
-		for _, c := range cs {
-			x := l.Index(string(name) + c.it.Access.Tensor.Owner().Name)
-			body = append(body, ir.Let(x, l.coordinate(c.it, c.pos, e)))
-			c.coord = x
-			if visited == nil {
-				visited = x
-			} else {
-				visited = ir.Apply(first, visited, x)
-			}
+	gallops := l.gallops(f, lat, cs, e)
+	coords, body := l.visited(cs, v, string(e.called(f.Var)), gallops, e)
+	var advance []ir.Stmt
+	var more []ir.Expr
+	var matches []match
+	for i, c := range cs {
+		more = append(more, ir.Is(c.pos, ir.Lt, c.end))
+		m := match{it: c.it, first: c.pos, last: ir.Next(c.pos)}
+		next := m.last
+		if len(cs) > 1 {
+			m.held = ir.Is(coords[i], ir.Eq, v)
+			next = ir.Add(c.pos, &ir.Cast{X: m.held, To: dtype.I64})
 		}
-		body = append(body, ir.Let(v, visited))
-	}
-	for _, c := range cs {
-		if gallops {
-			c.run = ir.Next(c.pos)
-			continue
+		if !unique(c.it) {
+			end, stmts := l.run(c, v, e)
+			body = append(body, stmts...)
+			m.last, next = end, end
 		}
-		stmts, next := l.run(c, v, len(cs) == 1, e)
-		body = append(body, stmts...)
 		advance = append(append(advance, ir.Set(c.pos, next)), l.skip(c, e)...)
+		matches = append(matches, m)
 	}
 	if gallops {
-		advance = l.gallop(cs, v, e)
+		advance = l.gallop(cs, coords, v, e)
 	}
-	cases := l.cases(f, lat.Below(p), cs, v, inner)
+	cases := l.branches(f, lat.Below(p), matches, inner)
 	if cases == nil {
 		return nil
 	}
-	body = append(append(body, cases), advance...)
-	return ir.Repeat(ir.All(valid...), body...)
+	return ir.Repeat(ir.All(more...), append(append(body, cases), advance...)...)
 }
 
-// run finds the end of the positions that hold coordinate v, so that a repeated coordinate is visited once; the second
-// result is where the cursor goes from here.
-func (l *lowerer) run(c *cursor, v *ir.Var, alone bool, e env) ([]ir.Stmt, ir.Expr) {
-	if unique(c.it) {
-		c.run = ir.Next(c.pos)
-		if alone {
-			return nil, c.run
+// visited reads the coordinates under the cursors and sets v to the one that is visited: the smallest, or the largest where
+// cursors gallop.
+func (l *lowerer) visited(cs []cursor, v *ir.Var, name string, gallops bool, e env) (coords []ir.Expr, stmts []ir.Stmt) {
+	if len(cs) == 1 {
+		return []ir.Expr{v}, []ir.Stmt{ir.Let(v, l.coordinate(cs[0].it, cs[0].pos, e))}
+	}
+	op := dtype.Min
+	if gallops {
+		op = dtype.Max
+	}
+	var chosen ir.Expr
+	for _, c := range cs {
+		x := l.Index(name + c.it.Access.Tensor.Owner().Name)
+		stmts = append(stmts, ir.Let(x, l.coordinate(c.it, c.pos, e)))
+		coords = append(coords, x)
+		if chosen == nil {
+			chosen = x
+		} else {
+			chosen = ir.Apply(op, chosen, x)
 		}
-		step := &ir.Cast{X: ir.Is(c.coord, ir.Eq, v), To: dtype.I64}
-		return nil, ir.Add(c.pos, step)
 	}
-	end := l.positionVar(c.it, "_run")
-	c.run = end
-	return []ir.Stmt{
-		ir.Declare(end, c.pos),
-		&ir.While{
-			Cond: ir.All(l.same(c, end, v, e)...),
-			Body: ir.Do(ir.Increment(end)),
-		},
-	}, end
+	return coords, append(stmts, ir.Let(v, chosen))
 }
 
-// same says that a cursor has coordinate v at a position too. Between two coordinates of a window there may be others.
-func (l *lowerer) same(c *cursor, at, v ir.Expr, e env) []ir.Expr {
-	conds := []ir.Expr{ir.Is(at, ir.Lt, c.end)}
-	if valid := l.valid(c.it, at, e); valid != nil && !unique(c.it) {
-		conds = append(conds, valid)
-	}
-	return append(conds, ir.Is(l.coordinate(c.it, at, e), ir.Eq, v))
+// gallops reports whether f visits an intersection of levels that can be searched by galloping: the coordinate that is visited is
+// the largest under a cursor, and cursors that are behind it search for it in steps that double, so that a level with few
+// coordinates passes long runs of another.
+func (l *lowerer) gallops(f *cin.Forall, lat lattice.Lattice, cs []cursor, e env) bool {
+	return f.Gallop && len(lat.Points) == 1 && len(cs) > 1 && !slices.ContainsFunc(cs, func(c cursor) bool {
+		return !unique(c.it) || l.valid(c.it, c.pos, e) != nil
+	})
 }
 
-// cases chooses among the points by which cursors stand at v.
-func (l *lowerer) cases(f *cin.Forall, points []lattice.Point, cs []*cursor, v *ir.Var, e env) ir.Stmt {
-	var out choice
+// gallop moves cursors on from coordinate v: where all stand there each to its next step, else those before v to the first step
+// that isn't.
+func (l *lowerer) gallop(cs []cursor, coords []ir.Expr, v *ir.Var, e env) []ir.Stmt {
+	var met []ir.Expr
+	var forward, search []ir.Stmt
+	for i, c := range cs {
+		met = append(met, ir.Is(coords[i], ir.Eq, v))
+		forward = append(forward, ir.Increment(c.pos))
+		search = append(search, ir.When(ir.Is(coords[i], ir.Lt, v), l.leap(c, v, e)...))
+	}
+	return []ir.Stmt{&ir.If{Cond: ir.All(met...), Then: ir.Do(forward...), Else: ir.Do(search...)}}
+}
+
+// leap moves a cursor that stands before v.
+func (l *lowerer) leap(c cursor, v *ir.Var, e env) []ir.Stmt {
+	before := l.before(c.it, v, e)
+	step := l.positionVar(c.it, "_step")
+	ahead := ir.Add(c.pos, step)
+	further := ir.All(ir.Is(ahead, ir.Lt, c.end), before(ahead))
+	stmts, found := l.search(positionName(c.it)+"_next", ir.Next(c.pos), ir.Min(ahead, c.end), before)
+	return slices.Concat([]ir.Stmt{
+		ir.Declare(step, ir.Const(1)),
+		ir.Repeat(further, ir.Set(c.pos, ahead), ir.Set(step, ir.Mul(ir.Const(2), step))),
+	}, stmts, []ir.Stmt{ir.Set(c.pos, found)})
+}
+
+// matchAll visits every coordinate and matches what is stored against it.
+func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	cs, out := l.cursors(lat, f.Var, e)
+	r := l.window(f.Var, e)
+	inner := e
+	v := inner.enter(l, f.Var, r)
+	var body, advance []ir.Stmt
+	var matches []match
+	for _, c := range cs {
+		end, stmts := l.run(c, inner.coord.get(f.Var), e)
+		body = append(body, stmts...)
+		matches = append(matches, held(c.it, c.pos, end))
+		advance = append(append(advance, ir.Set(c.pos, end)), l.skip(c, e)...)
+	}
+	cases := l.matched(f, lat, matches, inner)
+	if cases == nil {
+		return l.nothing()
+	}
+	return append(out, ir.Count(v, r.count, append(append(body, cases), advance...)...))
+}
+
+// held is a match by steps from first to last, where there are any.
+func held(it lattice.Iterator, first, last ir.Expr) match {
+	return match{it: it, first: first, last: last, held: ir.Is(last, ir.Gt, first)}
+}
+
+// matched chooses among the points of a lattice at a coordinate that some of them may not visit.
+func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, matches []match, e env) ir.Stmt {
+	dropped := func(p lattice.Point) bool { return restrict(f.Body, f.Var, p, e) == nil }
+	none := func(p lattice.Point) bool { return len(p.Iterators) == 0 }
+	e.partial = e.partial || slices.ContainsFunc(lat.Points, dropped) || !slices.ContainsFunc(lat.Points, none)
+	return l.branches(f, lat.Points, matches, e)
+}
+
+// branches chooses among points by which iterators hold the visited coordinate. A branch that does nothing stays where one that
+// does something follows: it keeps that from running. The statement is nil if no branch does anything.
+func (l *lowerer) branches(f *cin.Forall, points []lattice.Point, matches []match, e env) ir.Stmt {
+	var chain ir.Stmt
+	var branches []*ir.If
 	for _, p := range points {
-		inner := e.clone()
+		inner := e
 		var conds []ir.Expr
-		for _, c := range at(cs, p) {
-			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
-			if len(cs) > 1 {
-				conds = append(conds, ir.Is(c.coord, ir.Eq, v))
+		for _, m := range matches {
+			if !p.Has(m.it.Key) {
+				continue
+			}
+			inner.pos = inner.pos.with(m.it.Key, l.place(m.it, m.first, m.last, e))
+			if m.held != nil {
+				conds = append(conds, m.held)
 			}
 		}
-		out.add(conds, l.visitAt(f, p, inner))
+		stmts := l.visitAt(f, p, inner)
+		if len(conds) > 0 {
+			branches = append(branches, ir.When(ir.All(conds...), stmts...))
+			continue
+		}
+		if len(stmts) > 0 {
+			chain = ir.Do(stmts...)
+		}
+		break
 	}
-	return out.stmt()
-}
-
-// visitAt is the body of the loop f at a point of its lattice.
-func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
-	body := restrict(f.Body, f.Var, p, e)
-	switch {
-	case body == nil:
-		return nil
-	case len(p.Located) > 0:
-		return l.find(f.With(body), lattice.Build(cin.Value(body), f.Var), e)
-	default:
-		return l.visit(f, body, e)
-	}
-}
-
-// choice is a chain of branches. Those that do nothing stay where one that does something follows: they keep it from
-// running.
-type choice struct {
-	branches []*ir.If
-	last     *ir.Block // without a condition
-}
-
-func (c *choice) add(conds []ir.Expr, stmts []ir.Stmt) {
-	switch {
-	case c.last != nil:
-	case len(conds) == 0:
-		c.last = ir.Do(stmts...)
-	default:
-		c.branches = append(c.branches, ir.When(ir.All(conds...), stmts...))
-	}
-}
-
-// stmt is the chain, nil if it does nothing.
-func (c *choice) stmt() ir.Stmt {
-	var chain ir.Stmt
-	if c.last != nil && len(c.last.Stmts) > 0 {
-		chain = c.last
-	}
-	for _, b := range slices.Backward(c.branches) {
+	for _, b := range slices.Backward(branches) {
 		if chain == nil && len(b.Then.Stmts) == 0 {
 			continue
 		}
@@ -216,55 +242,4 @@ func (c *choice) stmt() ir.Stmt {
 		chain = b
 	}
 	return chain
-}
-
-// matchAll visits every coordinate and matches what is stored against it.
-func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	cs, out := l.cursors(lat, f.Var, e)
-	r := l.window(f.Var, e)
-	inner := e.clone()
-	v := inner.enter(l, f.Var, r)
-	var before, advance []ir.Stmt
-	for _, c := range cs {
-		before = append(before, l.match(c, inner.coord[f.Var], e)...)
-		advance = append(append(advance, ir.Set(c.pos, c.run)), l.skip(c, e)...)
-	}
-	cases := l.matched(f, lat, cs, inner)
-	if cases == nil {
-		return l.nothing()
-	}
-	body := append(append(before, cases), advance...)
-	return append(out, ir.Count(v, r.count, body...))
-}
-
-// match sets the run of a cursor to what it holds of coordinate v, perhaps nothing.
-func (l *lowerer) match(c *cursor, v ir.Expr, e env) []ir.Stmt {
-	end := l.positionVar(c.it, "_run")
-	c.run = end
-	here := ir.All(l.same(c, end, v, e)...)
-	if unique(c.it) {
-		return []ir.Stmt{ir.Declare(end, c.pos), ir.When(here, ir.Increment(end))}
-	}
-	return []ir.Stmt{ir.Declare(end, c.pos), ir.Repeat(here, ir.Increment(end))}
-}
-
-func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, cs []*cursor, e env) ir.Stmt {
-	var out choice
-	e.partial = e.partial || droppedSomewhere(f, lat, e)
-	for _, p := range lat.Points {
-		inner := e.clone()
-		var conds []ir.Expr
-		for _, c := range at(cs, p) {
-			inner.pos[c.it.Key] = l.place(c.it, c.pos, c.run, e)
-			conds = append(conds, ir.Is(c.run, ir.Gt, c.pos))
-		}
-		out.add(conds, l.visitAt(f, p, inner))
-	}
-	return out.stmt()
-}
-
-// droppedSomewhere reports whether some coordinate of a full loop does nothing.
-func droppedSomewhere(f *cin.Forall, lat lattice.Lattice, e env) bool {
-	return slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return restrict(f.Body, f.Var, p, e) == nil }) ||
-		!slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return len(p.Iterators) == 0 })
 }

@@ -14,40 +14,30 @@ const chunks = 16
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
-	switch {
-	case l.result.starts != nil:
-		return l.appendBlocks(f, e)
-	case inParts(l.program):
-		return l.insertParts(f, e)
-	case l.result.appends() && !l.result.rowwise():
-		return l.loop(f, e, ir.Serial)
-	}
 	races := reduction(f) != "" && !l.program.Covers(cin.Written(f).Vars, f.Var)
 	if f.Race == cin.Temporary && races {
 		return l.combined(f, e)
 	}
-	l.atomic = f.Race == cin.Atomics && races
-	stmts := l.team(f, e)
-	l.atomic = false
+	e.out.atomic = f.Race == cin.Atomics && races
+	stmts := l.privately(f, e)
 	if !slices.ContainsFunc(stmts, shared) {
 		return []ir.Stmt{ir.Do(stmts...)}
 	}
 	if w := l.weigh(f, e); w != nil {
 		return l.balanced(stmts, w)
 	}
-	return []ir.Stmt{l.region(stmts)}
+	return []ir.Stmt{l.team(stmts)}
 }
 
-// team is what each thread does: the loop, with workspaces of its own.
-func (l *lowerer) team(f *cin.Forall, e env) []ir.Stmt {
-	private := &scope{}
-	l.scopes = append(l.scopes, private)
+// privately is what each thread does: the loop, with workspaces of its own.
+func (l *lowerer) privately(f *cin.Forall, e env) []ir.Stmt {
+	e.region = &region{private: true}
 	stmts := l.loop(f, e, ir.Shared)
-	l.scopes = l.scopes[:len(l.scopes)-1]
-	return slices.Concat(private.allocs, stmts, private.frees)
+	return slices.Concat(e.region.allocs, stmts, e.region.frees)
 }
 
-func (l *lowerer) region(stmts []ir.Stmt) ir.Stmt {
+// team runs statements on threads where there is enough to do.
+func (l *lowerer) team(stmts []ir.Stmt) ir.Stmt {
 	return &ir.Parallel{Threads: l.slots.threads, Cond: l.enough(), Body: ir.Do(stmts...)}
 }
 
@@ -59,13 +49,47 @@ func shared(s ir.Stmt) bool {
 	return ok && f.Kind == ir.Shared
 }
 
+// share divides the iterations of a loop among the threads of a team.
+func (l *lowerer) share(loop *ir.For) *ir.For {
+	loop.Kind, loop.Chunk = ir.Shared, l.chunk(ir.Shared, loop.Hi)
+	return loop
+}
+
+// shareEach divides the iterations of a loop, which are parts of work, one by one.
+func shareEach(loop *ir.For) *ir.For {
+	loop.Kind, loop.Chunk = ir.Shared, ir.Const(1)
+	return loop
+}
+
 // chunk is how many iterations a thread takes at a time.
 func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 	if kind != ir.Shared {
 		return nil
 	}
-	pieces := ir.Mul(l.slots.threads, ir.Const(chunks))
-	return ir.Max(ir.Const(1), ir.Div(n, pieces))
+	return ir.Max(ir.Const(1), ir.Div(n, ir.Mul(l.slots.threads, ir.Const(chunks))))
+}
+
+// combined lowers a loop whose threads may write the same element: each reduces a block of the iterations into a result of its
+// own. The blocks depend on the number of threads and on nothing else, and are combined in order, so that the sums are
+// the same in every run.
+func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
+	t, op, vals := l.program.Source.LHS.Tensor, reduction(f), e.out.vals
+	own := l.Array(t.Name+"_own", vals.Elem)
+	size, thread := l.Index(t.Name+"_size"), l.Index("thread")
+	room := ir.Mul(l.slots.threads, size)
+	e.out = target{vals: own, base: ir.Mul(thread, size)}
+	stmts := l.inParts(f, e, thread, l.slots.threads, func(body []ir.Stmt) []ir.Stmt { return body })
+	l.partly = true
+	q, from := l.Index("q"), l.Index("thread")
+	add := &ir.Store{Array: vals, Index: q, Reduce: scalarOp(op, vals.Elem), Value: ir.At(own, ir.Add(ir.Mul(from, size), q))}
+	stmts = append(stmts, l.share(ir.Count(q, size, ir.Count(from, l.slots.threads, add))))
+	return []ir.Stmt{
+		ir.Let(size, l.positions(t, t.Order()-1)),
+		ir.NewArray(own, ir.AtLeastOne(room)),
+		&ir.Fill{Array: own, Count: room, Value: identity(op, vals.Elem)},
+		l.team(stmts),
+		&ir.Free{Array: own},
+	}
 }
 
 // work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for

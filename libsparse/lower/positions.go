@@ -17,7 +17,7 @@ import (
 // positionsBelow is the range of positions in the last level of r below what is known, in the strip that r is of.
 func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
 	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
-		narrowed := e.clone()
+		narrowed := *e
 		narrowed.chain = nil
 		pre = l.stripOf(s, &narrowed)
 		it := lattice.Iterator{Access: r.Access, Level: r.Last, Key: lattice.Key(r.Access, r.Last)}
@@ -38,10 +38,10 @@ func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out f
 
 // positionLoop lowers the loop over the positions of r: along them, so that parents are tracked and not searched for.
 func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.LoopKind) []ir.Stmt {
-	pre := l.spaceOf(r.Pos, &e)
+	pre := l.spanOf(r.Pos, &e)
 	w := l.window(r.Pos, e)
 	p := l.Index(string(r.Pos))
-	inner := e.clone()
+	inner := e
 	inner.settle(r.Pos, p)
 	found := resolved{}
 	var tracked []ir.Stmt
@@ -68,7 +68,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		kind, store := t.Format.Levels[level], l.storage(r.Access, level, *e)
 		v := r.Access.Vars[t.Format.ModeOrder[level]]
 		vars = append(vars, v)
-		e.pos[lattice.Key(r.Access, level)] = format.Range{Lo: p, Hi: ir.Next(p)}
+		e.pos = e.pos.with(lattice.Key(r.Access, level), format.Range{Lo: p, Hi: ir.Next(p)})
 		if !kind.Props().Full {
 			l.define(v, kind.Coord(store, format.Range{}, p), e, out)
 		}
@@ -104,8 +104,8 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		}
 	}
 	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
-		begin := ir.Mul(e.coord[s.Outer], l.widthOf(s, *e))
-		e.coord[s.Inner] = ir.Sub(e.coord[l.program.Original(s.Parent)], begin)
+		begin := ir.Mul(e.coord.get(s.Outer), l.widthOf(s, *e))
+		e.bind(s.Inner, ir.Sub(e.coord.get(l.program.Original(s.Parent)), begin))
 	}
 	slices.Reverse(vars)
 	out.vars = append(out.vars, vars...)

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -66,8 +67,8 @@ func newSlots(p *cin.Program) *slots {
 		s.first = level
 	}
 	s.resultSlots(p.Source.LHS.Tensor)
-	if blockwise(p) {
-		s.startsOf(p.Source.LHS.Tensor)
+	if add := assemblyOf(p).slots; add != nil {
+		add(s, p.Source.LHS.Tensor)
 	}
 	return s
 }
@@ -109,11 +110,10 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 				continue
 			}
 			if level.Props().HasPos {
-				s.array(t, fmt.Sprintf("%s%d_pos", t.Name, l+1), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
+				s.array(t, levelName(t.Name, l)+"_pos", t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
 			}
 			if level.Props().HasCrd {
-				name := fmt.Sprintf("%s%d_crd", t.Name, l+1)
-				s.array(t, name, level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
+				s.array(t, levelName(t.Name, l)+"_crd", level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
 			}
 		}
 	}
@@ -133,7 +133,7 @@ func (s *slots) resultSlots(t *index.Tensor) {
 			}
 			for l := g.First; l <= g.Last; l++ {
 				if l == g.First {
-					s.counts[l] = s.scalar(fmt.Sprintf("%s%d_count", t.Name, l+1), Slot{Kind: "count", Operand: Result, Level: l}, true)
+					s.counts[l] = s.scalar(levelName(t.Name, l)+"_count", Slot{Kind: "count", Operand: Result, Level: l}, true)
 				} else {
 					s.counts[l] = s.counts[g.First]
 				}
@@ -154,5 +154,5 @@ func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Stora
 	}
 }
 
-// assembled reports whether the pattern of a result has to be found by counting first.
-func assembled(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
+// levelName names what belongs to a level, counted from one: A2 for the second level of A.
+func levelName(tensor string, level int) string { return tensor + strconv.Itoa(level+1) }

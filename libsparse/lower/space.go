@@ -9,40 +9,40 @@ import (
 
 // How many values derived variables have.
 
-// spaceOf enters the values that v takes here into e.space; variables of the source take all of theirs.
-func (l *lowerer) spaceOf(v index.Var, e *env) (pre []ir.Stmt) {
-	if _, ok := e.space[v]; ok {
+// spanOf narrows e to the values that v takes here; variables of the source take all of theirs.
+func (l *lowerer) spanOf(v index.Var, e *env) (pre []ir.Stmt) {
+	if _, ok := e.span.lookup(v); ok {
 		return nil
 	}
 	switch r := l.program.Derivation(v).(type) {
 	case *cin.Split:
 		if v == r.Inner && r.Parts == 0 { // where a workspace is read, the parent's values may be unknown
-			e.space[v] = span{start: ir.Const(0), count: ir.Const(r.Factor)}
+			e.narrow(v, span{start: ir.Const(0), count: ir.Const(r.Factor)})
 			return nil
 		}
-		pre = l.spaceOf(r.Parent, e)
+		pre = l.spanOf(r.Parent, e)
 		n, width := l.window(r.Parent, *e).count, l.widthOf(r, *e)
 		switch {
 		case v == r.Inner:
-			e.space[v] = span{start: ir.Const(0), count: width}
+			e.narrow(v, span{start: ir.Const(0), count: width})
 		case r.Parts > 0:
-			e.space[v] = span{start: ir.Const(0), count: ir.Const(r.Parts)}
+			e.narrow(v, span{start: ir.Const(0), count: ir.Const(r.Parts)})
 		default:
-			e.space[v] = span{start: ir.Const(0), count: ceilDiv(n, width)}
+			e.narrow(v, span{start: ir.Const(0), count: ceilDiv(n, width)})
 		}
 	case *cin.Fuse:
-		pre = append(l.spaceOf(r.Outer, e), l.spaceOf(r.Inner, e)...)
-		e.space[v] = span{start: ir.Const(0), count: ir.Mul(l.window(r.Outer, *e).count, l.window(r.Inner, *e).count)}
+		pre = append(l.spanOf(r.Outer, e), l.spanOf(r.Inner, e)...)
+		e.narrow(v, span{start: ir.Const(0), count: ir.Mul(l.window(r.Outer, *e).count, l.window(r.Inner, *e).count)})
 	case *cin.Positions:
 		var all format.Range
 		pre, all = l.positionsBelow(r, e)
 		begin := l.Index(string(v) + "_begin")
 		count := l.Index(string(v) + "_count")
 		pre = append(pre, ir.Let(begin, all.Lo), ir.Let(count, ir.Sub(all.Hi, begin)))
-		e.space[v] = span{start: begin, count: count}
+		e.narrow(v, span{start: begin, count: count})
 	case *cin.Rename:
-		pre = l.spaceOf(r.Of, e)
-		e.space[v] = l.window(r.Of, *e)
+		pre = l.spanOf(r.Of, e)
+		e.narrow(v, l.window(r.Of, *e))
 	}
 	return pre
 }
@@ -58,18 +58,18 @@ func (l *lowerer) widthOf(s *cin.Split, e env) ir.Expr {
 // stripOf narrows the values of the parent of s to the strip whose number is known, and in it to those of the inner half
 // that are visited. It completes the last link of e.chain.
 func (l *lowerer) stripOf(s *cin.Split, e *env) []ir.Stmt {
-	pre := l.spaceOf(s.Parent, e)
+	pre := l.spanOf(s.Parent, e)
 	parent, width := l.window(s.Parent, *e), l.widthOf(s, *e)
-	done := ir.Mul(e.coord[s.Outer], width)
-	base := plusZero(parent.start, done)
+	done := ir.Mul(e.coord.get(s.Outer), width)
+	base := shift(done, parent.start)
 	strip := span{start: base, count: width}
-	if r, ok := e.space[s.Inner]; ok {
-		strip, done = span{start: plusAny(base, r.start), count: r.count}, plusAny(done, r.start)
+	if r, ok := e.span.lookup(s.Inner); ok {
+		strip, done = span{start: shift(r.start, base), count: r.count}, shift(r.start, done)
 	}
 	if !exact(s, width, parent.count) {
 		strip.count = ir.Min(strip.count, ir.Sub(parent.count, done))
 	}
-	e.space[s.Parent] = strip
+	e.narrow(s.Parent, strip)
 	if n := len(e.chain); n > 0 {
 		e.chain[n-1].base = base
 	}
@@ -114,26 +114,19 @@ func ceilDiv(n, by ir.Expr) ir.Expr {
 	return ir.Div(ir.Add(n, ir.Sub(by, ir.Const(1))), by)
 }
 
-// plusZero is x + y without a zero.
-func plusZero(x, y ir.Expr) ir.Expr {
-	if n, ok := x.(*ir.Int); ok && n.Value == 0 {
-		return y
+// shift is by + x without a zero.
+func shift(x, by ir.Expr) ir.Expr {
+	switch {
+	case isZero(by):
+		return x
+	case isZero(x):
+		return by
+	default:
+		return ir.Add(by, x)
 	}
-	return ir.Add(x, y)
 }
 
-// plusAny is x + y without a zero on either side.
-func plusAny(x, y ir.Expr) ir.Expr {
-	if n, ok := y.(*ir.Int); ok && n.Value == 0 {
-		return x
-	}
-	return plusZero(x, y)
-}
-
-// minusAny is x - y without a zero y.
-func minusAny(x, y ir.Expr) ir.Expr {
-	if n, ok := y.(*ir.Int); ok && n.Value == 0 {
-		return x
-	}
-	return ir.Sub(x, y)
+func isZero(x ir.Expr) bool {
+	n, ok := x.(*ir.Int)
+	return ok && n.Value == 0
 }

@@ -29,17 +29,21 @@ func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []
 	return append(out, &ir.For{Var: at, Lo: done, Hi: n, Step: s.Tail, Kind: kind, Chunk: l.chunk(kind, n), Body: ir.Do(rest...)})
 }
 
+// tileOf is a tile of a split: its first coordinate, and its width.
+type tileOf struct {
+	base  ir.Expr
+	width int64
+}
+
 func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width int64) []ir.Stmt {
-	inner := e.clone()
-	inner.base[s.Parent] = base
-	inner.width[s.Inner] = width
-	return l.stmt(f.Body, inner)
+	e.tile = e.tile.with(s.Inner, tileOf{base, width})
+	return l.stmt(f.Body, e)
 }
 
 // inside lowers the loop within a tile: a window of the parent's values, of constant width.
 func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
-	base := e.base[s.Parent]
-	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: base})
-	e.space[s.Parent] = span{start: base, count: ir.Const(e.width[s.Inner])}
+	tile := e.tile.get(s.Inner)
+	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: tile.base})
+	e.narrow(s.Parent, span{start: tile.base, count: ir.Const(tile.width)})
 	return l.along(f, s.Parent, e, kind)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -26,57 +25,26 @@ func (l *lowerer) stmt(s cin.Stmt, e env) []ir.Stmt {
 
 // assign writes one element, of a workspace or of the result.
 func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
-	if w, ok := l.spaces[a.LHS.Tensor]; ok {
+	if w := e.writers.get(a.LHS.Tensor); w != nil {
 		return w.write(l, a, e)
 	}
-	if l.result.appends() {
-		return l.result.assign(l, a, e)
-	}
-	l.partly = l.partly || a.Reduce != "" || e.partial || a.LHS.Windowed()
-	t := a.LHS.Tensor
-	return append(l.mark(a.LHS, e), l.put(a, l.position(a.LHS, t.Order()-1, e).Lo, e))
-}
-
-// masks lists the levels of the result that have a mask to be set.
-func (l *lowerer) masks() []int {
-	t := l.program.Source.LHS.Tensor
-	var out []int
-	for level, kind := range t.Format.Levels {
-		if p := kind.Props(); p.Locate && p.HasCrd && t.SamePattern == nil {
-			out = append(out, level)
-		}
-	}
-	return out
-}
-
-// mark sets the masks of the result at the current coordinates.
-func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
-	var out []ir.Stmt
-	for _, level := range l.masks() {
-		mask := l.slots.storage(a.Tensor, level, nil).Crd
-		out = append(out, &ir.Store{Array: mask, Index: l.position(a, level, e).Lo, Value: &ir.Int{Value: 1, T: dtype.U8}})
-	}
-	return out
+	return l.result.assign(l, a, e)
 }
 
 // restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is
 // left to do.
 func restrict(s cin.Stmt, v index.Var, p lattice.Point, e env) cin.Stmt {
 	// The value of a variable may be known before its levels have been searched, as in a fused loop.
-	bound := func(w index.Var) bool { return e.coord[w] != nil && !visits(s, w) }
+	bound := func(w index.Var) bool { return e.coord.get(w) != nil && !visits(s, w) }
 	return without(s, func(x index.Expr) index.Expr { return lattice.Restrict(x, v, p, bound) })
 }
 
 // visits reports whether s has a loop over v.
 func visits(s cin.Stmt, v index.Var) bool {
-	switch s := s.(type) {
-	case *cin.Forall:
-		return s.Var == v || visits(s.Body, v)
-	case *cin.Where:
-		return visits(s.Consumer, v) || visits(s.Producer, v)
-	default:
-		return false
-	}
+	return cin.Some(s, func(s cin.Stmt) bool {
+		f, ok := s.(*cin.Forall)
+		return ok && f.Var == v
+	})
 }
 
 // without rewrites the right-hand sides of s and drops what loses its own.
@@ -115,14 +83,8 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 
 // reads reports whether s reads t.
 func reads(s cin.Stmt, t *index.Tensor) bool {
-	switch s := s.(type) {
-	case *cin.Forall:
-		return reads(s.Body, t)
-	case *cin.Where:
-		return reads(s.Consumer, t) || reads(s.Producer, t)
-	case *cin.Assign:
-		return slices.ContainsFunc(index.Accesses(s.RHS), func(a *index.Access) bool { return a.Tensor == t })
-	default:
-		return false
-	}
+	return cin.Some(s, func(s cin.Stmt) bool {
+		a, ok := s.(*cin.Assign)
+		return ok && slices.ContainsFunc(index.Accesses(a.RHS), func(a *index.Access) bool { return a.Tensor == t })
+	})
 }

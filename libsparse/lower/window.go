@@ -18,7 +18,7 @@ func windowOf(a *index.Access, level int) *index.Window {
 
 // coordOf is the coordinate of a level of an access at the current values of the variables.
 func coordOf(a *index.Access, level int, e env) ir.Expr {
-	v := e.coord[a.Vars[a.Tensor.Format.ModeOrder[level]]]
+	v := e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]])
 	w := windowOf(a, level)
 	if w == nil {
 		return v

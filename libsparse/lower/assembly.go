@@ -1,0 +1,225 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// assembly is how a kernel writes the pattern of its result. Each way is a type in a file of its own and a line in assemblies.
+type assembly interface {
+	// frame is what precedes and follows the loops. It binds in e what they share.
+	frame(l *lowerer, e *env) (before, after []ir.Stmt)
+	// divide lowers the loop f where the assembly says how its iterations are divided; else ok is false.
+	divide(l *lowerer, f *cin.Forall, e env) (stmts []ir.Stmt, ok bool)
+	// visit lowers the body of the loop f, over a variable of the result, at one coordinate.
+	visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt
+	// assign writes one element.
+	assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt
+	// ordered reports whether something that f writes has to be written in the order of its coordinates.
+	ordered(l *lowerer, f *cin.Forall) bool
+}
+
+// way is how to recognize and make one kind of assembly.
+type way struct {
+	fits func(p *cin.Program) bool
+	new  func(l *lowerer) assembly
+	// slots adds what the two functions of a kernel hand on beside the result's arrays; it may be nil.
+	slots func(s *slots, t *index.Tensor)
+}
+
+// assemblies lists the ways. The first one that fits a program is taken.
+var assemblies = []way{
+	{fits: patternKnown, new: newKnown},
+	{fits: func(p *cin.Program) bool { return p.Insert }, new: newInserted},
+	{fits: func(p *cin.Program) bool { return p.Source.LHS.Tensor.Format.Rowwise() }, new: newByRows},
+	{fits: blockwise, new: newByBlocks, slots: blockSlots},
+	{fits: func(*cin.Program) bool { return true }, new: newCompact},
+}
+
+func assemblyOf(p *cin.Program) way {
+	for _, w := range assemblies {
+		if w.fits(p) {
+			return w
+		}
+	}
+	panic("BUG: no assembly fits")
+}
+
+// assembled reports whether the pattern of a result has to be found by counting first.
+func assembled(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
+
+// denseBlocks reports whether each entry of an assembled tensor is a block of dense levels.
+func denseBlocks(t *index.Tensor) bool {
+	groups := t.Format.Groups()
+	return assembled(t) && groups[len(groups)-1].Last < t.Order()-1
+}
+
+// known is the assembly of a result whose pattern is known before the loops: a dense one, or one with an operand's pattern.
+type known struct{}
+
+func patternKnown(p *cin.Program) bool { return !assembled(p.Source.LHS.Tensor) }
+
+func newKnown(*lowerer) assembly { return known{} }
+
+func (known) frame(*lowerer, *env) (before, after []ir.Stmt) { return nil, nil }
+
+func (known) divide(*lowerer, *cin.Forall, env) ([]ir.Stmt, bool) { return nil, false }
+
+func (known) visit(l *lowerer, _ *cin.Forall, body cin.Stmt, e env) []ir.Stmt { return l.stmt(body, e) }
+
+func (known) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	l.partly = l.partly || a.Reduce != "" || e.partial || a.LHS.Windowed()
+	return append(l.mark(a.LHS, e), l.put(a, l.elementAt(a.LHS, e), e))
+}
+
+func (known) ordered(*lowerer, *cin.Forall) bool { return false }
+
+// target is where elements of the result go.
+type target struct {
+	vals *ir.Array
+	// base is where in vals the copy of a thread begins that keeps a result of its own, else nil.
+	base ir.Expr
+	// atomic says that threads update the same elements.
+	atomic bool
+}
+
+// put writes one element of the result, or reduces into it.
+func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
+	t := a.LHS.Tensor.Elem.Accum()
+	if e.out.base != nil {
+		at = ir.Add(e.out.base, at)
+	}
+	return &ir.Store{
+		Array: e.out.vals, Index: at, Reduce: scalarOp(a.Reduce, t), Value: ir.Convert(l.value(a.RHS, t, e), e.out.vals.Elem),
+		Atomic: e.out.atomic && a.Reduce != "",
+	}
+}
+
+// masks lists the levels of the result that have a mask to be set.
+func (l *lowerer) masks() []int {
+	t := l.program.Source.LHS.Tensor
+	var out []int
+	for level, kind := range t.Format.Levels {
+		if p := kind.Props(); p.Locate && p.HasCrd && t.SamePattern == nil {
+			out = append(out, level)
+		}
+	}
+	return out
+}
+
+// mark sets the masks of the result at the current coordinates.
+func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
+	var out []ir.Stmt
+	for _, level := range l.masks() {
+		mask := l.slots.storage(a.Tensor, level, nil).Crd
+		out = append(out, ir.Put(mask, l.position(a, level, e).Lo, &ir.Int{Value: 1, T: dtype.U8}))
+	}
+	return out
+}
+
+// summedApart reports whether the loops reduce into a result of half floats, which is summed in floats. Its sums are kept in
+// an array of their own and rounded once at the end; where a workspace holds the sums already, nothing is needed.
+func summedApart(p *cin.Program) bool {
+	t := p.Source.LHS.Tensor
+	return t.Elem.IsHalf() && cin.Some(p.Body, func(s cin.Stmt) bool {
+		a, ok := s.(*cin.Assign)
+		return ok && a.LHS.Tensor == t && a.Reduce != ""
+	})
+}
+
+// frameSums allocates the array of sums, and rounds it into the result after the loops.
+func (l *lowerer) frameSums(sums *ir.Array) (before, after []ir.Stmt) {
+	t := l.program.Source.LHS.Tensor
+	count, p := l.Index(t.Name+"_size"), l.Index("p")
+	loop := ir.Count(p, count, ir.Put(l.slots.vals(t), p, ir.At(sums, p)))
+	loop.Kind = ir.Shared
+	return []ir.Stmt{
+		ir.Let(count, l.positions(t, t.Order()-1)),
+		&ir.Alloc{Array: sums, Size: ir.AtLeastOne(count)},
+	}, []ir.Stmt{
+		&ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(count, ir.Gt, ir.Const(l.program.Team.Grain)), Body: ir.Do(loop)},
+		&ir.Free{Array: sums},
+	}
+}
+
+// pattern is what the assemblies that find the pattern of a result share.
+type pattern struct {
+	access *index.Access
+	groups []format.Group
+}
+
+func newPattern(l *lowerer) pattern {
+	a := l.program.Source.LHS
+	return pattern{access: a, groups: a.Tensor.Format.Groups()}
+}
+
+func (p pattern) ordered(_ *lowerer, f *cin.Forall) bool {
+	out := cin.Written(f.Body)
+	return out.Tensor == p.access.Tensor && appendsBy(out, f.Var)
+}
+
+func (p pattern) newCursor(l *lowerer, g format.Group) *ir.Var {
+	return l.Index(levelName("p"+p.access.Tensor.Name, g.Last))
+}
+
+// withCursors binds a cursor for each group.
+func (p pattern) withCursors(l *lowerer, e *env) {
+	for _, g := range p.groups {
+		e.cursor = e.cursor.with(g.First, p.newCursor(l, g))
+	}
+}
+
+func (p pattern) pos(l *lowerer, g format.Group) *ir.Array {
+	return l.slots.storage(p.access.Tensor, g.First, nil).Pos
+}
+
+// parents is the number of positions above a group.
+func (p pattern) parents(l *lowerer, g format.Group) ir.Expr {
+	return l.positions(p.access.Tensor, g.First-1)
+}
+
+func (p pattern) clearPos(l *lowerer, g format.Group) ir.Stmt {
+	pos := p.pos(l, g)
+	return &ir.Fill{Array: pos, Count: ir.Next(p.parents(l, g)), Value: zero(pos.Elem)}
+}
+
+// summed is the frame of a group below rows some of which no loop visits: lengths are stored, then summed up.
+func (p pattern) summed(l *lowerer, g format.Group) (before, after []ir.Stmt) {
+	return []ir.Stmt{p.clearPos(l, g)}, []ir.Stmt{&ir.PrefixSum{Array: p.pos(l, g), Count: ir.Next(p.parents(l, g))}}
+}
+
+// sumRows turns the lengths of rows into positions, in 64 bits so that an overflow is seen.
+func (p pattern) sumRows(l *lowerer, g format.Group) []ir.Stmt {
+	total, out := l.sumLengths(p.pos(l, g), p.parents(l, g), 1)
+	return append(out, p.countOut(l, g, total)...)
+}
+
+// countOut reports a count to the caller, or that it exceeds the index type.
+func (p pattern) countOut(l *lowerer, g format.Group, count *ir.Var) []ir.Stmt {
+	return append(refuseLarge(count, p.access.Tensor.Index), ir.Set(l.slots.counts[g.First], count))
+}
+
+// sumLengths turns the lengths of n rows, each counted in so many places, into positions.
+func (l *lowerer) sumLengths(pos *ir.Array, n ir.Expr, places int64) (total *ir.Var, out []ir.Stmt) {
+	total, p := l.Index("total"), l.Index("p")
+	length := ir.IndexAt(pos, ir.Next(p))
+	if places != 1 {
+		length = ir.Mul(length, ir.Const(places))
+	}
+	return total, []ir.Stmt{
+		ir.Declare(total, ir.Const(0)),
+		ir.Count(p, n, ir.Increase(total, length), ir.Put(pos, ir.Next(p), total)),
+	}
+}
+
+// refuseLarge leaves where a count exceeds the index type.
+func refuseLarge(count ir.Expr, t dtype.T) []ir.Stmt {
+	if t == dtype.I64 {
+		return nil
+	}
+	_, most := t.Range()
+	return []ir.Stmt{ir.When(ir.Is(count, ir.Gt, ir.Const(most)), &ir.Return{Value: ir.Const(TooLarge)})}
+}

@@ -1,0 +1,171 @@
+package lower
+
+import (
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// compact appends entries one after the other, on one thread. The levels of one group share a cursor, the number of entries
+// appended so far.
+type compact struct{ pattern }
+
+func newCompact(l *lowerer) assembly { return compact{newPattern(l)} }
+
+func (c compact) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
+	c.withCursors(l, e)
+	for _, g := range c.groups {
+		cursor, pos := e.cursor.get(g.First), c.pos(l, g)
+		start := ir.Declare(cursor, ir.Const(0))
+		switch {
+		case e.phase == counting:
+			before, after = append(before, start), append(after, c.countOut(l, g, cursor)...)
+		case c.belowRows(g):
+			clear, sum := c.summed(l, g)
+			before, after = append(append(before, clear...), start), append(after, sum...)
+		default:
+			before = append(before, start, ir.Put(pos, ir.Const(0), ir.Const(0)))
+			if g.First == 0 {
+				after = append(after, ir.Put(pos, ir.Const(1), cursor))
+			}
+		}
+	}
+	return before, after
+}
+
+// belowRows reports whether a group is below a level whose positions are computed: no loop need visit each of them.
+func (p pattern) belowRows(g format.Group) bool {
+	return g.First > 0 && p.access.Tensor.Format.Levels[g.First-1].Props().Locate
+}
+
+// divide runs the loop on one thread.
+func (pattern) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
+	if f.Unit != cin.Threads {
+		return nil, false
+	}
+	return l.loop(f, e, ir.Serial), true
+}
+
+func (p pattern) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
+	return p.visitLevel(l, f, body, e, func(level int, child format.Group) []ir.Stmt {
+		if e.phase == counting {
+			return l.stmt(body, e)
+		}
+		cursor, begin := e.cursor.get(child.First), l.Index("begin")
+		out := append([]ir.Stmt{ir.Let(begin, cursor)}, l.stmt(body, e)...)
+		return append(out, ir.Put(p.pos(l, child), ir.Next(l.position(p.access, level, e).Lo), ir.Sub(cursor, begin)))
+	})
+}
+
+// visitLevel lowers the body of the loop f at one coordinate; row does so where f is over the level above a group.
+func (p pattern) visitLevel(l *lowerer, f *cin.Forall, body cin.Stmt, e env, row func(level int, child format.Group) []ir.Stmt) []ir.Stmt {
+	for m, v := range p.access.Vars {
+		if v != f.Var {
+			continue
+		}
+		level := p.access.Tensor.Format.LevelOf(m)
+		for _, g := range p.groups {
+			if level == g.Last {
+				return p.visitEntry(l, g, body, e)
+			}
+		}
+		if child, ok := p.below(level); ok {
+			return row(level, child)
+		}
+		break
+	}
+	return l.stmt(body, e)
+}
+
+// below is the group that starts right below a level.
+func (p pattern) below(level int) (format.Group, bool) {
+	for _, g := range p.groups {
+		if g.First == level+1 {
+			return g, true
+		}
+	}
+	return format.Group{}, false
+}
+
+// visitEntry is the last level of a group: below it are the levels of one entry, which is appended if they hold something. At the
+// last level of the tensor the assignment itself appends.
+func (p pattern) visitEntry(l *lowerer, g format.Group, body cin.Stmt, e env) []ir.Stmt {
+	if g.Last == p.access.Tensor.Order()-1 {
+		return l.stmt(body, e)
+	}
+	cursor, inner := e.cursor.get(g.First), e
+	inner.pos = e.pos.with(lattice.Key(p.access, g.Last), format.Range{Lo: cursor, Hi: ir.Next(cursor)})
+	child, hasChild := p.below(g.Last)
+	if !hasChild {
+		return p.visitBlock(l, g, body, inner, e)
+	}
+	below, begin := e.cursor.get(child.First), l.Index("begin")
+	stmts := l.stmt(body, inner)
+	if len(stmts) == 0 {
+		return nil
+	}
+	var entry []ir.Stmt
+	if e.phase == computing {
+		entry = append(entry, ir.Put(p.pos(l, child), ir.Next(cursor), below))
+	}
+	entry = append(entry, p.appendEntry(l, g, e)...)
+	out := append([]ir.Stmt{ir.Let(begin, below)}, stmts...)
+	return append(out, ir.When(ir.Is(below, ir.Gt, begin), entry...))
+}
+
+// visitBlock is an entry that is a block of dense levels: it is appended if something was written to it.
+func (p pattern) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e env) []ir.Stmt {
+	entry := p.appendEntry(l, g, e)
+	// Positions of a group below have been written already, and threads inside of an entry don't tell each other.
+	if l.certain(body) || onThreads(body) || g != p.groups[len(p.groups)-1] {
+		return append(l.stmt(body, inner), entry...)
+	}
+	if w, ok := body.(*cin.Where); ok && l.readAsAWhole(w) && l.decides(w, e) {
+		return l.where(w, inner, entry...)
+	}
+	inner.written = l.Scalar(p.access.Tensor.Name+"_set", dtype.Bool)
+	out := append([]ir.Stmt{ir.Declare(inner.written, ir.Bool(false))}, l.stmt(body, inner)...)
+	return append(out, ir.When(ir.Is(inner.written, ir.Ne, ir.Bool(false)), entry...))
+}
+
+// appendEntry writes the coordinates of a group and moves its cursor on.
+func (p pattern) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
+	cursor := e.cursor.get(g.First)
+	var out []ir.Stmt
+	if e.phase == computing {
+		out = p.coordinates(l, g, cursor, e)
+	}
+	return append(out, ir.Increment(cursor))
+}
+
+// coordinates writes those of the entry of a group at a position.
+func (p pattern) coordinates(l *lowerer, g format.Group, at ir.Expr, e env) (out []ir.Stmt) {
+	for level := g.First; level <= g.Last; level++ {
+		out = append(out, ir.Put(l.slots.storage(p.access.Tensor, level, nil).Crd, at, coordOf(p.access, level, e)))
+	}
+	return out
+}
+
+func (p pattern) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	var out []ir.Stmt
+	if e.phase == computing {
+		out = l.mark(a.LHS, e)
+	}
+	if e.written != nil {
+		out = append(out, ir.Set(e.written, ir.Bool(true)))
+	}
+	g := p.groups[len(p.groups)-1]
+	switch inBlock := denseBlocks(p.access.Tensor); {
+	case inBlock:
+		l.partly = true
+		if e.phase == computing {
+			out = append(out, l.put(a, l.elementAt(a.LHS, e), e))
+		}
+		return out
+	case e.phase == computing:
+		out = append(out, l.put(a, e.cursor.get(g.First), e))
+	}
+	return append(out, p.appendEntry(l, g, e)...)
+}

@@ -1,0 +1,206 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// inserted fills rows in any order, each through a cursor of its own. For fixed other coordinates the loops visit a row's
+// coordinates in ascending order, so rows come out sorted.
+//
+// Threads that don't own rows cut the outermost loop into parts and give each part a cursor of its own in every row: first
+// they count what each part puts there, then the cursors of a row follow from the counts, in the order of the parts. So
+// entries stand where one thread would have put them.
+type inserted struct {
+	pattern
+	// next is the cursors of the rows, those of one part behind those of the other.
+	next *ir.Array
+	// group is the levels below the rows.
+	group format.Group
+	// rows is where each row begins, for a result with a compressed level of rows; see assembly_insertrows.go.
+	rows *ir.Array
+}
+
+func newInserted(l *lowerer) assembly {
+	t := l.program.Source.LHS.Tensor
+	in := inserted{pattern: newPattern(l), next: l.Array(t.Name+"_next", t.Index)}
+	dense, _ := t.Format.Inserted()
+	in.group = dense.Groups()[0]
+	if !t.Format.Rowwise() {
+		in.rows = l.Array(t.Name+"_rows", t.Index)
+	}
+	return in
+}
+
+// sharedRows reports whether several threads may insert into the same row.
+func sharedRows(p *cin.Program) bool {
+	f, ok := p.Body.(*cin.Forall)
+	return ok && f.Unit == cin.Threads && !p.Covers(rowVars(p), f.Var)
+}
+
+// rowVars are the variables that the levels of the rows of a result store.
+func rowVars(p *cin.Program) []index.Var {
+	lhs := p.Source.LHS
+	rows, _ := lhs.Tensor.Format.Inserted()
+	var out []index.Var
+	for _, m := range rows.ModeOrder[:rows.Groups()[0].First] {
+		out = append(out, lhs.Vars[m])
+	}
+	return out
+}
+
+// frame sets the cursors to where the rows begin, unless the parts do so.
+func (in inserted) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
+	switch {
+	case in.rows != nil:
+		return in.frameEmpty(l, *e), nil
+	case e.phase == counting:
+		return []ir.Stmt{in.clearPos(l, in.group)}, in.sumRows(l, in.group)
+	case sharedRows(l.program):
+		return nil, nil
+	}
+	p, rows := l.Index("p"), in.parents(l, in.group)
+	return []ir.Stmt{
+		ir.NewArray(in.next, ir.AtLeastOne(rows)),
+		ir.Count(p, rows, ir.Put(in.next, p, ir.At(in.pos(l, in.group), p))),
+	}, []ir.Stmt{&ir.Free{Array: in.next}}
+}
+
+func (in inserted) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
+	switch {
+	case in.rows != nil && e.row == nil:
+		return in.insertCompressed(l, f, e), true
+	case in.rows != nil:
+		return in.pattern.divide(l, f, e)
+	case f.Unit == cin.Threads && e.row == nil && sharedRows(l.program):
+		return in.insertParts(l, f, e), true
+	default:
+		return nil, false
+	}
+}
+
+func (in inserted) ordered(l *lowerer, f *cin.Forall) bool {
+	return cin.Written(f.Body).Tensor == in.access.Tensor && !l.program.Covers(rowVars(l.program), f.Var)
+}
+
+func (inserted) visit(l *lowerer, _ *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
+	return l.stmt(body, e)
+}
+
+// insertParts lowers the outermost loop, part by part.
+func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
+	rows, parts := l.Index("rows"), l.Index("parts")
+	several := ir.Expr(ir.Const(1))
+	if f.Unit == cin.Threads { // no more cursors than there is work, so that they cost no more than what they save
+		several = &ir.Select{
+			Cond: l.enough(),
+			Then: ir.AtLeastOne(ir.Min(l.slots.threads, ir.Div(l.work(), ir.Next(rows)))),
+			Else: ir.Const(1),
+		}
+	}
+	out := []ir.Stmt{
+		ir.Let(rows, in.rowCount(l)),
+		ir.Let(parts, several),
+		&ir.Alloc{Array: in.next, Size: ir.AtLeastOne(ir.Mul(parts, rows)), Heap: true, Zero: true},
+	}
+	counts := e
+	counts.phase = counting
+	count := in.pass(l, f, rows, parts, counts)
+	switch {
+	case e.phase == counting:
+		return append(out, count, in.sumParts(l, rows, parts), &ir.Free{Array: in.next})
+	case in.rows != nil:
+		out = append(out, count, in.sumParts(l, rows, parts))
+		out = append(out, in.compress(l, rows)...)
+	default:
+		out = append(out, ir.When(ir.Is(parts, ir.Gt, ir.Const(1)), count))
+	}
+	return append(out, in.placeParts(l, rows, parts), in.pass(l, f, rows, parts, e), &ir.Free{Array: in.next})
+}
+
+// pass runs the loop once for every part.
+func (in inserted) pass(l *lowerer, f *cin.Forall, rows, parts *ir.Var, e env) ir.Stmt {
+	part := l.Index("part")
+	e.row = ir.Mul(part, rows)
+	return l.several(parts, l.inParts(f, e, part, parts, func(body []ir.Stmt) []ir.Stmt { return body })...)
+}
+
+// several is a region with a team where there are several parts.
+func (l *lowerer) several(parts ir.Expr, stmts ...ir.Stmt) ir.Stmt {
+	return &ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(parts, ir.Gt, ir.Const(1)), Body: ir.Do(stmts...)}
+}
+
+// sumParts sets the length of every row from the counts of its parts.
+func (in inserted) sumParts(l *lowerer, rows, parts *ir.Var) ir.Stmt {
+	return in.eachRow(l, rows, parts, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
+		length := l.Index("length")
+		return []ir.Stmt{ir.Declare(length, ir.Const(0))},
+			[]ir.Stmt{ir.Increase(length, ir.IndexAt(in.next, at))},
+			[]ir.Stmt{ir.Put(in.begins(l), ir.Next(p), length)}
+	})
+}
+
+// placeParts turns the counts of the parts of every row into where each begins.
+func (in inserted) placeParts(l *lowerer, rows, parts *ir.Var) ir.Stmt {
+	return in.eachRow(l, rows, parts, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
+		begin, count := l.Index("begin"), l.Index("count")
+		return []ir.Stmt{ir.Declare(begin, ir.IndexAt(in.begins(l), p))}, []ir.Stmt{
+			ir.Let(count, ir.IndexAt(in.next, at)),
+			ir.Put(in.next, at, begin),
+			ir.Increase(begin, count),
+		}, nil
+	})
+}
+
+// eachRow visits the cursors of every row, in the order of the parts.
+func (in inserted) eachRow(l *lowerer, rows, parts *ir.Var, visit func(p, at *ir.Var) (before, each, after []ir.Stmt)) ir.Stmt {
+	p, at, part := l.Index("p"), l.Index("at"), l.Index("part")
+	before, each, after := visit(p, at)
+	each = append([]ir.Stmt{ir.Let(at, ir.Add(ir.Mul(part, rows), p))}, each...)
+	body := slices.Concat(before, []ir.Stmt{ir.Count(part, parts, each...)}, after)
+	return l.several(parts, l.share(ir.Count(p, rows, body...)))
+}
+
+// rowCount is the number of rows that are inserted into.
+func (in inserted) rowCount(l *lowerer) ir.Expr {
+	if in.rows != nil {
+		return l.modeExtent(in.access, 0)
+	}
+	return in.parents(l, in.group)
+}
+
+// begins is where each row begins.
+func (in inserted) begins(l *lowerer) *ir.Array {
+	if in.rows != nil {
+		return in.rows
+	}
+	return in.pos(l, in.group)
+}
+
+// assign counts or stores one element.
+func (in inserted) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	row := coordOf(in.access, 0, e)
+	if in.rows == nil {
+		row = l.position(in.access, in.group.First-1, e).Lo
+	}
+	cursor := row
+	if e.row != nil {
+		cursor = ir.Add(e.row, row)
+	}
+	if e.phase == counting {
+		count := &ir.Store{Array: in.next, Index: cursor, Reduce: dtype.Add, Value: &ir.Int{Value: 1, T: in.access.Tensor.Index}}
+		if e.row == nil {
+			count.Array, count.Index = in.pos(l, in.group), ir.Next(row)
+		}
+		return []ir.Stmt{count}
+	}
+	at := l.Index("p" + in.access.Tensor.Name)
+	out := append(l.mark(a.LHS, e), ir.Let(at, ir.IndexAt(in.next, cursor)))
+	out = append(out, in.coordinates(l, in.group, at, e)...)
+	return append(out, l.put(a, at, e), ir.Put(in.next, cursor, ir.Next(at)))
+}

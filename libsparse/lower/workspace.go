@@ -1,0 +1,177 @@
+package lower
+
+import (
+	"cmp"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// workspace is a temporary as one function keeps it. Each kind is a type in a file of its own and a line in newWorkspace.
+type workspace interface {
+	// fill runs the producer of s. The consumer reads the view between before and done.
+	fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt)
+}
+
+// writer is a workspace as its producer sees it.
+type writer interface {
+	// write reduces one value into the workspace.
+	write(l *lowerer, a *cin.Assign, e env) []ir.Stmt
+}
+
+// view is a workspace as its consumer reads it.
+type view struct {
+	// element reads the value at the current coordinates.
+	element func(l *lowerer, a *index.Access, e env) ir.Expr
+	// crd and count are the arrays of coordinates and the number of entries, nil where there is a place for each element.
+	crd   []*ir.Array
+	count *ir.Var
+	// set records that the workspace was written, where that decides whether its consumer runs.
+	set *ir.Var
+}
+
+// newWorkspace makes a workspace, with arrays that live as long as the region of e.
+func newWorkspace(l *lowerer, t *index.Tensor, e env) workspace {
+	switch l.program.Workspaces[t] {
+	case cin.Tile:
+		return tile{t}
+	case cin.Array:
+		return newArray(l, t, e)
+	case cin.Row:
+		if t.Order() > 1 {
+			return newGrid(l, t, e)
+		}
+		return newRow(l, t, e)
+	case cin.Hash:
+		return newHash(l, t, e)
+	default:
+		if f := sharedFill(l.program, t); f != nil {
+			return newTeamList(l, t, f, e)
+		}
+		return newList(l, t, e)
+	}
+}
+
+// where fills a workspace and reads it. What follows is done where the reader is: for what was written, if that is known.
+// Uses of a workspace in one region share its arrays.
+func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
+	t := cin.Written(s.Producer).Tensor
+	w := e.region.workspaces[t]
+	if w == nil {
+		w = newWorkspace(l, t, e)
+		if e.region.workspaces == nil {
+			e.region.workspaces = map[*index.Tensor]workspace{}
+		}
+		e.region.workspaces[t] = w
+	}
+	v, out, done := w.fill(l, s, e)
+	e.views = e.views.with(t, v)
+	consumer := append(l.stmt(s.Consumer, e), following...)
+	if v.set != nil {
+		consumer = []ir.Stmt{ir.When(ir.Is(v.set, ir.Ne, ir.Bool(false)), consumer...)}
+	}
+	return append(append(out, consumer...), done...)
+}
+
+// produce runs the producer of s, which writes to w.
+func (l *lowerer) produce(s *cin.Where, w writer, e env) []ir.Stmt {
+	e.writers = e.writers.with(cin.Written(s.Producer).Tensor, w)
+	return l.stmt(s.Producer, e)
+}
+
+// storage is one level of the workspace. A tile has the width of the variable that it is accessed by.
+func (v *view) storage(l *lowerer, of index.Var, level int, e env) format.Storage {
+	if v.crd != nil {
+		return format.Storage{Crd: v.crd[level]}
+	}
+	if tile, ok := e.tile.lookup(of); ok {
+		return format.Storage{Extent: ir.Const(tile.width)}
+	}
+	return format.Storage{Extent: l.count(of)}
+}
+
+// byPosition reads the values of a workspace by the position of the last level.
+func byPosition(vals *ir.Array) func(l *lowerer, a *index.Access, e env) ir.Expr {
+	return func(l *lowerer, a *index.Access, e env) ir.Expr { return ir.At(vals, l.elementAt(a, e)) }
+}
+
+// reduction is the operator of the innermost assignment.
+func reduction(s cin.Stmt) dtype.Op {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return reduction(s.Body)
+	case *cin.Where:
+		return reduction(s.Consumer)
+	case *cin.Assign:
+		return s.Reduce
+	default:
+		return ""
+	}
+}
+
+// handedOn is the operator of the sums that a statement copies from a workspace of its own.
+func handedOn(s cin.Stmt) dtype.Op {
+	switch s := s.(type) {
+	case *cin.Forall:
+		return handedOn(s.Body)
+	case *cin.Where:
+		a, ok := cin.Value(s.Consumer).(*index.Access)
+		if ok && a.Tensor == cin.Written(s.Producer).Tensor {
+			return cmp.Or(reduction(s.Producer), handedOn(s.Producer))
+		}
+	}
+	return ""
+}
+
+// indexType is the type of the coordinates that a workspace keeps.
+func indexType(t *index.Tensor) dtype.T {
+	if t.Index == dtype.Invalid {
+		return dtype.I64
+	}
+	return t.Index
+}
+
+// held is the variables that a workspace is written through.
+func (l *lowerer) held(t *index.Tensor) []index.Var {
+	for s := range cin.Within(l.program.Body) {
+		if s, ok := s.(*cin.Where); ok {
+			if w := cin.Written(s.Producer); w.Tensor == t {
+				return w.Vars
+			}
+		}
+	}
+	return nil
+}
+
+// heldExtent is the extent of a mode of a workspace.
+func (l *lowerer) heldExtent(t *index.Tensor, mode int) ir.Expr { return l.extent(l.held(t)[mode]) }
+
+// elements is the number of elements of a workspace with a place for each.
+func (l *lowerer) elements(t *index.Tensor) ir.Expr {
+	n := ir.Expr(ir.Const(1))
+	for _, v := range l.held(t) {
+		n = ir.Mul(n, l.count(v))
+	}
+	return n
+}
+
+// linear is the number of an element of a workspace, counted row by row.
+func (l *lowerer) linear(t *index.Tensor, coords []ir.Expr) ir.Expr {
+	at := coords[0]
+	for d, c := range coords[1:] {
+		at = ir.Add(ir.Mul(at, l.heldExtent(t, d+1)), c)
+	}
+	return at
+}
+
+// coordinates lists the coordinates of an access.
+func coordinates(a *index.Access, e env) []ir.Expr {
+	out := make([]ir.Expr, len(a.Vars))
+	for i, v := range a.Vars {
+		out[i] = e.coord.get(v)
+	}
+	return out
+}
