@@ -37,18 +37,14 @@ func (e *env) narrow(v index.Var, s span) { e.span = e.span.with(v, s) }
 
 // enter makes the variable of a loop that counts through r, values of v, and records what follows from it.
 func (e *env) enter(l *lowerer, v index.Var, r span) *ir.Var {
-	name := v
-	if len(e.chain) > 0 {
-		name = e.chain[0].child
+	chain := e.chain
+	if len(chain) == 0 {
+		chain = []strip{{child: v, parent: v, base: r.start}}
 	}
-	q := l.Index(string(name))
-	if len(e.chain) == 0 {
-		e.bind(v, shift(q, r.start))
-		return q
-	}
+	q := l.Index(string(chain[0].child))
+	e.bind(chain[0].child, q)
 	x := ir.Expr(q)
-	e.bind(name, x)
-	for _, s := range e.chain {
+	for _, s := range chain {
 		x = shift(x, s.base)
 		e.bind(s.parent, x)
 	}
@@ -109,11 +105,8 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 	q := inner.enter(l, f.Var, r)
 	var found resolved
 	l.resolve(f.Var, &inner, &found)
-	body := l.stmt(cin.Nest(found.vars, f.Body), inner)
-	if len(body) == 0 {
-		return nil
-	}
-	return append(pre, l.counted(f, q, ir.Const(0), r.count, kind, found.guard(body)))
+	body := found.guard(l.stmt(cin.Nest(found.vars, f.Body), inner))
+	return l.counted(f, q, ir.Const(0), r.count, kind, body, pre)
 }
 
 // along lowers the loop f as one over v, of which its variable is a strip or another name.
@@ -130,7 +123,11 @@ type resolved struct {
 	steps []func(body []ir.Stmt) []ir.Stmt
 }
 
+// guard puts the steps around body, unless that does nothing.
 func (r *resolved) guard(body []ir.Stmt) []ir.Stmt {
+	if len(body) == 0 {
+		return nil
+	}
 	for _, step := range slices.Backward(r.steps) {
 		body = step(body)
 	}
@@ -180,4 +177,46 @@ func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 	default:
 		out.vars = append(out.vars, v)
 	}
+}
+
+// tiles lowers the loop over the outer half of a split: full tiles first, then the remainder in tiles of the tail's
+// width, the last of them shifted inwards so that no tile has a variable width.
+func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
+	n := l.extent(s.Parent)
+	base := l.Index(string(f.Var))
+	full := l.tile(f, s, e, base, s.Factor)
+	if len(full) == 0 {
+		return nil
+	}
+	loop := func(v *ir.Var, lo, hi ir.Expr, step int64, body []ir.Stmt) ir.Stmt {
+		return &ir.For{Var: v, Lo: lo, Hi: hi, Step: step, Kind: kind, Chunk: l.chunk(kind, n), Body: ir.Do(body...)}
+	}
+	out := []ir.Stmt{loop(base, ir.Const(0), ir.Sub(n, ir.Const(s.Factor-1)), s.Factor, full)}
+	if known, ok := n.(*ir.Int); ok && known.Value%s.Factor == 0 {
+		return out
+	}
+	at, shifted := l.Index(string(f.Var)), l.Index(string(f.Var)+"_shifted")
+	rest := []ir.Stmt{ir.Let(shifted, ir.Min(at, ir.Sub(n, ir.Const(s.Tail))))}
+	rest = append(rest, l.tile(f, s, e, shifted, s.Tail)...)
+	done := ir.Mul(ir.Div(n, ir.Const(s.Factor)), ir.Const(s.Factor))
+	return append(out, loop(at, done, n, s.Tail, rest))
+}
+
+// tileOf is a tile of a split: its first coordinate, and its width.
+type tileOf struct {
+	base  ir.Expr
+	width int64
+}
+
+func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width int64) []ir.Stmt {
+	e.tile = e.tile.with(s.Inner, tileOf{base, width})
+	return l.stmt(f.Body, e)
+}
+
+// inside lowers the loop within a tile: a window of the parent's values, of constant width.
+func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
+	tile := e.tile.get(s.Inner)
+	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: tile.base})
+	e.narrow(s.Parent, span{start: tile.base, count: ir.Const(tile.width)})
+	return l.along(f, s.Parent, e, kind)
 }

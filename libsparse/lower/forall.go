@@ -63,11 +63,7 @@ func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind
 	r := l.window(f.Var, e)
 	inner := e
 	v := inner.enter(l, f.Var, r)
-	body := l.visitAt(f, at, inner)
-	if len(body) == 0 {
-		return nil
-	}
-	return []ir.Stmt{l.counted(f, v, ir.Const(0), r.count, kind, body)}
+	return l.counted(f, v, ir.Const(0), r.count, kind, l.visitAt(f, at, inner), nil)
 }
 
 // inStoredOrder finds a level with all coordinates in an order of its own, which the loop of f over all coordinates then follows,
@@ -101,24 +97,18 @@ func reached(a *index.Access, level int, e env) bool {
 	return true
 }
 
-// counted is the loop of f over v, serial unless kind or the unit of f says otherwise.
-func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.LoopKind, body []ir.Stmt) *ir.For {
+// counted is the loop of f over v from lo to before hi, serial unless kind or the unit of f says otherwise, with what precedes it. It
+// is nil where the body does nothing.
+func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.LoopKind, body, before []ir.Stmt) []ir.Stmt {
+	if len(body) == 0 {
+		return nil
+	}
 	if f.Unit == cin.Lanes {
 		kind = ir.Simd
 	}
 	loop := ir.Loop(v, lo, hi, body...)
 	loop.Kind, loop.Chunk, loop.Unroll = kind, l.chunk(kind, hi), f.Unroll
-	return loop
-}
-
-// place is the positions that the steps from first to last stand for: several only where they are positions themselves.
-func (l *lowerer) place(it lattice.Iterator, first, last ir.Expr, e env) format.Range {
-	parent := l.position(it.Access, it.Level-1, e)
-	lo := level(it).Place(l.storage(it.Access, it.Level, e), parent, first)
-	if lo == first {
-		return format.Range{Lo: first, Hi: last}
-	}
-	return format.Range{Lo: lo, Hi: ir.Next(lo)}
+	return append(before, loop)
 }
 
 // level is the level that an iterator walks.
@@ -161,7 +151,7 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	if valid := l.valid(it, p, e); valid != nil {
 		body = []ir.Stmt{ir.When(valid, body...)}
 	}
-	return append(before, l.counted(f, p, r.Lo, r.Hi, kind, body))
+	return l.counted(f, p, r.Lo, r.Hi, kind, body, before)
 }
 
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.

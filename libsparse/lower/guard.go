@@ -1,9 +1,10 @@
 package lower
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -41,28 +42,26 @@ func (l *lowerer) guards() []ir.Stmt {
 }
 
 // products lists the numbers that the kernel multiplies: the extents of fused variables that are counted through, and
-// those of workspaces.
+// those of workspaces with a place for each element.
 func (l *lowerer) products() (out [][]ir.Expr) {
 	for _, r := range l.program.Relations {
-		f, ok := r.(*cin.Fuse)
-		if !ok {
-			continue
+		if f, ok := r.(*cin.Fuse); ok && !l.byPosition(f.Fused) {
+			var counts []ir.Expr
+			for _, v := range l.program.Roots(f.Fused) {
+				counts = append(counts, l.extent(v))
+			}
+			out = append(out, counts)
 		}
-		if l.byPosition(f.Fused) {
-			continue
-		}
-		var counts []ir.Expr
-		for _, v := range l.program.Roots(f.Fused) {
-			counts = append(counts, l.extent(v))
-		}
-		out = append(out, counts)
 	}
-	for _, t := range l.arrays() {
-		counts := []ir.Expr{ir.Const(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
-		for _, v := range l.held(t) {
-			counts = append(counts, l.count(v))
+	byName := func(a, b *index.Tensor) int { return cmp.Compare(a.Name, b.Name) }
+	for _, t := range slices.SortedFunc(maps.Keys(l.program.Workspaces), byName) {
+		if storage := l.program.Workspaces[t]; storage == cin.Array || storage == cin.Row && t.Order() > 1 {
+			counts := []ir.Expr{ir.Const(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
+			for _, v := range l.held(t) {
+				counts = append(counts, l.count(v))
+			}
+			out = append(out, counts)
 		}
-		out = append(out, counts)
 	}
 	return out
 }
@@ -73,18 +72,6 @@ func (l *lowerer) byPosition(fused index.Var) bool {
 		p, ok := r.(*cin.Positions)
 		return ok && p.Parent == fused
 	})
-}
-
-// arrays lists the workspaces that have a place for each element, by name.
-func (l *lowerer) arrays() []*index.Tensor {
-	var out []*index.Tensor
-	for t, storage := range l.program.Workspaces {
-		if storage == cin.Array || storage == cin.Row && t.Order() > 1 {
-			out = append(out, t)
-		}
-	}
-	slices.SortFunc(out, func(a, b *index.Tensor) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }
 
 // overflows lists the conditions, to be asked one after the other, under which a product is no 64-bit integer.

@@ -134,8 +134,12 @@ func (l *lowerer) clearResult(e env) []ir.Stmt {
 
 // positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.
 func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
-	n := ir.Expr(ir.Const(1))
-	for i := range level + 1 {
+	return l.positionsBelow(t, 0, level, ir.Const(1))
+}
+
+// positionsBelow is the number of positions of the last of several levels, given the number n of positions above the first.
+func (l *lowerer) positionsBelow(t *index.Tensor, first, last int, n ir.Expr) ir.Expr {
+	for i := first; i <= last; i++ {
 		store := l.slots.storage(t, i, l.extentOfMode(t, i))
 		if i > 0 {
 			store.Rows = l.extentOfMode(t, i-1)

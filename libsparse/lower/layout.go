@@ -146,19 +146,7 @@ func (l *layout) each(q *ir.Var, level int, body ...ir.Stmt) ir.Stmt {
 
 // placed is the number of positions of a level of the result.
 func (l *layout) placed(level int) ir.Expr {
-	n := l.positions(l.from, l.level-1)
-	for i := l.level; i <= level; i++ {
-		store := l.slots.storage(l.to, i, l.extentOfMode(l.from, i))
-		if i > 0 {
-			store.Rows = l.extentOfMode(l.from, i-1)
-		}
-		if size := l.to.Format.Levels[i].Size(store, n); size != nil {
-			n = size
-		} else {
-			n = l.slots.counts[i]
-		}
-	}
-	return n
+	return l.positionsBelow(l.to, l.level, level, l.positions(l.from, l.level-1))
 }
 
 // move copies a level below the one that is laid out. parent says where the positions above it have gone.

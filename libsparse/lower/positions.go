@@ -14,8 +14,8 @@ import (
 // Loops over positions. The coordinates of a position follow from it, level by level from the inside out: a compressed
 // level's parent is found in its pos array, a dense one's by division.
 
-// positionsBelow is the range of positions in the last level of r below what is known, in the strip that r is of.
-func (l *lowerer) positionsBelow(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
+// rangeOf is the range of positions in the last level of r below what is known, in the strip that r is of.
+func (l *lowerer) rangeOf(r *cin.Positions, e *env) (pre []ir.Stmt, out format.Range) {
 	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
 		narrowed := *e
 		narrowed.chain = nil
@@ -50,12 +50,8 @@ func (l *lowerer) positionLoop(f *cin.Forall, r *cin.Positions, e env, kind ir.L
 	} else {
 		l.recover(r, p, &inner, &found, nil)
 	}
-	body := l.stmt(cin.Nest(found.vars, f.Body), inner)
-	if len(body) == 0 {
-		return nil
-	}
-	loop := l.counted(f, p, w.start, ir.Add(w.start, w.count), kind, found.guard(body))
-	return slices.Concat(pre, tracked, []ir.Stmt{loop})
+	body := found.guard(l.stmt(cin.Nest(found.vars, f.Body), inner))
+	return l.counted(f, p, w.start, ir.Add(w.start, w.count), kind, body, append(pre, tracked...))
 }
 
 // recover finds the coordinates and positions above position p of r, and where it stands in the strip that r is of. Where the
@@ -116,6 +112,6 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 func (l *lowerer) parentsOf(r *cin.Positions, level int, e env) format.Range {
 	above := *r
 	above.Last = level - 1
-	_, out := l.positionsBelow(&above, &e)
+	_, out := l.rangeOf(&above, &e)
 	return out
 }

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -32,16 +34,16 @@ func (l *lowerer) narrowed(it lattice.Iterator, v index.Var, e env) (pre []ir.St
 	if !ok {
 		return nil, l.children(it, e)
 	}
-	if kind := level(it); kind.Props().Locate {
-		store, parent := l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo
-		return nil, format.Range{Lo: kind.Locate(store, parent, w.start), Hi: kind.Locate(store, parent, ir.Add(w.start, w.count))}
+	end := ir.Add(w.start, w.count)
+	if level(it).Props().Locate {
+		return nil, l.walked(it, e).located(w.start, end)
 	}
 	r = l.children(it, e)
-	if first, ok := w.start.(*ir.Int); !ok || first.Value != 0 {
+	if !isZero(w.start) {
 		pre, r.Lo = l.search(positionName(it)+"_begin", r.Lo, r.Hi, l.before(it, w.start, e))
 	}
-	stmts, end := l.search(positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, ir.Add(w.start, w.count), e))
-	return append(pre, stmts...), format.Range{Lo: r.Lo, Hi: end}
+	stmts, stop := l.search(positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, end, e))
+	return append(pre, stmts...), format.Range{Lo: r.Lo, Hi: stop}
 }
 
 // before says whether the coordinate of an iterator at a step is smaller than x.
@@ -49,69 +51,50 @@ func (l *lowerer) before(it lattice.Iterator, x ir.Expr, e env) func(ir.Expr) ir
 	return func(at ir.Expr) ir.Expr { return ir.Is(l.coordinate(it, at, e), ir.Lt, x) }
 }
 
-// known lowers the loop over a variable whose value is known: each level that stores it is searched.
+// known lowers the loop over a variable whose value is known: what is walked holds it, each other level that stores it is searched.
 func (l *lowerer) known(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	inner := e
-	out, matches := l.locateAll(f, lat, e)
+	searched := false
 	for _, it := range lat.Iterators() {
 		if _, walked := e.pos.lookup(it.Key); walked {
-			inner.partial = inner.partial || !l.coversResult(it)
-			lat.Points = having(lat.Points, it.Key)
+			e.partial = e.partial || !l.coversResult(it)
+			lat.Points = slices.DeleteFunc(slices.Clone(lat.Points), func(p lattice.Point) bool { return !p.Has(it.Key) })
+		} else {
+			searched = true
 		}
 	}
-	if len(matches) > 0 {
-		return withBody(out, l.matched(f, lat, matches, inner))
+	if searched {
+		return l.find(f, lat, e)
 	}
-	if rest := restrict(f.Body, f.Var, lat.Points[0], inner); rest != nil {
-		return l.visit(f, rest, inner)
+	if rest := restrict(f.Body, f.Var, lat.Points[0], e); rest != nil {
+		return l.visit(f, rest, e)
 	}
 	return nil
 }
 
-// find lowers the body of f at a coordinate, which is searched in the levels of lat that are not walked.
-func (l *lowerer) find(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	out, matches := l.locateAll(f, lat, e)
-	return withBody(out, l.matched(f, lat, matches, e))
-}
-
-func withBody(before []ir.Stmt, body ir.Stmt) []ir.Stmt {
-	if body == nil {
-		return nil
-	}
-	return append(before, body)
-}
-
-// having are the points that have the iterator called key.
-func having(points []lattice.Point, key string) []lattice.Point {
-	var out []lattice.Point
-	for _, p := range points {
-		if p.Has(key) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
-
-// locateAll finds the coordinate of f in the levels that are not walked.
-func (l *lowerer) locateAll(f *cin.Forall, lat lattice.Lattice, e env) (stmts []ir.Stmt, matches []match) {
+// find lowers the body of f at a coordinate, which is searched in the levels that are not walked.
+func (l *lowerer) find(f *cin.Forall, lat lattice.Lattice, e env) (out []ir.Stmt) {
+	var matches []match
 	for _, it := range lat.Iterators() {
 		if _, walked := e.pos.lookup(it.Key); !walked {
 			before, m := l.locate(it, e.coord.get(f.Var), e)
-			stmts, matches = append(stmts, before...), append(matches, m)
+			out, matches = append(out, before...), append(matches, m)
 		}
 	}
-	return stmts, matches
+	if body := l.matched(f, lat, matches, e); body != nil {
+		return append(out, body)
+	}
+	return nil
 }
 
 // locate finds what a level stores of coordinate x, perhaps nothing.
 func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, match) {
-	switch kind := level(it); {
-	case kind.Props().Locate:
-		at := kind.Locate(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e).Lo, coordOf(it.Access, it.Level, e))
+	switch p := level(it).Props(); {
+	case p.Locate:
+		at := l.position(it.Access, it.Level, e).Lo
 		pos, run := l.positionVar(it, ""), l.positionVar(it, "_run")
 		one := &ir.Cast{X: l.valid(it, pos, e), To: dtype.I64}
 		return []ir.Stmt{ir.Let(pos, at), ir.Let(run, ir.Add(pos, one))}, held(it, pos, run)
-	case kind.Props().Probe:
+	case p.Probe:
 		return l.probe(it, e)
 	default:
 		r := l.children(it, e)
@@ -124,14 +107,12 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, matc
 
 // probe looks for the current coordinate where the level says that it may be.
 func (l *lowerer) probe(it lattice.Iterator, e env) ([]ir.Stmt, match) {
-	kind, store, parent := level(it), l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e)
-	x := coordOf(it.Access, it.Level, e)
-	places := kind.Children(store, parent)
+	w, x := l.walked(it, e), coordOf(it.Access, it.Level, e)
+	places := w.Children(w.store, w.parent)
 	pos, end := l.positionVar(it, ""), l.positionVar(it, "_end")
 	begin, run := l.positionVar(it, "_begin"), l.positionVar(it, "_run")
-	first, next := kind.(format.Prober).Probes(format.Range{Lo: begin, Hi: end}, x)
-	some := ir.Is(begin, ir.Lt, end)
-	used, here := kind.Valid(store, parent, pos), kind.Coord(store, parent, pos)
+	first, next := w.Level.(format.Prober).Probes(format.Range{Lo: begin, Hi: end}, x)
+	some, used, here := ir.Is(begin, ir.Lt, end), w.Valid(w.store, w.parent, pos), w.Coord(w.store, w.parent, pos)
 	found := ir.All(some, ir.Is(here, ir.Eq, x))
 	return []ir.Stmt{
 		ir.Let(begin, places.Lo), ir.Let(end, places.Hi), ir.Declare(pos, first),

@@ -35,7 +35,7 @@ func (l *lowerer) spanOf(v index.Var, e *env) (pre []ir.Stmt) {
 		e.narrow(v, span{start: ir.Const(0), count: ir.Mul(l.window(r.Outer, *e).count, l.window(r.Inner, *e).count)})
 	case *cin.Positions:
 		var all format.Range
-		pre, all = l.positionsBelow(r, e)
+		pre, all = l.rangeOf(r, e)
 		begin := l.Index(string(v) + "_begin")
 		count := l.Index(string(v) + "_count")
 		pre = append(pre, ir.Let(begin, all.Lo), ir.Let(count, ir.Sub(all.Hi, begin)))

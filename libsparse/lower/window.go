@@ -11,15 +11,25 @@ import (
 // Through a window a variable's value v stands for coordinate lo + step*v of its mode. What is stored outside of the
 // window is passed over like the positions of a bitmap that are not in use.
 
-// windowOf is the window of a level of an access, nil if all of it is accessed.
+// walked is the level of an iterator at a place of the nest. Its window is nil if all of it is accessed.
+type walked struct {
+	format.Level
+	store  format.Storage
+	parent format.Range
+	window *index.Window
+}
+
+func (l *lowerer) walked(it lattice.Iterator, e env) walked {
+	return walked{level(it), l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), windowOf(it.Access, it.Level)}
+}
+
 func windowOf(a *index.Access, level int) *index.Window {
 	return a.Window(a.Tensor.Format.ModeOrder[level])
 }
 
 // coordOf is the coordinate of a level of an access at the current values of the variables.
 func coordOf(a *index.Access, level int, e env) ir.Expr {
-	v := e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]])
-	w := windowOf(a, level)
+	v, w := e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]]), windowOf(a, level)
 	if w == nil {
 		return v
 	}
@@ -32,64 +42,64 @@ func coordOf(a *index.Access, level int, e env) ir.Expr {
 	return ir.Add(v, ir.Const(w.Lo))
 }
 
-// children is the range of positions that an iterator walks here: of a level with a position for every coordinate, those
-// of the window.
+// located is the positions of the coordinates from lo to hi of a level that computes them.
+func (w walked) located(lo, hi ir.Expr) format.Range {
+	return format.Range{Lo: w.Locate(w.store, w.parent.Lo, lo), Hi: w.Locate(w.store, w.parent.Lo, hi)}
+}
+
+// children is the range of steps of an iterator: of a level with a position for every coordinate, those of the window.
 func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
-	level, parent := it.Access.Tensor.Format.Levels[it.Level], l.position(it.Access, it.Level-1, e)
-	store := l.storage(it.Access, it.Level, e)
-	w := windowOf(it.Access, it.Level)
-	if w == nil || !level.Props().Locate {
-		return level.Children(store, parent)
+	w := l.walked(it, e)
+	if w.window == nil || !w.Props().Locate {
+		return w.Children(w.store, w.parent)
 	}
-	return format.Range{Lo: level.Locate(store, parent.Lo, ir.Const(w.Lo)), Hi: level.Locate(store, parent.Lo, ir.Const(w.Hi))}
+	return w.located(ir.Const(w.window.Lo), ir.Const(w.window.Hi))
 }
 
-// stored is the coordinate that an iterator's level stores at a position.
-func (l *lowerer) stored(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	parent := l.position(it.Access, it.Level-1, e)
-	return it.Access.Tensor.Format.Levels[it.Level].Coord(l.storage(it.Access, it.Level, e), parent, at)
-}
-
-// coordinate is the value of the variable at a position of an iterator where something is stored.
+// coordinate is the value of the variable at a step of an iterator where something is stored.
 func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	c, w := l.stored(it, at, e), windowOf(it.Access, it.Level)
-	if w == nil {
-		return c
+	w := l.walked(it, e)
+	c := w.Coord(w.store, w.parent, at)
+	if w.window != nil && w.window.Lo != 0 {
+		c = ir.Sub(ir.Convert(c, dtype.I64), ir.Const(w.window.Lo))
 	}
-	if w.Lo != 0 {
-		c = ir.Sub(ir.Convert(c, dtype.I64), ir.Const(w.Lo))
-	}
-	if w.Step != 1 {
-		c = ir.Div(ir.Convert(c, dtype.I64), ir.Const(w.Step))
+	if w.window != nil && w.window.Step != 1 {
+		c = ir.Div(ir.Convert(c, dtype.I64), ir.Const(w.window.Step))
 	}
 	return c
 }
 
-// valid says whether an iterator's level stores something within its window at a position; nil where it always does.
+// valid says whether an iterator's level stores something within its window at a step; nil where it always does.
 func (l *lowerer) valid(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
-	level := it.Access.Tensor.Format.Levels[it.Level]
-	used := level.Valid(l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), at)
-	w := windowOf(it.Access, it.Level)
-	if w == nil {
-		return used
-	}
-	c := ir.Convert(l.stored(it, at, e), dtype.I64)
+	w := l.walked(it, e)
 	var conds []ir.Expr
-	if !level.Props().Locate {
-		conds = append(conds, ir.Is(c, ir.Ge, ir.Const(w.Lo)), ir.Is(c, ir.Lt, ir.Const(w.Hi)))
+	if w.window != nil {
+		c := ir.Convert(w.Coord(w.store, w.parent, at), dtype.I64)
+		if !w.Props().Locate {
+			conds = append(conds, ir.Is(c, ir.Ge, ir.Const(w.window.Lo)), ir.Is(c, ir.Lt, ir.Const(w.window.Hi)))
+		}
+		if step := ir.Const(w.window.Step); step.Value != 1 {
+			first := ir.Sub(c, ir.Const(w.window.Lo))
+			conds = append(conds, ir.Is(ir.Mul(ir.Div(first, step), step), ir.Eq, first))
+		}
 	}
-	if w.Step != 1 {
-		first := ir.Sub(c, ir.Const(w.Lo))
-		quotient := ir.Mul(ir.Div(first, ir.Const(w.Step)), ir.Const(w.Step))
-		conds = append(conds, ir.Is(quotient, ir.Eq, first))
-	}
-	if used != nil {
+	if used := w.Valid(w.store, w.parent, at); used != nil {
 		conds = append(conds, used)
 	}
-	if len(conds) == 0 {
+	if conds == nil {
 		return nil
 	}
 	return ir.All(conds...)
+}
+
+// place is the positions that the steps from first to last stand for: several only where they are positions themselves.
+func (l *lowerer) place(it lattice.Iterator, first, last ir.Expr, e env) format.Range {
+	w := l.walked(it, e)
+	lo := w.Place(w.store, w.parent, first)
+	if lo == first {
+		return format.Range{Lo: first, Hi: last}
+	}
+	return format.Range{Lo: lo, Hi: ir.Next(lo)}
 }
 
 // guardWindows makes a kernel refuse tensors that a window goes beyond.
@@ -97,13 +107,14 @@ func (l *lowerer) guardWindows(refuse func(cond ir.Expr)) {
 	seen := map[modeKey]int64{}
 	for _, a := range append(index.Accesses(l.program.Source.RHS), l.program.Source.LHS) {
 		for m, w := range a.Windows {
-			if k := (modeKey{a.Tensor, m}); w != nil && w.Hi > seen[k] {
+			if w == nil {
+				continue
+			}
+			if k := (modeKey{a.Tensor, m}); w.Hi > seen[k] {
 				seen[k] = w.Hi
 				refuse(ir.Is(l.slots.modes[k], ir.Lt, ir.Const(w.Hi)))
 			}
-			if w != nil {
-				refuse(ir.Is(l.extent(a.Vars[m]), ir.Ne, ir.Const(w.Extent())))
-			}
+			refuse(ir.Is(l.extent(a.Vars[m]), ir.Ne, ir.Const(w.Extent())))
 		}
 	}
 }
