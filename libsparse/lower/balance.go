@@ -23,9 +23,9 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	if _, windowed := e.span.lookup(v); windowed || l.program.Derivation(v) != nil {
 		return nil
 	}
-	original := f.With(f.Body)
+	original := *f
 	original.Var = v
-	followed, _ := l.inStoredOrder(original, e)
+	followed, _ := l.inStoredOrder(&original, e)
 	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
 	// counts reports whether the loop counts the positions of the first level of a: its coordinates where that is dense, or what is
 	// walked or followed.

@@ -10,27 +10,19 @@ import (
 )
 
 // check refuses loops that need coordinates in order of a level that has none: those that walk it together with others, and
-// those that append to out, which is nil where s doesn't write the result.
-func check(lattices lattice.Table, s cin.Stmt, out *index.Access) error {
-	switch s := s.(type) {
-	case *cin.Where:
-		if err := check(lattices, s.Producer, nil); err != nil {
-			return err
-		}
-		return check(lattices, s.Consumer, out)
-	case *cin.Forall:
-		lat := lattices[s]
+// those that append to the result.
+func check(p *cin.Program, lattices lattice.Table) error {
+	for _, f := range cin.Loops(p.Body) {
+		lat, out := lattices[f], cin.Written(f.Body)
+		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(out, f.Var)
 		for _, it := range lat.Iterators() {
-			t := it.Access.Tensor
-			if !t.Format.Levels[it.Level].Props().Ordered && (lat.Full() || len(lat.Iterators()) > 1 || out != nil && appendsBy(out, s.Var)) {
+			if ordered && !level(it).Props().Ordered {
 				return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
-					"convert it to another format", s.Var, it.Access, t.Format)
+					"convert it to another format", f.Var, it.Access, it.Access.Tensor.Format)
 			}
 		}
-		return check(lattices, s.Body, out)
-	default:
-		return nil
 	}
+	return nil
 }
 
 // appendsBy reports whether entries of a result have to come in the order of v.

@@ -111,9 +111,9 @@ func (l *lowerer) derived(f *cin.Forall, rel cin.Relation, e env, kind ir.LoopKi
 
 // along lowers the loop f as one over v, of which its variable is a strip or another name.
 func (l *lowerer) along(f *cin.Forall, v index.Var, e env, kind ir.LoopKind) []ir.Stmt {
-	g := f.With(f.Body)
+	g := *f
 	g.Var = v
-	return l.loop(g, e, kind)
+	return l.loop(&g, e, kind)
 }
 
 // resolved is what a loop makes known: variables of the source, the statements that compute them, and conditions

@@ -27,10 +27,7 @@ func (l *lowerer) decides(s *cin.Where, e env) bool {
 
 // onThreads reports whether threads share a loop in s.
 func onThreads(s cin.Stmt) bool {
-	return cin.Some(s, func(s cin.Stmt) bool {
-		f, ok := s.(*cin.Forall)
-		return ok && f.Unit == cin.Threads
-	})
+	return slices.ContainsFunc(cin.Loops(s), func(f *cin.Forall) bool { return f.Unit == cin.Threads })
 }
 
 // readAsAWhole reports whether the workspace of s has a place for each element, and no record of which are in use.
@@ -62,9 +59,8 @@ func (l *lowerer) inBlock(vars []index.Var) bool {
 // them. A window may be empty where the block that it is in isn't.
 func (l *lowerer) certain(s cin.Stmt) bool {
 	lhs := l.program.Source.LHS
-	return !cin.Some(s, func(s cin.Stmt) bool {
-		f, ok := s.(*cin.Forall)
-		return ok && l.anyRoot([]index.Var{f.Var}, func(root index.Var) bool {
+	return !slices.ContainsFunc(cin.Loops(s), func(f *cin.Forall) bool {
+		return l.anyRoot([]index.Var{f.Var}, func(root index.Var) bool {
 			m := slices.Index(lhs.Vars, root)
 			return m < 0 || lhs.Window(m) != nil || sparseIn(f.Body, root)
 		})

@@ -24,12 +24,10 @@ func (l *lowerer) guards() []ir.Stmt {
 		}
 	}
 	for _, r := range l.program.Relations {
-		s, ok := r.(*cin.Split)
-		if !ok || s.Tail == 0 {
-			continue
-		}
-		if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
-			refuse(ir.Is(l.extent(s.Parent), ir.Lt, ir.Const(s.Tail)))
+		if s, ok := r.(*cin.Split); ok && s.Tail > 0 {
+			if n, ok := l.extent(s.Parent).(*ir.Int); !ok || n.Value < s.Tail {
+				refuse(ir.Is(l.extent(s.Parent), ir.Lt, ir.Const(s.Tail)))
+			}
 		}
 	}
 	l.guardWindows(refuse)
@@ -78,14 +76,11 @@ func (l *lowerer) byPosition(fused index.Var) bool {
 func (l *lowerer) overflows(counts []ir.Expr) (out []ir.Expr) {
 	product := counts[0]
 	for _, n := range counts[1:] {
-		known, ok := n.(*ir.Int)
-		before, okBefore := product.(*ir.Int)
-		if ok && okBefore && before.Value < 1<<31 && known.Value < 1<<31 {
-			product = ir.Const(before.Value * known.Value)
+		if x, y, ok := constants(product, n); ok && max(x, y) < 1<<31 {
+			product = ir.Const(x * y)
 			continue
 		}
-		most := ir.Div(ir.Const(math.MaxInt64), ir.AtLeastOne(n))
-		out = append(out, ir.Is(product, ir.Gt, most))
+		out = append(out, ir.Is(product, ir.Gt, ir.Div(ir.Const(math.MaxInt64), ir.AtLeastOne(n))))
 		product = ir.Mul(product, n)
 	}
 	return out

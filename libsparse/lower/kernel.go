@@ -64,7 +64,7 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 	if err := p.Legal(); err != nil {
 		return nil, err
 	}
-	if err := check(lattices, p.Body, p.Source.LHS); err != nil {
+	if err := check(p, lattices); err != nil {
 		return nil, err
 	}
 	s := newSlots(p)

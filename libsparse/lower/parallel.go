@@ -101,8 +101,15 @@ func (l *lowerer) work() ir.Expr {
 		if a.Tensor.Format.Dense() {
 			continue
 		}
-		stored := l.positions(a.Tensor, a.Tensor.Order()-1)
-		switch shared, others := l.common(a, carried); {
+		stored, shared, others := l.positions(a.Tensor, a.Tensor.Order()-1), ir.Expr(ir.Const(1)), 0
+		for _, v := range a.Vars {
+			if slices.Contains(carried, v) {
+				shared = ir.Mul(shared, l.extent(v))
+			} else {
+				others++
+			}
+		}
+		switch {
 		case carried == nil:
 			n = stored
 		case others == 0: // merged with what was counted
@@ -118,17 +125,4 @@ func (l *lowerer) work() ir.Expr {
 		}
 	}
 	return n
-}
-
-// common is the number of coordinates that an access has in the variables of carried, and how many variables it has besides.
-func (l *lowerer) common(a *index.Access, carried []index.Var) (coordinates ir.Expr, others int) {
-	coordinates = ir.Const(1)
-	for _, v := range a.Vars {
-		if slices.Contains(carried, v) {
-			coordinates = ir.Mul(coordinates, l.extent(v))
-		} else {
-			others++
-		}
-	}
-	return coordinates, others
 }

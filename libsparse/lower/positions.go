@@ -80,23 +80,25 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 				first = ir.Div(first, store.Extent)
 			}
 		case kind.Props().HasPos && level > r.First:
-			parents := l.parentsOf(r, level, *e)
+			above := *r
+			above.Last = level - 1
+			_, parents := l.rangeOf(&above, e)
 			from := first
 			if from == nil {
 				from = p
 			}
-			stmts, above := l.search("p"+t.Name+strconv.Itoa(level), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
+			stmts, parent := l.search("p"+t.Name+strconv.Itoa(level), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
 				return ir.Is(ir.IndexAt(store.Pos, ir.Next(at)), ir.Le, from)
 			})
 			if first == nil {
 				out.compute(stmts...)
 			} else {
 				tracked = append(tracked, stmts...)
-				follow := ir.Is(ir.IndexAt(store.Pos, ir.Next(above)), ir.Le, p)
-				out.compute(ir.Repeat(follow, ir.Increment(above)))
-				first = above
+				follow := ir.Is(ir.IndexAt(store.Pos, ir.Next(parent)), ir.Le, p)
+				out.compute(ir.Repeat(follow, ir.Increment(parent)))
+				first = parent
 			}
-			p = above
+			p = parent
 		}
 	}
 	if s, ok := l.program.Derivation(l.program.Original(r.Parent)).(*cin.Split); ok {
@@ -106,12 +108,4 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 	slices.Reverse(vars)
 	out.vars = append(out.vars, vars...)
 	return tracked
-}
-
-// parentsOf is the range of positions above a level of r.
-func (l *lowerer) parentsOf(r *cin.Positions, level int, e env) format.Range {
-	above := *r
-	above.Last = level - 1
-	_, out := l.rangeOf(&above, &e)
-	return out
 }

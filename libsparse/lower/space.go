@@ -36,8 +36,7 @@ func (l *lowerer) spanOf(v index.Var, e *env) (pre []ir.Stmt) {
 	case *cin.Positions:
 		var all format.Range
 		pre, all = l.rangeOf(r, e)
-		begin := l.Index(string(v) + "_begin")
-		count := l.Index(string(v) + "_count")
+		begin, count := l.Index(string(v)+"_begin"), l.Index(string(v)+"_count")
 		pre = append(pre, ir.Let(begin, all.Lo), ir.Let(count, ir.Sub(all.Hi, begin)))
 		e.narrow(v, span{start: begin, count: count})
 	case *cin.Rename:
@@ -96,22 +95,25 @@ func (l *lowerer) count(v index.Var) ir.Expr {
 
 // exact reports whether n values are known to fill every strip of s.
 func exact(s *cin.Split, width, n ir.Expr) bool {
-	w, ok := width.(*ir.Int)
-	total, okTotal := n.(*ir.Int)
-	if !ok || !okTotal || w.Value == 0 {
-		return false
-	}
-	return total.Value%w.Value == 0 && (s.Parts == 0 || s.Parts*w.Value == total.Value)
+	w, total, ok := constants(width, n)
+	return ok && w != 0 && total%w == 0 && (s.Parts == 0 || s.Parts*w == total)
 }
 
 // ceilDiv is n / by rounded up.
 func ceilDiv(n, by ir.Expr) ir.Expr {
-	x, ok := n.(*ir.Int)
-	d, okBy := by.(*ir.Int)
-	if ok && okBy {
-		return ir.Const((x.Value + d.Value - 1) / d.Value)
+	if x, d, ok := constants(n, by); ok {
+		return ir.Const((x + d - 1) / d)
 	}
 	return ir.Div(ir.Add(n, ir.Sub(by, ir.Const(1))), by)
+}
+
+func constants(x, y ir.Expr) (a, b int64, ok bool) {
+	m, okX := x.(*ir.Int)
+	n, okY := y.(*ir.Int)
+	if !okX || !okY {
+		return 0, 0, false
+	}
+	return m.Value, n.Value, true
 }
 
 // shift is by + x without a zero.

@@ -41,10 +41,7 @@ func restrict(s cin.Stmt, v index.Var, p lattice.Point, e env) cin.Stmt {
 
 // visits reports whether s has a loop over v.
 func visits(s cin.Stmt, v index.Var) bool {
-	return cin.Some(s, func(s cin.Stmt) bool {
-		f, ok := s.(*cin.Forall)
-		return ok && f.Var == v
-	})
+	return slices.ContainsFunc(cin.Loops(s), func(f *cin.Forall) bool { return f.Var == v })
 }
 
 // without rewrites the right-hand sides of s and drops what loses its own.
@@ -59,21 +56,13 @@ func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
 			return &cin.Assign{LHS: s.LHS, Reduce: s.Reduce, RHS: rhs}
 		}
 	case *cin.Where:
-		consumer, producer := without(s.Consumer, f), without(s.Producer, f)
-		held := cin.Written(s.Producer).Tensor
-		if consumer != nil && !reads(consumer, held) {
-			return consumer
-		}
-		if producer == nil && consumer != nil {
-			consumer = without(consumer, func(x index.Expr) index.Expr {
-				return lattice.Without(x, func(a *index.Access) bool { return a.Tensor == held }, nil)
-			})
-		}
+		consumer, producer, held := without(s.Consumer, f), without(s.Producer, f), cin.Written(s.Producer).Tensor
 		switch {
-		case consumer == nil:
-			return nil
-		case producer == nil:
+		case consumer == nil || !reads(consumer, held):
 			return consumer
+		case producer == nil:
+			gone := func(a *index.Access) bool { return a.Tensor == held }
+			return without(consumer, func(x index.Expr) index.Expr { return lattice.Without(x, gone, nil) })
 		default:
 			return &cin.Where{Consumer: consumer, Producer: producer}
 		}
