@@ -38,7 +38,7 @@ type Nest struct {
 
 // packs reports whether the nest is a copy into a format that is laid out as a whole, which isn't scheduled.
 func (n *Nest) packs() bool {
-	_, ok := lower.Laid(n.Assignment)
+	_, ok := lower.Conversion(n.Assignment)
 	return ok
 }
 
@@ -52,7 +52,7 @@ func decide(n *Nest) error {
 	if n.Schedule != "" {
 		return n.readSchedule()
 	}
-	if level, ok := lower.Laid(n.Assignment); ok {
+	if level, ok := lower.Conversion(n.Assignment); ok {
 		n.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
 		return nil
 	}

@@ -120,7 +120,7 @@ func values(t dtype.T, v []dtype.Value) *ir.Buffer {
 func (c *Call) positions(level int, counts map[int]int) int {
 	t := c.Assignment.LHS.Tensor
 	n := 1
-	first, laid := lower.Laid(c.Assignment)
+	first, laid := lower.Conversion(c.Assignment)
 	for l := 0; l <= level; l++ {
 		if laid && l < first { // as in the operand
 			d := c.Stored[c.Assignment.Tensors()[0]]
@@ -182,7 +182,7 @@ func (c *Call) unpack(args []ir.Arg) *format.Data {
 		owner := c.Stored[t.Owner()]
 		d.Pos, d.Crd = owner.Pos, owner.Crd
 	}
-	if first, laid := lower.Laid(c.Assignment); laid {
+	if first, laid := lower.Conversion(c.Assignment); laid {
 		above := c.Stored[c.Assignment.Tensors()[0]]
 		copy(d.Pos[:first], above.Pos)
 		copy(d.Crd[:first], above.Crd)

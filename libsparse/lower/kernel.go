@@ -4,7 +4,7 @@
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. What is known at one place of the nest is an
 // env. How the pattern of a result is written is an assembly, how a temporary is kept a workspace: one type and one file for
 // each way. The other files are loops (forall, merge, search, derive, positions, tiles), threads (parallel, balance),
-// the argument block (slots, guard) and conversions to levels that are not appended to (layout).
+// the argument block (slots, guard) and conversions to levels that are not appended to (conversion).
 package lower
 
 import (
@@ -58,8 +58,8 @@ type lowerer struct {
 
 // Lower lowers a program whose loops no format contradicts. The lattices are those of its loops.
 func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
-	if level, ok := Laid(p.Source); ok {
-		return layoutKernel(p, level), nil
+	if level, ok := Conversion(p.Source); ok {
+		return conversionKernel(p, level), nil
 	}
 	if err := p.Legal(); err != nil {
 		return nil, err

@@ -63,7 +63,7 @@ func newSlots(p *cin.Program) *slots {
 		s.tensor(t, i, "")
 	}
 	s.windowed(p.Source, p.Source.LHS.Tensor, Result)
-	if level, ok := Laid(p.Source); ok {
+	if level, ok := Conversion(p.Source); ok {
 		s.first = level
 	}
 	s.resultSlots(p.Source.LHS.Tensor)
