@@ -2,8 +2,8 @@
 // for it, workspaces, tiles, and what runs on threads and in vector lanes.
 //
 // It sees representative extents, entry counts and formats, never coordinates, and takes well under a millisecond. It
-// follows the shape of Algorithm 1 of Scorch (loop orders by a cost model, workspaces by reduction placement); the cost
-// model is in cost.go. It emits schedule commands and must not build loops itself.
+// follows the shape of Algorithm 1 of Scorch (loop orders by a cost model, workspaces by reduction placement); a candidate
+// is a plan, plan.go, and the cost model is in cost.go. It emits schedule commands and must not build loops itself.
 package autoschedule
 
 import (
@@ -43,7 +43,7 @@ type Decision struct {
 	Terms     Terms
 	constants *Constants
 	machine   Machine
-	around    []float64 // how often each loop is expected to start, and last the body
+	plan      *plan
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
@@ -60,11 +60,13 @@ func DecideFor(a *index.Assignment, m Machine) (*Decision, error) {
 
 func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
 	d := &Decision{Profile: profile, constants: c, machine: m}
-	best := search(a, c, &d.Considered)
-	if best == nil {
+	prices := newModel(a, c, m)
+	order, terms := prices.search(c.Exhaustive, &d.Considered)
+	if order == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
-	d.Order, d.Conversions, d.Terms, d.around = best.order, best.conversions, best.terms, best.around
+	best := prices.plan(order, terms)
+	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
@@ -72,9 +74,7 @@ func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Deci
 	}
 	Convert(a, best.conversions)
 	d.Densities = densities(a, c)
-	d.add(schedule.Reorder{Vars: best.order})
-	d.workspaces(a)
-	d.threads(a)
+	d.carryOut(a, best)
 	return d, nil
 }
 
@@ -157,126 +157,71 @@ func names(vars []index.Var) string {
 	return out
 }
 
-// storageOrder is the result's variables, outermost level first.
-func storageOrder(a *index.Access) []index.Var {
-	out := make([]index.Var, len(a.Vars))
-	for l, m := range a.Tensor.Format.ModeOrder {
-		out[l] = a.Vars[m]
+// carryOut writes the commands of a plan, for a with the operands converted.
+func (d *Decision) carryOut(a *index.Assignment, p *plan) {
+	d.plan = p
+	d.add(schedule.Reorder{Vars: p.order})
+	if d.buffer(a, p.workspace) {
+		return // threads divide the loop inside that over tiles
 	}
-	return out
+	if len(p.order) > 0 {
+		d.divide(a, p.sharing)
+	}
 }
 
-// discovered reports whether the kernel finds the result's pattern.
-func discovered(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
-
-// prefix is how many leading loops are the result's variables in storage order.
-func prefix(order, stored []index.Var) int {
-	n := 0
-	for n < len(order) && n < len(stored) && order[n] == stored[n] {
-		n++
+// buffer writes the commands of a workspace, and of lanes. It reports whether they have divided a loop among threads.
+func (d *Decision) buffer(a *index.Assignment, w workspace) (shared bool) {
+	name, over := free(a, "w"), cin.Stored(a.LHS)
+	if w.kind > strip {
+		over = over[w.at:]
 	}
-	return n
-}
-
-// workspaces decides where temporaries go.
-func (d *Decision) workspaces(a *index.Assignment) {
-	if discovered(a.LHS.Tensor) {
-		d.discover(a)
-		return
-	}
-	d.accumulate(a)
-}
-
-// discover places the workspace of a result whose pattern is found: nothing where its entries come in storage order, a
-// row where only the last variable comes out of order, a hash table or a sorted list for everything else.
-func (d *Decision) discover(a *index.Assignment) {
-	stored := storageOrder(a.LHS)
-	groups := a.LHS.Tensor.Format.Groups()
-	sparse := groups[len(groups)-1].Last + 1 // levels that are appended to; what follows are dense blocks
-	q := prefix(d.Order, stored)
-	shuffled := slices.IndexFunc(stored, func(v index.Var) bool { return unordered(a.RHS, v) })
-	if shuffled >= 0 {
-		q = min(q, shuffled)
-	}
-	reduced := len(a.Reduced()) > 0
-	switch {
-	case q >= sparse && sparse < len(stored):
-	case q == len(stored) && !reduced:
-	case q == len(stored):
-		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Tile})
-		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), a.Reduced())
-	case inserts(a, d.constants, q) && shuffled < 0:
+	switch w.kind {
+	case insertion:
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
-	case q == len(stored)-1 && sparse == len(stored) && !tooLong(a, d.constants, stored[q]):
-		d.add(schedule.Precompute{At: q, Name: free(a, "w"), Storage: cin.Row})
-		d.note("workspace %s: a dense row over %s with a list of its entries, since the sum over %v scatters into it",
-			free(a, "w"), stored[q], a.Reduced())
-	default:
-		d.scattered(a, min(q, sparse-1), stored)
+	case scalar:
+		summed := d.Order[w.at:]
+		if all := a.Reduced(); len(all) == len(summed) {
+			summed = all
+		}
+		d.precompute(w.at, name, cin.Tile, "a scalar, since %v is summed inside each element", summed)
+	case strip:
+		return d.tile(a, w)
+	case row:
+		d.precompute(w.at, name, cin.Row, "a dense row over %s with a list of its entries, since the sum over %v scatters into it", over[0], a.Reduced())
+	case block:
+		d.precompute(w.at, name, cin.Row, "a place for each element over %v, few enough to stay in a near cache, with a list of those in use", over)
+	case hashTable:
+		d.precompute(w.at, name, cin.Hash, "a hash table over %v, sorted before it is read, since about %.2g terms for each of its elements come in another order",
+			over, w.terms/w.elements())
+	case sortedList:
+		d.precompute(w.at, name, cin.List, "a list over %v, sorted before it is read, since the entries come in another order", over)
 	}
+	if !cin.Discovered(a.LHS.Tensor) {
+		d.lanes(a, d.Order[max(0, len(d.Order)-1):])
+	}
+	return false
 }
 
-// unordered reports whether the loop over v meets coordinates in no order.
-func unordered(e index.Expr, v index.Var) bool {
-	return slices.ContainsFunc(lattice.Loop(e, v).Iterators(), func(it lattice.Iterator) bool {
-		return !it.Access.Tensor.Format.Levels[it.Level].Props().Ordered
-	})
+// precompute adds a workspace and why it is there.
+func (d *Decision) precompute(at int, name string, storage cin.Storage, why string, args ...any) {
+	d.add(schedule.Precompute{At: at, Name: name, Storage: storage})
+	d.note("workspace "+name+": "+why, args...)
 }
-
-// longRow is the length up to which a dense row is made however few its entries are.
-const longRow = 1 << 20
 
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.
 func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
-	stored := int64(longRow)
+	stored := int64(c.LongRow)
 	for _, acc := range index.Accesses(a.RHS) {
 		stored += int64(c.SparseTop) * acc.Tensor.NNZ
 	}
 	return a.Extent(v) > stored
 }
 
-// inserts reports whether a result whose entries come out of order can be filled by insertion; the first q loops are its
-// variables in storage order.
-func inserts(a *index.Assignment, c *Constants, q int) bool {
-	return q < a.LHS.Tensor.Order() && len(a.Reduced()) == 0 && insertable(a, c)
-}
-
 // insertable reports whether a result has rows that can be counted, not far more than there are entries.
 func insertable(a *index.Assignment, c *Constants) bool {
 	_, ok := a.LHS.Tensor.Format.Inserted()
-	return ok && (a.LHS.Tensor.Format.Rowwise() || !tooLong(a, c, storageOrder(a.LHS)[0]))
-}
-
-// accumulate keeps sums of a result with known positions in registers: a scalar where the reduction is innermost, a tile
-// where one dense loop stands inside it.
-func (d *Decision) accumulate(a *index.Assignment) {
-	reduced := a.Reduced()
-	innermost := d.Order[max(0, len(d.Order)-1):]
-	if len(reduced) == 0 {
-		d.lanes(a, innermost)
-		return
-	}
-	first := slices.IndexFunc(d.Order, func(v index.Var) bool { return slices.Contains(reduced, v) })
-	inner := slices.DeleteFunc(slices.Clone(d.Order[first:]), func(v index.Var) bool { return slices.Contains(reduced, v) })
-	switch {
-	case len(inner) == 0:
-		d.add(schedule.Precompute{At: first, Name: free(a, "w"), Storage: cin.Tile})
-		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), reduced)
-		d.lanes(a, innermost)
-	case len(inner) == 1 && inner[0] == d.Order[len(d.Order)-1] && dense(a, inner[0]) && alike(a, inner[0]):
-		d.tile(a, inner[0], first)
-	case slices.Contains(inner, innermost[0]):
-		d.lanes(a, innermost)
-	default: // lanes of a sum would write the same element
-		at := len(d.Order)
-		for slices.Contains(reduced, d.Order[at-1]) {
-			at--
-		}
-		d.add(schedule.Precompute{At: at, Name: free(a, "w"), Storage: cin.Tile})
-		d.note("workspace %s: a scalar, since %v is summed inside each element", free(a, "w"), d.Order[at:])
-		d.lanes(a, innermost)
-	}
+	return ok && (a.LHS.Tensor.Format.Rowwise() || !tooLong(a, c, cin.Stored(a.LHS)[0]))
 }
 
 // alike reports whether all elements of a tile over v have a term where one has, as far as the result tells them apart.
@@ -300,8 +245,7 @@ func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
 
 // dense reports whether the loop over v visits every coordinate without matching anything stored.
 func dense(a *index.Assignment, v index.Var) bool {
-	l := lattice.Build(a.RHS, v)
-	if !l.Full() || len(l.Iterators()) > 0 {
+	if !lattice.Build(a.RHS, v).Dense() {
 		return false
 	}
 	m := slices.Index(a.LHS.Vars, v)

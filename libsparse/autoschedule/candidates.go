@@ -26,7 +26,7 @@ var stripBytes = []int64{64, 256, 1 << 14}
 // applies them to copies of a.
 func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 	c, _ := ConstantsFor(cpu)
-	m := newModel(a, c)
+	m := newModel(a, c, Machine{CPU: cpu})
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
@@ -37,7 +37,7 @@ func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 		if !ok {
 			return
 		}
-		v := variants{order: m.named(o), terms: terms, conversions: m.conversions(), constants: c, around: slices.Clone(m.around)}
+		v := variants{model: m, numbers: o, plan: m.plan(o, terms)}
 		out = append(out, v.plain(a))
 		if !plain {
 			out = append(out, v.placed(a)...)
@@ -47,13 +47,11 @@ func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 	return out
 }
 
-// variants of one order.
+// variants are the plan of one order, and others with its loops.
 type variants struct {
-	order       []index.Var
-	terms       Terms
-	conversions []Conversion
-	constants   *Constants
-	around      []float64
+	*plan
+	model   *model // which has priced the order last
+	numbers []int  // the order
 }
 
 // on calls f with a as it is with the operands converted.
@@ -84,10 +82,8 @@ func (v *variants) candidate(commands []schedule.Command) Candidate {
 // plain is the order with workspaces and threads as Decide would choose them.
 func (v *variants) plain(a *index.Assignment) (out Candidate) {
 	v.on(a, func() {
-		d := &Decision{Order: v.order, constants: v.constants, around: v.around}
-		d.add(schedule.Reorder{Vars: v.order})
-		d.workspaces(a)
-		d.threads(a)
+		d := &Decision{Order: v.order, constants: v.model.constants, machine: v.model.machine}
+		d.carryOut(a, v.plan)
 		out = v.candidate(d.Commands)
 		out.Plain = true
 	})
@@ -96,7 +92,7 @@ func (v *variants) plain(a *index.Assignment) (out Candidate) {
 
 // storages are the kinds of workspace for what a computes.
 func storages(a *index.Assignment) []cin.Storage {
-	if discovered(a.LHS.Tensor) {
+	if cin.Discovered(a.LHS.Tensor) {
 		return []cin.Storage{cin.Tile, cin.Row, cin.List}
 	}
 	return []cin.Storage{""} // a tile or an array, by its size
@@ -106,7 +102,7 @@ func storages(a *index.Assignment) []cin.Storage {
 func (v *variants) placed(a *index.Assignment) (out []Candidate) {
 	v.on(a, func() {
 		out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}))
-		if discovered(a.LHS.Tensor) {
+		if cin.Discovered(a.LHS.Tensor) {
 			out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Assemble{Insert: true}))
 		}
 		for at := range len(v.order) + 1 {
@@ -159,7 +155,7 @@ func (v *variants) strips(a *index.Assignment, at, to int, factor int64) (out []
 
 // finished adds lanes and threads.
 func (v *variants) finished(a *index.Assignment, commands ...schedule.Command) Candidate {
-	d := &Decision{Order: v.order, constants: v.constants, Commands: slices.Clone(commands)}
+	d := &Decision{Order: v.order, constants: v.model.constants, Commands: slices.Clone(commands)}
 	innermost := v.order[len(v.order)-1:]
 	split, tiled := commands[0].(schedule.Split)
 	switch {
@@ -168,10 +164,25 @@ func (v *variants) finished(a *index.Assignment, commands ...schedule.Command) C
 	case dense(a, split.Var):
 		d.add(schedule.Vectorize{Var: split.Inner})
 	}
-	d.threads(a)
+	loop, root := d.outermost()
+	d.divide(a, v.model.share(slices.Index(v.model.vars, root), root != loop, buffered(commands)))
 	out := v.candidate(d.Commands)
 	out.Tiled = tiled
 	return out
+}
+
+// buffered is the workspace that commands make.
+func buffered(commands []schedule.Command) workspace {
+	for _, c := range commands {
+		switch c := c.(type) {
+		case schedule.Precompute:
+			kind := map[cin.Storage]workspaceKind{cin.List: sortedList, cin.Row: row}[c.Storage]
+			return workspace{kind: max(kind, scalar), at: c.At}
+		case schedule.Assemble:
+			return workspace{kind: insertion}
+		}
+	}
+	return workspace{}
 }
 
 // String is the commands as a schedule is written.

@@ -11,50 +11,97 @@ import (
 	"sync"
 )
 
-// Constants are what the cost model multiplies counts with, in units of one innermost iteration. They are fitted for each
-// kind of machine by benchmarks/suites/fit.py; choices depend on them, but of them the text of generated C has Grain only.
+// Constants are all numbers that choices depend on. Costs are in units of one innermost iteration. Of them the text of
+// generated C has Grain only.
+//
+// Where they are from is said of each: fitted ones come from benchmarks/suites/fit.py, for each kind of machine; measured ones
+// from a benchmark that is named; reasoned ones are policies, which no measurement decides. Profiles may leave the latter two out.
 type Constants struct {
-	// Loop is the start of an inner loop.
+	// Loop is the start of an inner loop (fitted).
 	Loop float64 `json:"loop"`
-	// Merge is a coordinate that is passed in a merge, whose branches nothing predicts.
+	// Merge is a coordinate that is passed in a merge, whose branches nothing predicts (fitted).
 	Merge float64 `json:"merge"`
-	// Strided is what a step of the innermost loop costs more for each tensor that it doesn't walk contiguously.
+	// Strided is what a step of the innermost loop costs more for each tensor that it doesn't walk contiguously (fitted).
 	Strided float64 `json:"strided"`
-	// Lane is an innermost iteration in vector lanes.
+	// Lane is an innermost iteration in vector lanes (fitted).
 	Lane float64 `json:"lane"`
-	// Fold is the end of a reduction in lanes, whose sums are added up.
+	// Fold is the end of a reduction in lanes, whose sums are added up (fitted).
 	Fold float64 `json:"fold"`
-	// Update is what an iteration in lanes costs more that adds to sums in memory, as a share of Lane.
+	// Update is what an iteration in lanes costs more that adds to sums in memory, as a share of Lane (fitted).
 	Update float64 `json:"update"`
 	// Insert is a new entry of a row of the result, which has to be found, counted and sorted; Scatter is a term of one that may
-	// be there already.
+	// be there already (fitted).
 	Insert  float64 `json:"insert"`
 	Scatter float64 `json:"scatter"`
-	// List is an insertion into a list and its share of the sort, for each bit of the list's length.
+	// List is an insertion into a list and its share of the sort, for each bit of the list's length (fitted).
 	List float64 `json:"list"`
-	// Convert is an entry of a converted operand; it is paid once a pattern, so a call pays a share of 1/Reuse.
+	// Convert is an entry of a converted operand (measured: conversions beside the kernels of "make bench ARGS=fit"); it is paid
+	// once a pattern, so a call pays a share of 1/Reuse.
 	Convert float64 `json:"convert"`
-	// Reuse is how often a pattern is expected to be used. It is a policy and not fitted.
+	// Reuse is how often a pattern is expected to be used (reasoned: training uses one for hundreds of steps, scripts once).
 	Reuse float64 `json:"reuse"`
-	// Rho is the density of operands whose entries nobody counted: then all are equally sparse. It is not fitted.
+	// Rho is the density of operands whose entries nobody counted: then all are equally sparse (reasoned, as in Scorch).
 	Rho float64 `json:"rho"`
-	// SparseTop is how many coordinates a compressed first level may have for each entry to be made dense for a merge. It
-	// bounds memory and is not fitted.
+	// SparseTop is how many coordinates a compressed first level may have for each entry to be made dense for a merge (reasoned:
+	// it bounds memory).
 	SparseTop float64 `json:"sparse_top"`
-	// Grain is how many innermost iterations one thread runs where a team could: what starting a team takes, many times over,
-	// since threads that have no core for themselves wait for each other. It is a policy.
+	// Grain is how many innermost iterations one thread runs where a team could (reasoned from the start of a team, measured in
+	// docs/scheduling.md, many times over, since threads that have no core for themselves wait for each other).
 	Grain float64 `json:"grain"`
-	// Uneven is how many entries an operand has where rows are divided by them: with fewer, a pass over all of them takes less
-	// than compiling the search. It is a policy.
+	// Uneven is how many entries an operand has where rows are divided by them (measured: with fewer, a pass over all of them
+	// takes less than compiling the search).
 	Uneven float64 `json:"uneven"`
-	// OneThread is the factor on the cost of loops that can't be divided among threads.
+	// OneThread is the factor on the cost of loops that can't be divided among threads (reasoned: there may be other work).
 	OneThread float64 `json:"one_thread"`
-	// Step is what running one more kernel costs, whatever its size.
+	// Step is what running one more kernel costs, whatever its size (measured: a prepared call from Python, 10 us).
 	Step float64 `json:"step"`
-	// Temporary is an element of a temporary between steps: it is allocated, written and read again.
+	// Temporary is an element of a temporary between steps: it is allocated, written and read again (reasoned).
 	Temporary float64 `json:"temporary"`
-	// PathGain is how much cheaper steps have to be than one loop nest, to make up for what the estimates miss.
+	// PathGain is how much cheaper steps have to be than one loop nest, to make up for what the estimates miss (reasoned).
 	PathGain float64 `json:"path_gain"`
+
+	// Hash is a term that is put into a hash table (measured: products of sparse matrices with 1.25 million terms on 248 thousand
+	// elements, 6 ns a term beside the sort); elements are then sorted as in a list.
+	Hash float64 `json:"hash"`
+	// Shortest is the extent from which lanes are filled (reasoned: one vector of floats).
+	Shortest float64 `json:"shortest"`
+	// LongRow is the length up to which a dense row is made however few its entries are (reasoned: it bounds memory).
+	LongRow float64 `json:"long_row"`
+	// CompactBytes is how large a workspace with a place for each element may be to stay in the second cache of a core beside
+	// what is read, whatever the machine (reasoned).
+	CompactBytes float64 `json:"compact_bytes"`
+	// Repeats is how many terms an element has from which on they are summed where the first of them stands: below, sorting them
+	// all costs less than finding each. RepeatsTogether is the same where threads fill, sort and reduce the list, and one would
+	// fill the table (measured: both workspaces, over sparse matrices of growing density).
+	Repeats         float64 `json:"repeats"`
+	RepeatsTogether float64 `json:"repeats_together"`
+	// WorthThreads is how many entries there are at least where what threads need costs nothing to speak of: the ends of strips,
+	// or a loop that counts (reasoned: as Grain).
+	WorthThreads float64 `json:"worth_threads"`
+	// StripCount is how many strips a merging loop is cut into (reasoned: more than most machines have threads, so that strips
+	// which hold more than others even out).
+	StripCount float64 `json:"strip_count"`
+	// HoistTrips is how many iterations a reduction has to have for it to be worth a workspace of its own (reasoned).
+	HoistTrips float64 `json:"hoist_trips"`
+	// StripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads the
+	// sparse operand once more, and rows in pieces (measured: on graphs and random matrices strips won from 64 entries a row
+	// on, 1.3 to 1.5 times, changed little at 16 to 32, and lost below, 0.7 on a mesh of 7 entries a row).
+	StripUses float64 `json:"strip_uses"`
+
+	// Exhaustive is the number of variables up to which every order is priced, PathExhaustive that up to which paths do, which
+	// price dozens of nests. PathOperands bounds the search for a path, and PathSplits is how many ways to contract parts in two
+	// parts are priced: where there are more, parts are runs of neighbouring operands (all measured: what a decision may take).
+	Exhaustive     int `json:"exhaustive"`
+	PathExhaustive int `json:"path_exhaustive"`
+	PathOperands   int `json:"path_operands"`
+	PathSplits     int `json:"path_splits"`
+}
+
+// common are the constants that profiles leave out.
+var common = Constants{
+	Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8,
+	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 48,
+	Exhaustive: 5, PathExhaustive: 3, PathOperands: 8, PathSplits: 25,
 }
 
 // A profile is a kind of machine with its constants.
@@ -80,7 +127,7 @@ var profiles = sync.OnceValue(func() []profile {
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
-		p := profile{Name: strings.TrimSuffix(strings.TrimPrefix(name, "constants/"), ".json")}
+		p := profile{Name: strings.TrimSuffix(strings.TrimPrefix(name, "constants/"), ".json"), Constants: common}
 		if err := json.Unmarshal(text, &p); err != nil {
 			panic(fmt.Sprintf("BUG: %s: %v", name, err))
 		}

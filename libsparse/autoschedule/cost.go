@@ -4,7 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 )
 
 // The cost model prices an order of the loops in units of one innermost iteration: iterations of every loop, element
@@ -25,7 +27,11 @@ func (t Terms) Sum() float64 { return t.Loops + t.Strided + t.Insert + t.Idle + 
 type model struct {
 	assignment *index.Assignment
 	constants  *Constants
+	machine    Machine
+	program    *cin.Program // see naive
+	lattices   map[latticeKey]lattice.Lattice
 	vars       []index.Var
+	exact      []int64 // extents, 0 where they aren't known
 	extents    []float64
 	result     operand
 	operands   []operand
@@ -44,6 +50,7 @@ type model struct {
 	// around is, by depth of the order that is being priced, how often the loop there is started; the last entry is how
 	// often the body runs.
 	around []float64
+	visits []float64 // by depth: how many iterations of the loop there have a body
 }
 
 // node is an expression prepared for pricing.
@@ -54,11 +61,15 @@ type node struct {
 	missing bool
 }
 
-func newModel(a *index.Assignment, c *Constants) *model {
-	m := &model{assignment: a, constants: c, vars: a.Vars()}
-	m.at, m.around = make([]int, len(m.vars)), make([]float64, len(m.vars)+1)
-	for _, v := range m.vars {
-		m.extents = append(m.extents, float64(max(a.Extent(v), 1)))
+func newModel(a *index.Assignment, c *Constants, machine Machine) *model {
+	m := &model{assignment: a, constants: c, machine: machine, vars: a.Vars()}
+	n := len(m.vars)
+	numbers := make([]float64, 3*n+1)
+	m.at, m.extents, m.visits, m.around = make([]int, n), numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
+	m.exact = make([]int64, n)
+	for i, v := range m.vars {
+		m.exact[i] = a.Extent(v)
+		m.extents[i] = float64(max(m.exact[i], 1))
 		m.free = append(m.free, slices.Contains(a.LHS.Vars, v))
 	}
 	m.reduces = slices.Contains(m.free, false)
@@ -74,12 +85,11 @@ func newModel(a *index.Assignment, c *Constants) *model {
 		o.hashed = needsOrder(a, o.access)
 		o.shares = m.repeated(i)
 	}
-	if t := a.LHS.Tensor; discovered(t) {
-		groups := t.Format.Groups()
-		m.sparse = groups[len(groups)-1].Last + 1
+	if t := a.LHS.Tensor; cin.Discovered(t) {
+		m.sparse = cin.AppendedLevels(t)
 		m.stored = m.result.vars
 		m.inserted = !m.reduces && insertable(a, c)
-		m.longRow = tooLong(a, c, storageOrder(a.LHS)[len(a.LHS.Vars)-1])
+		m.longRow = tooLong(a, c, cin.Stored(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
 }
@@ -145,7 +155,8 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 	for depth, v := range order {
 		share, merged := m.visited(v)
 		visits := m.around[depth] * m.extents[v] * share
-		m.around[depth+1] = m.around[depth] * m.extents[v] * m.occupancy(v)
+		m.visits[depth] = m.extents[v] * m.occupancy(v)
+		m.around[depth+1] = m.around[depth] * m.visits[depth]
 		switch {
 		case merged:
 			t.Loops += visits * c.Merge
@@ -164,7 +175,10 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		t.Loops += c.Fold * m.around[len(order)-1]
 	}
 	t.Strided = iterations * c.Strided * strided
-	t.Insert = m.written(order, lanes)
+	w := m.place(order)
+	t.Insert = m.written(w, iterations, lanes)
+	// Threads without work are priced where a reduction is outermost, and not by what the plan's sharing says: with that, orders
+	// won whose loops do asymptotically more, because threads could divide them.
 	if !m.free[order[0]] && iterations > c.Grain {
 		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
 	}
@@ -260,9 +274,6 @@ func (m *model) asks(v int) bool {
 	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !m.walks(&o, v) })
 }
 
-// shortest is the extent from which lanes are filled.
-const shortest = 8
-
 // contiguous is how the innermost loop over v meets elements: strided is how many tensors it doesn't walk contiguously,
 // those that store v further out, and dense ones where the loop skips coordinates; lanes says that it can run in vector
 // lanes.
@@ -275,50 +286,31 @@ func (m *model) contiguous(v int) (strided float64, lanes bool) {
 		strided += m.operands[i].jumps(v, skips)
 	}
 	strided += m.result.jumps(v, skips)
-	return strided, !skips && strided == 0 && m.sparse == 0 && m.extents[v] >= shortest
+	return strided, !skips && strided == 0 && m.sparse == 0 && m.extents[v] >= m.constants.Shortest
 }
 
-// written is the cost of writing the result: insertions where its entries don't come in storage order, and updates of
-// sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums wait for each other.
-func (m *model) written(order []int, lanes bool) float64 {
-	c, body := m.constants, m.around[len(order)]
-	switch {
-	case m.sparse == 0 && lanes && m.updates(order):
-		return body * c.Update * c.Lane
-	case m.sparse == 0:
+// written is the cost of writing the result from a workspace, of body terms: insertions where its entries don't come in storage
+// order, and updates of sums that don't stay in registers. Scalars are added to memory as fast as to a register, whose sums
+// wait for each other.
+func (m *model) written(w workspace, body float64, lanes bool) float64 {
+	c, fillings := m.constants, m.around[w.at]
+	switch w.kind {
+	case inMemory:
+		if lanes {
+			return body * c.Update * c.Lane
+		}
 		return 0
-	}
-	q := 0
-	for q < len(order) && q < len(m.stored) && order[q] == m.stored[q] {
-		q++
-	}
-	switch {
-	case q >= m.sparse:
-		return 0
-	case m.inserted:
+	case insertion:
 		return c.Insert * body
-	}
-	at, places := min(q, m.sparse-1), 1.0
-	for _, v := range m.stored[at:] {
-		places *= m.extents[v]
-	}
-	row := q == len(m.stored)-1 && m.sparse == len(m.stored) && !m.longRow
-	if row || compact(m.assignment.LHS.Tensor, places) && body > places {
-		places *= m.around[at]
+	case row, block:
+		places := w.places * fillings
 		return c.Insert*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
+	case hashTable:
+		elements := w.elements() // of one filling, which are sorted
+		return c.Hash*body + c.List*fillings*elements*math.Log2(2+elements)
+	case sortedList:
+		return c.List * body * math.Log2(2+body/max(fillings, 1))
+	default:
+		return 0
 	}
-	return c.List * body * math.Log2(2+body/max(m.around[at], 1))
 }
-
-// updates reports whether sums of lanes are kept in memory: where a loop over the result's variables stands inside a
-// reduction, besides one innermost loop, whose strip stays in registers. Reductions that stand innermost end in registers.
-func (m *model) updates(order []int) bool {
-	first := slices.IndexFunc(order, func(v int) bool { return !m.free[v] })
-	last := len(order) - 1
-	if first < 0 || !m.free[order[last]] {
-		return false
-	}
-	return slices.ContainsFunc(order[first:last], m.isFree)
-}
-
-func (m *model) isFree(v int) bool { return m.free[v] }

@@ -9,16 +9,13 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// hoistTrips is how many iterations a reduction has to have for it to be worth a workspace of its own.
-const hoistTrips = 2
-
 // hoist takes what doesn't change with the innermost reduction out of it, where the sums of a tile are nested in others: in
 // A(i,k,l) * B(k,j) * C(l,j) the sum over l of A * C, so that B is multiplied once for each i and k. The loops from first on
 // compute into workspace, one over the tile innermost.
 func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
 	depth := len(d.Order) - 2 // of the innermost reduction
 	product, ok := factors(a)
-	if !ok || depth <= first || d.around[depth+1] < hoistTrips*d.around[depth] {
+	if !ok || depth <= first || d.plan.around[depth+1] < d.constants.HoistTrips*d.plan.around[depth] {
 		return
 	}
 	sum, strip := d.Order[depth], d.Order[depth+1]

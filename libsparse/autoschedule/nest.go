@@ -11,7 +11,7 @@ type Nest struct {
 // NewNest finds the orders of a that are possible; which these are doesn't depend on constants.
 func NewNest(a *index.Assignment) *Nest {
 	c, _ := ConstantsFor("")
-	n := &Nest{model: newModel(a, c)}
+	n := &Nest{model: newModel(a, c, Machine{})}
 	order := make([]int, len(n.model.vars))
 	for i := range order {
 		order[i] = i

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lattice"
@@ -22,6 +23,8 @@ type operand struct {
 	hashed  bool // a level of it is met in no order where an order is needed
 	shares  bool // another operand has its pattern
 	nnz     float64
+	// disordered says that some level of it is met in no order.
+	disordered bool
 	// Of the order that is being priced: the variables by level, which levels are full, the share of the coordinates
 	// below one parent that each stores, and by variable the level that stores it, or -1.
 	arranged  []int
@@ -46,6 +49,7 @@ func (m *model) operand(a *index.Access) operand {
 		o.full[l] = level.Props().Full
 		o.located[l] = level.Props().Locate
 		o.dense = o.dense && o.full[l]
+		o.disordered = o.disordered || !level.Props().Ordered
 		o.share[l] = 1
 	}
 	copy(o.arranged, o.vars)
@@ -89,7 +93,7 @@ func needsOrder(a *index.Assignment, acc *index.Access) bool {
 		}
 		loop := lattice.Loop(a.RHS, v)
 		if loop.Points[0].Has(lattice.Key(acc, l)) &&
-			(len(loop.Iterators()) > 1 || discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
+			(len(loop.Iterators()) > 1 || cin.Discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
 			return true
 		}
 		// Others may be sparse in v once they are converted, which in a product makes no difference.
@@ -117,6 +121,16 @@ func conjunctive(e index.Expr) bool {
 func (o *operand) walks(v int) bool {
 	l := o.place[v]
 	return l >= 0 && !o.filled[l]
+}
+
+// mode is the mode of the access that is over v.
+func (o *operand) mode(v int) int {
+	return o.access.Tensor.Format.ModeOrder[slices.Index(o.vars, v)]
+}
+
+// props are the properties of the level that stores v, of an operand that isn't converted.
+func (o *operand) props(v int) format.Props {
+	return o.access.Tensor.Format.Levels[o.place[v]].Props()
 }
 
 // finds reports whether o finds a coordinate of v without a walk.
@@ -187,7 +201,7 @@ func (m *model) sink(o *operand) {
 	positions := 1.0
 	for l, v := range o.arranged {
 		positions *= m.extents[v]
-		if o.filled[l] && slices.Contains(o.filled[l:], false) && positions > longRow+m.constants.SparseTop*o.nnz {
+		if o.filled[l] && slices.Contains(o.filled[l:], false) && positions > m.constants.LongRow+m.constants.SparseTop*o.nnz {
 			o.filled[l] = false
 		}
 	}

@@ -15,7 +15,7 @@ type partition struct {
 	runs       bool   // parts have to be runs of neighbours along the chain, since there are too many others
 }
 
-func newPartition(accs []*index.Access) partition {
+func newPartition(accs []*index.Access, most int) partition {
 	p := partition{neighbours: make([]uint, len(accs)), rank: make([]int, len(accs))}
 	for i, a := range accs {
 		for k, b := range accs {
@@ -27,12 +27,12 @@ func newPartition(accs []*index.Access) partition {
 	p.line()
 	whole := uint(1)<<len(accs) - 1
 	splits := 0
-	for set := whole; set > 0 && splits <= pathSplits; set-- {
+	for set := whole; set > 0 && splits <= most; set-- {
 		if set == whole || p.connected(set) {
 			p.each(set, func(uint) { splits++ })
 		}
 	}
-	p.runs = splits > pathSplits
+	p.runs = splits > most
 	return p
 }
 

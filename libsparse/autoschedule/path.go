@@ -11,14 +11,6 @@ import (
 	"libsparse/libsparse/infer"
 )
 
-const (
-	// pathOperands bounds the search for a contraction path.
-	pathOperands = 8
-	// pathSplits is how many ways to contract parts in two parts are priced. Where there are more, parts are runs of
-	// neighbouring operands.
-	pathSplits = 25
-)
-
 // Path splits a long product into steps that compute temporaries, where that is cheaper than one loop nest over all
 // variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
@@ -26,7 +18,7 @@ const (
 func Path(a *index.Assignment, names map[string]bool, cpu string) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
 	accs, ok := factors(a)
-	if !ok || len(accs) < 3 || len(accs) > pathOperands || len(a.Reduced()) == 0 {
+	if !ok || len(accs) < 3 || len(accs) > c.PathOperands || len(a.Reduced()) == 0 {
 		return []*index.Assignment{a}
 	}
 	p := newPathSearch(a, accs, c)
@@ -80,7 +72,7 @@ type pathSearch struct {
 }
 
 func newPathSearch(a *index.Assignment, accs []*index.Access, c *Constants) *pathSearch {
-	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs), best: map[uint]*contraction{}}
+	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs, c.PathSplits), best: map[uint]*contraction{}}
 }
 
 func (p *pathSearch) find(set uint) *contraction {
@@ -118,10 +110,10 @@ func (p *pathSearch) find(set uint) *contraction {
 // price is what one loop nest over terms costs, and the access to its result.
 func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
 	a := p.contract(set, terms)
-	best := newModel(a, p.constants).search(pathExhaustive, nil)
+	order, price := newModel(a, p.constants, Machine{}).search(p.constants.PathExhaustive, nil)
 	cost := math.Inf(1)
-	if best != nil {
-		cost = best.terms.Sum() + p.constants.Step
+	if order != nil {
+		cost = price.Sum() + p.constants.Step
 	}
 	if set != 1<<len(p.accesses)-1 {
 		cost += p.constants.Temporary * float64(a.LHS.Tensor.NNZ)

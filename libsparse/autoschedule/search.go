@@ -8,18 +8,6 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// exhaustive is the number of variables up to which every order is priced, and pathExhaustive that up to which paths do,
-// which price dozens of nests.
-const exhaustive, pathExhaustive = 5, 3
-
-// candidate is one order with what it costs.
-type candidate struct {
-	order       []index.Var
-	conversions []Conversion
-	terms       Terms
-	around      []float64 // see model
-}
-
 // Priced is an order with its cost.
 type Priced struct {
 	Order []index.Var
@@ -29,17 +17,13 @@ type Priced struct {
 
 // search finds the cheapest order: by trying all for few variables, else by moving one variable at a time from the order
 // of the expression until no move helps. It returns nil if no order is possible. seen, if it isn't nil, gets every possible
-// order that was priced.
-func search(a *index.Assignment, c *Constants, seen *[]Priced) (best *candidate) {
-	return newModel(a, c).search(exhaustive, seen)
-}
-
-func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
+// order that was priced. The order that is returned is the one priced last.
+func (m *model) search(exhaustive int, seen *[]Priced) (best []int, cost Terms) {
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
 	}
-	cheapest, cost := slices.Clone(order), math.Inf(1)
+	cheapest, least := slices.Clone(order), math.Inf(1)
 	try := func(o []int) bool {
 		t, ok := m.price(o)
 		if !ok {
@@ -48,11 +32,11 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
 		if seen != nil {
 			*seen = append(*seen, Priced{m.named(o), t.Sum(), t})
 		}
-		if t.Sum() >= cost {
+		if t.Sum() >= least {
 			return false
 		}
 		copy(cheapest, o)
-		cost = t.Sum()
+		least = t.Sum()
 		return true
 	}
 	if len(order) <= exhaustive {
@@ -61,11 +45,21 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best *candidate) {
 		try(m.possible())
 		climb(order, try, cheapest)
 	}
-	if math.IsInf(cost, 1) {
-		return nil
+	if math.IsInf(least, 1) {
+		return nil, cost
 	}
-	terms, _ := m.price(cheapest)
-	return &candidate{order: m.named(cheapest), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
+	cost, _ = m.price(cheapest)
+	return cheapest, cost
+}
+
+// plan is the complete candidate of the order that was priced last.
+func (m *model) plan(order []int, terms Terms) *plan {
+	p := &plan{order: m.named(order), terms: terms, conversions: m.conversions(), around: slices.Clone(m.around)}
+	if len(order) > 0 {
+		p.workspace = m.place(order)
+		p.sharing = m.threads(order, p.workspace)
+	}
+	return p
 }
 
 // named is an order by the names of its variables.

@@ -3,14 +3,10 @@ package autoschedule
 import (
 	"slices"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
-
-// stripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads
-// the sparse operand once more, and rows in pieces. On graphs and random matrices strips won from 64 entries a row
-// on (1.3 to 1.5 times), changed little at 16 to 32, and lost below (0.7 on a mesh of 7 entries a row).
-const stripUses = 48
 
 // Machine is what schedules depend on besides the cost model's constants; what is zero is not known.
 type Machine struct {
@@ -34,24 +30,26 @@ func (m Machine) tileBytes() int64 {
 	}
 }
 
-// tile keeps a strip of the dense innermost variable v in registers across the reduction loops, which begin at first.
-func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
-	n, size := a.Extent(v), int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
-	width := d.machine.tileBytes() / size
-	ws := schedule.Precompute{Name: free(a, "w"), Storage: "tile"}
-	if index.Exact(n) && n <= width && n > 0 {
-		ws.At = first
+// tile is how many sums of a fit in the registers.
+func (m Machine) tile(a *index.Assignment) int64 {
+	return m.tileBytes() / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
+}
+
+// tile keeps a strip of the dense innermost variable in registers across the reduction loops. It reports whether it has divided
+// a loop among threads.
+func (d *Decision) tile(a *index.Assignment, w workspace) (shared bool) {
+	v := d.Order[len(d.Order)-1]
+	n, width := a.Extent(v), d.machine.tile(a)
+	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
+	if !w.tiles {
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)
-		d.hoist(a, first, ws.Name)
+		d.hoist(a, w.at, ws.Name)
 		d.add(schedule.Vectorize{Var: v})
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
-		return
+		return false
 	}
-	if index.Least(n) < 8 { // an unknown extent, or one that varies
-		d.add(schedule.Vectorize{Var: v})
-		return
-	}
+	first := w.at - 1
 	factor := min(width, n/8*8)
 	tail := int64(8)
 	if factor%64 == 0 {
@@ -67,7 +65,6 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 		at = 0
 	}
 	order := slices.Insert(slices.Clone(d.Order[:len(d.Order)-1]), at, outer)
-	ws.At = first + 1
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)
@@ -76,10 +73,11 @@ func (d *Decision) tile(a *index.Assignment, v index.Var, first int) {
 	d.note("%s in tiles of %d: the sums of a tile stay in registers across the reduction (tail in tiles of %d)", v, factor, tail)
 	if why != "" {
 		d.note("the loop over tiles stays inside: %s", why)
-		return
+		return false
 	}
 	d.add(schedule.Parallelize{Var: d.Order[0]})
 	d.note("the loop over tiles is outermost: a strip of what is reused stays in a cache while %s runs", d.Order[0])
+	return true
 }
 
 // strips says why the loop over tiles of v should not be outermost; "" if it should. There, what a dense operand stores of a
@@ -90,7 +88,7 @@ func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor in
 		return "the sizes of the caches are not known"
 	}
 	near, far := d.machine.Caches[0], slices.Max(d.machine.Caches)
-	if first == 0 || !owned(a.LHS, d.Order[0]) || !divisible(a, d.Order[0]) {
+	if d.plan.sharing != divided || first == 0 {
 		return "its iterations don't own what they write"
 	}
 	for _, acc := range index.Accesses(a.RHS) {
@@ -111,7 +109,7 @@ func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor in
 			return acc.Tensor.Name + " fits in a cache as it is"
 		case rows*factor*size > far:
 			return "a strip of " + acc.Tensor.Name + " fits in no cache"
-		case entries(a)/rows < stripUses:
+		case entries(a)/rows < int64(d.constants.StripUses):
 			return "a row of " + acc.Tensor.Name + " is used too rarely to be worth another pass over the entries"
 		}
 		return ""

@@ -26,7 +26,7 @@ func checkStmt(p *Program, s Stmt, bound []index.Var) error {
 				return err
 			}
 		}
-		if s.LHS.Tensor == p.Source.LHS.Tensor && s.LHS.Tensor.SamePattern == nil && len(s.LHS.Tensor.Format.Groups()) > 0 && !p.Insert {
+		if s.LHS.Tensor == p.Source.LHS.Tensor && Discovered(s.LHS.Tensor) && !p.Insert {
 			return checkResult(p, s, bound)
 		}
 		if s.LHS.Tensor.SamePattern != nil {
@@ -100,15 +100,10 @@ func checkPositions(p *Program, a *index.Access, bound []index.Var) error {
 // checkResult wants the result's variables as loops in storage order, with no reduction around the assignment.
 func checkResult(p *Program, s *Assign, bound []index.Var) error {
 	f := s.LHS.Tensor.Format
-	var want []index.Var
-	for _, m := range f.ModeOrder {
-		want = append(want, s.LHS.Vars[m])
-	}
-	groups := f.Groups()
-	loops := appended(p, bound)
-	if tail := groups[len(groups)-1].Last; tail < f.Order()-1 {
+	loops, want := appended(p, bound), Stored(s.LHS)
+	if n := AppendedLevels(s.LHS.Tensor); n < f.Order() {
 		// Blocks of a dense tail may be reduced into, and in any order.
-		loops, want = loops[:min(len(loops), tail+1)], want[:tail+1]
+		loops, want = loops[:min(len(loops), n)], want[:n]
 	}
 	if !slices.Equal(loops, want) {
 		return diag.Errorf(diag.Unsupported, "the loops %v can't append to %s in format %q; a workspace is needed", bound, s.LHS, f)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -23,6 +24,9 @@ type Iterator struct {
 	// Key identifies the iterator.
 	Key string
 }
+
+// props are the properties of the level.
+func (it Iterator) props() format.Props { return it.Access.Tensor.Format.Levels[it.Level].Props() }
 
 // Key identifies the positions of level of an access: the owner of the pattern, and the variables down to that level.
 func Key(a *index.Access, level int) string {

@@ -48,19 +48,15 @@ func assemblyOf(p *cin.Program) way {
 	panic("BUG: no assembly fits")
 }
 
-// assembled reports whether the pattern of a result has to be found by counting first.
-func assembled(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
-
 // denseBlocks reports whether each entry of an assembled tensor is a block of dense levels.
 func denseBlocks(t *index.Tensor) bool {
-	groups := t.Format.Groups()
-	return assembled(t) && groups[len(groups)-1].Last < t.Order()-1
+	return cin.Discovered(t) && cin.AppendedLevels(t) < t.Order()
 }
 
 // known is the assembly of a result whose pattern is known before the loops: a dense one, or one with an operand's pattern.
 type known struct{}
 
-func patternKnown(p *cin.Program) bool { return !assembled(p.Source.LHS.Tensor) }
+func patternKnown(p *cin.Program) bool { return !cin.Discovered(p.Source.LHS.Tensor) }
 
 func newKnown(*lowerer) assembly { return known{} }
 

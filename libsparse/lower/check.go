@@ -28,7 +28,7 @@ func check(p *cin.Program, lattices lattice.Table) error {
 // appendsBy reports whether entries of a result have to come in the order of v.
 func appendsBy(out *index.Access, v index.Var) bool {
 	f, m := out.Tensor.Format, slices.Index(out.Vars, v)
-	if m < 0 || !assembled(out.Tensor) {
+	if m < 0 || !cin.Discovered(out.Tensor) {
 		return false
 	}
 	groups, level := f.Groups(), f.LevelOf(m)

@@ -13,14 +13,14 @@ import (
 // decides reports whether s fills one entry of the result, which exists only if a term does.
 func (l *lowerer) decides(s *cin.Where, e env) bool {
 	t := l.program.Source.LHS.Tensor
-	if !assembled(t) && (len(l.masks()) == 0 || e.phase == counting) {
+	if !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
 		return false
 	}
 	w := cin.Written(s.Producer)
 	if w.Tensor.Order() == 0 && !denseBlocks(t) {
 		return true
 	}
-	alike := !assembled(t) && !l.anyRoot(w.Vars, func(root index.Var) bool { return index.Varies(cin.Value(s.Producer), root) })
+	alike := !cin.Discovered(t) && !l.anyRoot(w.Vars, func(root index.Var) bool { return index.Varies(cin.Value(s.Producer), root) })
 	sparse := l.anyRoot(w.Vars, func(root index.Var) bool { return sparseIn(s.Producer, root) })
 	return (alike || l.inBlock(w.Vars)) && !sparse && !l.certain(s.Producer) && !onThreads(s.Producer)
 }

@@ -68,7 +68,7 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 		return nil, err
 	}
 	s := newSlots(p)
-	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: assembled(p.Source.LHS.Tensor)}
+	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: cin.Discovered(p.Source.LHS.Tensor)}
 	if k.Assembled {
 		k.Module.Funcs = append(k.Module.Funcs, function(p, s, AssembleName, counting))
 	}
@@ -125,7 +125,7 @@ func (l *lowerer) clearResult(e env) []ir.Stmt {
 	for _, level := range l.masks() {
 		out = append(out, &ir.Fill{Array: l.slots.storage(t, level, nil).Crd, Count: l.positions(t, level), Value: zero(dtype.U8)})
 	}
-	if !l.partly && len(out) == 0 || assembled(t) && !denseBlocks(t) {
+	if !l.partly && len(out) == 0 || cin.Discovered(t) && !denseBlocks(t) {
 		return out
 	}
 	fill := identity(l.program.Source.Reduce, e.out.vals.Elem)

@@ -126,7 +126,7 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 }
 
 func (s *slots) resultSlots(t *index.Tensor) {
-	if assembled(t) {
+	if cin.Discovered(t) {
 		for _, g := range t.Format.Groups() {
 			if g.Last < s.first {
 				continue

@@ -25,7 +25,7 @@ func (c Assemble) String() string {
 func (c Assemble) Apply(p *cin.Program) (*cin.Program, error) {
 	lhs := p.Source.LHS
 	switch {
-	case !discovered(lhs.Tensor):
+	case !cin.Discovered(lhs.Tensor):
 		return nil, failf(c, "the pattern of %s in format %q is known, so there is nothing to assemble", lhs, lhs.Tensor.Format)
 	}
 	if _, ok := lhs.Tensor.Format.Inserted(); c.Insert && !ok {

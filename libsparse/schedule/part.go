@@ -159,8 +159,7 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held []index.Var) bool {
 	sparse := func(v index.Var) bool {
 		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
-			l := lattice.Build(part.inner, root)
-			return !l.Full() || len(l.Iterators()) > 0
+			return !lattice.Build(part.inner, root).Dense()
 		})
 	}
 	everywhere, _ := index.Presence(part.inner)

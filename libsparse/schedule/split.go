@@ -54,12 +54,12 @@ func (c Split) check(p *cin.Program) (err error) {
 		if p.Leaves(c.Outer, vars(outside)) == nil {
 			err = failf(c, "the loop over %s has to stand outside the one over %s; else leave tail out", c.Outer, f.Var)
 		}
-		if l := lattice.Build(cin.Value(f.Body), p.Original(c.Var)); !l.Full() || len(l.Iterators()) > 0 {
+		if !lattice.Build(cin.Value(f.Body), p.Original(c.Var)).Dense() {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
 		}
 	})
 	loopsOver(p, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
-		if a := innermost(f.Body); a.Reduce != "" || discovered(a.LHS.Tensor) {
+		if a := innermost(f.Body); a.Reduce != "" || cin.Discovered(a.LHS.Tensor) {
 			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
 		}
 	})
@@ -77,9 +77,6 @@ func innermost(s cin.Stmt) *cin.Assign {
 		return s.(*cin.Assign)
 	}
 }
-
-// discovered reports whether the kernel finds the pattern of t.
-func discovered(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }
 
 // cut replaces the loop over a variable by one over strips and one inside them.
 func cut(c Command, p *cin.Program, s *cin.Split) (*cin.Program, error) {

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -72,16 +71,16 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	storage, workspace := p.Workspaces[a.LHS.Tensor]
 	dense := storage == cin.Tile || storage == cin.Array
 	switch t := a.LHS.Tensor; {
-	case !workspace && discovered(t):
+	case !workspace && cin.Discovered(t):
 		return c.checkRows(p, f, a)
-	case p.Covers(a.LHS.Vars, f.Var) && (dense || !workspace && ownsMasks(p, a.LHS, f.Var)):
+	case p.Covers(a.LHS.Vars, f.Var) && (dense || !workspace && p.OwnsMasks(a.LHS, f.Var)):
 		return nil
 	case workspace:
 		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, t.Name)
 	case f.Race == cin.Owned:
 		return failf(c, "iterations over %s write the same elements of %s: parallelize a loop over %v, or say how threads "+
 			"keep apart with parallelize(%s, threads, temporary) or (..., atomics)", f.Var, a.LHS, a.LHS.Vars, f.Var)
-	case !ownsMasks(p, a.LHS, f.Var):
+	case !p.OwnsMasks(a.LHS, f.Var):
 		return failf(c, "%s in format %q has a mask that several threads would set; give the result another format", a.LHS, t.Format)
 	case f.Race == cin.Atomics && !atomic(a.Reduce, t.Elem):
 		return failf(c, "there is no atomic %s of %s; use temporary", a.Reduce, t.Elem)
@@ -97,33 +96,17 @@ func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) err
 		return nil
 	}
 	if !format.Rowwise() {
-		if first := a.LHS.Vars[format.ModeOrder[0]]; p.Body != f || !p.Covers([]index.Var{first}, f.Var) {
+		if p.Body != f || !p.Owns(f.Var) {
 			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",
-				a.LHS, format, first)
+				a.LHS, format, cin.Stored(a.LHS)[0])
 		}
 		return nil
 	}
-	var rows []index.Var
-	for _, m := range format.ModeOrder[:format.Groups()[0].First] {
-		rows = append(rows, a.LHS.Vars[m])
-	}
-	if !p.Covers(rows, f.Var) && !(p.Insert && p.Body == f && ownsMasks(p, a.LHS, f.Var)) {
+	rows := cin.Rows(a.LHS)
+	if !p.Covers(rows, f.Var) && !(p.Insert && p.Body == f && p.OwnsMasks(a.LHS, f.Var)) {
 		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
 	}
 	return nil
-}
-
-// ownsMasks reports whether each byte of the masks of a result is set by one value of v only.
-func ownsMasks(p *cin.Program, a *index.Access, v index.Var) bool {
-	f := a.Tensor.Format
-	var above []index.Var
-	for level, m := range f.ModeOrder {
-		above = append(above, a.Vars[m])
-		if l := f.Levels[level].Props(); a.Tensor.SamePattern == nil && l.Locate && l.HasCrd && !p.Covers(above, v) {
-			return false
-		}
-	}
-	return true
 }
 
 // atomic reports whether op on values of type t can be one instruction that no other thread interrupts.
@@ -143,11 +126,7 @@ func merges(p *cin.Program, f *cin.Forall) string {
 		return ""
 	}
 	l := lattice.Loop(cin.Value(f.Body), v)
-	its := l.Iterators()
-	unique := !slices.ContainsFunc(its, func(it lattice.Iterator) bool {
-		return !it.Access.Tensor.Format.Levels[it.Level].Props().Unique
-	})
-	if len(its) == 0 || len(l.Points) == 1 && len(its) == 1 && !l.Full() && unique {
+	if l.Divisible() {
 		return ""
 	}
 	return l.Points[0].String()
