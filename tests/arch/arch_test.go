@@ -68,7 +68,7 @@ var allowed = map[string][]string{
 }
 
 // maxLines is the cap; a file that reaches it has a second concern to move out.
-const maxLines = 500
+const maxLines = 400
 
 // file is one parsed source.
 type file struct {
