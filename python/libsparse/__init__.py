@@ -9,7 +9,8 @@ Importing the package starts no compiler and loads no native code; the first new
 
 from __future__ import annotations
 
-from ._compiler import cache, target
+from ._compiler import target
+from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.version import VERSION as __version__
 from ._io.files import read, write
@@ -25,9 +26,6 @@ from ._lang.errors import (
     UnsupportedError,
 )
 from ._lang.user_functions import register, unregister
-from ._ops.einsum import einsum
-from ._ops.evaluate import evaluate
-from ._ops.products import matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
 from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._tensor.constructors import (
@@ -44,6 +42,7 @@ from ._tensor.constructors import (
     random,
     tensor,
 )
+from ._tensor.functions import einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
 from ._tensor.sparse_tensor import SparseTensor
 from ._tools.doctor import doctor
 from ._tools.explain import explain
@@ -103,6 +102,12 @@ __all__ = [
     "unregister",
     "write",
 ]
+
+
+def __dir__() -> list[str]:
+    """The names that users find; everything else is private."""
+    return [*__all__, *(name for name in globals() if name.startswith("__") and name not in __all__)]
+
 
 # What every request names is found out now, so that the first call need not wait for it.
 target.identity()

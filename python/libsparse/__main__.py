@@ -9,6 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
+import libsparse as ls
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
@@ -16,11 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command is not _bench:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    from ._lang.errors import LibsparseError
-
     try:
         return int(options.command(options, rest))
-    except LibsparseError as error:
+    except ls.LibsparseError as error:
         print(f"libsparse: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -64,31 +66,23 @@ def _parser() -> argparse.ArgumentParser:
 
 def _doctor(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del options, rest
-    from ._tools.doctor import doctor
-
-    report = doctor()
+    report = ls.doctor()
     print(report)
     return 0 if report.ok else 1
 
 
 def _demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del rest
-    from .demo import run
+    from .demo import run  # the demo is no part of the package proper
 
     return run(options.data, options.dataset, options.seeds, options.epochs, options.report, options.quick)
 
 
 def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del rest
-    import torch
-
-    import libsparse as ls
-
-    from ._lang.errors import DtypeError, FormatError
-
     dtype = getattr(torch, options.dtype, None)
     if not isinstance(dtype, torch.dtype):
-        raise DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
+        raise ls.DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
     operands: list[torch.Tensor] = []
     named: dict[str, Any] = {}
     for operand in options.operands:
@@ -100,7 +94,7 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
         except ValueError:
             shape = ()
         if not colon or not shape:
-            raise FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
+            raise ls.FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
         made = (
             torch.ones(shape, dtype=dtype)
             if name == "dense"

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 import torch
-from libsparse._tensor import layouts
+from libsparse._ops import layouts
 
 import libsparse as ls
 

@@ -329,7 +329,7 @@ def test_unknown_kinds_of_files(tmp_path):
 
 
 def test_entries_beyond_one_chunk(tmp_path, monkeypatch):
-    monkeypatch.setattr("libsparse._io.files._CHUNK", 64)
+    monkeypatch.setattr("libsparse._io.lines._CHUNK", 64)
     body = "".join(f"{i} {101 - i} {i}\n" for i in range(1, 101))
     path = save(tmp_path / "a.mtx", f"{HEADER} coordinate integer general\n100 100 100\n{body}")
     A = ls.read(path)

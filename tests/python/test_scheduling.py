@@ -128,10 +128,43 @@ def test_errors_say_which_command_and_why() -> None:
             made.run()
     with pytest.raises(ls.ShapeError, match="the operands have extent 10"):
         begun.bound("i", 11)
-    with pytest.raises(ls.UnsupportedError, match="gradients"):
-        ls.schedule("ij,j->i", A, x.requires_grad_()).run()
     with pytest.raises(ls.UnsupportedError, match="takes several steps"):
-        ls.schedule("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x.detach(), b=torch.ones(10, dtype=torch.float64)).run()
+        ls.schedule("y(i) = A(i,j) * x(j) + b(i)", A=A, x=x, b=torch.ones(10, dtype=torch.float64)).run()
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "commands"),
+    [
+        ("ij,jk->ik", None, "split(k, k0, k1, 2); reorder(i, k0, j, k1); parallelize(i, threads)"),
+        ("ij,ik,jk->ij", "csr", "reorder(i, j, k)"),
+        ("out(i,k) = A0(i,j) * exp(A1(j,k))", None, "parallelize(i, threads)"),
+    ],
+)
+def test_gradients_follow_a_schedule(text: str, format: str | None, commands: str) -> None:
+    A = ls.random((10, 7), 0.4, dtype=torch.float64)
+    dense = [torch.randn(7, 3, dtype=torch.float64).requires_grad_()]
+    if "ik,jk" in text:
+        dense.insert(0, torch.randn(10, 3, dtype=torch.float64).requires_grad_())
+
+    def run(values: torch.Tensor, *dense: torch.Tensor) -> torch.Tensor:
+        operands = (A.with_values(values), *dense)
+        if "=" in text:
+            made = ls.schedule(text, A0=operands[0], A1=operands[1], format=format)
+        else:
+            made = ls.schedule(text, *operands, format=format)
+        out = made.then(commands).run()
+        return out.values() if isinstance(out, ls.SparseTensor) else out
+
+    values = A.values().clone().requires_grad_()
+    assert torch.autograd.gradcheck(run, (values, *dense))
+
+
+@pytest.mark.parametrize(("reduce", "fill"), [("max", -float("inf")), ("sum", 0)])
+def test_fill_values_are_those_of_einsum(reduce: str, fill: float) -> None:
+    A = ls.tensor([[1.0, 0.0], [0.0, 0.0]])
+    made = ls.schedule("ij,jk->ik", A, A, format="csr", reduce=reduce).reorder("i", "j", "k")
+    assert made.precompute("all", "w", 1, "list").run().fill_value == fill
+    assert ls.einsum("ij,jk->ik", A, A, format="csr", reduce=reduce).fill_value == fill
 
 
 def test_the_command_line_takes_a_schedule(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,15 +1,13 @@
-"""Gradients of products: each one is again a product, computed by the same compiler and differentiable again.
+"""How autograd follows a computation: the one `torch.autograd.Function` of the package.
 
-For C[out] = prod_m X_m[idx_m], the gradient of X_m is the product of the gradient of C and the other operands (the
-conjugates of complex ones, as torch has it), reduced to idx_m; where X_m is sparse its pattern joins the product, so
-that it is computed only where X_m is stored.
-Nothing dense of a sparse operand's shape is ever made.
+Operations register how problems of their kind are differentiated; every gradient is again a problem, computed by the
+same compiler and differentiable again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,10 +15,60 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import UnsupportedError
-from libsparse._ops import contraction, expression_gradients
 from libsparse._runtime import dispatch
+from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.pattern import Pattern
+
+
+class Rule(Protocol):
+    """How problems of one kind are computed and differentiated."""
+
+    def forward(
+        self, problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
+    ) -> tuple[Tensor, Pattern | None, Tensor | None]:
+        """The result, and what of it the gradients need."""
+
+    def gradients(
+        self,
+        problem: Problem,
+        operands: Sequence[Operand],
+        grad: Operand,
+        kept: Tensor | None,
+        wanted: Sequence[bool],
+    ) -> Sequence[Tensor | None]:
+        """The gradient of each operand, on its pattern or dense; None where it is not wanted.
+
+        Args:
+            problem: The computation.
+            operands: Its operands.
+            grad: The gradient of the result, on the pattern of the result.
+            kept: What `forward` kept.
+            wanted: Which operands need their gradient.
+        """
+
+
+Differentiable = Callable[[Problem, Sequence[Operand]], Result]
+_product: Differentiable
+_expression: Differentiable
+
+
+def register(*, product: Differentiable, expression: Differentiable) -> None:
+    """Registers what computes problems that autograd follows: sums of products, and all others."""
+    global _product, _expression
+    _product, _expression = product, expression
+
+
+def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
+    """Computes a problem; autograd follows it where it has to.
+
+    Raises:
+        UnsupportedError: It has to, and something in the problem has no gradient.
+    """
+    if not needed(operands):
+        return dispatch.run(problem, operands)
+    plain = not problem.is_expr and problem.reduce == "sum" and problem.combine == "mul"
+    return (_product if plain else _expression)(problem, operands)
 
 
 def needed(operands: Sequence[Operand]) -> bool:
@@ -43,108 +91,39 @@ def needed(operands: Sequence[Operand]) -> bool:
     return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
 
 
-def apply(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Computes an einsum that autograd follows.
+def follow(rule: Rule, problem: Problem, patterns: Sequence[Pattern | None], *datas: Tensor | None) -> Result:
+    """Computes a problem by a rule, followed by autograd.
 
-    Raises:
-        UnsupportedError: The reduction or the combination has no gradient.
+    Args:
+        rule: How to.
+        problem: The computation.
+        patterns: The pattern of each operand, None for a dense one.
+        datas: The values of each operand, or the dense tensor.
     """
-    if asked.reduce != "sum" or asked.combine != "mul":
-        return expression_gradients.apply(expression_gradients.as_expression(asked), operands)
-    patterns = [o.pattern for o in operands]
-    out, pattern = _Product.apply(asked, patterns, *(o.data for o in operands))
-    return out, pattern
+    result: Result = _Function.apply(rule, problem, patterns, *datas)
+    return result
 
 
-class _Product(torch.autograd.Function):
+class _Function(torch.autograd.Function):
     """Values in, values out; patterns travel beside them."""
 
     @staticmethod
     def forward(
-        ctx: Any, asked: Problem, patterns: list[Pattern | None], *datas: Tensor | None
-    ) -> tuple[Tensor, Pattern | None]:
-        out, pattern = dispatch.run(asked, list(map(Operand, patterns, datas)))
-        ctx.asked, ctx.patterns, ctx.result = asked, patterns, pattern
-        ctx.save_for_backward(*datas)
+        ctx: Any, rule: Rule, problem: Problem, patterns: Sequence[Pattern | None], *datas: Tensor | None
+    ) -> Result:
+        out, pattern, kept = rule.forward(problem, patterns, datas)
+        ctx.call = rule, problem, patterns, pattern
+        ctx.save_for_backward(*datas, kept)
         ctx.set_materialize_grads(False)
         return out, pattern
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
-        nothing: tuple[Tensor | None, ...] = (None,) * len(ctx.needs_input_grad)
         if grad is None:
-            return nothing
-        operands = list(map(Operand, ctx.patterns, ctx.saved_tensors))
+            return (None,) * len(ctx.needs_input_grad)
+        rule, problem, patterns, pattern = ctx.call
+        *datas, kept = ctx.saved_tensors
         grad = grad.resolve_conj().resolve_neg()
-        result = Operand(ctx.result, grad if ctx.result is None else grad.contiguous())
-        return (
-            None,
-            None,
-            *(
-                gradient(ctx.asked, operands, result, number) if wanted else None
-                for number, wanted in enumerate(ctx.needs_input_grad[2:])
-            ),
-        )
-
-
-def gradient(asked: Problem, operands: Sequence[Operand], grad: Operand, number: int) -> Tensor:
-    """The gradient of one operand: values on its pattern, or a dense tensor.
-
-    Args:
-        asked: The computation.
-        operands: Its operands.
-        grad: The gradient of the result, on the pattern of the result.
-        number: The operand in question.
-    """
-    indices, (pattern, _) = asked.inputs[number], operands[number]
-    others = [n for n in range(len(operands)) if n != number]
-    inputs = [asked.output, *(asked.inputs[n] for n in others)]
-    factors = [grad, *(conjugate(operands[n]) for n in others)]
-    if pattern is not None:
-        return sampled(pattern, indices, inputs, factors)
-    # Indices that no other factor has were only summed over: the gradient is the same all along them.
-    available = {index for term in inputs for index in term}
-    kept = tuple(index for index in indices if index in available)
-    dense, _ = contraction.contract(inputs, kept, factors, wish=contraction.dense_wish(len(kept)))
-    shape = operands[number].shape
-    places = tuple(slice(None) if index in available else None for index in indices)
-    return dense[places].expand(shape) if len(kept) < len(indices) else dense
-
-
-def conjugate(operand: Operand) -> Operand:
-    """The complex conjugate of an operand, in memory; differentiable."""
-    pattern, data = operand
-    return operand if data is None or not data.is_complex() else Operand(pattern, data.conj().resolve_conj())
-
-
-def sampled(
-    pattern: Pattern, indices: tuple[str, ...], inputs: Sequence[tuple[str, ...]], factors: Sequence[Operand]
-) -> Tensor:
-    """The values of a product at the entries of `pattern`, 0 where a factor has nothing there; differentiable.
-
-    Args:
-        pattern: Where to compute.
-        indices: The indices of its modes.
-        inputs: The indices of each factor.
-        factors: The factors.
-    """
-    values, made = contraction.contract(
-        [indices, *inputs],
-        indices,
-        [Operand(pattern, None), *factors],
-        wish=pattern.format,
-        pattern_of=0,
-    )
-    return resample(values, made, pattern)
-
-
-def resample(values: Tensor, source: Pattern | None, target: Pattern) -> Tensor:
-    """Carries values from one pattern to another of the same shape: 0 where only `target` has an entry."""
-    assert source is not None
-    if source is target:
-        return values
-    numbers, found = target.locate(source)
-    if values.numel() == 0:
-        return values.new_zeros(target.size)
-    picked = source.entries(values).index_select(0, numbers)
-    return target.spread(torch.where(found, picked, picked.new_zeros(())))
+        result = Operand(pattern, grad if pattern is None else grad.contiguous())
+        operands = list(map(Operand, patterns, datas))
+        return None, None, None, *rule.gradients(problem, operands, result, kept, ctx.needs_input_grad[3:])

@@ -5,15 +5,12 @@ Only the compiler writes kernels; this module counts and deletes them.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
 
 from . import kernel
-
-__all__ = ["CacheInfo", "clear", "info"]  # and path, through __getattr__
 
 
 class CacheInfo(NamedTuple):
@@ -32,30 +29,36 @@ class CacheInfo(NamedTuple):
     loaded: int
 
 
-def info() -> CacheInfo:
-    """Counts what is there."""
-    root = kernel.store()
-    objects = list(root.glob("kernels/*/*/kernel.so"))
-    size = sum(f.stat().st_size for f in root.rglob("*") if f.is_file())
-    return CacheInfo(root, len(objects), size, len(kernel.known()))
+class Cache:
+    """The kernels that are kept on disk for this version."""
 
+    __slots__ = ()
 
-def clear() -> None:
-    """Deletes every kernel of this version, and forgets those this process knows.
-
-    Raises:
-        ToolchainError: The folder can't be deleted.
-    """
-    kernel.forget()
-    root = kernel.store()
-    try:
-        if root.exists():
-            shutil.rmtree(root)
-    except OSError as error:
-        raise ToolchainError(f"the kernel cache {root} can't be cleared: {error}") from error
-
-
-def __getattr__(name: str) -> Path:
-    if name == "path":
+    @property
+    def path(self) -> Path:
+        """The folder that they are kept in."""
         return kernel.store()
-    raise AttributeError(name)
+
+    def info(self) -> CacheInfo:
+        """Counts what is there."""
+        objects = list(self.path.glob("kernels/*/*/kernel.so"))
+        size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
+        return CacheInfo(self.path, len(objects), size, len(kernel.known()))
+
+    def clear(self) -> None:
+        """Deletes every kernel of this version, and forgets those this process knows.
+
+        Raises:
+            ToolchainError: The folder can't be deleted.
+        """
+        import shutil  # only here, and slow to import
+
+        kernel.forget()
+        try:
+            if self.path.exists():
+                shutil.rmtree(self.path)
+        except OSError as error:
+            raise ToolchainError(f"the kernel cache {self.path} can't be cleared: {error}") from error
+
+
+cache = Cache()

@@ -6,19 +6,18 @@ import functools
 from collections.abc import Sequence
 
 import torch
-from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang import dtypes
-from libsparse._runtime import dispatch, problem, promotion
-from libsparse._runtime.problem import Operand
+from libsparse._runtime import promotion
+from libsparse._runtime.dispatch import Result
+from libsparse._runtime.problem import Operand, product
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Pattern
 
 
 @functools.cache
-def dense_wish(ndim: int) -> Format | None:
-    """The format to ask for where a dense result is wanted; None for a scalar, which is dense anyway."""
+def dense_format(ndim: int) -> Format | None:
+    """The format of a dense result; None for a scalar, which has none."""
     return Format("d" * ndim) if ndim else None
 
 
@@ -27,19 +26,19 @@ def contract(
     output: tuple[str, ...],
     operands: Sequence[Operand],
     *,
-    wish: Format | None = None,
+    output_format: Format | None = None,
     reduce: str = "sum",
     combine: str = "mul",
     pattern_of: int | None = None,
     dtype: torch.dtype | None = None,
-) -> tuple[Tensor, Pattern | None]:
+) -> Result:
     """Computes an einsum; autograd follows it where it has to.
 
     Args:
         inputs: The indices of each operand, none of them twice in one operand.
         output: The indices of the result.
         operands: The operands.
-        wish: The format of the result, None to let the compiler choose.
+        output_format: The format of the result, None to let the compiler choose.
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have.
@@ -53,23 +52,24 @@ def contract(
     """
     kinds = {o.data.dtype for o in operands if o.data is not None}
     target = dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
-    follow = tape.needed(operands)
-    if target is not None and kinds - {target} and (follow or not all(dtypes.holds(target, kind) for kind in kinds)):
+    if (
+        target is not None
+        and kinds - {target}
+        and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
+    ):
         operands, kinds = unify(operands, target), {target}
     said = kinds == {target} or target is None  # whether the operands say what the result is
-    asked = problem.product(tuple(inputs), output, wish, reduce, combine, pattern_of, None if said else target)
+    problem = product(tuple(inputs), output, output_format, reduce, combine, pattern_of, None if said else target)
     if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
-        asked.extents(operands)
+        problem.extents(operands)
         same = unify(operands, target)
-        out = torch.einsum(asked.text, *(o.data for o in same if o.data is not None))
+        out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
         return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
-    if follow:
-        return tape.apply(asked, operands)
-    return dispatch.run(asked, operands)
+    return tape.compute(problem, operands)
 
 
 def unify(operands: Sequence[Operand], dtype: torch.dtype | None) -> Sequence[Operand]:
     """Brings all values to one dtype; autograd follows. Kernels take mixed dtypes, gradients don't."""
     if dtype is None:
         return operands
-    return [o if o.data is None or o.data.dtype == dtype else Operand(o.pattern, o.data.to(dtype)) for o in operands]
+    return [o if o.data is None or o.data.dtype == dtype else o.with_data(o.data.to(dtype)) for o in operands]

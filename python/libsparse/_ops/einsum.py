@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes, spec
-from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime import promotion
-from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.problem import Operand, Problem, product
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Pattern
-from libsparse._tensor import constructors, layouts, sparse_tensor
 
 from . import contraction
+from .assemble import assemble
+from .operands import Indices, is_tensor, simplify, to_operands
 
 REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "xor", "mean")
 COMBINATIONS = (
@@ -27,13 +26,72 @@ COMBINATIONS = (
 _ALIASES = {"amax": "max", "amin": "min"}
 
 
+class Einsum(NamedTuple):
+    """An einsum, read and checked.
+
+    Attributes:
+        inputs: The indices of each operand, none of them twice in one operand.
+        output: The indices of the result.
+        operands: The operands.
+        output_format: The format of the result, None to let the compiler choose.
+        reduce: How terms are reduced.
+        combine: How factors are combined.
+        dtype: The dtype of the result, None of patterns alone.
+    """
+
+    inputs: list[Indices]
+    output: Indices
+    operands: list[Operand]
+    output_format: Format | None
+    reduce: str
+    combine: str
+    dtype: torch.dtype | None
+
+    def problem(self) -> Problem:
+        """The problem, whose indices are renamed so that spellings share kernels."""
+        return product(tuple(self.inputs), self.output, self.output_format, self.reduce, self.combine, dtype=self.dtype)
+
+    def spelled(self) -> Problem:
+        """The problem with the user's indices, which commands of a schedule name."""
+        text = ",".join(map("".join, self.inputs)) + "->" + "".join(self.output)
+        names = tuple(f"A{number}" for number in range(len(self.inputs)))
+        output_format, reduce, combine = self.output_format, self.reduce, self.combine
+        return Problem(
+            text, False, names, tuple(self.inputs), self.output, output_format, reduce, combine, dtype=self.dtype
+        )
+
+
+def read(
+    equation: Any,
+    operands: Sequence[Any],
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+) -> Einsum:
+    """Reads an einsum and its operands; the arguments are those of `einsum`."""
+    if is_tensor(equation) and operands:
+        equation, operands = spec.from_sublists((equation, *operands))
+    elif not isinstance(equation, str):
+        raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
+    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)) and not is_tensor(operands[0]):
+        operands = operands[0]
+    reduce = checked(reduce, combine)
+    plain = to_operands(operands, neutral=reduce)
+    parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
+    output_format = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
+    # of operands as they came: one without dimensions counts less
+    dtype = promotion.common(plain, promotion.floats(reduce, combine))
+    inputs, simple = simplify(parsed.inputs, plain)
+    return Einsum(inputs, parsed.output, simple, output_format, reduce, combine, dtype)
+
+
 def einsum(
     equation: Any,
     *operands: Any,
     format: str | Format | None = None,
     reduce: str = "sum",
     combine: str = "mul",
-) -> Any:
+) -> Operand:
     """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
 
     Operands are promoted to one dtype, which the result has: integers wrap, booleans combine by or and and, halves are
@@ -58,24 +116,26 @@ def einsum(
         DtypeError: An operand is no tensor.
         UnsupportedError: Something libsparse can't do yet.
     """
-    if isinstance(equation, Tensor) and operands:
-        equation, operands = spec.from_sublists((equation, *operands))  # type: ignore[assignment]
-    elif not isinstance(equation, str):
-        raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
-    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    reduce = checked(reduce, combine)
-    plain = to_operands(operands, neutral=reduce)
-    parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
-    wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
-    dtype = dtype_of(plain, reduce, combine)  # of operands as they came: one without dimensions counts less
-    inputs, plain = simplify(parsed.inputs, plain)
+    question = read(equation, operands, format, reduce, combine)
     try:
-        return compute(inputs, parsed.output, plain, wish, dtype, reduce, combine)
-    except ShapeError:
-        names = tuple(map(str, range(len(inputs))))
-        Problem(equation, False, names, tuple(inputs), parsed.output).extents(plain)  # says it in the user's letters
+        return compute(question)
+    except ShapeError:  # says it in the user's letters
+        question.spelled()._replace(text=str(equation)).extents(question.operands)
         raise
+
+
+def compute(question: Einsum) -> Operand:
+    """The result of an einsum."""
+    inputs, output, operands, output_format, reduce, combine, dtype = question
+    dense = all(o.pattern is None for o in operands) and output_format is not None and not output_format.is_dense
+    if dense and dtypes.identity(reduce, dtype or torch.bool) == 0:
+        data, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
+        coords = data.detach().nonzero(as_tuple=True)
+        return assemble(list(coords), data[coords], data.shape, output_format)
+    data, pattern = contraction.contract(
+        inputs, output, operands, output_format=output_format, reduce=reduce, combine=combine, dtype=dtype
+    )
+    return Operand(pattern, data, 0 if pattern is None else dtypes.identity(reduce, data.dtype))
 
 
 def checked(reduce: str, combine: str) -> str:
@@ -90,152 +150,9 @@ def checked(reduce: str, combine: str) -> str:
     return reduce
 
 
-def compute(
-    inputs: Sequence[tuple[str, ...]],
-    output: tuple[str, ...],
-    operands: Sequence[Operand],
-    wish: Format | None,
-    dtype: torch.dtype | None,
-    reduce: str = "sum",
-    combine: str = "mul",
-) -> Any:
-    """An einsum of simple operands, as the user gets it."""
-    plain = all(o.pattern is None for o in operands) and wish is not None and not wish.is_dense
-    if plain and dtypes.identity(reduce, dtype or torch.bool) == 0:
-        dense, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
-        return constructors.tensor(dense, wish)
-    made = contraction.contract(inputs, output, operands, wish=wish, reduce=reduce, combine=combine, dtype=dtype)
-    return finish(*made, dtypes.identity(reduce, made[0].dtype))
-
-
-def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None, neutral: str = "sum") -> list[Operand]:
-    """Takes apart what a user hands over; Python numbers are weakly typed, as in torch.
-
-    Args:
-        given: Tensors and numbers.
-        names: What messages call them.
-        neutral: The reduction of a product. Elements that are not stored make no terms, so they may be its identity:
-            the result of one in a semiring is an operand of the next.
-    """
-    names = range(len(given)) if names is None else names
-    numbers = [value for value in given if isinstance(value, (bool, int, float, complex))]
-    if not numbers:
-        return [to_operand(value, name, neutral) for value, name in zip(given, names, strict=True)]
-    tensors = {
-        name: to_operand(value, name, neutral)
-        for name, value in zip(names, given, strict=True)
-        if not isinstance(value, (bool, int, float, complex))
-    }
-    dtype = promotion.common(tensors.values(), numbers)
-    return [
-        tensors[name] if name in tensors else Operand(None, dtypes.scalar(value, dtype, f"operand {name},"))
-        for name, value in zip(names, given, strict=True)
-    ]
-
-
-def to_operand(value: Any, number: int | str, neutral: str = "sum") -> Operand:
-    """Takes apart a tensor that a user hands over, if it has not been yet.
-
-    Elements that are not stored are 0, or the identity of the reduction `neutral`.
-    """
-    if isinstance(value, Operand):
-        return value
-    if isinstance(value, sparse_tensor.SparseTensor):
-        if value.fill_value != 0:
-            if value.fill_value != dtypes.identity(neutral, value.dtype):
-                value.need_zero_fill(f"operand {number}")
-            value = _unpadded(value)
-        return Operand(value.pattern, value._values)
-    if not isinstance(value, Tensor):
-        raise DtypeError(f"operand {number} is a {type(value).__name__}; expected a tensor")
-    if value.layout is not torch.strided:
-        value = layouts.wrap(value)
-        return Operand(value.pattern, value._values)
-    if not value.is_cpu:
-        raise UnsupportedError(f"operand {number} is on {value.device}; libsparse computes on the CPU, use .cpu()")
-    return Operand(None, value.resolve_conj().resolve_neg())
-
-
-def _unpadded(value: sparse_tensor.SparseTensor) -> sparse_tensor.SparseTensor:
-    """A tensor without the elements of its blocks that hold the fill value: they make no terms."""
-    if not value.format.pads:
-        return value
-    coords, entries = value.indices(), value.pattern.entries(value.values())
-    kept = (entries.detach() != value.fill_value).nonzero().flatten()
-    coords, entries = coords.index_select(1, kept), entries.index_select(0, kept)
-    return constructors.from_coo(coords, entries, tuple(value.shape), value.format.compressed, check=False)
-
-
-def finish(data: Tensor, pattern: Pattern | None, fill: int | float = 0) -> Any:
-    """What the user gets: the dense tensor, or values dressed as a SparseTensor."""
-    return data if pattern is None else sparse_tensor.SparseTensor(pattern, data, fill)
-
-
-def simplify(
-    inputs: Sequence[tuple[str, ...]], operands: Sequence[Operand]
-) -> tuple[list[tuple[str, ...]], list[Operand]]:
-    """Takes diagonals where an index is twice in an operand, and drops dense dimensions that only broadcast."""
-    inputs = list(inputs)
-    if _is_simple(tuple(inputs), tuple(o.shape for o in operands)):
-        return inputs, list(operands)
-    largest: dict[str, int] = {}
-    for indices, operand in zip(inputs, operands, strict=True):
-        for index, extent in zip(indices, operand.shape, strict=True):
-            before = largest.get(index, 1)
-            largest[index] = before if extent == 1 else extent if before == 1 else max(extent, before)
-    made = [diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
-    for number, (indices, (pattern, data)) in enumerate(made):
-        drop = [d for d, n in enumerate(made[number][1].shape) if n == 1 != largest[indices[d]]]
-        if drop and pattern is not None:
-            # A coordinate that is the same for all values of the index: an index of its own, with one value.
-            own = tuple(f"{index}{number}" if d in drop else index for d, index in enumerate(indices))
-            made[number] = own, made[number][1]
-        elif drop and data is not None:
-            places = tuple(0 if d in drop else slice(None) for d in range(data.ndim))
-            made[number] = tuple(i for d, i in enumerate(indices) if d not in drop), Operand(None, data[places])
-    return [indices for indices, _ in made], [operand for _, operand in made]
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_simple(inputs: tuple[tuple[str, ...], ...], shapes: tuple[torch.Size, ...]) -> bool:
-    """Whether no index is twice in an operand and no extent is 1, so that there is nothing to simplify."""
-    return all(len(set(term)) == len(term) and 1 not in shape for term, shape in zip(inputs, shapes, strict=True))
-
-
-def diagonal(indices: tuple[str, ...], operand: Operand) -> tuple[tuple[str, ...], Operand]:
-    """An operand with every index once, where it has some several times."""
-    kept = tuple(dict.fromkeys(indices))
-    if len(kept) == len(indices):
-        return indices, operand
-    by_index: dict[str, int] = {}
-    for index, extent in zip(indices, operand.shape, strict=True):
-        if by_index.setdefault(index, extent) != extent:
-            raise ShapeError(
-                f"operand ({''.join(indices)!r}, {operand}): index {index!r} stands for dimensions that differ"
-            )
-    pattern, data = operand
-    if pattern is not None:
-        smaller, places = pattern.diagonal(tuple(kept.index(index) for index in indices))
-        return kept, Operand(smaller, None if data is None else data.index_select(0, places))
-    assert data is not None
-    left = list(indices)
-    for index in kept:
-        while left.count(index) > 1:
-            first = left.index(index)
-            second = left.index(index, first + 1)
-            data = data.diagonal(0, first, second)
-            del left[second], left[first]
-            left.append(index)
-    return tuple(left), Operand(None, data)
-
-
-def dtype_of(operands: Sequence[Operand], reduce: str, combine: str) -> torch.dtype | None:
-    """The dtype of a result; None for patterns alone."""
-    return promotion.common(operands, promotion.floats(reduce, combine))
-
-
-def count_terms(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], operands: Sequence[Operand]) -> Tensor:
+def count_terms(question: Einsum) -> Tensor:
     """How many terms every element of a result has; broadcasts against the result."""
+    inputs, output, operands, *_ = question
     sparse = [(i, Operand(o.pattern, None)) for i, o in zip(inputs, operands, strict=True) if o.pattern is not None]
     extents = {i: e for term, o in zip(inputs, operands, strict=True) for i, e in zip(term, o.shape, strict=True)}
     covered = {index for term, _ in sparse for index in term}
@@ -249,7 +166,7 @@ def count_terms(inputs: Sequence[tuple[str, ...]], output: tuple[str, ...], oper
         [i for i, _ in sparse],
         kept,
         [o for _, o in sparse],
-        wish=contraction.dense_wish(len(kept)),
+        output_format=contraction.dense_format(len(kept)),
         dtype=torch.int64,
     )
     return number[tuple(slice(None) if i in covered else None for i in output)] * factor if output else number * factor

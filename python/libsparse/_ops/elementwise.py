@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,42 +11,37 @@ from torch import Tensor
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand
-from libsparse._tensor import layouts, sparse_tensor
 
-from . import contraction, einsum, sums
-
-if TYPE_CHECKING:
-    from libsparse._tensor.sparse_tensor import SparseTensor
+from . import contraction, union
+from .operands import Indices, is_scalar, is_sparse, is_tensor, to_operand
 
 
 def multiply(a: Any, b: Any) -> Any:
     """The product of sparse, dense (broadcast to the sparse shape) and scalar operands: sparse."""
-    if not isinstance(a, sparse_tensor.SparseTensor):
+    if not is_sparse(a):
         a, b = b, a
-    a.need_zero_fill("*")
-    if is_scalar(b):
-        return a.with_values(numbers(a, b) * b)
-    if isinstance(b, sparse_tensor.SparseTensor):
-        return _multiply_sparse(a, b)
-    if not isinstance(b, Tensor):
+    if not is_tensor(b) and not is_scalar(b):
         return NotImplemented
-    dense = einsum.to_operand(b, 1)
-    if dense.pattern is not None:
-        return _multiply_sparse(a, sparse_tensor.SparseTensor(dense.pattern, dense.data))
-    assert dense.data is not None
-    letters = tuple(string.ascii_letters[: a.ndim])
-    kept = broadcast_letters(a, dense.data)
-    squeezed = dense.data[tuple(slice(None) if k else 0 for k in kept)]
-    own = tuple(letter for letter, k in zip(letters[a.ndim - dense.data.ndim :], kept, strict=True) if k)
-    operands = [Operand(a.pattern, a._values), Operand(None, squeezed)]
-    return einsum.finish(*contraction.contract([letters, own], letters, operands, wish=a.format))
+    first = to_operand(a)
+    first.need_zero_fill("*")
+    if is_scalar(b):
+        return first.with_data(numbers(first, b) * b)
+    second = to_operand(b, 1)
+    if second.pattern is not None:
+        return _multiply_sparse(first, second)
+    kept = broadcast_dims(first, second.values)
+    letters = tuple(string.ascii_letters[: first.ndim])
+    own = tuple(letter for letter, k in zip(letters[first.ndim - second.ndim :], kept, strict=True) if k)
+    squeezed = second.values[tuple(slice(None) if k else 0 for k in kept)]
+    return _product(letters, own, first, Operand(None, squeezed))
 
 
-def divide(a: Any, b: Any) -> Any:
+def divide(a: Any, b: Any) -> Operand:
     """A sparse tensor divided by a scalar."""
-    if isinstance(a, sparse_tensor.SparseTensor) and is_scalar(b):
-        a.need_zero_fill("/")
-        return a.with_values(numbers(a, b) / b)
+    if is_sparse(a) and is_scalar(b):
+        source = to_operand(a)
+        source.need_zero_fill("/")
+        return source.with_data(numbers(source, b) / b)
     raise UnsupportedError(
         "division by a tensor gives a fill value other than 0, which is not supported yet; "
         "multiply by the reciprocal instead: A * (1 / d)"
@@ -60,43 +55,53 @@ def add(a: Any, b: Any) -> Any:
             "adding a number to a sparse tensor gives a fill value other than 0, which is not supported yet; "
             "use A.map(lambda v: v + c) for the stored entries, or A.to_dense()"
         )
-    first, second = _tensor(a), _tensor(b)
-    if first is None or second is None:
+    if not is_tensor(a) or not is_tensor(b):
         return NotImplemented
-    if isinstance(first, sparse_tensor.SparseTensor) and isinstance(second, sparse_tensor.SparseTensor):
-        return sums.add(first, second)
-    if isinstance(second, sparse_tensor.SparseTensor):
-        first, second = second, first
-    return _add_dense(first, second)  # type: ignore[arg-type]
+    first, second = to_operand(a, 0), to_operand(b, 1)
+    for operand in (first, second):
+        operand.need_zero_fill("a sum or a product")
+    if second.pattern is None:
+        return _add_dense(first, second.values)
+    return _add_dense(second, first.values) if first.pattern is None else union.add(first, second)
 
 
 def subtract(a: Any, b: Any) -> Any:
     """The difference of two tensors."""
     if is_scalar(a) or is_scalar(b):
         return add(a, b)
-    if isinstance(a, Tensor) and isinstance(b, Tensor) and b.dtype == torch.bool:
-        if a.dtype == torch.bool:
+    if not is_tensor(a) or not is_tensor(b):
+        return NotImplemented
+    first, second = to_operand(a, 0), to_operand(b, 1)
+    if second.dtype == torch.bool:
+        if first.dtype == torch.bool:
             raise DtypeError("subtract: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
-        b = b.to(a.dtype)
-    return add(a, -b)
+        second = second.with_data(second.values.to(first.dtype))
+    return add(first, second.with_data(-second.values))
 
 
-def is_scalar(value: Any) -> bool:
-    """Whether `value` is a number or a strided tensor without dimensions."""
-    if isinstance(value, (bool, int, float, complex)):
-        return True
-    return isinstance(value, Tensor) and value.ndim == 0 and value.layout is torch.strided
+def scaled(a: Any, factor: Any) -> Any:
+    """A tensor multiplied by a number; itself where that is 1."""
+    if isinstance(factor, (int, float)) and factor == 1:
+        return a
+    if isinstance(a, Operand) and a.pattern is None:
+        return Operand(None, a.values * factor)
+    return multiply(a, factor) if is_sparse(a) else a * factor
 
 
-def numbers(a: SparseTensor, scalar: Any) -> Tensor:
+def plus(a: Operand, b: Operand) -> Any:
+    """The sum of two operands, of which both may be dense."""
+    return a.values + b.values if a.pattern is None and b.pattern is None else add(a, b)
+
+
+def numbers(a: Operand, scalar: Any) -> Tensor:
     """The values of `a`; ones of the scalar's type where it has none."""
-    if a._values is not None:
+    if a.data is not None:
         whole = isinstance(scalar, complex) and dtypes.accumulator(a.dtype) != a.dtype
-        return a._values.to(torch.complex64) if whole else a._values  # torch hardly computes with complex halves
-    return torch.ones(a.pattern.size, dtype=torch.result_type(a.values(), scalar))
+        return a.data.to(torch.complex64) if whole else a.data  # torch hardly computes with complex halves
+    return torch.ones(a.values.numel(), dtype=torch.result_type(a.values, scalar))
 
 
-def broadcast_letters(a: SparseTensor, dense: Tensor) -> list[bool]:
+def broadcast_dims(a: Operand, dense: Tensor) -> list[bool]:
     """For each dimension of a dense operand, whether it runs along the one of `a` (or is repeated along it).
 
     Raises:
@@ -106,46 +111,42 @@ def broadcast_letters(a: SparseTensor, dense: Tensor) -> list[bool]:
     tail = a.shape[a.ndim - dense.ndim :] if dense.ndim <= a.ndim else None
     if tail is None or any(n != 1 and m == 1 for n, m in zip(dense.shape, tail, strict=True)):
         raise UnsupportedError(
-            f"operand 0 (shape {tuple(a.shape)}, format {a.format}) would have to be repeated to the shape "
-            f"of operand 1 ({tuple(dense.shape)}), which is not supported yet"
+            f"operand 0 ({a}) would have to be repeated to the shape of operand 1 ({tuple(dense.shape)}), which is "
+            "not supported yet"
         )
     if any(n not in (1, m) for n, m in zip(dense.shape, tail, strict=True)):
         raise ShapeError(
-            f"operand 0 (shape {tuple(a.shape)}, format {a.format}) and operand 1 (shape {tuple(dense.shape)}, dense) "
-            "do not broadcast; extents must agree or be 1"
+            f"operand 0 ({a}) and operand 1 (shape {tuple(dense.shape)}, dense) do not broadcast; extents must agree "
+            "or be 1"
         )
     return [n == m and not (n == 1 and m != 1) for n, m in zip(dense.shape, tail, strict=True)]
 
 
-def _multiply_sparse(a: SparseTensor, b: SparseTensor) -> SparseTensor:
+def _multiply_sparse(a: Operand, b: Operand) -> Operand:
+    b.need_zero_fill("*")
     if a.shape != b.shape:
         raise ShapeError(
-            f"operand 0 (shape {tuple(a.shape)}, format {a.format}) and operand 1 (shape {tuple(b.shape)}, format "
-            f"{b.format}) differ in shape; sparse tensors are multiplied element by element only where shapes agree"
+            f"operand 0 ({a}) and operand 1 ({b}) differ in shape; sparse tensors are multiplied element by element "
+            "only where shapes agree"
         )
     if a.pattern is b.pattern:
-        if a._values is None or b._values is None:
-            return b if a._values is None else a
-        return a.with_values(a._values * b._values)
+        if a.data is None or b.data is None:
+            return b if a.data is None else a
+        return a.with_data(a.data * b.data)
     letters = tuple(string.ascii_letters[: a.ndim])
-    operands = [Operand(a.pattern, a._values), Operand(b.pattern, b._values)]
-    made: SparseTensor = einsum.finish(*contraction.contract([letters, letters], letters, operands, wish=a.format))
-    return made
+    return _product(letters, letters, a, b)
 
 
-def _tensor(value: Any) -> Tensor | None:
-    if not isinstance(value, Tensor):
-        return None
-    if isinstance(value, sparse_tensor.SparseTensor):
-        value.need_zero_fill("a sum or a product")
-        return value
-    if value.layout is not torch.strided:
-        return layouts.wrap(value)
-    return value
+def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:
+    """The product of a sparse operand and one with some of its indices, in the format of the first."""
+    assert a.pattern is not None
+    data, pattern = contraction.contract([letters, own], letters, [a, b], output_format=a.pattern.format)
+    return Operand(pattern, data)
 
 
-def _add_dense(a: SparseTensor, dense: Tensor) -> Tensor:
-    if a._values is None:
+def _add_dense(a: Operand, dense: Tensor) -> Tensor:
+    assert a.pattern is not None
+    if a.data is None:
         raise DtypeError("a tensor that is only a pattern can't be added to a dense one; give it values first")
     shape = torch.broadcast_shapes(a.shape, dense.shape)
     if shape != a.shape:
@@ -154,4 +155,4 @@ def _add_dense(a: SparseTensor, dense: Tensor) -> Tensor:
         )
     dtype = torch.promote_types(a.dtype, dense.dtype)
     flat = dense.to(dtype).expand(shape).reshape(-1)
-    return flat.index_add(0, a.pattern.linear(), a.pattern.entries(a._values).to(dtype)).reshape(shape)
+    return flat.index_add(0, a.pattern.linear(), a.pattern.entries(a.data).to(dtype)).reshape(shape)

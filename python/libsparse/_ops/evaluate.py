@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._autograd import tape
 from libsparse._lang import assignment, dtypes, grammar, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
-from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
-from libsparse._tensor import sparse_tensor
 
-from . import einsum, expression_gradients, windows
+from . import statements, updates
+from .einsum import REDUCTIONS, checked
+from .operands import is_sparse
 
 
 def evaluate(
@@ -25,7 +24,7 @@ def evaluate(
     reduce: str = "sum",
     combine: str = "mul",
     **operands: Any,
-) -> Any:
+) -> Operand:
     """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`, or several separated by semicolons.
 
     Indices that are only on the right are reduced, per additive term: summed, or by the operator of `+=`, `*=`, `min=`,
@@ -62,6 +61,7 @@ def evaluate(
             what it chooses.
     """
     *_, (_, _, _, value) = _results(text, operands, format, reduce, combine)
+    assert value is not None
     return value
 
 
@@ -69,8 +69,8 @@ def problems(
     text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
 ) -> Iterator[tuple[Problem, Sequence[Operand]]]:
     """The problem for the right side of each assignment, and its operands; earlier ones are computed on the way."""
-    for _, asked, plain, _ in _results(text, operands, format, reduce, combine, compute_last=False):
-        yield asked, plain
+    for _, problem, plain, _ in _results(text, operands, format, reduce, combine, compute_last=False):
+        yield problem, plain
 
 
 def problem_of(
@@ -81,10 +81,10 @@ def problem_of(
     Raises:
         UnsupportedError: There is more to it than a problem.
     """
-    *_, (job, asked, plain, _) = _results(text, operands, format, reduce, combine, compute_last=False)
+    *_, (job, problem, plain, _) = _results(text, operands, format, reduce, combine, compute_last=False)
     if not job.alone:
         raise UnsupportedError(f"{text!r}: the old elements of {job.target.name!r} come after; assign to another name")
-    return asked, plain
+    return problem, plain
 
 
 def _results(
@@ -95,23 +95,23 @@ def _results(
     combine: str,
     *,
     compute_last: bool = True,
-) -> Iterator[tuple[_Job, Problem, Sequence[Operand], Any]]:
+) -> Iterator[tuple[_Job, Problem, Sequence[Operand], Operand | None]]:
     if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
-    reduce = einsum.checked(reduce, combine)
+    reduce = checked(reduce, combine)
     program = grammar.parse(text, user_functions.names())
     known = dict(operands)
     read: set[str] = set()
     for statement in program:
         last = statement is program[-1]
         job = _Job(text, statement, known, reduce if last or _reduces(statement) else "sum", combine)
-        asked, plain = job.problem(format if last else None)
+        problem, plain = job.problem(format if last else None)
         read |= job.read
         if last:
             _check_used(text, operands, read)
-        value = job.finish(asked, plain, format if last else None) if compute_last or not last else None
+        value = job.finish(problem, plain, format if last else None) if compute_last or not last else None
         known[statement.target.name] = value
-        yield job, asked, plain, value
+        yield job, problem, plain, value
 
 
 def _check_used(text: str, operands: Mapping[str, Any], read: set[str]) -> None:
@@ -139,7 +139,7 @@ class _Job:
         self.combine = combine
         self.old = known.get(self.target.name)
         self.sign = operations.REDUCTIONS.get(sign, sign)
-        self.reduce = self.sign if self.sign in einsum.REDUCTIONS else reduce
+        self.reduce = self.sign if self.sign in REDUCTIONS else reduce
         self.placed = bool(self.target.windows)
         self._check()
         # What can be part of the expression is: the old elements are a term of a sum.
@@ -171,141 +171,19 @@ class _Job:
         if not self.alone:
             # What has no term is to leave the old elements as they are.
             read = [self.known.get(name) for name in self.read - {target.name}]
-            sparse = any(isinstance(operand, sparse_tensor.SparseTensor) for operand in read)
-            kept = isinstance(self.old, sparse_tensor.SparseTensor) and self.sign and target.indices and sparse
+            sparse = any(is_sparse(operand) for operand in read)
+            kept = is_sparse(self.old) and self.sign and target.indices and sparse
             format = "s" * len(target.indices) if kept else None
-        return prepare(self.text, target, self.value, self.known, format, self.reduce, self.combine)
+        return statements.prepare(self.text, target, self.value, self.known, format, self.reduce, self.combine)
 
-    def finish(self, asked: Problem, plain: Sequence[Operand], format: str | Format | None) -> Any:
+    def finish(self, problem: Problem, plain: Sequence[Operand], format: str | Format | None) -> Operand:
         """The value of the assignment."""
-        data, pattern = compute(asked, plain)
+        data, pattern = tape.compute(problem, plain)
         # What has no term leaves old elements as they are.
-        fill = 0 if self.sign and not self.alone else dtypes.identity(asked.reduce, data.dtype)
-        made = einsum.finish(data, pattern, fill)
+        fill = 0 if self.sign and not self.alone else dtypes.identity(problem.reduce, data.dtype)
+        new = Operand(pattern, data, fill if pattern is not None else 0)
         if self.placed:
-            return windows.place(self.text, self.old, self.target, made, self.sign)
+            return updates.place(self.text, self.old, self.target, new, self.sign)
         if self.alone:
-            return made
-        return windows.update(self.sign, self.old, made, self.target.indices, format)
-
-
-def prepare(
-    text: str,
-    target: Access,
-    value: Expr,
-    operands: Mapping[str, Any],
-    format: str | Format | None = None,
-    reduce: str = "sum",
-    combine: str = "mul",
-    *,
-    definitions: Mapping[str, user_functions.Definition] | None = None,
-    pattern_of: str | None = None,
-    shape: tuple[int, ...] | None = None,
-) -> tuple[Problem, Sequence[Operand]]:
-    """The problem of one assignment, and its operands in the order in which it reads them.
-
-    Args:
-        text: What messages call it.
-        target: The left side; if it has the name of an operand it gets another one.
-        value: The right side.
-        operands: What is known by name; names that are not read are ignored.
-        format: The format of the result.
-        reduce: The reduction.
-        combine: What `*` means.
-        definitions: Functions beside the registered ones.
-        pattern_of: The operand whose pattern the result has to have.
-        shape: The shape of the result, if the target has windows.
-    """
-    extra = tuple((definitions or {}).values())
-    reading = _read(text, target, value, frozenset(operands), extra, user_functions.version())
-    target, found, written = reading.target, reading.found, reading.text
-    neutral = reduce if _is_product(reading.value) else "sum"
-    plain = einsum.to_operands([operands[reading.origin[name]] for name in found], tuple(found), neutral)
-    if reading.partly:
-        value, found, plain = windows.resolve(reading.value, found, plain)
-        written = str(Statement(target, "", value))
-    wish = None if format is None or not target.indices else Format(format).resolve(len(target.indices))
-    parts = tuple(access.windows for access in found.values()) if reading.partly else ()
-    asked = Problem(
-        written,
-        True,
-        tuple(found),
-        tuple(access.indices for access in found.values()),
-        target.indices,
-        wish,
-        reduce,
-        combine,
-        None if pattern_of is None else tuple(found).index(pattern_of),
-        promotion.of_assignment(
-            reading.text,
-            dict(zip(found, plain, strict=True)),
-            reading.functions,
-            promotion.floats(reduce, combine),
-        ),
-        windows=parts if any(parts) else (),
-        shape=shape,
-        functions=reading.functions,
-    )
-    extents = asked.extents(plain)
-    missing = [index for index in target.indices if index not in extents]
-    if missing:
-        raise ShapeError(f"evaluate {text!r}: index {missing[0]!r} of the result is in no operand")
-    return asked, plain
-
-
-def _is_product(value: Expr) -> bool:
-    """Whether an expression is an access, or several combined by `*`."""
-    if isinstance(value, Call):
-        return value.op == "*" and all(map(_is_product, value.args))
-    return isinstance(value, Access)
-
-
-class _Reading(NamedTuple):
-    """What is known of an assignment from its text and the names of its operands.
-
-    Attributes:
-        target: The left side, with a name of its own.
-        value: The right side, in which every operand is read once.
-        text: Both.
-        origin: The operand that each name stands for.
-        found: The access of each name.
-        partly: Whether there are windows or diagonals among them.
-        functions: The functions that it calls.
-    """
-
-    target: Access
-    value: Expr
-    text: str
-    origin: dict[str, str]
-    found: dict[str, Access]
-    partly: bool
-    functions: tuple[user_functions.Definition, ...]
-
-
-@functools.lru_cache(maxsize=1024)
-def _read(
-    text: str,
-    target: Access,
-    value: Expr,
-    operands: frozenset[str],
-    extra: tuple[user_functions.Definition, ...],
-    registered: int,
-) -> _Reading:
-    del registered  # names the functions that there are
-    seen = [node for node in assignment.walk(value) if isinstance(node, Access)]
-    indices = {index for access in (*seen, target) for index in access.indices}
-    for access in seen:  # without indices it may be an index variable as a value
-        if access.name not in operands and (access.indices or access.name not in indices):
-            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
-    value, origin = assignment.distinct(value, operands & {access.name for access in seen})
-    found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
-    if target.name in found:
-        target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
-    partly = any(a.windows or len(set(a.indices)) < len(a.indices) for a in found.values())
-    functions = user_functions.needed(user_functions.calls(value), {made.name: made for made in extra})
-    return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions)
-
-
-def compute(asked: Problem, operands: Sequence[Operand]) -> Any:
-    """Computes a problem; autograd follows it where it has to."""
-    return expression_gradients.apply(asked, operands) if tape.needed(operands) else dispatch.run(asked, operands)
+            return new
+        return updates.update(self.sign, self.old, new, self.target.indices, format)

@@ -9,16 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._autograd import tape
-from libsparse._compiler import threads
-from libsparse._lang import spec
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
-from libsparse._runtime import shortcut
-from libsparse._runtime.problem import Operand, stored
+from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
-from libsparse._tensor import sparse_tensor
 
-from . import einsum
+from . import einsum, prepared_products
+from .assemble import to_format
+from .operands import is_sparse, is_tensor, to_operand
 
 
 def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
@@ -34,11 +31,11 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
         ShapeError: The inner extents differ.
     """
     if reduce == "sum" and format is None:
-        product = _prepared(a, b)
+        product = _short(a, b)
         if product is not None:
             return product
     for number, operand in enumerate((a, b)):
-        if not isinstance(operand, Tensor):
+        if not is_tensor(operand):
             raise DtypeError(f"matmul: operand {number} is a {type(operand).__name__}; expected a tensor")
         if operand.ndim == 0:
             raise ShapeError(f"matmul: operand {number} has no dimensions; use * to scale a tensor")
@@ -53,12 +50,12 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     right = "j" if b.ndim == 1 else "...jk" if a.ndim > 2 or b.ndim > 2 else "jk"
     out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
     equation = f"{left},{right}->{out}"
-    wish = format
-    if "." in equation and not (_is_sparse(a) and _is_sparse(b)):
-        wish = format or "dense"  # as all of torch's products with a dense operand are
+    first, second = to_operand(a, 0), to_operand(b, 1)
+    if "." in equation and (first.pattern is None or second.pattern is None):
+        format = format or "dense"  # as all of torch's products with a dense operand are
     if reduce in ("max", "min", "amax", "amin"):
-        return _zero_where_empty(equation, a, b, reduce, wish)
-    return einsum.einsum(equation, a, b, format=wish, reduce=reduce)
+        return _zero_where_empty(equation, first, second, reduce, format)
+    return einsum.einsum(equation, first, second, format=format, reduce=reduce)
 
 
 mm = mv = spmm = spmv = spgemm = matmul
@@ -72,10 +69,12 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
         q: (..., n, d).
         kt: (..., d, m).
     """
-    if not isinstance(mask, sparse_tensor.SparseTensor):
+    if not is_sparse(mask):
         raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
-    dots = "..." if mask.ndim > 2 else ""
-    return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", mask, q, kt, format=mask.format)
+    where = to_operand(mask)
+    assert where.pattern is not None
+    dots = "..." if where.ndim > 2 else ""
+    return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.pattern.format)
 
 
 def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
@@ -99,40 +98,27 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
     return einsum.einsum(f"{terms}->{letters[mode]}{rank}", tensor, *(factors[n] for n in others), format="dense")
 
 
-def _zero_where_empty(equation: str, a: Tensor, b: Tensor, reduce: str, wish: Any) -> Any:
+def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format: str | Format | None) -> Operand:
     """A product in which elements without a term are not the reduction's identity but 0, as in torch."""
-    result = einsum.einsum(equation, a, b, format=wish, reduce=reduce)
-    if isinstance(result, sparse_tensor.SparseTensor):
-        wanted = result.format
+    result = einsum.einsum(equation, a, b, format=format, reduce=reduce)
+    if result.pattern is not None:
+        wanted = result.pattern.format
         if wanted.pads:  # its blocks hold elements without a term
             result = einsum.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
-        return sparse_tensor.SparseTensor(result.pattern, result._values).to_format(wanted)
-    operands = [einsum.to_operand(a, 0), einsum.to_operand(b, 1)]
-    parsed = spec.parse(equation, (a.ndim, b.ndim))
-    inputs, operands = einsum.simplify(parsed.inputs, operands)
-    number = einsum.count_terms(inputs, parsed.output, operands)
-    return result.masked_fill(number == 0, 0)
+        return to_format(result._replace(fill=0), wanted)
+    number = einsum.count_terms(einsum.read(equation, (a, b)))
+    return Operand(None, result.values.masked_fill(number == 0, 0))
 
 
-def _is_sparse(operand: Tensor) -> bool:
-    return operand.layout is not torch.strided or isinstance(operand, sparse_tensor.SparseTensor)
-
-
-def _prepared(a: Any, b: Any) -> Tensor | None:
-    """The product of a sparse matrix and a dense operand by the operator's short cut, None where it doesn't apply."""
-    if not isinstance(a, sparse_tensor.SparseTensor) or not isinstance(b, Tensor):
+def _short(a: Any, b: Any) -> Tensor | None:
+    """The product of a sparse matrix and a dense operand by the short way, None where that doesn't apply."""
+    if not is_sparse(a) or not isinstance(b, Tensor) or is_sparse(b) or b.layout is not torch.strided or not b.is_cpu:
         return None
-    shape, values = a.pattern.shape, a._values
-    if isinstance(b, sparse_tensor.SparseTensor) or b.layout is not torch.strided or not b.is_cpu:
+    source = to_operand(a)
+    pattern, values, _ = source
+    assert pattern is not None
+    fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
+    if not fits or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None
-    plain = len(shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == shape[1]
-    if not plain or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
-        return None
-    a.need_zero_fill("a product")
-    followed = tape.needed((Operand(a.pattern, values), Operand(None, b)))
-    made = shortcut.find(a.pattern, b, values)
-    if made is None:
-        return None
-    if followed:
-        return made.differentiable(stored(a.pattern, values), b, a.pattern)
-    return made.multiply(stored(a.pattern, values), b, threads.count())
+    source.need_zero_fill("a product")
+    return prepared_products.multiply(pattern, values, b)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,35 +13,36 @@ from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Operand
 
 from . import contraction
-
-if TYPE_CHECKING:
-    from libsparse._tensor.sparse_tensor import SparseTensor
+from .operands import to_operand
 
 
-def sum(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+def sum(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
+    a = to_operand(source)
+    assert a.pattern is not None
     a.need_zero_fill("a sum")
     dims = dimensions(a, dim)
     exact = a.dtype.is_floating_point or a.dtype.is_complex
     target = dtype or (a.dtype if exact else torch.int64)
     if len(dims) == a.ndim:
-        total = a.pattern.entries(a.values()).sum(dtype=target)
+        total = a.pattern.entries(a.values).sum(dtype=target)
         return total.reshape((1,) * a.ndim) if keepdim else total
     letters = tuple(string.ascii_letters[: a.ndim])
     kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
-    operands = [Operand(a.pattern, a._values)]
-    out, _ = contraction.contract([letters], kept, operands, wish=contraction.dense_wish(len(kept)), dtype=target)
+    output_format = contraction.dense_format(len(kept))
+    out, _ = contraction.contract([letters], kept, [a], output_format=output_format, dtype=target)
     if keepdim:
         return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
     return out
 
 
-def mean(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+def mean(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The mean over `dim`, entries that are not stored included: a dense tensor; differentiable.
 
     Raises:
         DtypeError: The values are not floating.
     """
+    a = to_operand(source)
     target = dtype or a.dtype
     if not (target.is_floating_point or target.is_complex):
         raise DtypeError(f"mean of {a.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
@@ -52,7 +53,7 @@ def mean(a: SparseTensor, dim: Any = None, keepdim: bool = False, *, dtype: torc
     return (total / float(count) if count else total * float("nan")).to(target)
 
 
-def dimensions(a: SparseTensor, dim: Any) -> frozenset[int]:
+def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     """The dimensions that `dim` names.
 
     Raises:

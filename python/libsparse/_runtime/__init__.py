@@ -1,1 +1,3 @@
-"""Problems and prepared kernel calls, on patterns and plain torch tensors."""
+"""Problems and what is prepared to compute them, on patterns and plain torch tensors."""
+
+from . import conversion as conversion  # registers how patterns are brought to other formats

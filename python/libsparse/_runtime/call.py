@@ -5,34 +5,33 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, threads
+from libsparse._compiler import threads
+from libsparse._compiler.kernel import Kernel, Slot
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DivisionByZeroError, InternalError
 from libsparse._storage import levels, memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
-from . import problem
-from .problem import Operand, Problem
+from .problem import Operand, Problem, dense_order, stored
+from .results import ResultArrays
+from .status import check
 
 _CPU = torch.device("cpu")
-
-
-class IndexOverflowError(Exception):
-    """The result has more entries than its index dtype can number."""
-
-
-class WrongExtentsError(InternalError):
-    """A kernel was called with extents that it was not compiled for."""
+Direct = Callable[[Tensor, Tensor, int], Tensor]
 
 
 class Call:
-    """A kernel, a block of slots a thread, and how to fill it; made for one problem on given patterns and shapes."""
+    """A kernel, a block of slots for each thread, and how to fill it, for one problem on given patterns and shapes.
+
+    Attributes:
+        kernel: The kernel.
+        direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
+    """
 
     __slots__ = (
         "_arrays",
@@ -48,30 +47,32 @@ class Call:
         "_strides",
         "_threads",
         "_values",
+        "direct",
         "kernel",
     )
 
-    def __init__(self, made: kernel.Kernel, asked: Problem, operands: Sequence[Operand]) -> None:
-        """Work out what goes where."""
-        self.kernel = made
-        extents = asked.extents(operands)
-        self._shape = asked.result_shape(extents)
-        self._strides = _strides(self.kernel.format, self._shape)
-        self._dtype = dtypes.DTYPES[self.kernel.dtype]
-        if self.kernel.format is not None and self.kernel.format.is_dense:
-            what = f"{asked.text}: a dense result of shape {self._shape}"
+    def __init__(self, kernel: Kernel, problem: Problem, operands: Sequence[Operand]) -> None:
+        """Work out what goes into each slot."""
+        self.kernel = kernel
+        self.direct: Direct | None = None
+        extents = problem.extents(operands)
+        self._shape = problem.result_shape(extents)
+        self._strides = _strides(kernel.format, self._shape)
+        self._dtype = dtypes.DTYPES[kernel.dtype]
+        if kernel.format is not None and kernel.format.is_dense:
+            what = f"{problem.text}: a dense result of shape {self._shape}"
             memory.check(math.prod(self._shape), self._dtype.itemsize, what, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
-        self._convert = {n: f for n, f in made.convert.items() if operands[n].pattern is not None}
-        self._orders = [_read_order(self.kernel, number, operand) for number, operand in enumerate(operands)]
-        self._fixed = array("q", bytes(8 * len(self.kernel.slots)))  # ctypes would make a class for each length
+        self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
+        self._orders = [_read_order(kernel, number, operand) for number, operand in enumerate(operands)]
+        self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         self._local = threading.local()
         self._arrays: list[tuple[int, int, str, int]] = []
         self._values: list[tuple[int, int]] = []
         self._perms: list[tuple[int, int]] = []
         self._threads: list[int] = []
-        self._result: list[tuple[int, kernel.Slot]] = []
-        for place, slot in enumerate(self.kernel.slots):
+        self._result: list[tuple[int, Slot]] = []
+        for place, slot in enumerate(kernel.slots):
             if slot.kind == "threads":
                 self._threads.append(place)
             elif slot.kind == "extent":
@@ -129,24 +130,30 @@ class Call:
             return self._compute(block, out), None
         return self._sparse(block, patterns[0])
 
-    def simple(self) -> tuple[tuple[int, int, int, int], tuple[int, ...]] | None:
-        """The places of the sparse values, the dense operand, the result and the thread count, if that is all there is.
-
-        Only of a call with one sparse operand that is read as it is, one dense one, and a contiguous dense result; the
-        order in which the dense operand is read comes second.
-        """
-        places = dict((number, place) for place, number in self._values)
-        format = self.kernel.format
-        plain = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
-        one_block = len(self._threads) == 1 and len(self._result) == 1 and set(places) == {0, 1}
+    def make_direct(self, operands: Sequence[Operand]) -> None:
+        """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
+        format, inputs = self.kernel.format, sorted((number, place) for place, number in self._values)
+        if len(inputs) != 2 or len(self._threads) != 1 or len(self._result) != 1:
+            return
+        sampled = self.kernel.pattern_of == 0 and not self._convert
+        dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         carried = {number for _, number in self._perms}  # converted, with the values read where they are
-        order = self._orders[1]
-        if not plain or not one_block or order is None or set(self._convert) - {1} != carried:
-            return None
-        return (places[0], places[1], self._result[0][0], self._threads[0]), order
+        first, second = (self._orders[number] for number, _ in inputs)
+        if not (sampled or dense) or second is None or set(self._convert) != carried:
+            return
+        if first is not None and first != tuple(range(len(first))):
+            return
+        # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
+        pattern, dense_data = operands[0].pattern, operands[inputs[1][0]].data
+        assert pattern is not None
+        assert dense_data is not None
+        as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
+        template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
+        places = inputs[0][1], inputs[1][1], self._result[0][0], self._threads[0]
+        self.direct = self._closure(self._pattern_arrays(pattern), places, template, None if as_it_is else second)
 
-    def block_for(self, pattern: Pattern) -> tuple[array[int], list[tuple[int, Tensor]]]:
-        """A block of this call filled as far as it doesn't change, and the arrays of `pattern` that go into it."""
+    def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
+        """The arrays of a pattern, as the kernel reads it, and their places in the block."""
         arrays: list[tuple[int, Tensor]] = []
         if self._perms:
             conversion = pattern.converted(self._convert[0])
@@ -154,27 +161,64 @@ class Call:
             pattern = conversion.pattern
             arrays.append((self._perms[0][0], conversion.source))
         for place, _, kind, level in self._arrays:
-            stored = (pattern.pos if kind == "pos" else pattern.crd)[level]
-            assert stored is not None
-            arrays.append((place, stored))
-        return self._copy(), arrays
+            stored_array = (pattern.pos if kind == "pos" else pattern.crd)[level]
+            assert stored_array is not None
+            arrays.append((place, stored_array))
+        return arrays
+
+    def _closure(
+        self,
+        arrays: list[tuple[int, Tensor]],
+        places: tuple[int, int, int, int],
+        template: Tensor,
+        order: tuple[int, ...] | None,
+    ) -> Direct:
+        """What is left of a call: allocate, fill in the addresses and the thread count, go.
+
+        A closure, since every attribute that is looked up counts here. The second operand is read in `order`, None for
+        the one that it has.
+        """
+        at_first, at_second, at_out, at_threads = places
+        fixed, compute = self._fixed, self.kernel.compute
+        local = threading.local()
+        empty_like = torch.empty_like
+
+        def direct(first: Tensor, second: Tensor, number: int) -> Tensor:
+            out = empty_like(template)
+            if order is not None:
+                second = second.permute(order).contiguous()
+            try:
+                block, address = local.mine
+            except AttributeError:
+                block = fixed[:]
+                address = block.buffer_info()[0]
+                local.mine = block, address
+            for place, stored_array in arrays:
+                block[place] = stored_array.data_ptr()
+            block[at_first] = first.data_ptr()
+            block[at_second] = second.data_ptr()
+            block[at_out] = out.data_ptr()
+            block[at_threads] = number
+            status = compute(address)
+            if status:
+                check(status)
+            return out
+
+        return direct
 
     # Filling the block -----------------------------------------------------------------------------------------
-
-    def _copy(self) -> array[int]:
-        return self._fixed[:]
 
     def _block(self) -> array[int]:
         block: array[int] | None = getattr(self._local, "block", None)
         if block is None:
-            block = self._local.block = self._copy()
+            block = self._local.block = self._fixed[:]
         return block
 
     def _input(self, number: int, operand: Operand, conversion: Conversion | None) -> Tensor:
-        pattern, data = operand
+        pattern, data, _ = operand
         assert data is not None
         if pattern is not None:
-            data = problem.stored(pattern, data)
+            data = stored(pattern, data)
             if conversion is None or any(number == permuted for _, permuted in self._perms):
                 return data  # the kernel reads values where they are
             return conversion.values(data.detach())
@@ -212,109 +256,25 @@ class Call:
     def _discover(self, block: array[int], source: Pattern | None) -> tuple[Tensor, Pattern]:
         format = self.kernel.format
         assert format is not None
-        builder = _Builder(format, self._shape, dtypes.DTYPES[self.kernel.index])
+        arrays = ResultArrays(format, self._shape, dtypes.DTYPES[self.kernel.index])
         first = min((slot.level for _, slot in self._result if slot.kind in ("pos", "crd")), default=0)
         if source is not None and format.levels[first][0] in levels.FIXED:  # laid out below the levels of the operand
-            builder.share(source, first)
+            arrays.share(source, first)
         if self.kernel.assemble is not None:
             for place, slot in self._result:
                 if slot.before == "assemble":
-                    block[place] = builder.array(slot).data_ptr()
+                    block[place] = arrays.array(slot).data_ptr()
             check(self.kernel.assemble(block.buffer_info()[0]))
-            builder.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
+            arrays.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
         for place, slot in self._result:
             if slot.kind in ("pos", "crd"):
-                block[place] = builder.array(slot).data_ptr()
-        values = builder.room(builder.count(len(format.levels) - 1), self._dtype, "the values")
+                block[place] = arrays.array(slot).data_ptr()
+        values = arrays.room(arrays.count(len(format.levels) - 1), self._dtype, "the values")
         self._compute(block, values)
-        made = Pattern(format, self._shape, *builder.levels())
-        raw = [builder.made.get((slot.kind, slot.level)) for _, slot in self._result]
-        self._known = made, raw  # at once: other threads run the same call
-        return values, made
-
-
-class _Builder:
-    """The arrays of a sparse result, made as their lengths become known."""
-
-    def __init__(self, format: Format, shape: Sequence[int], dtype: torch.dtype) -> None:
-        self.format = format
-        self.extents = [shape[mode] for mode in format.order]
-        self.dtype = dtype
-        self.counts: dict[int, int] = {}
-        self.made: dict[tuple[str, int], Tensor] = {}
-        self.given: set[int] = set()
-
-    def share(self, source: Pattern, first: int) -> None:
-        """Takes the levels above `first` from another pattern, whose positions are the same."""
-        for level in range(first):
-            pos, crd = source.pos[level], source.crd[level]
-            self.counts[level] = levels.size(
-                self.format.levels[level], pos, crd, self.extents[level], self.count(level - 1)
-            )
-            self.given.add(level)
-            if pos is not None:
-                self.made["pos", level] = pos.to(self.dtype)
-            if crd is not None:
-                self.made["crd", level] = crd if crd.dtype == torch.uint8 else crd.to(self.dtype)
-
-    def count(self, level: int) -> int:
-        """How many positions a level has."""
-        if level < 0:
-            return 1
-        if level in self.given:
-            return self.counts[level]
-        if self.format.levels[level][0] in levels.LOCATED:
-            return self.count(level - 1) * self.extents[level]
-        if self.format.levels[level][0] in levels.FIXED:
-            return levels.places(self.format.levels[level], self.counts[level], self.count(level - 1))
-        if self.format.levels[level] in "cq" and level not in self.counts:
-            return self.count(level - 1)
-        return self.counts[level]
-
-    def array(self, slot: kernel.Slot) -> Tensor:
-        """The array for a slot."""
-        name = slot.kind, slot.level
-        if slot.kind == "starts" and name not in self.made:
-            self.made[name] = torch.empty(slot.length, dtype=torch.int64, device=_CPU)
-        if name not in self.made:
-            length = self._length(slot)
-            dtype = torch.uint8 if self.format.levels[slot.level] == "b" else self.dtype
-            self.made[name] = self.room(length, dtype, f"{slot.kind} of level {slot.level}")
-        return self.made[name]
-
-    def _length(self, slot: kernel.Slot) -> int:
-        level = self.format.levels[slot.level]
-        if slot.kind == "pos":
-            rows = self.extents[slot.level - 1] if slot.level else 1
-            return levels.positions(level, self.count(slot.level - 1), rows, self.extents[slot.level])
-        laid = level[0] in levels.FIXED and level[0] not in levels.LOCATED
-        return self.counts[slot.level] if laid else self.count(slot.level)
-
-    def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:
-        """A new array."""
-        advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
-        memory.check(length, dtype.itemsize, f"{what} of a result of format {self.format}", advice)
-        return torch.empty(length, dtype=dtype, device=_CPU)
-
-    def levels(self) -> tuple[list[Tensor | None], list[Tensor | None]]:
-        """Positions and coordinates of every level."""
-        count = range(len(self.format.levels))
-        return [self.made.get(("pos", n)) for n in count], [self.made.get(("crd", n)) for n in count]
-
-
-def check(status: int) -> None:
-    """Turns the status of a kernel into an exception."""
-    if status == 0:
-        return
-    if status == 2:
-        raise IndexOverflowError
-    if status == 1:
-        raise MemoryError("a kernel could not allocate its workspace")
-    if status == 3:
-        raise WrongExtentsError("a kernel was called with extents that it was not compiled for")
-    if status == 4:
-        raise DivisionByZeroError
-    raise InternalError(f"a kernel returned status {status}")
+        pattern = Pattern(format, self._shape, *arrays.levels())
+        raw = [arrays.arrays.get((slot.kind, slot.level)) for _, slot in self._result]
+        self._known = pattern, raw  # at once: other threads run the same call
+        return values, pattern
 
 
 def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:
@@ -327,10 +287,10 @@ def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:
     return strides
 
 
-def _read_order(made: kernel.Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:
+def _read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:
     """The order a dense operand is read in; None for a sparse one."""
     if operand.pattern is not None:
         return None
     assert operand.data is not None
-    wanted = made.convert.get(number)
-    return problem.dense_order(operand.data) if wanted is None else wanted.order
+    wanted = kernel.convert.get(number)
+    return dense_order(operand.data) if wanted is None else wanted.order

@@ -8,7 +8,7 @@ import torch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Conversion, Pattern, set_converter
 
 from . import dispatch
 from .problem import Operand, Problem
@@ -22,33 +22,34 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
     """
     if format.writable != format:
         return _packed(pattern, format)
-    places, made = _copied(pattern, _numbers(pattern), format)
-    return _between(pattern, made, places)
+    numbers, converted = _copied(pattern, _numbers(pattern), format)
+    return _between(pattern, converted, numbers)
 
 
 def _packed(pattern: Pattern, format: Format) -> Conversion:
     """A format with levels that are laid out by all of what is stored: one after the other, from the outermost on."""
     listed = pattern.converted(format.writable)
     numbers = listed.values(_numbers(pattern))
-    made, reached = listed.pattern, list(format.writable.levels)
+    converted, reached = listed.pattern, list(format.writable.levels)
     for level, kind in enumerate(format.levels):
         if kind != reached[level]:
             reached[level] = kind
             step = Format(f"{''.join(reached)}:{','.join(map(str, format.order))}")
-            numbers, made = _copied(made, numbers, step)
-    return _between(pattern, made, numbers)
+            numbers, converted = _copied(converted, numbers, step)
+    return _between(pattern, converted, numbers)
 
 
 def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[torch.Tensor, Pattern]:
     """A tensor in another format, by the kernel that copies it."""
     letters = tuple(string.ascii_lowercase[: pattern.ndim])
     text = "".join(letters)
-    asked = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
-    places, made = dispatch.once(asked, [Operand(pattern, values)])
-    if made is None:  # every level is dense
+    problem = Problem(f"{text}->{text}", False, ("A0",), (letters,), letters, format)
+    operands = [Operand(pattern, values)]
+    numbers, copy = dispatch.Prepared(problem, operands)(operands)  # only the kernel is worth keeping
+    if copy is None:  # every level is dense
         nothing = [None] * pattern.ndim
-        places, made = places.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
-    return places, made
+        numbers, copy = numbers.permute(format.order).reshape(-1), Pattern(format, pattern.shape, nothing, nothing)
+    return numbers, copy
 
 
 def _numbers(pattern: Pattern) -> torch.Tensor:
@@ -66,3 +67,6 @@ def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:
     unmoved = old.format.order == new.format.order and source.numel() == old.size
     same = unmoved and bool((source[1:] > source[:-1]).all())
     return Conversion(new, None if same else source.to(new.index_dtype), target)
+
+
+set_converter(convert)

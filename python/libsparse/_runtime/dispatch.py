@@ -1,10 +1,10 @@
-"""Running problems: finds the prepared call of a problem, or prepares it, and runs computations of several steps."""
+"""Running problems: what is prepared for a problem on given patterns and shapes, kept with the first pattern."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from torch import Tensor
 
@@ -14,144 +14,175 @@ from libsparse._lang.errors import DivisionByZeroError, LibsparseError
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import problem
-from .call import Call, IndexOverflowError
-from .problem import Operand, Problem
+from .call import Call, Direct
+from .problem import Operand, Problem, key, to_request
+from .status import IndexOverflowError
 
-_CALLS_KEPT = 256
+_PREPARED_KEPT = 256  # for each pattern
 
-
-class _Maker(Protocol):
-    def __call__(self, asked: Problem, operands: Sequence[Operand], *, wide: bool) -> Call | Chain: ...
-
-
-class _Runner(Protocol):
-    def __call__(self, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]: ...
+Result = tuple[Tensor, "Pattern | None"]
+"""A dense tensor and None, or the values of a sparse result and its pattern."""
 
 
 class Chain:
     """A computation in several steps, each a problem of its own, with temporaries in between."""
 
     __slots__ = ("_names", "_steps", "kernel")
+    direct: Direct | None = None
 
-    def __init__(self, made: kernel.Kernel, asked: Problem) -> None:
+    def __init__(self, steps: kernel.Kernel, problem: Problem) -> None:
         """Turn the steps into problems."""
-        self.kernel = made
-        self._names = asked.names
-        self._steps = [(step.result, _part(step, asked, last=step is made.steps[-1])) for step in made.steps]
+        self.kernel = steps
+        self._names = problem.names
+        self._steps = [(step.result, _part(step, problem, last=step is steps.steps[-1])) for step in steps.steps]
 
-    def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    def __call__(self, operands: Sequence[Operand]) -> Result:
         """Run every step; the result of the last one is the result."""
         return self.through(operands, run)
 
-    def through(self, operands: Sequence[Operand], run: _Runner) -> tuple[Tensor, Pattern | None]:
+    def through(self, operands: Sequence[Operand], run: Callable[[Problem, Sequence[Operand]], Result]) -> Result:
         """The same, with every step run by `run`."""
         named = dict(zip(self._names, operands, strict=True))
         for result, part in self._steps:
-            taken = [named[name] for name in part.names]
-            data, pattern = run(part, taken)
+            data, pattern = run(part, [named[name] for name in part.names])
             named[result] = Operand(pattern, data)
         return data, pattern
 
 
-def _part(step: kernel.Step, asked: Problem, *, last: bool) -> Problem:
-    called = tuple(definition.name for definition in asked.functions)
+def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
+    """One step of a problem, as a problem."""
+    called = tuple(definition.name for definition in problem.functions)
     (statement,) = grammar.parse(step.expr, called)
-    taken = assignment.accesses(statement.value)
-    windows = tuple(taken[name].windows for name in step.operands)
+    accesses = assignment.accesses(statement.value)
+    windows = tuple(accesses[name].windows for name in step.operands)
     of = None
-    if last and asked.pattern_of is not None and asked.names[asked.pattern_of] in step.operands:
-        of = step.operands.index(asked.names[asked.pattern_of])
-    wish = asked.wish if last else None
-    if wish is None and step.format:
-        wish = Format(step.format)
+    if last and problem.pattern_of is not None and problem.names[problem.pattern_of] in step.operands:
+        of = step.operands.index(problem.names[problem.pattern_of])
+    output_format = problem.output_format if last else None
+    if output_format is None and step.format:
+        output_format = Format(step.format)
     return Problem(
         step.expr,
         True,
         step.operands,
-        tuple(taken[name].indices for name in step.operands),
+        tuple(accesses[name].indices for name in step.operands),
         step.indices,
-        wish,
+        output_format,
         pattern_of=of,
         dtype=dtypes.DTYPES[step.dtype],
         windows=windows if any(windows) else (),
-        shape=asked.shape if last else None,
-        functions=asked.functions,
+        shape=problem.shape if last else None,
+        functions=problem.functions,
         temporary=step.temporary,
         step=True,
     )
 
 
-def run(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Computes a problem, preparing the call or reusing the one that the first pattern keeps."""
-    return _run(prepare, asked, operands)
+Variant = Call | Chain
 
 
-def once(asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Computes a problem of which nothing is worth keeping but the kernel."""
-    return _run(_make, asked, operands)
+class Prepared:
+    """A problem on given patterns and shapes, and the variant that computes it now.
 
+    A variant is one way to compute the problem: a kernel with the formats that it reads, or steps of several. Whoever
+    computes reads `variant` once and works with what was read. So any thread may replace it at any time, without a
+    lock: variants don't change, and what has begun ends with the variant that it began with.
 
-def _run(make: _Maker, asked: Problem, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    try:
+    Attributes:
+        problem: The problem.
+        variant: The way to compute it.
+        dtype: The dtype of the two operands that `variant.direct` takes, where a short cut leads here.
+    """
+
+    __slots__ = ("dtype", "problem", "variant")
+
+    def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
+        """Begin with the variant that the compiler chooses, or the one that the problem's schedule describes."""
+        self.problem = problem
+        self.variant: Variant = build(problem, operands)
+        self.dtype: Any = None
+
+    @property
+    def kernel(self) -> kernel.Kernel:
+        """The kernel of the variant."""
+        return self.variant.kernel
+
+    def replace(self, variant: Variant) -> None:
+        """Computes with another variant of the problem from the next call on."""
+        self.variant = variant
+
+    def __call__(self, operands: Sequence[Operand]) -> Result:
+        """Computes with operands of the patterns, shapes, strides and dtypes that this was prepared for."""
         try:
-            return _wished(asked, make(asked, operands, wide=False)(operands))
+            try:
+                result = self.variant(operands)
+            except IndexOverflowError:  # patterns don't change, so narrow indices will never do
+                self.replace(build(self.problem, operands, wide=True))
+                result = self.variant(operands)
+        except DivisionByZeroError as error:
+            raise error if str(error) else _by_zero(self.problem) from None
         except IndexOverflowError:
-            return _wished(asked, make(asked, operands, wide=True)(operands))
-    except DivisionByZeroError as error:
-        raise error if str(error) else _by_zero(asked) from None
-    except IndexOverflowError:
-        raise LibsparseError(f"{asked.text}: the result has more entries than 64 bits can number") from None
+            raise LibsparseError(f"{self.problem.text}: the result has more entries than 64 bits can number") from None
+        return _in_output_format(self.problem, result)
 
 
-def _by_zero(asked: Problem) -> DivisionByZeroError:
+def run(problem: Problem, operands: Sequence[Operand]) -> Result:
+    """Computes a problem, prepared or as the first pattern keeps it."""
+    return prepare(problem, operands)(operands)
+
+
+def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
+    """What is prepared for a problem on these operands; the first pattern among them keeps it."""
+    patterns = [o.pattern for o in operands if o.pattern is not None]
+    if not patterns:
+        return Prepared(problem, operands)
+    kept: dict[Any, tuple[Prepared, list[weakref.ref[Pattern]]]] = patterns[0].calls
+    name = key(problem, operands)
+    entry = kept.get(name)
+    if entry is not None and all(ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)):
+        return entry[0]
+    prepared = Prepared(problem, operands)
+    for old, (_, refs) in list(kept.items()):
+        if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
+            kept.pop(old, None)
+    kept[name] = prepared, [weakref.ref(p) for p in patterns[1:]]
+    return prepared
+
+
+def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Variant:
+    """The variant that the compiler answers a problem with.
+
+    Args:
+        problem: The computation; its schedule, if it has one, is followed.
+        operands: Its operands.
+        wide: Whether positions and coordinates of the result must be int64.
+    """
+    found = kernel.find(to_request(problem, operands, wide=wide))
+    return Chain(found, problem) if found.steps else Call(found, problem, operands)
+
+
+def _by_zero(problem: Problem) -> DivisionByZeroError:
     """What to say where a kernel found an integer divided by zero."""
     divisors = []
-    if asked.is_expr:
-        (statement,) = grammar.parse(asked.text, tuple(definition.name for definition in asked.functions))
+    if problem.is_expr:
+        (statement,) = grammar.parse(problem.text, tuple(definition.name for definition in problem.functions))
         calls = [node for node in assignment.walk(statement.value) if isinstance(node, assignment.Call)]
         divisors = [assignment.text(node.args[1]) for node in calls if node.op in operations.DIVIDING]
     what = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
     return DivisionByZeroError(
-        f"{asked.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it "
+        f"{problem.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it "
         "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
     )
 
 
-def _wished(asked: Problem, result: tuple[Tensor, Pattern | None]) -> tuple[Tensor, Pattern | None]:
-    """A result in the format that was asked for, where kernels can't write that."""
+def _in_output_format(problem: Problem, result: Result) -> Result:
+    """A result in its output format, where that is one which kernels can't write."""
     data, pattern = result
-    if (
-        asked.wish is None
-        or asked.wish.writable == asked.wish
-        or (pattern is not None and pattern.format == asked.wish)
-    ):
+    wanted = problem.output_format
+    if wanted is None or wanted.writable == wanted or (pattern is not None and pattern.format == wanted):
         return result
-    if pattern is None:  # what the wish is made from is dense
-        stored, nothing = asked.wish.writable, [None] * data.ndim
+    if pattern is None:  # the format that kernels write in its place is dense
+        stored, nothing = wanted.writable, [None] * data.ndim
         data, pattern = data.permute(stored.order).reshape(-1), Pattern(stored, data.shape, nothing, nothing)
-    conversion = pattern.converted(asked.wish)
-    return conversion.values(data, dtypes.identity(asked.reduce, data.dtype)), conversion.pattern
-
-
-def prepare(asked: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Call | Chain:
-    """The call for a problem on these operands, kept with the first pattern among them."""
-    patterns = [o.pattern for o in operands if o.pattern is not None]
-    if not patterns:
-        return _make(asked, operands, wide=wide)
-    calls: dict[Any, tuple[Call | Chain, list[weakref.ref[Pattern]]]] = patterns[0].calls
-    name = (wide, *problem.key(asked, operands))
-    entry = calls.get(name)
-    if entry is not None and all(ref() is p for ref, p in zip(entry[1], patterns[1:], strict=True)):
-        return entry[0]
-    call = _make(asked, operands, wide=wide)
-    for old, (_, refs) in list(calls.items()):
-        if len(calls) >= _CALLS_KEPT or any(ref() is None for ref in refs):
-            calls.pop(old, None)
-    calls[name] = call, [weakref.ref(p) for p in patterns[1:]]
-    return call
-
-
-def _make(asked: Problem, operands: Sequence[Operand], *, wide: bool) -> Call | Chain:
-    made = kernel.find(problem.describe(asked, operands, wide=wide))
-    return Chain(made, asked) if made.steps else Call(made, asked, operands)
+    conversion = pattern.converted(wanted)
+    return conversion.values(data, dtypes.identity(problem.reduce, data.dtype)), conversion.pattern

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -23,23 +23,61 @@ _LETTERS = "ijklmnopqrstuvwxyzabcdefghIJKLMNOPQRSTUVWXYZABCDEFGH"
 
 
 class Operand(NamedTuple):
-    """An operand as kernels see it.
+    """A tensor as operations take and return it: everything but the dress of a `torch.Tensor`.
 
     Attributes:
         pattern: Where it has entries; None for a dense tensor.
-        data: Values of a sparse operand (None: only a pattern), or the dense tensor.
+        data: Values of a sparse tensor (None: only a pattern), or the dense tensor.
+        fill: The value of elements that are not stored.
     """
 
     pattern: Pattern | None
     data: Tensor | None
+    fill: int | float = 0
 
     @property
     def shape(self) -> torch.Size:
-        """The shape of the operand."""
+        """The shape."""
         if self.pattern is not None:
             return self.pattern.shape
         assert self.data is not None
         return self.data.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the values; bool where there are none."""
+        return torch.bool if self.data is None else self.data.dtype
+
+    @property
+    def values(self) -> Tensor:
+        """The values of a sparse tensor, ones where it is only a pattern; or the dense tensor."""
+        if self.data is not None:
+            return self.data
+        assert self.pattern is not None
+        return torch.ones(1, dtype=torch.bool, device="cpu").expand(self.pattern.size)
+
+    def with_data(self, data: Tensor | None) -> Operand:
+        """The same pattern and fill value with other values."""
+        return Operand(self.pattern, data, self.fill)
+
+    def need_zero_fill(self, what: str) -> None:
+        """Elements that are not stored are 0.
+
+        Raises:
+            UnsupportedError: They are something else, which `what` can't honour.
+        """
+        if self.fill != 0:
+            assert self.pattern is not None
+            raise UnsupportedError(
+                f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
+                f"{self.pattern.format}) they are {self.fill}: use to_dense(), "
+                "or ls.SparseTensor(A.pattern, A.values())"
+            )
 
     def __str__(self) -> str:
         """Shape and format, for messages."""
@@ -56,7 +94,7 @@ class Problem(NamedTuple):
         names: What messages and the compiler call each operand.
         inputs: The indices of each operand.
         output: The indices of the result.
-        wish: The format asked for, None to let the compiler choose.
+        output_format: The format of the result, None to let the compiler choose.
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
@@ -74,7 +112,7 @@ class Problem(NamedTuple):
     names: tuple[str, ...]
     inputs: tuple[tuple[str, ...], ...]
     output: tuple[str, ...]
-    wish: Format | None = None
+    output_format: Format | None = None
     reduce: str = "sum"
     combine: str = "mul"
     pattern_of: int | None = None
@@ -136,7 +174,7 @@ class Problem(NamedTuple):
 def product(
     inputs: tuple[tuple[str, ...], ...],
     output: tuple[str, ...],
-    wish: Format | None = None,
+    output_format: Format | None = None,
     reduce: str = "sum",
     combine: str = "mul",
     pattern_of: int | None = None,
@@ -151,67 +189,70 @@ def product(
     result = tuple(letters[index] for index in output)
     text = ",".join(map("".join, terms)) + "->" + "".join(result)
     names = tuple(f"A{number}" for number in range(len(inputs)))
-    return Problem(text, False, names, terms, result, wish, reduce, combine, pattern_of, dtype)
+    return Problem(text, False, names, terms, result, output_format, reduce, combine, pattern_of, dtype)
 
 
-def describe(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
-    """The request for a problem.
+def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
+    """The request to the compiler for a problem.
 
     Args:
         problem: The computation.
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
     """
-    infos: list[request.OperandInfo] = []
-    seen: dict[int, int] = {}
-    extents, varying = problem.extents(operands), _varying(problem, operands)
-    extent, count = (
-        (size_classes.finely, size_classes.finely_entries)
-        if problem.temporary
-        else (size_classes.extent, size_classes.entries)
-    )
-    several = sum(operand.pattern is not None for operand in operands) > 1
-    for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
-        pattern, data = operand
-        shape = tuple(
-            extent(n) if index in varying else size_classes.width(n)
-            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
-        )
-        if pattern is None:
-            assert data is not None
-            order = dense_order(data)
-            infos.append(request.dense_info(name, dense_text(order), dtypes.code(data.dtype), shape))
-            continue
-        same = seen.setdefault(id(pattern), number)
-        infos.append(
-            request.sparse_info(
-                name,
-                pattern.format.text,
-                "bool" if data is None else dtypes.code(data.dtype),
-                data is None,
-                dtypes.code(pattern.index_dtype),
-                shape,
-                count(pattern.size, pattern.shape[pattern.format.order[0]]),
-                -1 if same == number else same,
-                _spread(pattern, several) if problem.temporary else _NOWHERE,
-            )
-        )
+    extents = problem.extents(operands)
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
     fits = max(sizes, default=0) <= INT32_MAX
-    wish = problem.wish.text if problem.wish is not None else None
-    dtype = None if problem.dtype is None else dtypes.code(problem.dtype)
-    index = "i32" if fits and not wide else "i64"
-    output = request.OutputInfo(wish, dtype, index, problem.pattern_of, problem.temporary, problem.step)
+    output = request.OutputInfo(
+        None if problem.output_format is None else problem.output_format.text,
+        None if problem.dtype is None else dtypes.code(problem.dtype),
+        "i32" if fits and not wide else "i64",
+        problem.pattern_of,
+        problem.temporary,
+        problem.step,
+    )
     return request.Request(
         problem.text,
         problem.is_expr,
-        tuple(infos),
+        tuple(_operand_infos(problem, operands)),
         output,
         problem.reduce,
         problem.combine,
         problem.schedule,
         problem.functions,
     )
+
+
+def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[request.OperandInfo]:
+    """What the compiler is told of each operand."""
+    first_of: dict[int, int] = {}
+    varying = _varying(problem, operands)
+    extent, count = size_classes.extent, size_classes.entries
+    if problem.temporary:
+        extent, count = size_classes.finely, size_classes.finely_entries
+    several = sum(operand.pattern is not None for operand in operands) > 1
+    for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
+        pattern, data, _ = operand
+        shape = tuple(
+            extent(n) if index in varying else size_classes.width(n)
+            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
+        )
+        if pattern is None:
+            assert data is not None
+            yield request.dense_info(name, dense_text(dense_order(data)), dtypes.code(data.dtype), shape)
+            continue
+        same = first_of.setdefault(id(pattern), number)
+        yield request.sparse_info(
+            name,
+            pattern.format.text,
+            "bool" if data is None else dtypes.code(data.dtype),
+            data is None,
+            dtypes.code(pattern.index_dtype),
+            shape,
+            count(pattern.size, pattern.shape[pattern.format.order[0]]),
+            -1 if same == number else same,
+            _spread(pattern, several) if problem.temporary else _NOWHERE,
+        )
 
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
@@ -237,7 +278,7 @@ def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]
 def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
     """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
     found: set[str] = set()
-    for indices, (pattern, _) in zip(problem.inputs, operands, strict=True):
+    for indices, (pattern, *_) in zip(problem.inputs, operands, strict=True):
         if pattern is not None:
             format = pattern.format
             last = max((n for n, level in enumerate(format.levels) if level != "d"), default=-1)
@@ -275,7 +316,7 @@ def dense_text(order: Sequence[int]) -> str:
 def key(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:
     """What a prepared call depends on; the identity of patterns stands for everything about them."""
     parts: list[Any] = [problem]
-    for pattern, data in operands:
+    for pattern, data, _ in operands:
         if pattern is not None:
             parts.append((id(pattern), None if data is None else data.dtype))
         else:

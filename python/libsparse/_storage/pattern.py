@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import levelchecks, levels, packing, statistics, validate
+from . import levelchecks, levels, memory, packing, statistics, validate
 from .format import Format
 
 
@@ -41,6 +41,19 @@ class Conversion(NamedTuple):
         if self.target is not None:
             return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
         return values
+
+
+def _no_converter(pattern: Pattern, format: Format) -> Conversion:
+    raise InternalError(f"nothing converts {pattern} to format {format}")
+
+
+_convert: Callable[[Pattern, Format], Conversion] = _no_converter
+
+
+def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
+    """Register the function that brings patterns to other formats: it runs kernels, which are above patterns."""
+    global _convert
+    _convert = convert
 
 
 class Pattern:
@@ -83,7 +96,7 @@ class Pattern:
     def __init__(
         self, format: Format, shape: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
     ) -> None:
-        """Trusts its arguments; what users hand over goes through `libsparse.validate` first."""
+        """Trusts its arguments; what users hand over is checked by `validate` first."""
         self.format = format
         self.shape = torch.Size(shape)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
@@ -152,6 +165,13 @@ class Pattern:
         assert self._places is not None
         return entries.new_zeros(self.size).index_copy(0, self._places, entries)
 
+    def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
+        """The strided tensor of these values; differentiable."""
+        what = f"a dense tensor of shape {tuple(self.shape)}"
+        memory.check(math.prod(self.shape), values.element_size(), what, "keep it sparse")
+        flat = values.new_full((self.shape.numel(),), fill)
+        return flat.index_put_((self.linear(),), self.entries(values)).reshape(self.shape)
+
     def linear(self) -> Tensor:
         """The offset of every entry in a contiguous dense tensor of this shape."""
         if self._linear is None:
@@ -166,7 +186,7 @@ class Pattern:
     def statistics(self) -> statistics.Statistics:
         """How the entries are spread; nothing is scanned before it is asked for, and nothing twice."""
         if self._statistics is None:
-            self._statistics = statistics.Statistics(self)
+            self._statistics = statistics.Statistics(self.format, self.extents, self.pos, self.crd, self.size)
         return self._statistics
 
     def transposed(self, dims: tuple[int, ...]) -> Pattern:
@@ -186,12 +206,10 @@ class Pattern:
 
     def converted(self, format: Format) -> Conversion:
         """The pattern in another format, made once."""
-        from libsparse._runtime import conversion  # kernels are above patterns
-
         known = self._conversions.get(format)
         if known is None:
             with torch.inference_mode(False):
-                known = Conversion(self, None, None) if format == self.format else conversion.convert(self, format)
+                known = Conversion(self, None, None) if format == self.format else _convert(self, format)
             if known.pattern is not self:
                 # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
                 known = self._conversions.setdefault(format, known)
@@ -244,6 +262,16 @@ class Pattern:
                 known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
         return known
+
+    def resample(self, values: Tensor, source: Pattern) -> Tensor:
+        """The values of a tensor of pattern `source` at the entries of this one, else 0; differentiable."""
+        if source is self:
+            return values
+        numbers, found = self.locate(source)
+        if values.numel() == 0:
+            return values.new_zeros(self.size)
+        picked = source.entries(values).index_select(0, numbers)
+        return self.spread(torch.where(found, picked, picked.new_zeros(())))
 
     def tensors(self) -> list[Tensor]:
         """Every array of the pattern."""

@@ -6,13 +6,12 @@ No call of a kernel waits for them: kernels divide their work by the positions t
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-if TYPE_CHECKING:
-    from .pattern import Pattern
+from .format import Format
 
 _BLOCK = 4
 
@@ -20,12 +19,19 @@ _BLOCK = 4
 class Statistics:
     """What a pattern's arrays say; made by `Pattern.statistics`."""
 
-    def __init__(self, pattern: Pattern) -> None:
-        """Nothing is scanned yet. Holds arrays and not the pattern, which holds this."""
-        self._format = pattern.format
-        self._pos, self._crd = pattern.pos, pattern.crd
-        self._rows, self._columns = pattern.extents[0], pattern.extents[-1]
-        self._size = pattern.size
+    def __init__(
+        self,
+        format: Format,
+        extents: Sequence[int],
+        pos: Sequence[Tensor | None],
+        crd: Sequence[Tensor | None],
+        size: int,
+    ) -> None:
+        """Take the arrays of a pattern, not the pattern, which holds this; nothing is scanned yet."""
+        self._format = format
+        self._pos, self._crd = pos, crd
+        self._rows, self._columns = extents[0], extents[-1]
+        self._size = size
 
     @functools.cached_property
     def lengths(self) -> Tensor | None:

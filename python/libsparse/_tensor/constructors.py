@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
-from libsparse._storage import levelchecks, packing, validate
-from libsparse._storage.format import Format, default_format
-from libsparse._storage.pattern import Pattern
+from libsparse._ops.assemble import REDUCTIONS, assemble
+from libsparse._ops.layouts import pattern_from_levels
+from libsparse._storage import validate
+from libsparse._storage.format import Format
 
-from . import sparse_tensor
-
-if TYPE_CHECKING:
-    from .sparse_tensor import SparseTensor
-
-_REDUCTIONS = {
-    "sum": "sum",
-    "mean": "mean",
-    "prod": "prod",
-    "max": "amax",
-    "amax": "amax",
-    "min": "amin",
-    "amin": "amin",
-}
+from .sparse_tensor import SparseTensor, dress
 
 
 def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | None = None) -> SparseTensor:
@@ -39,9 +27,9 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
     """
-    if isinstance(data, sparse_tensor.SparseTensor):
-        wish = data.format if format is None else Format(format).resolve(data.ndim)
-        return (data if dtype is None else data.to(dtype)).to_format(wish)
+    if isinstance(data, SparseTensor):
+        wanted = data.format if format is None else Format(format).resolve(data.ndim)
+        return (data if dtype is None else data.to(dtype)).to_format(wanted)
     dense = validate.tensor("data", data)
     _on_cpu("data", dense)
     if dtype is not None:
@@ -51,7 +39,7 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     if dense.ndim == 0:
         raise ShapeError("a number has no sparse format; use a plain torch tensor")
     coords = dense.detach().nonzero(as_tuple=True)
-    return _assemble(list(coords), dense[coords], dense.shape, format)
+    return _tensor(coords, dense[coords], dense.shape, format)
 
 
 def from_coo(
@@ -80,13 +68,13 @@ def from_coo(
     coords = validate.index_array("indices", indices, 2).to(torch.int64)
     if coords.shape[0] != len(size):
         raise ShapeError(f"indices has {coords.shape[0]} rows, shape {tuple(size)} has {len(size)} dimensions")
-    if reduce not in _REDUCTIONS:
-        raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(_REDUCTIONS)}")
+    if reduce not in REDUCTIONS:
+        raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(REDUCTIONS)}")
     vals = _values("values", values, coords.shape[1])
     if check:
         for mode, row in enumerate(coords):
             validate.bounds(f"indices[{mode}]", row, size[mode])
-    return _assemble(list(coords), vals, size, format, reduce)
+    return _tensor(list(coords), vals, size, format, reduce)
 
 
 def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
@@ -156,28 +144,7 @@ def from_levels(
         ShapeError: A length is wrong.
     """
     pattern = pattern_from_levels(format, shape, pos, crd, check)
-    return sparse_tensor.SparseTensor(pattern, _values("values", values, pattern.size))
-
-
-def pattern_from_levels(
-    format: str | Format, shape: Sequence[int], pos: Sequence[Any], crd: Sequence[Any], check: bool = True
-) -> Pattern:
-    """The pattern part of `from_levels`."""
-    size = validate.shape(shape)
-    wish = Format(format).resolve(len(size))
-    if wish.is_dense:
-        raise FormatError(f"format {wish} has no positions and coordinates: it is a strided torch tensor")
-    for name, given in (("pos", pos), ("crd", crd)):
-        if not isinstance(given, Sequence):
-            raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
-    arrays = [
-        [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
-        for name, given in (("pos", pos), ("crd", crd))
-    ]
-    levelchecks.check(wish, [size[mode] for mode in wish.order], arrays[0], arrays[1], check)
-    bitmaps = [level == "b" for level in wish.levels]
-    arrays[1] = [a.to(torch.uint8) if a is not None and b else a for a, b in zip(arrays[1], bitmaps, strict=True)]
-    return Pattern(wish, size, arrays[0], arrays[1])
+    return SparseTensor(pattern, _values("values", values, pattern.size))
 
 
 def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | None = None) -> SparseTensor:
@@ -216,10 +183,10 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         raise DtypeError("from_mask takes a bool tensor; write `x != 0` for another")
-    if isinstance(mask, sparse_tensor.SparseTensor):
+    if isinstance(mask, SparseTensor):
         return mask.with_values(None)
     _on_cpu("mask", mask)
-    return _assemble(list(mask.nonzero(as_tuple=True)), None, mask.shape, format)
+    return _tensor(mask.nonzero(as_tuple=True), None, mask.shape, format)
 
 
 def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch.dtype | None = None) -> SparseTensor:
@@ -234,7 +201,7 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
     columns = n if m is None else m
     validate.shape((n, columns))
     line = torch.arange(min(n, columns))
-    return _assemble([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((n, columns)), format)
+    return _tensor([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((n, columns)), format)
 
 
 def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
@@ -248,7 +215,7 @@ def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
     if values.ndim != 1:
         raise ShapeError(f"diag takes a vector, got shape {tuple(values.shape)}")
     line = torch.arange(values.shape[0])
-    return _assemble([line, line], _values("values", values, line.numel()), torch.Size((line.numel(),) * 2), format)
+    return _tensor([line, line], _values("values", values, line.numel()), torch.Size((line.numel(),) * 2), format)
 
 
 def random(
@@ -283,54 +250,19 @@ def random(
             flat = torch.unique(torch.cat([flat, more]))
         flat = flat[torch.randperm(flat.numel(), generator=generator)[:count]]
     coords = list(torch.unravel_index(flat.sort().values, size))
-    return _assemble(coords, torch.randn(count, generator=generator, dtype=dtype), size, format)
+    return _tensor(coords, torch.randn(count, generator=generator, dtype=dtype), size, format)
 
 
-def _assemble(
-    coords: list[Tensor],
+def _tensor(
+    coords: Sequence[Tensor],
     values: Tensor | None,
-    shape: torch.Size,
+    shape: Sequence[int],
     format: str | Format | None,
     reduce: str = "sum",
 ) -> SparseTensor:
-    """Sorts coordinates, reduces duplicates and packs them; what happens to values is differentiable."""
-    wish = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
-    if wish.is_dense:
-        return _assemble(coords, values, shape, "coo", reduce).to_format(wish)
-    levels = [coords[mode] for mode in wish.order]
-    extents = [shape[mode] for mode in wish.order]
-    order = packing.sort_order(levels, extents)
-    if order is not None:
-        levels = [c[order] for c in levels]
-        values = None if values is None else values[order]
-    fresh = packing.first_of_run(levels)
-    if not bool(fresh.all()):
-        group = torch.cumsum(fresh, 0) - 1
-        levels = [c[fresh] for c in levels]
-        values = None if values is None else _reduce(values, group, levels[0].numel(), reduce)
-    itemsize = 1 if values is None else values.element_size()
-    built = packing.build_levels(wish.writable, extents, levels, itemsize)
-    pattern = Pattern(wish.writable, shape, built.pos, built.crd)
-    if values is not None and built.slots is not None:
-        values = packing.spread(values, built.slots, built.size)
-    made = sparse_tensor.SparseTensor(pattern, values)
-    return made if wish == wish.writable else made.to_format(wish)
-
-
-def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
-    wide = dtypes.accumulator(values.dtype)
-    if wide != values.dtype:
-        return _reduce(values.to(wide), group, count, reduce).to(values.dtype)
-    if values.is_complex() and reduce != "sum":
-        if reduce != "mean":
-            raise DtypeError(f"from_coo: reduce={reduce!r} is not defined for duplicates of {values.dtype}; use sum")
-        number = torch.bincount(group, minlength=count)
-        return _reduce(values, group, count, "sum") / number
-    if reduce == "sum" and values.dtype != torch.bool:
-        return values.new_zeros(count).index_add(0, group, values)
-    if values.dtype == torch.bool:
-        return _reduce(values.to(torch.uint8), group, count, "max").to(torch.bool)
-    return values.new_zeros(count).scatter_reduce(0, group, values, _REDUCTIONS[reduce], include_self=False)
+    """The tensor that coordinates assemble to."""
+    assembled: SparseTensor = dress(assemble(list(coords), values, shape, format, reduce))
+    return assembled
 
 
 def _values(name: str, given: Any, count: int) -> Tensor | None:

@@ -1,7 +1,7 @@
 """SparseTensor: a Pattern and a 1-D tensor of values, dressed as a `torch.Tensor`.
 
-The class holds data, autograd's view of it, and operators; every computation is elsewhere (`products`, `elementwise`,
-`reductions`, `interop`), and torch's own functions arrive through `functions`.
+The class holds data and autograd's view of it. Operators, reductions and torch's other functions are registered with
+`dispatch_table`, which gives them to the class as methods.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from torch.autograd import forward_ad
 
 from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
-from libsparse._ops import products
+from libsparse._ops import assemble, export, layouts, prepared_products, products
+from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._torch import functions, interop
 
-from .operators import Operators
+from . import dispatch_table
 from .views import LevelViews
 
-_PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
+"""Classes of tensors that have a memory of their own."""
 _grad_enabled = torch.is_grad_enabled
 
 
-class SparseTensor(LevelViews, Operators):
+class SparseTensor(LevelViews, Tensor):
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: what is trained, moved and differentiated is
@@ -67,7 +68,7 @@ class SparseTensor(LevelViews, Operators):
         self._pattern = pattern
         self._fill = fill
         self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
-        self._fast = pattern.fast
+        self._fast = pattern.fast if values is not None and fill == 0 else {}
         return self
 
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
@@ -214,47 +215,33 @@ class SparseTensor(LevelViews, Operators):
         fill = self._fill
         if fill != 0 and values.dtype != self.dtype:
             if not math.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
-                self.need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
+                self._operand().need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
             fill = torch.tensor(fill, dtype=self.dtype).to(values.dtype).item()
         return SparseTensor(self._pattern, values, fill)
 
     def to_format(self, format: str | Format) -> SparseTensor:
-        """The same tensor in another format; differentiable, and its pattern is made once.
+        """The same tensor in another format; differentiable, and its pattern is converted once.
 
         A tensor of dense levels only is a strided torch tensor: of `dd:1,0`, columns are contiguous.
         """
-        wish = Format(format).resolve(self.ndim)
-        if wish.is_dense:
-            back = [wish.order.index(mode) for mode in range(self.ndim)]
-            strided: Any = self.to_dense().permute(wish.order).contiguous().permute(back)
-            return strided  # type: ignore[no-any-return]  # who asks for another format gets a SparseTensor
-        conversion = self._pattern.converted(wish)
-        values = None if self._values is None else conversion.values(self._values, self._fill)
-        return SparseTensor(conversion.pattern, values, self._fill)
-
-    def need_zero_fill(self, what: str) -> None:
-        """Elements that are not stored are 0.
-
-        Raises:
-            UnsupportedError: They are something else, which `what` can't honour.
-        """
-        if self._fill != 0:
-            raise UnsupportedError(
-                f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
-                f"{self.format}) they are {self._fill}: use to_dense(), or ls.SparseTensor(A.pattern, A.values())"
-            )
+        converted: SparseTensor = dress(assemble.to_format(self._operand(), format))
+        return converted
 
     def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
         """A strided torch tensor; differentiable."""
-        return interop.to_dense(self, dtype)
+        return assemble.to_dense(self._operand(), dtype)
 
     def to_torch(self, layout: torch.layout | None = None) -> Tensor:
         """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none."""
-        return interop.to_torch(self, layout)
+        return layouts.write(self._operand(), layout)
 
     def to_scipy(self) -> Any:
         """A SciPy sparse array of this format (COO where SciPy has none)."""
-        return interop.to_scipy(self)
+        return export.to_scipy(self._operand())
+
+    def _operand(self) -> Operand:
+        """The tensor as operations take it."""
+        return Operand(self._pattern, self._values, self._fill)
 
     def share_memory_(self) -> SparseTensor:
         """Moves every array to shared memory."""
@@ -268,14 +255,14 @@ class SparseTensor(LevelViews, Operators):
 
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
-        values = self._held
-        if type(other) in _PLAIN and values is not None and self._fill == 0:
+        values: Any = self._held
+        if type(other) in PLAIN:  # nothing is kept for a tensor without values, or with a fill value
             try:
                 known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
                 if (
                     known is not None
-                    and other.dtype is known[0]
-                    and values.dtype is known[0]
+                    and values.dtype is (dtype := known.dtype)
+                    and other.dtype is dtype
                     and other.is_cpu
                     and not other.is_neg()
                     and not other.is_conj()
@@ -284,17 +271,23 @@ class SparseTensor(LevelViews, Operators):
                     and forward_ad._current_level < 0
                 ):
                     if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                        return known.differentiable(values, other, self._pattern)
-                    return known[1](values, other, threads.count())
+                        return prepared_products.differentiable(known, self._pattern, values, other)
+                    direct = known.variant.direct
+                    if direct is not None:
+                        return direct(values, other, threads.count())
             except RuntimeError:
                 pass  # torch's sparse tensors have no strides, those inside of torch.func's transforms no memory
-        return products.matmul(self, other)
+        return dress(products.matmul(self, other))
+
+    def __rmatmul__(self, other: Any) -> Any:
+        """`other @ A`."""
+        return dress(products.matmul(other, self))
 
     # Protocols -------------------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         """Shape, nnz, density, dtype, format and a few entries."""
-        return interop.describe(self)
+        return export.describe(self._operand())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickles as a pattern and values."""
@@ -314,14 +307,22 @@ class SparseTensor(LevelViews, Operators):
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Takes torch's functions above autograd."""
-        return functions.call(func, args, kwargs or {})
+        return dispatch_table.call(func, args, kwargs or {})
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]  # torch declares it as a plain function
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Only what torch itself does to any tensor arrives here."""
-        return functions.dispatch(func, args, kwargs or {})
+        return dispatch_table.call_aten(func, args, kwargs or {})
+
+
+def dress(result: Any) -> Any:
+    """What a user gets of the result of an operation; what is no operand stays as it is."""
+    if not isinstance(result, Operand):
+        return result
+    pattern, data, fill = result
+    return data if pattern is None else SparseTensor(pattern, data, fill)
 
 
 def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from libsparse._storage.format import Format
     from libsparse._storage.pattern import Pattern
 
-    from .sparse_tensor import SparseTensor
+
+_Self = TypeVar("_Self")
 
 
 class LevelViews:
@@ -29,7 +30,7 @@ class LevelViews:
 
         def values(self) -> Tensor: ...
 
-        def to_format(self, format: str | Format) -> SparseTensor: ...
+        def to_format(self, format: str | Format) -> Any: ...
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the extent of one dimension."""
@@ -73,9 +74,9 @@ class LevelViews:
         """How many entries are stored."""
         return self._pattern.nnz
 
-    def coalesce(self) -> SparseTensor:
-        """The tensor itself: duplicates are reduced when a tensor is made."""
-        return self  # type: ignore[return-value]
+    def coalesce(self: _Self) -> _Self:
+        """The tensor itself: duplicates are reduced when a tensor is assembled."""
+        return self
 
     def __len__(self) -> int:
         """The extent of the first dimension."""

@@ -13,6 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import torch
+
+from libsparse._compiler import native, target
+from libsparse._compiler.version import ABI_VERSION, VERSION
+
 __all__ = ["Finding", "Report", "doctor"]
 
 _COMPILER_SECONDS = 60
@@ -92,8 +97,6 @@ def _python() -> Finding:
 
 
 def _torch() -> Finding:
-    import torch
-
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     found = f"{torch.__version__}, {torch.get_num_threads()} threads"
     return Finding("torch", version >= (2, 4), found, "" if version >= (2, 4) else "pip install 'torch>=2.4'")
@@ -116,9 +119,6 @@ def _openmp() -> Finding:
 
 
 def _library() -> Finding:
-    from libsparse._compiler import native
-    from libsparse._compiler.version import ABI_VERSION, VERSION
-
     name = "compiler (Go)"
     if not native.LIBRARY.exists():
         return Finding(
@@ -143,19 +143,15 @@ def _library() -> Finding:
 
 
 def _helper() -> Finding:
-    from libsparse._compiler import native
-
     ok = os.access(native.EXECUTABLE, os.X_OK)
     advice = "" if ok else "in a clone run make build; without it forked children can't compile new kernels"
     return Finding("helper (Go)", ok, str(native.EXECUTABLE) if ok else f"{native.EXECUTABLE} is missing", advice)
 
 
 def _c_compiler() -> Finding:
-    from libsparse._compiler import target
-
     name = "C compiler"
-    asked, tried = target.compiler(), []
-    for text in [asked] if asked else ["cc", "gcc", "clang"]:
+    wanted, tried = target.compiler(), []
+    for text in [wanted] if wanted else ["cc", "gcc", "clang"]:
         path = shutil.which(text)
         if path is None:
             tried.append(f"{text}: not found")
@@ -174,17 +170,17 @@ def _c_compiler() -> Finding:
 def _compile_probe(command: list[str]) -> str:
     """What goes wrong when `command` makes and loads a small kernel, "" if nothing does."""
     with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder, "probe.c"), Path(folder, "probe.so")
+        source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
         source.write_text(_PROBE, encoding="utf-8")
         # no OpenMP runtime is linked: kernels take the one torch brought
-        command = [*command, "-O2", "-fopenmp", "-fPIC", "-c", "-o", str(target.with_suffix(".o")), str(source)]
+        command = [*command, "-O2", "-fopenmp", "-fPIC", "-c", "-o", str(library.with_suffix(".o")), str(source)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
             if done.returncode == 0:
-                plain = [command[0], "-shared", "-fPIC", "-o", str(target), str(source)]
+                plain = [command[0], "-shared", "-fPIC", "-o", str(library), str(source)]
                 done = subprocess.run(plain, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
             if done.returncode == 0:
-                ctypes.CDLL(str(target))
+                ctypes.CDLL(str(library))
                 return ""
         except (OSError, subprocess.TimeoutExpired) as error:
             return str(error)
@@ -192,8 +188,6 @@ def _compile_probe(command: list[str]) -> str:
 
 
 def _cache() -> Finding:
-    from libsparse._compiler import target
-
     folder = Path(target.cache_dir())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -207,8 +201,6 @@ def _cache() -> Finding:
 
 
 def _cpu() -> Finding:
-    from libsparse._compiler import target
-
     fields = dict(part.partition(": ")[::2] for part in target.cpu().split("; "))
     flags = fields.get("flags", fields.get("Features", "")).split()
     shown = [f for f in ("avx2", "fma", "f16c", "avx512f", "avx512_bf16", "asimd", "sve") if f in flags]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Sequence
@@ -11,10 +10,9 @@ from typing import Any
 import torch
 
 from libsparse._compiler import native, request, threads
-from libsparse._lang import spec
 from libsparse._ops import einsum, evaluate
-from libsparse._runtime import dispatch, problem, promotion
-from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime import dispatch, promotion
+from libsparse._runtime.problem import Operand, Problem, key, to_request
 from libsparse._storage.format import Format
 
 from . import limits
@@ -35,6 +33,8 @@ class Explanation(str):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
+        import html  # only notebooks need it
+
         first, *rest = _SECTION.split(self)
         shown = [f"<pre>{html.escape(first)}</pre>"] if first.strip() else []
         for name, text in zip(rest[::2], rest[1::2], strict=True):
@@ -73,29 +73,24 @@ def explain(
         named: The operands of an assignment.
     """
     if named or "=" in text:
-        asked = [*evaluate.problems(text, named, format, reduce, combine)]
+        problems = evaluate.problems(text, named, format, reduce, combine)
     else:
-        reduce = einsum.checked(reduce, combine)
-        plain = einsum.to_operands(operands, neutral=reduce)
-        parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
-        wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
-        dtype = einsum.dtype_of(plain, reduce, combine)
-        inputs, plain = einsum.simplify(parsed.inputs, plain)
-        asked = [(problem.product(tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype), plain)]
-    return Explanation("\n".join(_account(one, plain, stage, measure) for one, plain in asked))
+        question = einsum.read(text, operands, format, reduce, combine)
+        problems = iter([(question.problem(), question.operands)])
+    return Explanation("\n".join(_account(problem, plain, stage, measure) for problem, plain in problems))
 
 
-def _account(asked: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
-    question = request.complete(problem.describe(asked, operands), "")
+def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
+    question = request.complete(to_request(problem, operands), "")
     if stage is not None:
         return native.explain_request(question, stage)
-    made = native.explain_request(question, "")
-    return f"== call ==\n{_call(asked, operands)}\n\n{made}\n== time ==\n{_time(asked, operands, measure)}\n"
+    account = native.explain_request(question, "")
+    return f"== call ==\n{_call(problem, operands)}\n\n{account}\n== time ==\n{_time(problem, operands, measure)}\n"
 
 
-def _call(asked: Problem, operands: Sequence[Operand]) -> str:
-    lines = [asked.text]
-    for name, (pattern, data) in zip(asked.names, operands, strict=True):
+def _call(problem: Problem, operands: Sequence[Operand]) -> str:
+    lines = [problem.text]
+    for name, (pattern, data, _) in zip(problem.names, operands, strict=True):
         if pattern is None:
             assert data is not None
             lines.append(f"{name}: {_shape(data.shape)}, dense, {data.dtype}")
@@ -114,22 +109,22 @@ def _shape(shape: Sequence[int]) -> str:
     return " x ".join(map(str, shape)) or "a number"
 
 
-def _time(asked: Problem, operands: Sequence[Operand], measure: bool | None) -> str:
+def _time(problem: Problem, operands: Sequence[Operand], measure: bool | None) -> str:
     if measure is None:
-        measure = _has_run(asked, operands)
+        measure = _has_run(problem, operands)
     kinds = promotion.common(operands)
-    dtype = asked.dtype or kinds or torch.float32
+    dtype = problem.dtype or kinds or torch.float32
     if not measure:
         advice = "not measured: it has not been run on these operands; measure=True does"
-        count = _stored(asked, operands)
+        count = _stored(problem, operands)
         if count is None:
             return advice
-        bound = limits.of(asked, operands, dtype, count * dtype.itemsize)
+        bound = limits.of(problem, operands, dtype, count * dtype.itemsize)
         return f"{advice}\nat best {_duration(bound.seconds)}: {bound}"
     with torch.no_grad():
-        values, pattern = dispatch.run(asked, operands)
-        taken = limits.fastest(lambda: dispatch.run(asked, operands), seconds=0.2)
-    bound = limits.of(asked, operands, values.dtype, limits.size(Operand(pattern, values)))
+        values, pattern = dispatch.run(problem, operands)
+        taken = limits.fastest(lambda: dispatch.run(problem, operands), seconds=0.2)
+    bound = limits.of(problem, operands, values.dtype, limits.size(Operand(pattern, values)))
     return (
         f"measured {_duration(taken)}, the fastest of a few calls with all that surrounds the kernel\n"
         f"at best {_duration(bound.seconds)}: {bound}\n"
@@ -137,27 +132,27 @@ def _time(asked: Problem, operands: Sequence[Operand], measure: bool | None) -> 
     )
 
 
-def _stored(asked: Problem, operands: Sequence[Operand]) -> int | None:
+def _stored(problem: Problem, operands: Sequence[Operand]) -> int | None:
     """How many elements of the result will be stored; None where that has to be found out."""
-    volume = math.prod(asked.result_shape(asked.extents(operands)))
-    if asked.wish is not None:
-        return volume if asked.wish.is_dense else None
-    sparse = [(set(i), o.pattern) for i, o in zip(asked.inputs, operands, strict=True) if o.pattern is not None]
+    volume = math.prod(problem.result_shape(problem.extents(operands)))
+    if problem.output_format is not None:
+        return volume if problem.output_format.is_dense else None
+    sparse = [(set(i), o.pattern) for i, o in zip(problem.inputs, operands, strict=True) if o.pattern is not None]
     if not sparse:
         return volume
     (indices, pattern), *others = sparse
     if others:
         return None
-    return pattern.size if len(asked.output) > 1 and set(asked.output) == indices else volume
+    return pattern.size if len(problem.output) > 1 and set(problem.output) == indices else volume
 
 
-def _has_run(asked: Problem, operands: Sequence[Operand]) -> bool:
+def _has_run(problem: Problem, operands: Sequence[Operand]) -> bool:
     """Whether a call for this is prepared."""
     first = next((o.pattern for o in operands if o.pattern is not None), None)
     if first is None:
         return False
-    _, *own = problem.key(asked, operands)
-    return any(name[1].text == asked.text and list(name[2:]) == own for name in first.calls)
+    _, *own = key(problem, operands)
+    return any(name[0].text == problem.text and list(name[1:]) == own for name in first.calls)
 
 
 def _duration(seconds: float) -> str:
@@ -174,8 +169,5 @@ def notes(text: str, *operands: Any) -> tuple[str, ...]:
         text: An einsum specification.
         operands: Its operands.
     """
-    plain = einsum.to_operands(operands)
-    parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
-    inputs, plain = einsum.simplify(parsed.inputs, plain)
-    asked = problem.product(tuple(inputs), parsed.output, dtype=promotion.common(plain))
-    return dispatch.prepare(asked, plain).kernel.notes
+    question = einsum.read(text, operands)
+    return dispatch.prepare(question.problem(), question.operands).kernel.notes

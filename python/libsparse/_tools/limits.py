@@ -73,7 +73,7 @@ def of(asked: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: 
 
 def size(operand: Operand) -> int:
     """The bytes of an operand."""
-    pattern, data = operand
+    pattern, data, _ = operand
     arrays: list[torch.Tensor] = [] if pattern is None else pattern.tensors()
     return sum(a.numel() * a.itemsize for a in (*arrays, *(() if data is None else (data,))))
 

@@ -7,14 +7,15 @@ from typing import Any
 
 from libsparse._autograd import tape
 from libsparse._compiler import native, request
-from libsparse._lang import spec
+from libsparse._lang import dtypes
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._ops import einsum, evaluate
-from libsparse._runtime import call, dispatch, problem
-from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Operand, Problem, to_request
+from libsparse._runtime.status import WrongExtentsError
 from libsparse._storage.format import Format
+from libsparse._tensor.sparse_tensor import dress
 
-from . import explain
 from .explain import Explanation
 
 __all__ = ["Schedule", "schedule"]
@@ -28,17 +29,17 @@ class Schedule:
     What a command can't do is an `UnsupportedError` when the schedule runs or is explained; it says which and why.
     """
 
-    __slots__ = ("_asked", "_commands", "_operands")
+    __slots__ = ("_commands", "_operands", "_problem")
 
-    def __init__(self, asked: Problem, operands: tuple[Operand, ...], commands: tuple[str, ...] = ()) -> None:
+    def __init__(self, problem: Problem, operands: tuple[Operand, ...], commands: tuple[str, ...] = ()) -> None:
         """Use `libsparse.schedule`."""
-        self._asked = asked
+        self._problem = problem
         self._operands = operands
         self._commands = commands
 
     def then(self, text: str) -> Schedule:
         """Adds commands as text, such as `"split(k, k0, k1, 64); parallelize(i, threads)"`."""
-        return Schedule(self._asked, self._operands, (*self._commands, text.strip().rstrip(";")))
+        return Schedule(self._problem, self._operands, (*self._commands, text.strip().rstrip(";")))
 
     def reorder(self, *indices: str) -> Schedule:
         """Puts directly nested loops in this order."""
@@ -90,7 +91,7 @@ class Schedule:
         Raises:
             ShapeError: It is not what the operands have.
         """
-        found = self._asked.extents(self._operands).get(index, extent)
+        found = self._problem.extents(self._operands).get(index, extent)
         if found != extent:
             raise ShapeError(f"schedule: bound({index}, {extent}): the operands have extent {found} for {index!r}")
         return self.then(f"bound({index}, {extent})")
@@ -124,8 +125,8 @@ class Schedule:
 
     def convert(self, operand: str, format: str | Format) -> Schedule:
         """Brings a sparse operand to another format before the kernel runs, once for each of its patterns."""
-        at = self._asked.names.index(operand) if operand in self._asked.names else -1
-        wanted = Format(format).resolve(len(self._asked.inputs[at])) if at >= 0 else Format(format)
+        at = self._problem.names.index(operand) if operand in self._problem.names else -1
+        wanted = Format(format).resolve(len(self._problem.inputs[at])) if at >= 0 else Format(format)
         return self.then(f"convert({operand}, {wanted.text})")
 
     def prepare(self) -> Callable[[], Any]:
@@ -139,36 +140,36 @@ class Schedule:
 
     def automatic(self) -> Callable[[], Any]:
         """The same with the schedule that the compiler chooses, for comparison."""
-        return _prepared(self._asked, self._operands)
+        return _prepared(self._problem, self._operands)
 
     def request(self) -> dict[str, Any]:
         """What the compiler is asked, without the commands, as JSON has it."""
-        return request.complete(problem.describe(self._asked, self._operands), "")
+        return request.complete(to_request(self._problem, self._operands), "")
 
     def run(self) -> Any:
-        """Compiles and computes; the result is as from `einsum` or `evaluate`.
+        """Compiles and computes; the result is as from `einsum` or `evaluate`, and autograd follows it.
+
+        Gradients are computed as the compiler chooses: the commands are those of the forward computation.
 
         Raises:
-            UnsupportedError: A command can't be applied, or an operand requires a gradient.
+            UnsupportedError: A command can't be applied, or something in the expression has no gradient.
             FormatError: A command is malformed.
             ShapeError: The operands are smaller than the tail of a split, or have not the extent of a bound.
         """
-        if tape.needed(self._operands):
-            raise UnsupportedError("schedule: gradients don't follow a schedule; detach the operands")
         try:
-            return einsum.finish(*dispatch.run(self._scheduled(), self._operands))
-        except call.WrongExtentsError:
+            return _tensor(self._problem, tape.compute(self._scheduled(), self._operands))
+        except WrongExtentsError:
             raise ShapeError(
                 f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes"
             ) from None
 
     def explain(self, stage: str | None = None) -> Explanation:
         """What the compiler makes of it; see `libsparse.explain`."""
-        question = request.complete(problem.describe(self._scheduled(), self._operands), "")
-        return explain.Explanation(native.explain_request(question, stage or ""))
+        question = request.complete(to_request(self._scheduled(), self._operands), "")
+        return Explanation(native.explain_request(question, stage or ""))
 
     def _scheduled(self) -> Problem:
-        return self._asked._replace(schedule=str(self) + ";")
+        return self._problem._replace(schedule=str(self) + ";")
 
     def __str__(self) -> str:
         """The commands as text."""
@@ -176,16 +177,23 @@ class Schedule:
 
     def __repr__(self) -> str:
         """The expression and the commands."""
-        return f"<schedule of {self._asked.text!r}: {self}>"
+        return f"<schedule of {self._problem.text!r}: {self}>"
 
 
-def _prepared(asked: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
-    made = dispatch.prepare(asked, operands)
-    for number, format in made.kernel.convert.items():
+def _prepared(problem: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
+    prepared = dispatch.prepare(problem, operands)
+    for number, format in prepared.kernel.convert.items():
         pattern = operands[number].pattern
         if pattern is not None:
             pattern.converted(format)
-    return lambda: einsum.finish(*made(operands))
+
+    return lambda: _tensor(problem, prepared(operands))
+
+
+def _tensor(problem: Problem, result: dispatch.Result) -> Any:
+    """The result of a problem as a user gets it."""
+    data, pattern = result
+    return dress(Operand(pattern, data, dtypes.identity(problem.reduce, data.dtype)))
 
 
 def schedule(
@@ -212,15 +220,7 @@ def schedule(
     if reduce == "mean":
         raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
     if named or "=" in text:
-        asked, plain = evaluate.problem_of(text, named, format, reduce, combine)
-        return Schedule(asked, tuple(plain))
-    plain = einsum.to_operands(operands, neutral=reduce)
-    parsed = spec.parse(text, tuple(len(o.shape) for o in plain))
-    wish = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
-    dtype = einsum.dtype_of(plain, reduce, combine)
-    inputs, plain = einsum.simplify(parsed.inputs, plain)
-    # contraction.product would rename the indices, which commands name
-    terms = ",".join(map("".join, inputs)) + "->" + "".join(parsed.output)
-    names = tuple(f"A{number}" for number in range(len(inputs)))
-    asked = Problem(terms, False, names, tuple(inputs), parsed.output, wish, reduce, combine, dtype=dtype)
-    return Schedule(asked, tuple(plain))
+        problem, plain = evaluate.problem_of(text, named, format, reduce, combine)
+        return Schedule(problem, tuple(plain))
+    question = einsum.read(text, operands, format, reduce, combine)
+    return Schedule(question.spelled(), tuple(question.operands))

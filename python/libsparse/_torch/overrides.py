@@ -13,18 +13,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
-from libsparse._tensor import layouts, sparse_tensor
+from libsparse._ops import layouts
+from libsparse._ops.layouts import LAYOUTS
+from libsparse._tensor import dispatch_table
+from libsparse._tensor.sparse_tensor import PLAIN, SparseTensor, dress
 
-from . import functions
+from .registry import overridable
 
-_PLACES: tuple[tuple[Any, str], ...] = (
-    *((torch, name) for name in ("mm", "matmul", "mv", "spmm", "addmm", "addmv", "einsum")),
-    *((torch.sparse, name) for name in ("mm", "addmm", "sampled_addmm")),
-    *((Tensor, name) for name in ("mm", "matmul", "mv", "addmm", "addmv", "__matmul__", "__rmatmul__")),
-    (F, "linear"),
-)
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
-_SPARSE = frozenset({torch.sparse_coo, torch.sparse_csr, torch.sparse_csc, *_BLOCKED})
 _MISSING = object()
 
 _lock = threading.Lock()
@@ -57,11 +53,9 @@ def _change(step: int) -> None:
     with _lock:
         before, _depth = _depth, max(0, _depth + step)
         if before == 0 and _depth == 1:
-            for place, name in _PLACES:
-                original = getattr(place, name, None)
-                if original is not None:
-                    _saved.append((place, name, vars(place).get(name, _MISSING)))
-                    setattr(place, name, _routed(original))
+            for place, name, original in _places():
+                _saved.append((place, name, vars(place).get(name, _MISSING)))
+                setattr(place, name, _routed(original))
         elif before == 1 and _depth == 0:
             while _saved:
                 place, name, original = _saved.pop()
@@ -71,18 +65,26 @@ def _change(step: int) -> None:
                     setattr(place, name, original)
 
 
+def _places() -> Iterator[tuple[Any, str, Any]]:
+    """Where torch has the functions that are replaced, and what is there."""
+    wanted = {id(function) for function in overridable}
+    for place in (torch, torch.sparse, Tensor, F):
+        owners = place.__mro__ if isinstance(place, type) else (place,)
+        for name in dict.fromkeys(name for owner in owners for name in vars(owner)):
+            found = getattr(place, name, None)
+            if id(found) in wanted:
+                yield place, name, found
+
+
 def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def routed(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
-            if type(arg) in _PLAIN and arg.layout in _SPARSE:
+            if type(arg) in PLAIN and arg.layout in LAYOUTS:
                 return _run(original, args, kwargs)
         return original(*args, **kwargs)
 
     return routed
-
-
-_PLAIN = frozenset({Tensor, torch.nn.Parameter})
 
 
 # What libsparse refuses is torch's: it computes it after all, or says in its own words what is wrong.
@@ -93,11 +95,11 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     """Computes with libsparse; what libsparse doesn't take is left to torch."""
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
-    layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in _SPARSE)
+    layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in LAYOUTS)
     layout = torch.sparse_csr if layout in _BLOCKED else layout  # torch's own products give no blocks
     try:
-        result = functions.call(original, tuple(_wrapped(arg) for arg in args), kwargs)
-        return layouts.dress(result, layout) if isinstance(result, sparse_tensor.SparseTensor) else result
+        result = dispatch_table.call(original, tuple(_read(arg) for arg in args), kwargs)
+        return layouts.followed(result._operand(), layout) if isinstance(result, SparseTensor) else result
     except _LEFT:
         return original(*args, **kwargs)
 
@@ -108,7 +110,7 @@ def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     tensors = [value for value in (*args, *rest.values(), out) if isinstance(value, Tensor)]
     followed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    if type(out) not in _PLAIN or out.layout is not torch.strided or followed:
+    if type(out) not in PLAIN or out.layout is not torch.strided or followed:
         return original(*args, **kwargs)
     result = _run(original, args, rest)
     if result.layout is not torch.strided or result.shape != out.shape or result.dtype != out.dtype:
@@ -116,7 +118,6 @@ def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     return out.copy_(result)
 
 
-def _wrapped(arg: Any) -> Any:
-    if type(arg) in _PLAIN and arg.layout in _SPARSE:
-        return layouts.wrap(arg)
-    return arg
+def _read(arg: Any) -> Any:
+    """A tensor of one of torch's layouts as a SparseTensor."""
+    return dress(layouts.read(arg)) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg

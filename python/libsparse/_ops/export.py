@@ -1,0 +1,84 @@
+"""SciPy's arrays from operands, and how a tensor is shown."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._runtime.problem import Operand
+
+from .layouts import block_arrays, block_shape
+
+_SHOWN = 6  # entries in a repr
+
+
+def to_scipy(source: Operand) -> Any:
+    """A SciPy sparse array; values are shared where their order allows it.
+
+    Raises:
+        ShapeError: SciPy has no compressed arrays of this rank.
+    """
+    import scipy.sparse as sp  # optional, and slow to import
+
+    source.need_zero_fill("a SciPy array")
+    pattern, shape = source.pattern, tuple(source.shape)
+    assert pattern is not None
+    if source.dtype == torch.bfloat16:
+        raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
+    blocks = block_shape(source)
+    if blocks is not None:
+        crow, col, values = block_arrays(source, blocks)
+        return sp.bsr_array((values.detach().numpy(), col.numpy(), crow.numpy()), shape=shape)
+    if pattern.format == "dia":
+        offsets = pattern.crd[1]
+        assert offsets is not None
+        return sp.dia_array((_by_column(source, offsets).numpy(), offsets.numpy()), shape=shape)
+    entries = pattern.entries(source.values.detach()).numpy()
+    if pattern.format == "csr" or pattern.format == "csc":
+        array = sp.csr_array if pattern.format == "csr" else sp.csc_array
+        pos, crd = pattern.pos[1], pattern.crd[1]
+        assert pos is not None
+        assert crd is not None
+        return array((entries, crd.numpy(), pos.numpy()), shape=shape)
+    if source.ndim != 2:
+        raise ShapeError(f"to_scipy takes matrices, got shape {shape}")
+    return sp.coo_array((entries, tuple(pattern.coordinates().numpy())), shape=shape)
+
+
+def _by_column(source: Operand, offsets: Tensor) -> Tensor:
+    """The values of SciPy's DIA, which keeps an element in the column where it stands; ours keeps it in its row."""
+    rows, columns = source.shape
+    if not rows:
+        return source.values.detach().new_zeros(offsets.numel(), columns)
+    place = torch.arange(columns) - offsets.to(torch.int64)[:, None]
+    values = source.values.detach().reshape(-1, rows)
+    inside = (place >= 0) & (place < rows)
+    return torch.where(inside, values.gather(1, place.clamp(0, rows - 1)), values.new_zeros(()))
+
+
+def describe(source: Operand) -> str:
+    """Shape, nnz, density, dtype, format, and a few entries."""
+    pattern, data, fill = source
+    assert pattern is not None
+    total, nnz = math.prod(pattern.shape), pattern.nnz
+    share = f"{nnz / total:.3g}" if total else "0"
+    kind = "pattern only" if data is None else str(data.dtype).removeprefix("torch.")
+    head = f"SparseTensor(shape={tuple(pattern.shape)}, nnz={nnz}, density={share}, dtype={kind}"
+    head += f", format={pattern.format}"
+    if fill != 0:
+        head += f", fill_value={fill}"
+    if data is not None and data.requires_grad:
+        head += f", grad_fn=<{type(data.grad_fn).__name__}>" if data.grad_fn else ", requires_grad=True"
+    values = pattern.entries(source.values)[:_SHOWN].tolist()
+    places = pattern.coordinates()[:, :_SHOWN].t().tolist() if values else []
+    lines = [
+        f"  {tuple(place)}" + ("" if data is None else f": {value:.6g}")
+        for place, value in zip(places, values, strict=True)
+    ]
+    if nnz > _SHOWN:
+        lines.append(f"  ... {nnz - _SHOWN} more")
+    return "\n".join([head + ")", *lines])

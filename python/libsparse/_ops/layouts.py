@@ -1,0 +1,275 @@
+"""torch's own sparse tensors, read into operands and written from them; a set of index tensors has one pattern."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
+from libsparse._runtime.problem import Operand
+from libsparse._storage import levelchecks, levels, packing, validate
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+from .assemble import assemble, to_dense, to_format
+
+_FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
+_BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
+LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
+_KEPT = 256
+
+
+class _Known(NamedTuple):
+    """What is kept of a tensor's indices.
+
+    Attributes:
+        pattern: The pattern.
+        slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
+        storages: The storages of the index arrays, weakly: what nobody else holds is forgotten, but until it is no
+            other storage can have the same address.
+        versions: Their version counters when they were read.
+    """
+
+    pattern: Pattern
+    slots: Tensor | None
+    storages: tuple[StorageWeakRef, ...]
+    versions: tuple[int, ...]
+
+    def expired(self) -> bool:
+        """Whether an array is gone."""
+        return any(storage.expired() for storage in self.storages)
+
+
+_known: dict[tuple[object, ...], _Known] = {}
+
+
+def read(source: Tensor) -> Operand:
+    """The elements of a COO, CSR, CSC, BSR or BSC tensor; autograd follows `source`.
+
+    Raises:
+        UnsupportedError: Another layout, a batch of matrices, or dense dimensions.
+    """
+    if not source.is_cpu:
+        raise UnsupportedError(f"a tensor is on {source.device}; libsparse computes on the CPU, use .cpu()")
+    name = _FORMATS.get(source.layout) or _blocked_format(source)
+    if name is None or source.dense_dim() or (name != "coo" and source.ndim != 2):
+        raise UnsupportedError(
+            f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
+        )
+    if name == "coo":
+        arrays: tuple[Tensor, ...] = (source._indices(),)
+    elif source.layout in (torch.sparse_csr, torch.sparse_bsr):
+        arrays = source.crow_indices(), source.col_indices()
+    else:
+        arrays = source.ccol_indices(), source.row_indices()
+    known = _look_up(name, source.shape, arrays)
+    values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
+    if known.slots is not None:
+        values = values.new_zeros(known.pattern.size).index_add(0, known.slots, values)
+    return Operand(known.pattern, values)
+
+
+def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
+    if any(a.is_inference() for a in arrays):
+        return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
+    key = (name, tuple(shape), *((_address(a), a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays))
+    versions = tuple(a._version for a in arrays)
+    found = _known.get(key)
+    if found is not None and found.versions == versions and not found.expired():
+        return found
+    for gone in [k for k, known in list(_known.items()) if known.expired()]:
+        _known.pop(gone, None)
+    for old in list(_known)[: len(_known) + 1 - _KEPT]:
+        _known.pop(old, None)
+    found = _known[key] = _read(name, shape, arrays, versions)
+    return found
+
+
+@torch.inference_mode(False)
+def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
+    private = [validate.index_array("indices", a, a.ndim) for a in arrays]
+    slots = None
+    if name == "coo":
+        for mode, row in enumerate(private[0]):
+            validate.bounds(f"indices[{mode}]", row, shape[mode])
+        found = assemble(list(private[0].to(torch.int64)), None, shape, "coo").pattern
+        assert found is not None
+        pattern = found
+        if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
+            slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
+    else:
+        pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]])
+    return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+
+
+def _address(array: Tensor) -> int:
+    address: int = array.untyped_storage()._cdata
+    return address
+
+
+def _blocked_format(source: Tensor) -> str | None:
+    """The format of a BSR or BSC tensor."""
+    if source.layout not in _BLOCKED or source.ndim != 2:
+        return None
+    height, width = source.values().shape[1:3]
+    return f"{_BLOCKED[source.layout]}({height},{width})"
+
+
+def _raw_values(source: Tensor) -> Tensor:
+    if source.layout is torch.sparse_coo:
+        return source._values()
+    values = source.values()
+    if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
+        values = values.transpose(1, 2)
+    return values.reshape(-1)
+
+
+class _Values(torch.autograd.Function):
+    """The values of a sparse tensor.
+
+    The gradient of a leaf has its layout, but where torch can't accumulate or transpose that it is COO.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, source: Tensor) -> Tensor:
+        ctx.source = source.detach()
+        ctx.keeps = source.is_leaf and source.layout is not torch.sparse_csc
+        return _raw_values(ctx.source).clone()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        if ctx.source.layout in _BLOCKED:
+            return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
+        if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
+            # What is there several times has one gradient, as in torch.
+            known = _look_up("coo", ctx.source.shape, (ctx.source._indices(),))
+            if known.slots is not None:
+                grad = grad.new_zeros(known.pattern.size).index_copy(0, known.slots, grad)
+            return write(Operand(known.pattern, grad), torch.sparse_coo)
+        tensor = _with_values(ctx.source, grad)
+        return tensor if ctx.keeps or tensor.layout is torch.sparse_coo else tensor.to_sparse_coo()
+
+
+class _Followed(torch.autograd.Function):
+    """A tensor of torch's layouts from values; differentiable in both directions."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
+        ctx.pattern = read(bare).pattern
+        return _with_values(bare, values)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        if grad.layout is torch.strided:
+            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None
+        pattern, values, _ = read(grad)
+        assert pattern is not None
+        return ctx.pattern.resample(values, pattern), None
+
+
+def followed(source: Operand, layout: torch.layout) -> Tensor:
+    """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return."""
+    values = to_format(source, _FORMATS[layout]).values
+    bare = write(source.with_data(source.values.detach()), layout)
+    if not (values.requires_grad and torch.is_grad_enabled()):
+        return bare
+    tensor: Tensor = _Followed.apply(values, bare)
+    return tensor
+
+
+def _with_values(source: Tensor, values: Tensor) -> Tensor:
+    """A tensor of the layout and the indices of `source` with other values."""
+    shape = tuple(source.shape)
+    if source.layout is torch.sparse_coo:
+        coalesced = source.is_coalesced()
+        return torch.sparse_coo_tensor(source._indices(), values, shape, is_coalesced=coalesced, check_invariants=False)
+    if source.layout is torch.sparse_csr:
+        return torch.sparse_csr_tensor(
+            source.crow_indices(), source.col_indices(), values, shape, check_invariants=False
+        )
+    return torch.sparse_csc_tensor(source.ccol_indices(), source.row_indices(), values, shape, check_invariants=False)
+
+
+def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
+    """A tensor of one of torch's sparse layouts; by default the one of the format, COO where there is none.
+
+    Raises:
+        UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
+    """
+    assert source.pattern is not None
+    format, blocks = source.pattern.format, block_shape(source)
+    if layout is None:
+        layout = next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
+        layout = torch.sparse_bsr if blocks is not None else layout
+    if layout is torch.strided:
+        return to_dense(source)
+    source.need_zero_fill("a tensor of torch's")
+    shape = tuple(source.shape)
+    if layout is torch.sparse_bsr and blocks is not None:
+        return torch.sparse_bsr_tensor(*block_arrays(source, blocks), shape, check_invariants=False)
+    if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
+        raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
+    if math.prod(shape) >= 2**63:
+        raise UnsupportedError(f"torch has no tensors of shape {shape}, whose elements it can't number")
+    pattern, _, _ = converted = to_format(source, _FORMATS[layout])
+    assert pattern is not None
+    if layout is torch.sparse_coo:
+        return torch.sparse_coo_tensor(
+            pattern.coordinates(), converted.values, shape, is_coalesced=True, check_invariants=False
+        )
+    pos, crd = pattern.pos[1], pattern.crd[1]
+    assert pos is not None
+    assert crd is not None
+    construct = torch.sparse_csr_tensor if layout is torch.sparse_csr else torch.sparse_csc_tensor
+    return construct(pos, crd, converted.values, shape, check_invariants=False)
+
+
+def block_shape(source: Operand) -> tuple[int, int] | None:
+    """The height and width of the blocks that tile a BSR matrix, None for other tensors."""
+    assert source.pattern is not None
+    letter, numbers = levels.kind(source.pattern.format.levels[-1])
+    if letter != "k" or source.ndim != 2 or source.pattern.format.order != (0, 1):
+        return None
+    height, width = numbers
+    return None if source.shape[0] % height or source.shape[1] % width else (height, width)
+
+
+def block_arrays(source: Operand, blocks: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
+    """The arrays of torch's and SciPy's BSR."""
+    assert source.pattern is not None
+    pos, crd = source.pattern.pos[1], source.pattern.crd[1]
+    assert pos is not None
+    assert crd is not None
+    return pos, crd, source.values.reshape(-1, *blocks)
+
+
+def pattern_from_levels(
+    format: str | Format, shape: Sequence[int], pos: Sequence[Any], crd: Sequence[Any], check: bool = True
+) -> Pattern:
+    """A pattern from copies of the arrays of its levels; `check` verifies contents, too, and not only lengths.
+
+    Raises:
+        FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
+        IndexBoundsError: A coordinate is out of range.
+        ShapeError: A length is wrong.
+    """
+    size = validate.shape(shape)
+    wanted = Format(format).resolve(len(size))
+    if wanted.is_dense:
+        raise FormatError(f"format {wanted} has no positions and coordinates: it is a strided torch tensor")
+    for name, given in (("pos", pos), ("crd", crd)):
+        if not isinstance(given, Sequence):
+            raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
+    arrays = [
+        [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
+        for name, given in (("pos", pos), ("crd", crd))
+    ]
+    levelchecks.check(wanted, [size[mode] for mode in wanted.order], arrays[0], arrays[1], check)
+    bitmaps = [level == "b" for level in wanted.levels]
+    arrays[1] = [a.to(torch.uint8) if a is not None and b else a for a, b in zip(arrays[1], bitmaps, strict=True)]
+    return Pattern(wanted, size, arrays[0], arrays[1])

@@ -1,0 +1,170 @@
+"""Operands: what users hand over, taken apart; and einsum's operands made simple."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang import dtypes
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._runtime import promotion
+from libsparse._runtime.problem import Operand
+from libsparse._storage.pattern import Pattern
+
+from . import layouts
+from .assemble import assemble
+
+NUMBERS = (bool, int, float, complex)
+Indices = tuple[str, ...]
+
+
+def to_operand(value: Any, name: int | str = 0) -> Operand:
+    """Takes apart a tensor that a user hands over, if it has not been yet.
+
+    A class of tensors that knows its operand says so with a method `_operand`.
+
+    Args:
+        value: The tensor.
+        name: What messages call it.
+
+    Raises:
+        DtypeError: It is none.
+        UnsupportedError: It is on another device.
+    """
+    if isinstance(value, Operand):
+        return value
+    kind = type(value)
+    if kind is not Tensor and hasattr(kind, "_operand"):
+        operand: Operand = value._operand()
+        return operand
+    if not isinstance(value, Tensor):
+        raise DtypeError(f"operand {name} is a {type(value).__name__}; expected a tensor")
+    if value.layout is not torch.strided:
+        return layouts.read(value)
+    if not value.is_cpu:
+        raise UnsupportedError(f"operand {name} is on {value.device}; libsparse computes on the CPU, use .cpu()")
+    return Operand(None, value.resolve_conj().resolve_neg())
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether `to_operand` takes a value."""
+    return isinstance(value, (Tensor, Operand))
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether a value is a SparseTensor, or the operand of one."""
+    return value.pattern is not None if isinstance(value, Operand) else hasattr(type(value), "_operand")
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether `value` is a number or a strided tensor without dimensions."""
+    if isinstance(value, NUMBERS):
+        return True
+    return isinstance(value, Tensor) and value.ndim == 0 and value.layout is torch.strided
+
+
+def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None, neutral: str = "sum") -> list[Operand]:
+    """Takes apart the operands of a product; Python numbers are weakly typed, as in torch.
+
+    Args:
+        given: Tensors and numbers.
+        names: What messages call them.
+        neutral: The reduction of the product. Elements that are not stored make no terms, so they may be its identity:
+            the result of one in a semiring is an operand of the next.
+
+    Raises:
+        UnsupportedError: Elements that are not stored are neither 0 nor the identity of the reduction.
+    """
+    names = range(len(given)) if names is None else names
+    numbers = [value for value in given if isinstance(value, NUMBERS)]
+    if not numbers:
+        return [_neutral(to_operand(value, name), name, neutral) for name, value in zip(names, given, strict=True)]
+    tensors = {
+        name: _neutral(to_operand(value, name), name, neutral)
+        for name, value in zip(names, given, strict=True)
+        if not isinstance(value, NUMBERS)
+    }
+    dtype = promotion.common(tensors.values(), numbers)
+    return [
+        tensors[name] if name in tensors else Operand(None, dtypes.scalar(value, dtype, f"operand {name},"))
+        for name, value in zip(names, given, strict=True)
+    ]
+
+
+def _neutral(operand: Operand, name: int | str, reduce: str) -> Operand:
+    """An operand whose elements that are not stored make no terms."""
+    pattern, data, fill = operand
+    if not fill or pattern is None:
+        return operand
+    if fill != dtypes.identity(reduce, operand.dtype):
+        operand.need_zero_fill(f"operand {name}")
+    return _without_fill(pattern, operand.values, fill) if pattern.format.pads else Operand(pattern, data)
+
+
+def _without_fill(pattern: Pattern, values: Tensor, fill: int | float) -> Operand:
+    """The elements of blocks that do not hold the fill value: the others make no terms."""
+    coords, entries = pattern.coordinates(), pattern.entries(values)
+    kept = (entries.detach() != fill).nonzero().flatten()
+    coords, entries = coords.index_select(1, kept), entries.index_select(0, kept)
+    return assemble(list(coords), entries, pattern.shape, pattern.format.compressed)
+
+
+def simplify(inputs: Sequence[Indices], operands: Sequence[Operand]) -> tuple[list[Indices], list[Operand]]:
+    """Takes diagonals where an index is twice in an operand, and drops dense dimensions that only broadcast."""
+    inputs = list(inputs)
+    if _is_simple(tuple(inputs), tuple(o.shape for o in operands)):
+        return inputs, list(operands)
+    largest: dict[str, int] = {}
+    for indices, operand in zip(inputs, operands, strict=True):
+        for index, extent in zip(indices, operand.shape, strict=True):
+            before = largest.get(index, 1)
+            largest[index] = before if extent == 1 else extent if before == 1 else max(extent, before)
+    simple = [diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
+    for number, (indices, operand) in enumerate(simple):
+        drop = [d for d, n in enumerate(operand.shape) if n == 1 != largest[indices[d]]]
+        if drop and operand.pattern is not None:
+            # A coordinate that is the same for all values of the index: an index of its own, with one value.
+            own = tuple(f"{index}{number}" if d in drop else index for d, index in enumerate(indices))
+            simple[number] = own, operand
+        elif drop and operand.data is not None:
+            places = tuple(0 if d in drop else slice(None) for d in range(operand.data.ndim))
+            kept = tuple(i for d, i in enumerate(indices) if d not in drop)
+            simple[number] = kept, Operand(None, operand.data[places])
+    return [indices for indices, _ in simple], [operand for _, operand in simple]
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_simple(inputs: tuple[Indices, ...], shapes: tuple[torch.Size, ...]) -> bool:
+    """Whether no index is twice in an operand and no extent is 1, so that there is nothing to simplify."""
+    return all(len(set(term)) == len(term) and 1 not in shape for term, shape in zip(inputs, shapes, strict=True))
+
+
+def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
+    """An operand with every index once, where it has some several times."""
+    kept = tuple(dict.fromkeys(indices))
+    if len(kept) == len(indices):
+        return indices, operand
+    by_index: dict[str, int] = {}
+    for index, extent in zip(indices, operand.shape, strict=True):
+        if by_index.setdefault(index, extent) != extent:
+            raise ShapeError(
+                f"operand ({''.join(indices)!r}, {operand}): index {index!r} stands for dimensions that differ"
+            )
+    pattern, data, _ = operand
+    if pattern is not None:
+        smaller, places = pattern.diagonal(tuple(kept.index(index) for index in indices))
+        return kept, Operand(smaller, None if data is None else data.index_select(0, places))
+    assert data is not None
+    left = list(indices)
+    for index in kept:
+        while left.count(index) > 1:
+            first = left.index(index)
+            second = left.index(index, first + 1)
+            data = data.diagonal(0, first, second)
+            del left[second], left[first]
+            left.append(index)
+    return tuple(left), Operand(None, data)

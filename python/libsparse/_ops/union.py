@@ -1,0 +1,69 @@
+"""Sums of two sparse tensors: compiled as a union, differentiated as a sampling at each pattern."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._autograd import tape
+from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.pattern import Pattern
+
+from . import contraction
+
+
+def add(a: Operand, b: Operand) -> Operand:
+    """`a + b`, entries where either has one, in the format of `a`.
+
+    Raises:
+        ShapeError: The shapes differ.
+        DtypeError: An operand has no values.
+    """
+    assert a.pattern is not None
+    assert b.pattern is not None
+    if a.shape != b.shape:
+        raise ShapeError(
+            f"operand 0 ({a}) and operand 1 ({b}) differ in shape; sparse tensors are added only where shapes agree"
+        )
+    if a.data is None or b.data is None:
+        raise DtypeError("a tensor that is only a pattern can't be added; give it values with with_values first")
+    if a.pattern is b.pattern:
+        return a.with_data(a.data + b.data)
+    letters = tuple(string.ascii_lowercase[: a.ndim])
+    dtype = torch.promote_types(a.dtype, b.dtype)
+    indices = ",".join(letters)
+    text = f"C({indices}) = A({indices}) + B({indices})"
+    problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.pattern.format, dtype=dtype)
+    operands: Sequence[Operand] = [a, b]
+    if tape.needed(operands):
+        operands = contraction.unify(operands, dtype)
+        out, pattern = tape.follow(_Sum, problem, [a.pattern, b.pattern], *(o.data for o in operands))
+    else:
+        out, pattern = dispatch.run(problem, operands)
+    return Operand(pattern, out)
+
+
+class _Sum:
+    """The rule of a sum of two operands."""
+
+    @staticmethod
+    def forward(
+        problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
+    ) -> tuple[Tensor, Pattern | None, None]:
+        return *dispatch.run(problem, list(map(Operand, patterns, datas))), None
+
+    @staticmethod
+    def gradients(
+        problem: Problem, operands: Sequence[Operand], grad: Operand, kept: Tensor | None, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        assert grad.pattern is not None
+        patterns = [o.pattern for o in operands]
+        return [
+            pattern.resample(grad.values, grad.pattern) if want and pattern is not None else None
+            for pattern, want in zip(patterns, wanted, strict=True)
+        ]

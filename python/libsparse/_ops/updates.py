@@ -1,0 +1,149 @@
+"""Old elements in assignments: reductions take them along, and what is written to a part of a tensor keeps the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._autograd import tape
+from libsparse._lang import assignment, dtypes, operations
+from libsparse._lang.assignment import Access, Part, Selection, Window
+from libsparse._lang.errors import FormatError, ShapeError
+from libsparse._lang.user_functions import Definition
+from libsparse._runtime.problem import Operand
+from libsparse._storage.format import Format
+
+from . import statements
+from .assemble import assemble, to_dense
+from .operands import is_sparse, is_tensor, to_operand, to_operands
+from .windows import multiply_mode, windows_of
+
+
+def update(sign: str, old: Any, new: Operand, indices: tuple[str, ...], format: str | Format | None) -> Operand:
+    """Old elements reduced with new ones; where only one of them has a value, that.
+
+    Args:
+        sign: The reduction, or "-" or "/".
+        old: The old tensor, or number.
+        new: The new elements.
+        indices: The indices of both.
+        format: The format of the result.
+    """
+    fill: int | float = 0
+    if is_sparse(old):
+        operand = to_operand(old)
+        if operand.fill == dtypes.identity(sign, operand.dtype):
+            old, fill = operand._replace(fill=0), operand.fill  # no terms, as in the new one
+    left = "ne(a, 0)" if sign in ("any", "all", "xor") else "a"
+    cases = (("a & b", operations.UPDATES[sign]), ("a", left), ("b", operations.ALONE.get(sign, "b")))
+    merge = Definition("merge_", ("a", "b"), cases)
+    value = assignment.Call("merge_", (Access("old", indices), Access("made", indices)))
+    problem, operands = statements.prepare(
+        "old and new elements",
+        Access("out", indices),
+        value,
+        {"old": old, "made": new},
+        format,
+        definitions={"merge_": merge},
+    )
+    data, pattern = tape.compute(problem, operands)
+    return Operand(pattern, data, fill)
+
+
+def place(text: str, old: Any, target: Access, new: Operand, sign: str) -> Operand:
+    """The tensor `old` with a part replaced by new elements, or reduced with them."""
+    if not is_tensor(old) or old.ndim != len(target.indices):
+        raise ShapeError(
+            f"evaluate {text!r}: {assignment.text(target)} has {len(target.indices)} indices; "
+            f"{target.name!r} is {to_operands([old], (target.name,))[0]}"
+        )
+    windows = windows_of(target, old.shape)
+    for part in windows:
+        if isinstance(part, Selection) and len(set(part.places)) < len(part.places):
+            raise FormatError(f"evaluate {text!r}: {assignment.text(target)} selects a coordinate twice")
+    counts = [n if w is None else w.extent for w, n in zip(windows, old.shape, strict=True)]
+    if list(new.shape) != counts:
+        raise ShapeError(
+            f"evaluate {text!r}: the part {assignment.text(target)} has shape {counts}, not {list(new.shape)}"
+        )
+    if new.fill != 0:
+        new = Operand(None, to_dense(new))  # the part has these elements
+    if not is_sparse(old):
+        return Operand(None, _place_dense(old.values if isinstance(old, Operand) else old, windows, new, sign))
+    whole = to_operand(old)
+    assert whole.pattern is not None
+    moved = _moved(new, windows, whole.shape)
+    if not sign:
+        whole.need_zero_fill(f"evaluate {text!r}: replacing {assignment.text(target)}")
+        return update("sum", _outside(whole, windows), moved, target.indices, whole.pattern.format)
+    return update(sign, whole, moved, target.indices, whole.pattern.format)
+
+
+def _place_dense(old: Tensor, windows: Sequence[Part], new: Operand, sign: str) -> Tensor:
+    """A dense tensor with a part replaced: a copy, written through the places of the part."""
+    where: tuple[Any, ...] = tuple(_places(w) for w in windows)
+    if any(isinstance(w, Selection) for w in windows):
+        rows = [torch.arange(n)[places] for places, n in zip(where, old.shape, strict=True)]
+        where = torch.meshgrid(*rows, indexing="ij")
+    if sign:
+        new = update(sign, old[where], new, tuple(f"i{d}" for d in range(old.ndim)), "dense")
+    part = to_dense(new)
+    out = old.to(dtypes.promote((old.dtype, part.dtype)), copy=True)
+    out[where] = part.to(out.dtype)
+    return out
+
+
+def _places(part: Part) -> Any:
+    """A part of a dimension, to index a tensor with."""
+    if part is None:
+        return slice(None)
+    return part.slice if isinstance(part, Window) else list(part.places)
+
+
+def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Operand:
+    """A part of a tensor at its place in one of the shape of the whole, sparse."""
+    indices = tuple(f"i{d}" for d in range(len(shape)))
+    coo = Format("coo").resolve(len(shape))
+    for mode, window in enumerate(windows):
+        if isinstance(window, Selection):  # the other way round: the coordinate that each one comes from
+            part = _spread(part, mode, window, shape[mode], coo)
+    bounds = tuple(None if isinstance(window, Selection) else window for window in windows)
+    if not any(window is not None for window in bounds):
+        return part
+    problem, operands = statements.prepare(
+        "a part",
+        Access("out", indices, bounds),
+        Access("made", indices),
+        {"made": part},
+        coo,
+        shape=tuple(shape),
+    )
+    data, pattern = tape.compute(problem, operands)
+    return Operand(pattern, data)
+
+
+def _spread(part: Operand, mode: int, selected: Selection, extent: int, coo: Format) -> Operand:
+    """A tensor whose coordinates of one mode go to the selected ones of a longer one."""
+    places = torch.tensor(selected.places, dtype=torch.int64)
+    coords = torch.stack([places, torch.arange(len(places))])
+    data, pattern = multiply_mode(part, mode, coords, torch.ones(len(places), dtype=part.dtype), extent, coo)
+    return Operand(pattern, data)
+
+
+def _outside(old: Operand, windows: Sequence[Part]) -> Operand:
+    """The entries of a sparse tensor that are not in a part of it."""
+    assert old.pattern is not None
+    coords = old.pattern.coordinates()
+    inside = torch.ones(coords.shape[1], dtype=torch.bool)
+    for row, window in zip(coords, windows, strict=True):
+        if isinstance(window, Selection):
+            inside &= torch.isin(row, torch.tensor(window.places))
+        elif window is not None:
+            first, end, step = (int(bound or 0) for bound in window)
+            inside &= (row >= first) & (row < end) & ((row - first) % step == 0)
+    kept = (~inside).nonzero().flatten()
+    values = old.pattern.entries(old.values).index_select(0, kept)
+    return assemble(list(coords.index_select(1, kept)), values, old.shape, old.pattern.format)

@@ -1,0 +1,57 @@
+"""torch's functions on SparseTensors: a table from function to handler, consulted above autograd.
+
+What is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from libsparse._lang.errors import UnsupportedError
+
+handlers: dict[Any, Callable[..., Any]] = {}
+passed: set[Any] = set()
+"""Questions about a tensor that the wrapper answers as any tensor does."""
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls the handler of a function of torch.
+
+    Raises:
+        UnsupportedError: There is none.
+    """
+    handler = handlers.get(func)
+    if handler is not None:
+        return handler(*args, **kwargs)
+    if func in passed or getattr(func, "__name__", "") == "__get__":
+        with torch._C.DisableTorchFunctionSubclass():
+            return func(*args, **kwargs)
+    raise UnsupportedError(
+        f"{title(func)} is not supported on an ls.SparseTensor yet; work on A.values() or A.to_dense()"
+    )
+
+
+def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Handles the few operators that torch applies to any tensor below autograd."""
+    aten = torch.ops.aten
+    if func in (aten.detach.default, aten.alias.default):
+        return args[0].detach()
+    if func is aten.clone.default:
+        return args[0].detach().clone()
+    if func is aten._to_copy.default:
+        return args[0].detach().to(dtype=kwargs.get("dtype"), copy=True)
+    raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor")
+
+
+def title(func: Any) -> str:
+    """What users call a function of torch."""
+    name = str(getattr(func, "__name__", "") or repr(func))
+    owner = str(getattr(func, "__qualname__", "")).partition(".")[0]
+    if name == "__getitem__":
+        return "A[...]"
+    if name.startswith("_sparse_"):
+        return f"torch.sparse.{name.removeprefix('_sparse_')}"
+    return f"torch.Tensor.{name}" if owner in ("Tensor", "TensorBase", "_TensorBase") else f"torch.{name.lstrip('_')}"

@@ -1,0 +1,33 @@
+"""The operations as users call them: they take tensors and return tensors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec
+
+from libsparse._ops import products
+from libsparse._ops.einsum import einsum as _einsum
+from libsparse._ops.evaluate import evaluate as _evaluate
+
+from .sparse_tensor import dress
+
+_Arguments = ParamSpec("_Arguments")
+
+
+def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:
+    """An operation that returns tensors in place of operands."""
+
+    @functools.wraps(operation)
+    def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Any:
+        return dress(operation(*args, **kwargs))
+
+    call.__module__ = "libsparse"
+    return call
+
+
+einsum = _of_tensors(_einsum)
+evaluate = _of_tensors(_evaluate)
+matmul = mm = mv = spmm = spmv = spgemm = _of_tensors(products.matmul)
+sddmm = _of_tensors(products.sddmm)
+mttkrp = _of_tensors(products.mttkrp)

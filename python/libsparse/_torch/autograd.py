@@ -1,0 +1,89 @@
+"""torch's functions of autograd, copies, and questions that a wrapper answers as any tensor does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._ops.operands import is_sparse
+from libsparse._tensor.dispatch_table import passed
+
+from .registry import getter, implements, named
+
+passed.update(
+    named(
+        "dim ndimension is_floating_point is_complex is_signed element_size is_contiguous __hash__ stride "
+        "storage_offset is_same_size is_conj is_neg is_inference __setattr__ __dir__ type __format__",
+        torch,
+        Tensor,
+    )
+)
+
+
+@implements(*named("clone", torch, Tensor))
+def clone(a: Any, **_: Any) -> Any:
+    """A copy of the values on the same pattern."""
+    return a.clone()
+
+
+@implements(*named("detach", torch, Tensor), getter("data"))
+def detach(a: Any) -> Any:
+    """The same entries, cut from autograd's graph."""
+    return a.detach()
+
+
+@implements(Tensor.copy_)
+def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
+    """Copies the values of a tensor with the same entries."""
+    if not is_sparse(target) or not is_sparse(source):
+        raise DtypeError("copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor")
+    same = target.pattern is source.pattern or (
+        target.shape == source.shape and torch.equal(target.indices(), source.indices())
+    )
+    if not same or target._values is None:
+        raise ShapeError(f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}")
+    target._values.copy_(source.values())
+    return target
+
+
+@implements(Tensor.backward)
+def backward(source: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+    """The gradients of the leaves that the values depend on."""
+    source.values().backward(_plain(gradient), *args, **kwargs)
+
+
+@implements(torch.autograd.grad)
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """The gradients of outputs by inputs; that of a SparseTensor has its pattern."""
+    wanted: list[Any] = [inputs] if isinstance(inputs, Tensor) else list(inputs)
+    found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], _plain(grad_outputs), *args, **kwargs)
+    return tuple(g if g is None or not is_sparse(i) else i.with_values(g) for i, g in zip(wanted, found, strict=True))
+
+
+@implements(Tensor.register_hook)
+def register_hook(a: Any, hook: Callable[..., Any]) -> Any:
+    """Registers a hook on the gradient of the values."""
+    return a.values().register_hook(hook)
+
+
+@implements(Tensor.retain_grad)
+def retain_grad(a: Any) -> None:
+    """Lets the values keep their gradient."""
+    a.values().retain_grad()
+
+
+@implements(Tensor.is_shared)
+def is_shared(a: Any) -> bool:
+    """Whether every array is in shared memory."""
+    return all(t.is_shared() for t in (*a.pattern.tensors(), a.values()))
+
+
+def _plain(value: Any) -> Any:
+    """The values of SparseTensors, also in lists."""
+    if isinstance(value, Tensor):
+        return value.values() if is_sparse(value) else value
+    return [_plain(v) for v in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,106 @@
+"""torch's products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from libsparse._lang.errors import ShapeError
+from libsparse._ops import elementwise, products
+from libsparse._ops.einsum import einsum
+from libsparse._ops.operands import is_sparse, is_tensor, to_operand
+
+from .registry import implements, named
+
+
+@implements(torch.matmul, torch.spmm, Tensor.matmul, Tensor.__matmul__, layouts=True)
+def matmul(a: Any, b: Any) -> Any:
+    """The product of vectors, matrices or batches of matrices."""
+    # The operator has the short way.
+    return a @ b if isinstance(a, Tensor) and is_sparse(a) else products.matmul(a, b)
+
+
+@implements(Tensor.__rmatmul__, layouts=True)
+def rmatmul(a: Any, b: Any) -> Any:
+    """`b @ a`."""
+    return products.matmul(b, a)
+
+
+def _check_ranks(name: str, a: Any, b: Any, left: int, right: int) -> None:
+    if is_tensor(a) and is_tensor(b) and (a.ndim, b.ndim) != (left, right):
+        raise ShapeError(
+            f"{name} takes tensors of {left} and {right} dimensions, got shapes {tuple(a.shape)} and "
+            f"{tuple(b.shape)}; torch.matmul takes any"
+        )
+
+
+@implements(torch.mm, Tensor.mm, layouts=True)
+def mm(a: Any, mat2: Any) -> Any:
+    """The product of two matrices."""
+    _check_ranks("mm", a, mat2, 2, 2)
+    return matmul(a, mat2)
+
+
+@implements(torch.mv, Tensor.mv, layouts=True)
+def mv(a: Any, vec: Any) -> Any:
+    """The product of a matrix and a vector."""
+    _check_ranks("mv", a, vec, 2, 1)
+    return matmul(a, vec)
+
+
+@implements(torch.bmm, Tensor.bmm)
+def bmm(a: Any, mat2: Any) -> Any:
+    """The products of two batches of matrices."""
+    _check_ranks("bmm", a, mat2, 3, 3)
+    return matmul(a, mat2)
+
+
+@implements(torch.sparse.mm, layouts=True)
+def sparse_mm(a: Any, b: Any, reduce: str = "sum") -> Any:
+    """The product of two matrices, reduced by `sum`, `mean`, `amax` or `amin`."""
+    return matmul(a, b) if reduce == "sum" else products.matmul(a, b, reduce)
+
+
+@implements(*named("baddbmm", torch, Tensor))
+@implements(torch.addmm, torch.addmv, Tensor.addmm, Tensor.addmv, torch.sparse.addmm, layouts=True)
+def addmm(base: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * base + alpha * (a @ b)`."""
+    product = to_operand(products.matmul(a, b))
+    try:
+        fits = torch.broadcast_shapes(base.shape, product.shape) == product.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"operand 0 has shape {tuple(base.shape)}, the product {tuple(product.shape)}; the first has to broadcast "
+            "to the second"
+        )
+    if beta == 0:  # whatever is in the base, NaN too, is ignored
+        return elementwise.scaled(product, alpha)
+    return elementwise.plus(elementwise.scaled(product, alpha), elementwise.scaled(to_operand(base), beta))
+
+
+@implements(*named("sampled_addmm", torch.sparse), layouts=True)
+def sampled_addmm(base: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * base + alpha * (mat1 @ mat2)` at the entries of `base`."""
+    source = to_operand(base)
+    product = products.sddmm(source._replace(data=None), mat1, mat2)
+    product = elementwise.scaled(product, alpha)
+    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(source, beta))
+
+
+@implements(F.linear, layouts=True)
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
+    """`input @ weight.T + bias`."""
+    letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
+    out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values
+    return out if bias is None else out + bias
+
+
+@implements(torch.einsum, layouts=True)
+def torch_einsum(equation: Any, *operands: Any) -> Any:
+    """Sums of products in Einstein's notation."""
+    return einsum(equation, *operands)

@@ -1,0 +1,91 @@
+"""The registry of torch's functions: what is registered here serves calls, methods, operators and torch's own layouts.
+
+A handler takes SparseTensors (and operands of torch's layouts, as `overrides` reads them) and returns an operand or
+whatever torch would. Signatures are checked here, and what no handler takes is refused here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._tensor.dispatch_table import handlers, title
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
+
+_Handler = TypeVar("_Handler", bound=Callable[..., Any])
+_WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
+
+overridable: list[Any] = []
+"""The functions that `overrides` replaces, so that they take torch's own sparse tensors."""
+
+
+def _attributes() -> dict[int, list[str]]:
+    """The names that each method and property of `torch.Tensor` has."""
+    found: dict[int, list[str]] = {}
+    for owner in Tensor.__mro__[-2::-1]:
+        for name, value in vars(owner).items():
+            if getattr(Tensor, name, None) is value:
+                found.setdefault(id(value), []).append(name)
+    return found
+
+
+_names = _attributes()
+
+
+def implements(*functions: Any, layouts: bool = False) -> Callable[[_Handler], _Handler]:
+    """Registers a handler of functions of torch.
+
+    Args:
+        functions: The functions. Methods of `torch.Tensor` become methods of SparseTensor too, unless it has its own.
+        layouts: Whether `ls.enable()` lets them take torch's own sparse tensors.
+    """
+
+    def register(handler: _Handler) -> _Handler:
+        for function in functions:
+            called = handlers[function] = _checked(handler, function)
+            is_getter = getattr(function, "__name__", "") == "__get__"
+            attribute = function.__self__ if is_getter else function
+            for name in _names.get(id(attribute), ()):
+                own = getattr(SparseTensor, name) is not attribute
+                if not own and not (is_getter and name in _WRITABLE):
+                    setattr(SparseTensor, name, property(called) if is_getter else called)
+        if layouts:
+            overridable.extend(functions)
+        return handler
+
+    return register
+
+
+def getter(name: str) -> Any:
+    """What torch calls to read a property of a tensor."""
+    return getattr(Tensor, name).__get__
+
+
+def named(names: str, *places: Any) -> list[Any]:
+    """The functions of these names, separated by spaces, as far as this version of torch has them."""
+    found = [getattr(place, name, None) for name in names.split() for place in places]
+    return [function for function in found if callable(function)]
+
+
+def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
+    """A handler that refuses what none takes, and returns tensors."""
+
+    @functools.wraps(handler)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and kwargs.pop("inplace", False):
+            raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
+        if kwargs and kwargs.pop("out", None) is not None:
+            raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
+        try:
+            return dress(handler(*args, **kwargs))
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is None:  # the arguments don't fit, nothing has been called
+                raise DtypeError(f"{title(function)} on an ls.SparseTensor: {error}") from None
+            raise
+
+    return call

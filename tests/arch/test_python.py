@@ -1,0 +1,132 @@
+"""The shape of the Python sources: who may import whom, no circles, and files and functions of a readable size."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python" / "libsparse"
+FILES = sorted(PACKAGE.rglob("*.py"))
+SOURCES = [*FILES, *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "benchmarks").rglob("*.py"))]
+LONGEST_FILE, LONGEST_FUNCTION = 350, 60
+
+# From the lowest room to the highest: each may import those that are named, and itself.
+LANG = {"_lang"}
+STORAGE = {*LANG, "_storage"}
+COMPILER = {*STORAGE, "_compiler"}
+RUNTIME = {*COMPILER, "_runtime"}
+OPS = {*RUNTIME, "_autograd", "_ops"}
+TENSOR = {*OPS, "_tensor"}
+MAY_IMPORT = {
+    "_lang": LANG,
+    "_storage": STORAGE,
+    "_compiler": COMPILER,
+    "_runtime": RUNTIME,
+    "_autograd": {*RUNTIME, "_autograd"},
+    "_ops": OPS,
+    "_tensor": TENSOR,
+    "_torch": {*TENSOR, "_torch"},
+    "_io": {*STORAGE, "_tensor", "_io"},
+    "_tools": {*TENSOR, "_tools"},
+    "demo": {*COMPILER, "_io", "", "demo"},
+    "": {*TENSOR, "_torch", "_io", "_tools", "demo", ""},  # the package itself, which shows what is public
+}
+
+# What is optional or slow to import, and needed by few.
+LAZY = {
+    "__main__.py": {"libsparse.demo"},
+    "_compiler/cache.py": {"shutil"},
+    "_compiler/target.py": {"platform"},  # for systems without /proc
+    "_io/textual.py": {"numpy"},
+    "_ops/export.py": {"scipy.sparse"},
+    "_tools/explain.py": {"html"},
+    "_torch/interop.py": {"scipy.sparse"},
+}
+
+
+def modules(path: Path) -> Iterator[tuple[str, ast.stmt, bool]]:
+    """The modules that a file imports, with the statement, and whether it stands inside of a function."""
+
+    def visit(node: ast.AST, inside: bool) -> Iterator[tuple[str, ast.stmt, bool]]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from ((alias.name, child, inside) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                yield from ((name, child, inside) for name in _imported(path, child))
+            yield from visit(child, inside or isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), False)
+
+
+def _imported(path: Path, node: ast.ImportFrom) -> list[str]:
+    base = node.module or ""
+    if node.level:
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        base = ".".join([*parts[: len(parts) - node.level], *filter(None, [node.module])])
+    names = [f"{base}.{alias.name}" for alias in node.names]
+    return [name if file_of(name) else base for name in names]
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module of the package."""
+    place = PACKAGE.parent.joinpath(*module.split("."))
+    return next((p for p in (place.with_suffix(".py"), place / "__init__.py") if p in _KNOWN), None)
+
+
+_KNOWN = frozenset(FILES)
+
+
+def room(path: Path) -> str:
+    """The sub-package that a file is in, "" for the package itself."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def test_each_room_imports_what_is_below_it():
+    assert {room(path) for path in FILES} == set(MAY_IMPORT), "name every room, and what it may import"
+    for path in FILES:
+        for module, _, _ in modules(path):
+            found = file_of(module)
+            if found is not None and room(found) not in MAY_IMPORT[room(path)]:
+                pytest.fail(f"{path.relative_to(ROOT)} imports {module}, which is above it; see MAY_IMPORT")
+
+
+def test_no_circle_of_files():
+    imports = {path: {f for module, _, _ in modules(path) if (f := file_of(module)) is not None} for path in FILES}
+    done: set[Path] = set()
+
+    def visit(path: Path, above: tuple[Path, ...]) -> None:
+        assert path not in above, " imports ".join(str(p.relative_to(PACKAGE)) for p in (*above, path))
+        if path not in done and room(path):  # the package itself is imported by users and by the demo
+            for other in sorted(imports[path] - {path}):
+                visit(other, (*above, path))
+            done.add(path)
+
+    for path in FILES:
+        visit(path, ())
+
+
+def test_imports_inside_of_functions_are_listed():
+    for path in FILES:
+        name = str(path.relative_to(PACKAGE))
+        for module, node, inside in modules(path):
+            allowed = any(module == m or module.startswith(f"{m}.") for m in LAZY.get(name, ()))
+            if inside and not allowed:
+                pytest.fail(f"{name}:{node.lineno} imports {module} inside of a function; see LAZY")
+
+
+def test_files_and_functions_are_short():
+    for path in SOURCES:
+        text = path.read_text(encoding="utf-8")
+        lines = text.count("\n")
+        if path in _KNOWN:
+            assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines, {LONGEST_FILE} are allowed"
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                where = f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+                assert length <= LONGEST_FUNCTION, f"{where} has {length} lines, {LONGEST_FUNCTION} are allowed"
