@@ -63,7 +63,7 @@ func literal(x *index.Literal, t dtype.T) ir.Expr {
 	return ir.Number(x.Value, t)
 }
 
-// identity is the value that op leaves alone.
+// identity is the value that op leaves alone, zero where there is no operator.
 func identity(op dtype.Op, t dtype.T) ir.Expr {
 	e, _ := op.Identity()
 	return ir.Number(e, t)

@@ -32,7 +32,7 @@ type way struct {
 
 // assemblies lists the ways. The first one that fits a program is taken.
 var assemblies = []way{
-	{fits: patternKnown, new: newKnown},
+	{fits: func(p *cin.Program) bool { return !cin.Discovered(p.Source.LHS.Tensor) }, new: func(*lowerer) assembly { return known{} }},
 	{fits: func(p *cin.Program) bool { return p.Insert }, new: newInserted},
 	{fits: func(p *cin.Program) bool { return p.Source.LHS.Tensor.Format.Rowwise() }, new: newByRows},
 	{fits: blockwise, new: newByBlocks, slots: blockSlots},
@@ -55,10 +55,6 @@ func denseBlocks(t *index.Tensor) bool {
 
 // known is the assembly of a result whose pattern is known before the loops: a dense one, or one with an operand's pattern.
 type known struct{}
-
-func patternKnown(p *cin.Program) bool { return !cin.Discovered(p.Source.LHS.Tensor) }
-
-func newKnown(*lowerer) assembly { return known{} }
 
 func (known) frame(*lowerer, *env) (before, after []ir.Stmt) { return nil, nil }
 
@@ -98,8 +94,8 @@ func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
 func (l *lowerer) masks() []int {
 	t := l.program.Source.LHS.Tensor
 	var out []int
-	for level, kind := range t.Format.Levels {
-		if p := kind.Props(); p.Locate && p.HasCrd && t.SamePattern == nil {
+	for level := range t.Format.Levels {
+		if cin.Masked(t, level) {
 			out = append(out, level)
 		}
 	}

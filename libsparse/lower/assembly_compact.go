@@ -122,7 +122,7 @@ func (p pattern) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e 
 	if l.certain(body) || onThreads(body) || g != p.groups[len(p.groups)-1] {
 		return append(l.stmt(body, inner), entry...)
 	}
-	if w, ok := body.(*cin.Where); ok && l.readAsAWhole(w) && l.decides(w, e) {
+	if w, ok := body.(*cin.Where); ok && l.decides(w, e) {
 		return l.where(w, inner, entry...)
 	}
 	inner.written = l.Scalar(p.access.Tensor.Name+"_set", dtype.Bool)
@@ -156,16 +156,17 @@ func (p pattern) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if e.written != nil {
 		out = append(out, ir.Set(e.written, ir.Bool(true)))
 	}
-	g := p.groups[len(p.groups)-1]
-	switch inBlock := denseBlocks(p.access.Tensor); {
-	case inBlock:
-		l.partly = true
-		if e.phase == computing {
-			out = append(out, l.put(a, l.elementAt(a.LHS, e), e))
+	g, inBlock := p.groups[len(p.groups)-1], denseBlocks(p.access.Tensor)
+	if e.phase == computing {
+		at := ir.Expr(e.cursor.get(g.First))
+		if inBlock {
+			at = l.elementAt(a.LHS, e)
 		}
+		out = append(out, l.put(a, at, e))
+	}
+	if inBlock {
+		l.partly = true
 		return out
-	case e.phase == computing:
-		out = append(out, l.put(a, e.cursor.get(g.First), e))
 	}
 	return append(out, p.appendEntry(l, g, e)...)
 }

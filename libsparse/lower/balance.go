@@ -107,11 +107,7 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 func (l *lowerer) balanced(stmts []ir.Stmt, w weight) []ir.Stmt {
 	parts := l.Index("parts")
 	many := ir.Mul(l.slots.threads, ir.Const(chunks))
-	for i, s := range stmts {
-		if shared(s) {
-			part := l.Index("part")
-			stmts[i] = shareEach(ir.Count(part, parts, l.cut(s.(*ir.For), w, part, parts)...))
-		}
-	}
+	part, at := l.Index("part"), slices.IndexFunc(stmts, shared)
+	stmts[at] = shareEach(ir.Count(part, parts, l.cut(stmts[at].(*ir.For), w, part, parts)...))
 	return []ir.Stmt{ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)}), l.several(parts, stmts...)}
 }

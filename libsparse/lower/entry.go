@@ -10,13 +10,14 @@ import (
 // An entry of a result is a place of the last level that says what is stored: an element, or a block of the dense levels below.
 // It exists where one of its elements has a term.
 
-// decides reports whether s fills one entry of the result, which exists only if a term does.
+// decides reports whether s fills one entry of the result, which exists only if a term does: its workspace has a place for each
+// element, and no record of which are in use.
 func (l *lowerer) decides(s *cin.Where, e env) bool {
-	t := l.program.Source.LHS.Tensor
-	if !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
+	t, w := l.program.Source.LHS.Tensor, cin.Written(s.Producer)
+	storage := l.program.Workspaces[w.Tensor]
+	if storage != cin.Tile && storage != cin.Array || !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
 		return false
 	}
-	w := cin.Written(s.Producer)
 	if w.Tensor.Order() == 0 && !denseBlocks(t) {
 		return true
 	}
@@ -28,12 +29,6 @@ func (l *lowerer) decides(s *cin.Where, e env) bool {
 // onThreads reports whether threads share a loop in s.
 func onThreads(s cin.Stmt) bool {
 	return slices.ContainsFunc(cin.Loops(s), func(f *cin.Forall) bool { return f.Unit == cin.Threads })
-}
-
-// readAsAWhole reports whether the workspace of s has a place for each element, and no record of which are in use.
-func (l *lowerer) readAsAWhole(s *cin.Where) bool {
-	storage := l.program.Workspaces[cin.Written(s.Producer).Tensor]
-	return storage == cin.Tile || storage == cin.Array
 }
 
 // anyRoot reports whether a variable of the source that vars derive from has a property.

@@ -1,8 +1,8 @@
 package lower
 
 import (
+	"cmp"
 	"slices"
-	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
@@ -72,7 +72,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		case kind.Props().Full && level == 0:
 			l.define(v, p, e, out)
 		case kind.Props().Full:
-			parent := l.Index("p" + t.Name + strconv.Itoa(level))
+			parent := l.Index(levelName("p"+t.Name, level-1))
 			out.compute(ir.Let(parent, ir.Div(p, store.Extent)))
 			l.define(v, ir.Remainder(p, parent, store.Extent), e, out)
 			p = parent
@@ -83,11 +83,8 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 			above := *r
 			above.Last = level - 1
 			_, parents := l.rangeOf(&above, e)
-			from := first
-			if from == nil {
-				from = p
-			}
-			stmts, parent := l.search("p"+t.Name+strconv.Itoa(level), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
+			from := cmp.Or(first, p)
+			stmts, parent := l.search(levelName("p"+t.Name, level-1), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
 				return ir.Is(ir.IndexAt(store.Pos, ir.Next(at)), ir.Le, from)
 			})
 			if first == nil {

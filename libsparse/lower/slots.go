@@ -131,12 +131,9 @@ func (s *slots) resultSlots(t *index.Tensor) {
 			if g.Last < s.first {
 				continue
 			}
+			count := s.scalar(levelName(t.Name, g.First)+"_count", Slot{Kind: "count", Operand: Result, Level: g.First}, true)
 			for l := g.First; l <= g.Last; l++ {
-				if l == g.First {
-					s.counts[l] = s.scalar(levelName(t.Name, l)+"_count", Slot{Kind: "count", Operand: Result, Level: l}, true)
-				} else {
-					s.counts[l] = s.counts[g.First]
-				}
+				s.counts[l] = count
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"cmp"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -79,18 +81,14 @@ func (l *lowerer) stripOf(s *cin.Split, e *env) []ir.Stmt {
 func (l *lowerer) count(v index.Var) ir.Expr {
 	v = l.program.Original(v)
 	s, ok := l.program.Derivation(v).(*cin.Split)
-	switch {
-	case !ok:
+	if !ok {
 		return l.extent(v)
-	case v == s.Outer && s.Parts > 0:
-		return ir.Const(s.Parts)
-	case v == s.Outer:
-		return ceilDiv(l.count(s.Parent), ir.Const(s.Factor))
-	case s.Parts > 0:
-		return ceilDiv(l.count(s.Parent), ir.Const(s.Parts))
-	default:
-		return ir.Const(s.Factor)
 	}
+	given := ir.Const(cmp.Or(s.Parts, s.Factor)) // the count of one half: of the outer one where it is the number of parts
+	if (v == s.Outer) == (s.Parts > 0) {
+		return given
+	}
+	return ceilDiv(l.count(s.Parent), given)
 }
 
 // exact reports whether n values are known to fill every strip of s.

@@ -100,39 +100,29 @@ func byPosition(vals *ir.Array) func(l *lowerer, a *index.Access, e env) ir.Expr
 
 // reduction is the operator of the innermost assignment.
 func reduction(s cin.Stmt) dtype.Op {
-	switch s := s.(type) {
-	case *cin.Forall:
-		return reduction(s.Body)
-	case *cin.Where:
-		return reduction(s.Consumer)
-	case *cin.Assign:
-		return s.Reduce
-	default:
-		return ""
+	for s := range cin.Within(s) {
+		if a, ok := s.(*cin.Assign); ok {
+			return a.Reduce
+		}
 	}
+	return ""
 }
 
 // handedOn is the operator of the sums that a statement copies from a workspace of its own.
 func handedOn(s cin.Stmt) dtype.Op {
-	switch s := s.(type) {
-	case *cin.Forall:
-		return handedOn(s.Body)
-	case *cin.Where:
-		a, ok := cin.Value(s.Consumer).(*index.Access)
-		if ok && a.Tensor == cin.Written(s.Producer).Tensor {
-			return cmp.Or(reduction(s.Producer), handedOn(s.Producer))
+	for s := range cin.Within(s) {
+		if w, ok := s.(*cin.Where); ok {
+			if a, ok := cin.Value(w.Consumer).(*index.Access); ok && a.Tensor == cin.Written(w.Producer).Tensor {
+				return cmp.Or(reduction(w.Producer), handedOn(w.Producer))
+			}
+			return ""
 		}
 	}
 	return ""
 }
 
 // indexType is the type of the coordinates that a workspace keeps.
-func indexType(t *index.Tensor) dtype.T {
-	if t.Index == dtype.Invalid {
-		return dtype.I64
-	}
-	return t.Index
-}
+func indexType(t *index.Tensor) dtype.T { return cmp.Or(t.Index, dtype.I64) }
 
 // held is the variables that a workspace is written through.
 func (l *lowerer) held(t *index.Tensor) []index.Var {

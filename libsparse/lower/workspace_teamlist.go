@@ -55,7 +55,8 @@ func (w blockWriter) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 func (w teamList) fill(l *lowerer, _ *cin.Where, e env) (v *view, before, done []ir.Stmt) {
 	before = slices.Concat(
 		[]ir.Stmt{ir.Set(w.count, ir.Const(0)), ir.NewArray(w.starts, ir.Const(Blocks+1))},
-		w.sumStarts(w.pass(l, e, true)))
+		w.sumStarts(w.pass(l, e, true)),
+		[]ir.Stmt{ir.Set(w.count, ir.IndexAt(w.starts, ir.Const(Blocks)))})
 	for _, a := range w.arrays() {
 		before = append(before, ir.NewArray(a, ir.AtLeastOne(w.count)))
 	}
@@ -76,20 +77,18 @@ func (w teamList) fill(l *lowerer, _ *cin.Where, e env) (v *view, before, done [
 		return sorted.view(), before, done
 	}
 	before = append(before, w.sumStarts(l.team([]ir.Stmt{w.countDistinct(l, sorted)}))...)
-	n := len(before) - 1 // the count is set once blocks are reduced, which reads it
-	before = append(before[:n], l.team([]ir.Stmt{w.reduceBlocks(l, perm, sorted)}), before[n])
+	before = append(before, l.team([]ir.Stmt{w.reduceBlocks(l, perm, sorted)}), ir.Set(w.count, ir.IndexAt(w.starts, ir.Const(Blocks))))
 	// Coordinates were copied to where they are sorted, and are then written back, once each.
 	return entries{tensor: w.tensor, crd: w.crd, vals: sorted.vals, count: w.count}.view(), before, done
 }
 
-// sumStarts turns what count leaves for each block into where blocks begin, and sets the count of the list.
+// sumStarts turns what count leaves for each block into where blocks begin.
 func (w teamList) sumStarts(count ir.Stmt) []ir.Stmt {
 	all := ir.Const(Blocks)
 	return []ir.Stmt{
 		&ir.Fill{Array: w.starts, Count: ir.Next(all), Value: ir.Const(0)},
 		count,
 		&ir.PrefixSum{Array: w.starts, Count: ir.Next(all)},
-		ir.Set(w.count, ir.IndexAt(w.starts, all)),
 	}
 }
 

@@ -83,9 +83,6 @@ func (l *lowerer) startOf(s *cin.Where) ir.Expr {
 	if a, ok := cin.Value(s.Consumer).(*index.Access); ok && a.Tensor == t {
 		op = l.program.Source.Reduce // copied to what is reduced elsewhere, or to what has this fill value
 	}
-	if op == "" {
-		return zero(t.Elem)
-	}
 	return identity(op, t.Elem)
 }
 
