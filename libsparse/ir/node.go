@@ -1,8 +1,9 @@
 // Package ir is the imperative loop language that concrete index notation is lowered to: scalar and fixed-width
 // vector expressions, loops, branches, arrays.
 //
-// It knows nothing of tensors, formats or index notation, and nothing of C. Nodes are immutable once built. The
-// package holds the nodes, a printer, a simplifier, a verifier and an interpreter, one file each.
+// It knows nothing of tensors, formats or index notation, and nothing of C. Nodes are immutable once built; build.go has short
+// forms for them, and a Builder that names variables and arrays. A printer, a simplifier, other passes, a verifier and an
+// interpreter have a file each.
 package ir
 
 import "libsparse/libsparse/dtype"

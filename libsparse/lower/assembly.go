@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -34,9 +36,9 @@ type way struct {
 var assemblies = []way{
 	{fits: func(p *cin.Program) bool { return !cin.Discovered(p.Source.LHS.Tensor) }, new: func(*lowerer) assembly { return known{} }},
 	{fits: func(p *cin.Program) bool { return p.Insert }, new: newInserted},
-	{fits: func(p *cin.Program) bool { return p.Source.LHS.Tensor.Format.Rowwise() }, new: newByRows},
-	{fits: blockwise, new: newByBlocks, slots: blockSlots},
-	{fits: func(*cin.Program) bool { return true }, new: newCompact},
+	{fits: func(p *cin.Program) bool { return p.Source.LHS.Tensor.Format.Rowwise() }, new: func(l *lowerer) assembly { return byRows{newPattern(l)} }},
+	{fits: blockwise, new: func(l *lowerer) assembly { return byBlocks{newPattern(l)} }, slots: blockSlots},
+	{fits: func(*cin.Program) bool { return true }, new: func(l *lowerer) assembly { return compact{newPattern(l)} }},
 }
 
 func assemblyOf(p *cin.Program) way {
@@ -151,6 +153,16 @@ func newPattern(l *lowerer) pattern {
 func (p pattern) ordered(_ *lowerer, f *cin.Forall) bool {
 	out := cin.Written(f.Body)
 	return out.Tensor == p.access.Tensor && appendsBy(out, f.Var)
+}
+
+// appendsBy reports whether entries of a result have to come in the order of v. Rows are filled in any order.
+func appendsBy(out *index.Access, v index.Var) bool {
+	f, m := out.Tensor.Format, slices.Index(out.Vars, v)
+	if m < 0 || !cin.Discovered(out.Tensor) {
+		return false
+	}
+	level := f.LevelOf(m)
+	return level < cin.AppendedLevels(out.Tensor) && (!f.Rowwise() || level >= f.Groups()[0].First)
 }
 
 func (p pattern) newCursor(l *lowerer, g format.Group) *ir.Var {

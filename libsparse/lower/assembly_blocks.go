@@ -18,8 +18,6 @@ type byBlocks struct{ pattern }
 // Blocks is how many blocks there are: more than most machines have threads, so that uneven blocks even out.
 const Blocks = 64
 
-func newByBlocks(l *lowerer) assembly { return byBlocks{newPattern(l)} }
-
 // blockwise reports whether threads append to the result in blocks.
 func blockwise(p *cin.Program) bool {
 	f, ok := p.Body.(*cin.Forall)

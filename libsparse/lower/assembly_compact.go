@@ -12,8 +12,6 @@ import (
 // appended so far.
 type compact struct{ pattern }
 
-func newCompact(l *lowerer) assembly { return compact{newPattern(l)} }
-
 func (c compact) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 	c.withCursors(l, e)
 	for _, g := range c.groups {

@@ -10,8 +10,6 @@ import (
 // in any order and by any thread.
 type byRows struct{ pattern }
 
-func newByRows(l *lowerer) assembly { return byRows{newPattern(l)} }
-
 func (r byRows) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 	if e.phase == computing {
 		return nil, nil

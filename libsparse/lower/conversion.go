@@ -2,7 +2,6 @@ package lower
 
 import (
 	"slices"
-	"strconv"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -95,8 +94,8 @@ func (l conversion) measure() []ir.Stmt {
 
 // fill is the second phase. place says for every position of a level of the operand where it is in the result.
 func (l conversion) fill() []ir.Stmt {
-	place := l.places(l.level)
-	out := append([]ir.Stmt{l.room(place, l.level)}, l.kind().Fill(l.levelLayout(place))...)
+	place, out := l.places(l.level)
+	out = append(out, l.kind().Fill(l.levelLayout(place))...)
 	frees := []ir.Stmt{&ir.Free{Array: place}}
 	for level := l.level + 1; level < l.to.Order(); level++ {
 		moved, stmts := l.move(level, place)
@@ -112,12 +111,9 @@ func (l conversion) fill() []ir.Stmt {
 }
 
 // places is a new array for where the positions of a level go.
-func (l conversion) places(level int) *ir.Array {
-	return l.Array("place"+strconv.Itoa(level+1), dtype.I64)
-}
-
-func (l conversion) room(place *ir.Array, level int) ir.Stmt {
-	return ir.NewArray(place, ir.AtLeastOne(l.positions(l.from, level)))
+func (l conversion) places(level int) (place *ir.Array, stmts []ir.Stmt) {
+	place = l.Array(levelName("place", level), dtype.I64)
+	return place, []ir.Stmt{ir.NewArray(place, ir.AtLeastOne(l.positions(l.from, level)))}
 }
 
 // each is a loop of threads over the positions of a level of the operand.
@@ -138,8 +134,7 @@ func (l conversion) move(level int, parent *ir.Array) (place *ir.Array, stmts []
 	if props.Branchless {
 		return parent, []ir.Stmt{l.each(q, level, ir.Put(to.Crd, ir.IndexAt(parent, q), ir.IndexAt(from.Crd, q)))}
 	}
-	place = l.places(level)
-	stmts = []ir.Stmt{l.room(place, level)}
+	place, stmts = l.places(level)
 	if props.Locate {
 		n, above := l.extentOfMode(l.from, level), l.Index("above")
 		at := ir.Add(ir.Mul(ir.IndexAt(parent, above), n), ir.Remainder(q, above, n))

@@ -9,6 +9,7 @@ package lower
 
 import (
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
@@ -74,6 +75,22 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 	}
 	k.Module.Funcs = append(k.Module.Funcs, function(p, s, ComputeName, computing))
 	return k, nil
+}
+
+// check refuses loops that need coordinates in order of a level that has none: those that walk it together with others, and
+// those that append to the result.
+func check(p *cin.Program, lattices lattice.Table) error {
+	for _, f := range cin.Loops(p.Body) {
+		lat, out := lattices[f], cin.Written(f.Body)
+		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(out, f.Var)
+		for _, it := range lat.Iterators() {
+			if ordered && !level(it).Props().Ordered {
+				return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
+					"convert it to another format", f.Var, it.Access, it.Access.Tensor.Format)
+			}
+		}
+	}
+	return nil
 }
 
 func newLowerer(p *cin.Program, s *slots) *lowerer {

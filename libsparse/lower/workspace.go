@@ -42,14 +42,14 @@ func newWorkspace(l *lowerer, t *index.Tensor, e env) workspace {
 		return newArray(l, t, e)
 	case cin.Row:
 		if t.Order() > 1 {
-			return newGrid(l, t, e)
+			return grid{newMarked(l, t, "_list", dtype.I64, e)}
 		}
-		return newRow(l, t, e)
+		return row{newMarked(l, t, "_crd", indexType(t), e)}
 	case cin.Hash:
 		return newHash(l, t, e)
 	default:
 		if f := sharedFill(l.program, t); f != nil {
-			return newTeamList(l, t, f, e)
+			return teamList{newEntries(l, t, e), f, l.Array(t.Name+"_starts", dtype.I64)}
 		}
 		return newList(l, t, e)
 	}

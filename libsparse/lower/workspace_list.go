@@ -108,9 +108,7 @@ func (w entries) op(l *lowerer) dtype.Op {
 	return scalarOp(l.program.Source.Reduce, w.tensor.Elem)
 }
 
-func newList(l *lowerer, t *index.Tensor, e env) workspace { return newGrowing(l, t, e) }
-
-func newGrowing(l *lowerer, t *index.Tensor, e env) list {
+func newList(l *lowerer, t *index.Tensor, e env) list {
 	w := list{newEntries(l, t, e), map[*ir.Array]*ir.Var{}}
 	for _, a := range w.arrays() {
 		w.capacity[a] = l.Index(a.Name + "_room")

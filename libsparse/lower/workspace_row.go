@@ -60,10 +60,6 @@ func (w marked) sortList() ir.Stmt { return &ir.Sort{Array: w.list, Lo: ir.Const
 // row is an accumulator over one variable: places are coordinates.
 type row struct{ marked }
 
-func newRow(l *lowerer, t *index.Tensor, e env) workspace {
-	return row{newMarked(l, t, "_crd", indexType(t), e)}
-}
-
 func (w row) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	return w.writeAt(l, a, e.coord.get(a.LHS.Vars[0]), e)
 }
@@ -87,10 +83,6 @@ func (l *lowerer) onlyCounted(s *cin.Where) bool {
 // grid is an accumulator over several variables: it has a place for each element of their product, and the coordinates follow
 // from the places once those are in order.
 type grid struct{ marked }
-
-func newGrid(l *lowerer, t *index.Tensor, e env) workspace {
-	return grid{newMarked(l, t, "_list", dtype.I64, e)}
-}
 
 func (w grid) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	at := l.Index(w.tensor.Name + "_at")

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
@@ -31,10 +30,6 @@ func sharedFill(p *cin.Program, t *index.Tensor) *cin.Forall {
 		return nil
 	}
 	return f
-}
-
-func newTeamList(l *lowerer, t *index.Tensor, f *cin.Forall, e env) workspace {
-	return teamList{newEntries(l, t, e), f, l.Array(t.Name+"_starts", dtype.I64)}
 }
 
 // blockWriter is a teamList as one pass over a block writes it: at a cursor, or moving the cursor only.
