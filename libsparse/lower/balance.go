@@ -27,19 +27,10 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	original.Var = v
 	followed, _ := l.inStoredOrder(&original, e)
 	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
-	// counts reports whether the loop counts the positions of the first level of a: its coordinates where that is dense, or what is
-	// walked or followed.
-	counts := func(a *index.Access) bool {
-		key, p := lattice.Key(a, 0), a.Tensor.Format.Levels[0].Props()
-		if len(walked) == 1 {
-			return walked[0].Key == key && !p.Full
-		}
-		return len(walked) == 0 && p.Full && (followed.Access == nil && p.Ordered || followed.Key == key)
-	}
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
-		if first && !a.Windowed() && slices.Contains(l.program.Team.Weighed, a.Tensor) && counts(a) {
+		if first && !a.Windowed() && slices.Contains(l.program.Team.Weighed, a.Tensor) && countsRows(a, walked, followed.Key) {
 			below = append(below, a)
 		}
 	}
@@ -53,6 +44,16 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 		}
 		return sum
 	}
+}
+
+// countsRows reports whether a loop counts the positions of the first level of a: its coordinates where that is dense, or what
+// is walked or followed.
+func countsRows(a *index.Access, walked []lattice.Iterator, followed string) bool {
+	key, p := lattice.Key(a, 0), a.Tensor.Format.Levels[0].Props()
+	if len(walked) == 1 {
+		return walked[0].Key == key && !p.Full
+	}
+	return len(walked) == 0 && p.Full && (followed == "" && p.Ordered || followed == key)
 }
 
 // entriesBefore is the number of entries of an uneven access below the positions of its first level before at.
