@@ -95,15 +95,15 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
             shape = ()
         if not colon or not shape:
             raise ls.FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
-        made = (
+        tensor = (
             torch.ones(shape, dtype=dtype)
             if name == "dense"
             else ls.random(shape, options.density, format=name).to(dtype)
         )
         if equals:
-            named[key] = made
+            named[key] = tensor
         else:
-            operands.append(made)
+            operands.append(tensor)
     if options.schedule:
         print(ls.schedule(options.spec, *operands, **named).then(options.schedule).explain(options.stage))
         return 0

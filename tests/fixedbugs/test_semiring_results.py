@@ -83,3 +83,15 @@ def test_the_fill_value_is_converted_too():
         two.to(torch.int32)
     ones = ls.einsum("ij,jk->ik", A, A, reduce="prod", format="csr").to(torch.int32)
     assert ones.to_dense()[0, 1] == 1
+
+
+def test_functions_of_one_tensor_take_the_fill_value_along():
+    B = ls.SparseTensor(ls.eye(2).pattern, torch.tensor([-4.0, 9.0]), -float("inf"))
+    for function in (torch.sign, torch.neg, torch.abs, torch.relu):
+        assert torch.equal(function(B).to_dense(), function(B.to_dense()))
+
+
+def test_replacing_a_part_keeps_no_wrong_fill_value():
+    B = ls.SparseTensor(ls.eye(4).pattern, torch.ones(4), float("inf"))
+    with pytest.raises(ls.UnsupportedError, match="inf"):
+        ls.evaluate("B(i(0:2),j) = A(i,j)", A=ls.eye(2, 4), B=B)

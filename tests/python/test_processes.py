@@ -10,6 +10,8 @@ import processes
 import pytest
 import torch
 from libsparse._compiler import kernel, native
+from libsparse._compiler.request import OutputInfo, Request
+from libsparse._compiler.request import key as request_key
 
 import libsparse as ls
 
@@ -121,6 +123,16 @@ def test_eight_processes_compile_once(tmp_path):
     objects = list((tmp_path / "cache").rglob("kernel.so"))
     assert len(objects) == 1
     assert log.read_text().splitlines() == ["run"]
+
+
+def test_answers_are_filed_under_the_compiler(monkeypatch):
+    described = Request("ij,j->i", False, (), OutputInfo())
+    names = set()
+    for compiler in ("", "gcc", "clang"):
+        monkeypatch.setenv("LIBSPARSE_CC", compiler)
+        monkeypatch.delenv("CC", raising=False)
+        names.add(request_key(described, "build"))
+    assert len(names) == 3
 
 
 @pytest.mark.compiler

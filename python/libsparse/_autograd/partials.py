@@ -59,8 +59,8 @@ def of(
     Raises:
         UnsupportedError: Something on the way to the operand has no derivative.
     """
-    called = tuple(made.name for made in functions)
-    definitions = {made.name: made for made in functions}
+    called = tuple(definition.name for definition in functions)
+    definitions = {definition.name: definition for definition in functions}
     complex = start.categories.is_complex
     factors = _projected([start.grad], complex, value)
     for call, place in _path(value, name):
@@ -103,8 +103,8 @@ def _check_holomorphic(call: Call, definitions: dict[str, Definition], complex: 
     """Raises an UnsupportedError for a user's function of complex values without a complex derivative."""
     if call.op not in definitions or not any(complex(arg) for arg in call.args):
         return
-    for made in user_functions.needed([call.op], definitions):
-        for _, value in made.cases:
+    for definition in user_functions.needed([call.op], definitions):
+        for _, value in definition.cases:
             found = _NOT_HOLOMORPHIC.intersection(user_functions.calls(user_functions.body(value, definitions)))
             if found:
                 raise UnsupportedError(f"{call.op}() calls {min(found)}(): no gradient for complex values yet")
@@ -128,15 +128,15 @@ def _path(value: Expr, name: str) -> list[tuple[Call, int]]:
 
 def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Expr | None:
     """The partial derivative of a call by one of its arguments; functions that it needs are added to `definitions`."""
-    made = definitions.get(call.op)
-    if made is None and not call.region:
+    definition = definitions.get(call.op)
+    if definition is None and not call.region:
         op = operations.SIGNS.get(call.op, call.op)
         partial = _formula(op, place)
         if partial is None:
             return None
         given = dict(zip(operations.PARAMETERS, call.args, strict=False))
         return assignment.replace(partial, lambda access: given[access.name])
-    if made is None:
+    if definition is None:
         params = operations.PARAMETERS[: len(call.args)]
         formula = _formula(call.op, place)
         if formula is None:
@@ -149,7 +149,7 @@ def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[
             raise UnsupportedError(
                 f"{assignment.text(call)}: no gradient of a registered function in another region yet"
             )
-        derived = _derived(made, place, called, definitions)
+        derived = _derived(definition, place, called, definitions)
     definitions[derived.name] = derived
     return Call(derived.name, call.args)
 
@@ -161,15 +161,17 @@ def _formula(op: str, place: int) -> Expr | None:
     return grammar.expression(text) if text else None
 
 
-def _derived(made: Definition, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Definition:
+def _derived(
+    definition: Definition, place: int, called: tuple[str, ...], definitions: dict[str, Definition]
+) -> Definition:
     """The partial derivative of a user's function by one of its parameters."""
-    name = f"d{place}_{made.name}"
+    name = f"d{place}_{definition.name}"
     if name in definitions:
         return definitions[name]
     cases = []
-    for region, body in made.cases:
+    for region, body in definition.cases:
         total: Expr | None = None
-        for term in _terms(user_functions.body(body, called), made.params[place]):
+        for term in _terms(user_functions.body(body, called), definition.params[place]):
             factors: list[Expr] = []
             for call, where in term:
                 partial = _partial(call, where, called, definitions)
@@ -181,7 +183,7 @@ def _derived(made: Definition, place: int, called: tuple[str, ...], definitions:
                 term_ = product(factors)
                 total = term_ if total is None else Call("+", (total, term_))
         cases.append((region, assignment.text(total or Number(0))))
-    return Definition(name, made.params, tuple(cases))
+    return Definition(name, definition.params, tuple(cases))
 
 
 def _terms(value: Expr, name: str) -> list[list[tuple[Call, int]]]:

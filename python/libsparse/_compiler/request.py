@@ -82,7 +82,9 @@ def key(request: Request, build: str) -> str:
         build: Identifies the compiler, so that a rebuilt one is asked anew.
     """
     represent = tuple.__repr__  # a NamedTuple's own takes longer
-    parts = [target.identity(), build, request.text, f"{request.is_expr} {request.reduce} {request.combine}"]
+    # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
+    parts = [f"{target.identity()} {target.compiler()}", build, request.text]
+    parts.append(f"{request.is_expr} {request.reduce} {request.combine}")
     parts += map(represent, request.operands)
     parts.append(represent(request.output))
     if request.schedule or request.functions:

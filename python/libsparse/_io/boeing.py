@@ -104,15 +104,15 @@ def _formats(lines: _Lines, kind: str) -> list[_Fixed]:
     found = re.findall(r"\([^()]*\)", text)
     if len(found) < 3 - (kind[0] == "p"):
         lines.fail("expected formats such as (8I10) for pointers, rows and values")
-    made = []
+    formats = []
     for number, text in enumerate(found[:3]):
         match = _FORMAT.fullmatch(text)
         whole = number < 2 or kind[0] == "i"
         if match is None or (match[3] == "I") != whole or int(match[4]) == 0:
             lines.fail(f"the format {text} is none of numbers one after the other")
         scale, each, _, width, decimals = match.groups(default="")
-        made.append(_Fixed(max(1, int(each or 1)), int(width), int(decimals or 0), int(scale or 0)))
-    return [*made, *[_Fixed(1, 1, 0, 0)] * (3 - len(made))]
+        formats.append(_Fixed(max(1, int(each or 1)), int(width), int(decimals or 0), int(scale or 0)))
+    return [*formats, *[_Fixed(1, 1, 0, 0)] * (3 - len(formats))]
 
 
 class _Lines:
@@ -151,13 +151,13 @@ class _Lines:
 
     def _numbers(self, code: str, convert: Callable[[str], Any], fixed: _Fixed, count: int, what: str) -> Tensor:
         try:
-            made = array(code, map(convert, self._texts(fixed, count, what)))
+            numbers = array(code, map(convert, self._texts(fixed, count, what)))
         except FormatError:
             raise
         except (ValueError, OverflowError):
             self.fail(f"expected {what}, found no number")
         dtype = torch.int64 if code == "q" else torch.float64
-        return torch.frombuffer(made, dtype=dtype) if made else torch.empty(0, dtype=dtype)
+        return torch.frombuffer(numbers, dtype=dtype) if numbers else torch.empty(0, dtype=dtype)
 
 
 def _real(fixed: _Fixed, text: str) -> float:

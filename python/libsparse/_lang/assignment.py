@@ -188,10 +188,10 @@ def replace(expr: Expr, change: Callable[[Access], Expr]) -> Expr:
     while isinstance(expr, Call):  # sums are deep to the left
         calls.append(expr)
         expr = expr.args[0]
-    made = change(expr) if isinstance(expr, Access) else expr
+    result = change(expr) if isinstance(expr, Access) else expr
     for call in reversed(calls):
-        made = call._replace(args=(made, *[replace(arg, change) for arg in call.args[1:]]))
-    return made
+        result = call._replace(args=(result, *[replace(arg, change) for arg in call.args[1:]]))
+    return result
 
 
 def text(expr: Expr) -> str:

@@ -15,12 +15,12 @@ class Categories:
     def __init__(self, complexes: Collection[str], functions: Sequence[Definition]) -> None:
         """Take the names of the complex operands, and the user's functions that are called."""
         self._complexes = complexes
-        self._functions = {made.name: made for made in functions}
+        self._functions = {definition.name: definition for definition in functions}
         self._known: dict[int, tuple[Expr, bool]] = {}  # with the expression, so that its id stays its own
         self._calls: dict[tuple[str, tuple[bool, ...]], bool] = {}
 
     def add(self, functions: dict[str, Definition]) -> None:
-        """Takes along functions that were made since."""
+        """Takes along functions that were derived since."""
         self._functions.update(functions)
 
     def is_complex(self, expr: Expr) -> bool:
@@ -44,9 +44,9 @@ class Categories:
         if op not in self._functions:
             return any(args) and op not in operations.PARTS
         if (op, args) not in self._calls:
-            made = self._functions[op]
-            complexes = [name for name, arg in zip(made.params, args, strict=False) if arg]
+            definition = self._functions[op]
+            complexes = [name for name, arg in zip(definition.params, args, strict=False) if arg]
             inside = Categories(complexes, tuple(self._functions.values()))
-            bodies = [user_functions.body(body, self._functions) for _, body in made.cases]
+            bodies = [user_functions.body(body, self._functions) for _, body in definition.cases]
             self._calls[op, args] = any(inside.is_complex(body) for body in bodies)
         return self._calls[op, args]

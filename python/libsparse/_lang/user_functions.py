@@ -63,12 +63,12 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
     cases = tuple(body.items()) if isinstance(body, Mapping) else ((region or "", body),)
     if not cases or (isinstance(body, Mapping) and region is not None):
         raise FormatError(f"register {name!r}: give one body and its region, or a body for each region")
-    made = Definition(name, params, cases)
+    definition = Definition(name, params, cases)
     for where, value in cases:
-        _check(made, where, value)
-    if any(name in (d.name, *_calls(d)) for d in needed(_calls(made))):
+        _check(definition, where, value)
+    if any(name in (d.name, *_calls(d)) for d in needed(_calls(definition))):
         raise FormatError(f"register {name!r}: its body calls it again")
-    _known[name] = made
+    _known[name] = definition
     _change()
 
 
@@ -124,21 +124,21 @@ def body(value: str, functions: Iterable[str]) -> Expr:
     return grammar.expression(value, tuple(functions))
 
 
-def _calls(made: Definition, known: Collection[str] = ()) -> list[str]:
-    return [op for _, value in made.cases for op in calls(body(value, (*names(), *known)))]
+def _calls(definition: Definition, known: Collection[str] = ()) -> list[str]:
+    return [op for _, value in definition.cases for op in calls(body(value, (*names(), *known)))]
 
 
-def _check(made: Definition, region: str, value: str) -> None:
+def _check(definition: Definition, region: str, value: str) -> None:
     """Raises a FormatError where a case is malformed as far as can be said without the compiler."""
     words = _REGION.findall(region)
-    unknown = [w for w in words if w[0].isalpha() and w not in (*made.params, "every", "some", "all")]
+    unknown = [w for w in words if w[0].isalpha() and w not in (*definition.params, "every", "some", "all")]
     if "".join(words) != region or unknown:
         raise FormatError(
-            f"register {made.name!r}: {region!r} is no region over {', '.join(made.params)}; write such as "
-            f"'{made.params[0]} & ~{made.params[-1]}'"
+            f"register {definition.name!r}: {region!r} is no region over {', '.join(definition.params)}; write such as "
+            f"'{definition.params[0]} & ~{definition.params[-1]}'"
         )
     for node in assignment.walk(body(value, names())):
-        if isinstance(node, Access) and (node.indices or node.name not in made.params):
+        if isinstance(node, Access) and (node.indices or node.name not in definition.params):
             raise FormatError(
-                f"register {made.name!r}: {node.name!r} in {value!r} is neither a parameter nor a function"
+                f"register {definition.name!r}: {node.name!r} in {value!r} is neither a parameter nor a function"
             )

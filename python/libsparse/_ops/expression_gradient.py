@@ -47,14 +47,16 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     return tape.follow(_Expression, problem, [o.pattern for o in operands], *(o.data for o in operands))
 
 
-def _as_expression(asked: Problem) -> Problem:
+def _as_expression(problem: Problem) -> Problem:
     """An einsum as an assignment."""
-    accesses = [Access(n, indices) for n, indices in zip(asked.names, asked.inputs, strict=True)]
+    accesses = [Access(n, indices) for n, indices in zip(problem.names, problem.inputs, strict=True)]
     value: Expr = accesses[0]
     for access in accesses[1:]:
-        value = Call("*", (value, access)) if asked.combine == "mul" else Call(asked.combine, (value, access), "every")
-    text = str(Statement(Access("out", asked.output), "", value))
-    return asked._replace(text=text, is_expr=True, combine="mul")
+        value = (
+            Call("*", (value, access)) if problem.combine == "mul" else Call(problem.combine, (value, access), "every")
+        )
+    text = str(Statement(Access("out", problem.output), "", value))
+    return problem._replace(text=text, is_expr=True, combine="mul")
 
 
 class _Expression:

@@ -128,5 +128,7 @@ def _read(
     if target.name in found:
         target = target._replace(name=assignment.fresh(target.name, {*found, *indices}))
     partly = any(a.windows or len(set(a.indices)) < len(a.indices) for a in found.values())
-    functions = user_functions.needed(user_functions.calls(value), {made.name: made for made in extra})
+    functions = user_functions.needed(
+        user_functions.calls(value), {definition.name: definition for definition in extra}
+    )
     return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions)

@@ -70,7 +70,7 @@ def of_assignment(
 def _of_assignment(
     text: str, given: tuple[tuple[str, _Kinds], ...], functions: tuple[Definition, ...], numbers: tuple[Number, ...]
 ) -> torch.dtype | None:
-    (statement,) = grammar.parse(text, tuple(made.name for made in functions))
+    (statement,) = grammar.parse(text, tuple(definition.name for definition in functions))
     found = _Typing(functions).kinds(statement.value, dict(given))
     return _merge([found, _Kinds(numbers=numbers)]).dtype()
 
@@ -83,11 +83,11 @@ def _of(operand: Operand) -> _Kinds:
 
 
 def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
-    made = list(kinds)
+    found = list(kinds)
     return _Kinds(
-        dtypes.promote(k.tensors for k in made if k.tensors is not None),
-        dtypes.promote(k.scalars for k in made if k.scalars is not None),
-        tuple({(type(n), n): n for k in made for n in k.numbers}.values()),
+        dtypes.promote(k.tensors for k in found if k.tensors is not None),
+        dtypes.promote(k.scalars for k in found if k.scalars is not None),
+        tuple({(type(n), n): n for k in found for n in k.numbers}.values()),
     )
 
 
@@ -95,7 +95,7 @@ class _Typing:
     """What expressions promote to, with the user's functions that they call."""
 
     def __init__(self, functions: tuple[Definition, ...]) -> None:
-        self._functions = {made.name: made for made in functions}
+        self._functions = {definition.name: definition for definition in functions}
         self._known: dict[tuple[str, tuple[_Kinds, ...]], _Kinds] = {}
 
     def kinds(self, expr: assignment.Expr, given: Mapping[str, _Kinds]) -> _Kinds:
@@ -116,13 +116,13 @@ class _Typing:
             kinds = kinds._replace(numbers=(*kinds.numbers, 1.0))
         return kinds.real() if op in operations.PARTS else kinds
 
-    def _defined(self, made: Definition, args: tuple[_Kinds, ...]) -> _Kinds:
+    def _defined(self, definition: Definition, args: tuple[_Kinds, ...]) -> _Kinds:
         """What all bodies of a function promote to: a result has one dtype wherever it is."""
-        if (made.name, args) not in self._known:
-            given = dict(zip(made.params, args, strict=False))  # the compiler says where arguments are missing
-            bodies = [user_functions.body(body, self._functions) for _, body in made.cases]
-            self._known[made.name, args] = _merge(self.kinds(body, given) for body in bodies)
-        return self._known[made.name, args]
+        if (definition.name, args) not in self._known:
+            given = dict(zip(definition.params, args, strict=False))  # the compiler says where arguments are missing
+            bodies = [user_functions.body(body, self._functions) for _, body in definition.cases]
+            self._known[definition.name, args] = _merge(self.kinds(body, given) for body in bodies)
+        return self._known[definition.name, args]
 
 
 def _leaf(node: assignment.Access | assignment.Number, given: Mapping[str, _Kinds]) -> _Kinds:

@@ -56,11 +56,11 @@ class Limit(NamedTuple):
         return f"{_count(self.operations)} operations at {_count(self.rate)}/s, as products of dense matrices reach"
 
 
-def of(asked: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: int) -> Limit:
+def of(problem: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: int) -> Limit:
     """The limit of a computation.
 
     Args:
-        asked: The computation.
+        problem: The computation.
         operands: Its operands.
         dtype: The dtype of its result.
         result: The bytes of its result.
@@ -68,7 +68,7 @@ def of(asked: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: 
     moved = result + sum(size(operand) for operand in operands)
     rate = _rate(dtype, threads.count()) if dtype in _RATED else None
     copied = min(_LARGEST, 1 << max(moved, 1 << 12).bit_length() - 1)
-    return Limit(moved, _bandwidth(copied, threads.count()), _operations(asked, operands), rate)
+    return Limit(moved, _bandwidth(copied, threads.count()), _operations(problem, operands), rate)
 
 
 def size(operand: Operand) -> int:
@@ -78,15 +78,15 @@ def size(operand: Operand) -> int:
     return sum(a.numel() * a.itemsize for a in (*arrays, *(() if data is None else (data,))))
 
 
-def _operations(asked: Problem, operands: Sequence[Operand]) -> int | None:
+def _operations(problem: Problem, operands: Sequence[Operand]) -> int | None:
     """Two for each term of a product with one sparse operand, which has a term for each entry and other coordinate."""
     sparse = [number for number, operand in enumerate(operands) if operand.pattern is not None]
-    if asked.is_expr or len(sparse) != 1:
+    if problem.is_expr or len(sparse) != 1:
         return None
     pattern = operands[sparse[0]].pattern
     assert isinstance(pattern, Pattern)
-    others = set(asked.extents(operands)) - set(asked.inputs[sparse[0]])
-    return 2 * pattern.nnz * math.prod(asked.extents(operands)[index] for index in others)
+    others = set(problem.extents(operands)) - set(problem.inputs[sparse[0]])
+    return 2 * pattern.nnz * math.prod(problem.extents(operands)[index] for index in others)
 
 
 @functools.lru_cache(maxsize=64)

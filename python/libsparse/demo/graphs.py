@@ -61,14 +61,14 @@ class Graph:
         return int(self.labels.max()) + 1
 
 
-def find_data(asked: str | None) -> Path | None:
-    """The folder with graphs: the one asked for, or one that lies beside the clone or the current folder.
+def find_data(given: str | None) -> Path | None:
+    """The folder with graphs: the given one, or one that lies beside the clone or the current folder.
 
     Raises:
-        LibsparseError: The folder asked for has no graph in Planetoid's layout.
+        LibsparseError: The given folder has no graph in Planetoid's layout.
     """
-    if asked:
-        folder = Path(asked).expanduser()
+    if given:
+        folder = Path(given).expanduser()
         if not names(folder):
             raise LibsparseError(
                 f"{folder} has no Planetoid graph: expected <name>_adj.mtx.gz, <name>_feat.mtx.gz "

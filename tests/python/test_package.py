@@ -1,0 +1,65 @@
+"""What the package shows, what importing it costs, and that a wheel has all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import libsparse as ls
+
+CONTRACT = """
+DivisionByZeroError DtypeError Format FormatError IndexBoundsError InternalError LibsparseError Pattern Schedule
+ShapeError SparseTensor ToolchainError UnsupportedError cache diag disable doctor einsum enable evaluate explain eye
+from_bsr from_coo from_csc from_csr from_edge_index from_levels from_mask from_scipy from_topk from_torch matmul mm
+mttkrp mv options override random read register schedule sddmm spgemm spmm spmv tensor unregister write
+"""
+
+
+def test_names_are_those_of_the_contract():
+    assert {name for name in dir(ls) if not name.startswith("__")} == set(CONTRACT.split())
+    assert all(hasattr(ls, name) for name in dir(ls))
+    assert {name for name in dir(ls.cache) if not name.startswith("_")} == {"clear", "info", "path"}
+
+
+def test_no_public_module_but_the_demo():
+    names = {path.stem for path in Path(ls.__file__).parent.iterdir() if path.suffix == ".py" or path.is_dir()}
+    assert {name for name in names if not name.startswith("_")} <= {"demo"}
+
+
+@pytest.mark.parametrize("function", [ls.einsum, ls.evaluate, ls.matmul, ls.tensor, ls.SparseTensor.sum])
+def test_public_functions_are_documented(function):
+    assert function.__doc__
+
+
+def run(code: str) -> object:
+    """What a new process prints, as JSON."""
+    return json.loads(subprocess.check_output([sys.executable, "-W", "ignore", "-c", code], text=True))
+
+
+def test_import_loads_few_modules():
+    beyond = run(
+        "import json, sys, torch; before = set(sys.modules); import libsparse;"
+        "print(json.dumps(sorted(set(sys.modules) - before)))"
+    )
+    assert isinstance(beyond, list)
+    own = [name for name in beyond if name.partition(".")[0] == "libsparse"]
+    assert len(own) <= 100
+    assert not [name for name in own if name.startswith("libsparse.demo")]
+    assert set(beyond) - set(own) <= {"resource"}  # torch has loaded everything else that is used
+
+
+def test_import_reads_few_files():
+    opened = run(
+        "import json, sys, torch; found = [];"
+        "sys.addaudithook(lambda event, args: event == 'open' and found.append(str(args[0])));"
+        "import libsparse; print(json.dumps(found))"
+    )
+    assert isinstance(opened, list)
+    package = os.fspath(Path(ls.__file__).parent)
+    others = [name for name in opened if not name.startswith(package) and not name.endswith((".py", ".pyc", ".so"))]
+    assert len([name for name in others if "/__pycache__/" not in name]) <= 4, others  # the CPU and its caches
