@@ -55,7 +55,7 @@ func Team(a *index.Assignment, m Machine) cin.Team {
 	team := cin.Team{Grain: int64(c.Grain)}
 	for _, acc := range index.Accesses(a.RHS) {
 		if weighed(acc, c) {
-			team.Weighed = append(team.Weighed, acc.Tensor)
+			team.Balanced = append(team.Balanced, acc.Tensor)
 		}
 	}
 	return team

@@ -6,8 +6,8 @@ import "libsparse/libsparse/index"
 type Team struct {
 	// Grain is the number of innermost iterations up to which one thread runs them all.
 	Grain int64
-	// Weighed are the tensors by whose entries rows are divided, in place of their number.
-	Weighed []*index.Tensor
+	// Balanced are the tensors whose entries, and not the number of rows, decide where the blocks of a balanced loop begin.
+	Balanced []*index.Tensor
 }
 
 // Uneven reports whether an access stores different numbers of entries below the positions of its first level, and says so in

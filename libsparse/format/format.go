@@ -38,7 +38,7 @@ func Parse(text string) (Format, error) {
 	return f, f.check(text)
 }
 
-// unique has the levels be unique that no singleton follows: entries are stored once, so their coordinates differ.
+// unique marks levels that no singleton follows as unique: entries are stored once, so their coordinates differ.
 func (f *Format) unique() {
 	for i, l := range f.Levels {
 		if i < len(f.Levels)-1 && f.Levels[i+1].Props().Branchless {
@@ -205,7 +205,7 @@ func (f Format) Groups() []Group {
 	return out
 }
 
-// Writable is f with the levels that others are made from for those that can't be written coordinate by coordinate.
+// Writable is f with source levels in place of conversion-only ones.
 func (f Format) Writable() Format {
 	g := Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
 	for i, l := range f.Levels {

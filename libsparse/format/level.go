@@ -30,11 +30,11 @@ type Props struct {
 	RowRelative bool
 	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so they are made from another level.
 	ConversionOnly bool
-	// HasPos and HasCrd name the arrays that the level is made of.
+	// HasPos and HasCrd name the arrays of the level.
 	HasPos, HasCrd bool
 }
 
-// Storage is what one level of one tensor is made of inside a kernel.
+// Storage is the parts of one level of one tensor inside a kernel.
 type Storage struct {
 	// Extent is the number of coordinates of the level's mode.
 	Extent ir.Expr
@@ -117,7 +117,7 @@ func (searched) Locate(Storage, ir.Expr, ir.Expr) ir.Expr {
 // CrdType implements Level.
 func (searched) CrdType(index dtype.T) dtype.T { return index }
 
-// levels lists every kind of level. The numbers of those that have any are replaced by what a format says.
+// levels lists every kind of level. A format gives the numbers of kinds that have any.
 func levels() []Level {
 	return []Level{
 		Dense{},

@@ -28,7 +28,7 @@ type assembly interface {
 type way struct {
 	fits func(p *cin.Program) bool
 	new  func(l *lowerer) assembly
-	// slots adds what the two functions of a kernel hand on beside the result's arrays; it may be nil.
+	// slots adds the arrays that the counting function leaves to the computing one, beside those of the result; it may be nil.
 	slots func(s *slots, t *index.Tensor)
 }
 
@@ -74,7 +74,7 @@ func (known) ordered(*lowerer, *cin.Forall) bool { return false }
 // target is where elements of the result go.
 type target struct {
 	vals *ir.Array
-	// base is where in vals the copy of a thread begins that keeps a result of its own, else nil.
+	// base is the place in vals of the copy of the result that a thread reduces into, nil where threads share the result.
 	base ir.Expr
 	// atomic says that threads update the same elements.
 	atomic bool
@@ -139,7 +139,7 @@ func (l *lowerer) frameSums(sums *ir.Array) (before, after []ir.Stmt) {
 	}
 }
 
-// pattern is what the assemblies that find the pattern of a result share.
+// pattern is embedded by the assemblies that find the pattern of a result.
 type pattern struct {
 	access *index.Access
 	groups []format.Group
@@ -190,7 +190,7 @@ func (p pattern) clearPos(l *lowerer, g format.Group) ir.Stmt {
 	return &ir.Fill{Array: pos, Count: ir.Next(p.parents(l, g)), Value: zero(pos.Elem)}
 }
 
-// summed is the frame of a group below rows some of which no loop visits: lengths are stored, then summed up.
+// summed is the frame of a group below rows that no loop need visit: all lengths are zero at first, and summed up at the end.
 func (p pattern) summed(l *lowerer, g format.Group) (before, after []ir.Stmt) {
 	return []ir.Stmt{p.clearPos(l, g)}, []ir.Stmt{&ir.PrefixSum{Array: p.pos(l, g), Count: ir.Next(p.parents(l, g))}}
 }
@@ -219,7 +219,7 @@ func (l *lowerer) sumLengths(pos *ir.Array, n ir.Expr, places int64) (total *ir.
 	}
 }
 
-// refuseLarge leaves where a count exceeds the index type.
+// refuseLarge returns from the kernel where a count exceeds the index type.
 func refuseLarge(count ir.Expr, t dtype.T) []ir.Stmt {
 	if t == dtype.I64 {
 		return nil

@@ -33,7 +33,7 @@ func (c compact) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 	return before, after
 }
 
-// belowRows reports whether a group is below a level whose positions are computed: no loop need visit each of them.
+// belowRows reports whether a group is below a level whose positions are computed, not all of which a loop need visit.
 func (p pattern) belowRows(g format.Group) bool {
 	return g.First > 0 && p.access.Tensor.Format.Levels[g.First-1].Props().Locate
 }

@@ -9,7 +9,7 @@ import (
 	"libsparse/libsparse/lattice"
 )
 
-// Threads divide the rows of a sparse operand by what is stored in them: a power law puts most entries into few rows. Where a
+// Threads divide the rows of a sparse operand by the entries in them: a power law puts most entries into few rows. Where a
 // block of rows begins is searched in the positions that the operand has anyway, so that no statistics are needed, and
 // the same kernel serves even rows and skewed ones.
 
@@ -30,7 +30,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
-		if first && !a.Windowed() && slices.Contains(l.program.Team.Weighed, a.Tensor) && countsRows(a, walked, followed.Key) {
+		if first && !a.Windowed() && slices.Contains(l.program.Team.Balanced, a.Tensor) && countsRows(a, walked, followed.Key) {
 			below = append(below, a)
 		}
 	}

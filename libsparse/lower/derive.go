@@ -138,10 +138,6 @@ func (r *resolved) compute(stmts ...ir.Stmt) {
 	r.steps = append(r.steps, func(body []ir.Stmt) []ir.Stmt { return append(stmts, body...) })
 }
 
-func (r *resolved) require(cond ir.Expr) {
-	r.steps = append(r.steps, func(body []ir.Stmt) []ir.Stmt { return []ir.Stmt{ir.When(cond, body...)} })
-}
-
 // define gives v a value that has a name.
 func (l *lowerer) define(v index.Var, x ir.Expr, e *env, r *resolved) {
 	named := l.Index(string(v))
@@ -160,7 +156,8 @@ func (l *lowerer) resolve(v index.Var, e *env, out *resolved) {
 		parent := l.window(r.Parent, *e)
 		at := ir.Add(ir.Mul(outer, l.widthOf(r, *e)), inner)
 		l.define(r.Parent, shift(at, parent.start), e, out)
-		out.require(ir.Is(e.coord.get(r.Parent), ir.Lt, shift(parent.count, parent.start)))
+		inside := ir.Is(e.coord.get(r.Parent), ir.Lt, shift(parent.count, parent.start))
+		out.steps = append(out.steps, func(body []ir.Stmt) []ir.Stmt { return []ir.Stmt{ir.When(inside, body...)} })
 		l.resolve(r.Parent, e, out)
 	case *cin.Fuse:
 		n := l.window(r.Inner, *e).count

@@ -7,15 +7,14 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// An entry of a result is a place of the last level that says what is stored: an element, or a block of the dense levels below.
+// An entry of a result is a place of the last level that is not dense: an element, or a block of the dense levels below.
 // It exists where one of its elements has a term.
 
 // decides reports whether s fills one entry of the result, which exists only if a term does: its workspace has a place for each
 // element, and no record of which are in use.
 func (l *lowerer) decides(s *cin.Where, e env) bool {
 	t, w := l.program.Source.LHS.Tensor, cin.Written(s.Producer)
-	storage := l.program.Workspaces[w.Tensor]
-	if storage != cin.Tile && storage != cin.Array || !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
+	if !workspaces[l.program.Workspaces[w.Tensor]].dense || !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
 		return false
 	}
 	if w.Tensor.Order() == 0 && !denseBlocks(t) {
@@ -36,7 +35,7 @@ func (l *lowerer) anyRoot(vars []index.Var, has func(root index.Var) bool) bool 
 	return slices.ContainsFunc(vars, func(v index.Var) bool { return slices.ContainsFunc(l.program.Roots(v), has) })
 }
 
-// inBlock reports whether variables belong to dense levels below the last one that says what is stored.
+// inBlock reports whether variables belong to dense levels below the last one that is not dense.
 func (l *lowerer) inBlock(vars []index.Var) bool {
 	lhs := l.program.Source.LHS
 	levels := lhs.Tensor.Format.Levels

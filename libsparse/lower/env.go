@@ -34,7 +34,7 @@ func (s *scope[K, V]) get(key K) V {
 	return value
 }
 
-// env is what is known at one place of the loop nest. It is a value: a copy is the place below.
+// env is what is known at one place of the loop nest. It is a value: inner places extend copies of it.
 type env struct {
 	phase phase
 	// coord is the coordinate of each bound variable.
@@ -43,7 +43,7 @@ type env struct {
 	pos *scope[string, format.Range]
 	// span is the range of values of variables that is visited here, where that isn't all of them or has been computed.
 	span *scope[index.Var, span]
-	// chain links the variable of the loop to be lowered next with what it is a strip of.
+	// chain links the variable of the loop that is lowered next with the variables that it is a strip of.
 	chain []strip
 	// tile is the current tile of a split by its inner variable.
 	tile *scope[index.Var, tileOf]

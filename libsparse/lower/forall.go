@@ -11,7 +11,7 @@ import (
 	"libsparse/libsparse/lattice"
 )
 
-// forall lowers a loop over one variable: over tiles, over all coordinates, over what one level stores, or over several
+// forall lowers a loop over one variable: over tiles, over all coordinates, over the stored ones of a level, or over several
 // levels together.
 func (l *lowerer) forall(f *cin.Forall, e env) []ir.Stmt {
 	if stmts, ok := l.result.divide(l, f, e); ok {
@@ -49,7 +49,7 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	}
 }
 
-// nothing is what is left of a loop over an expression that has a value nowhere: the result keeps what it is filled with.
+// nothing is the code of a loop over an expression that has no value anywhere: the result keeps its fill value.
 func (l *lowerer) nothing() []ir.Stmt {
 	l.partly = true
 	return nil

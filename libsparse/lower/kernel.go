@@ -53,7 +53,7 @@ type lowerer struct {
 	program *cin.Program
 	slots   *slots
 	result  assembly
-	// partly is what lowering finds out about a dense result: some element may be left unwritten, or is reduced into.
+	// partly is a finding about a dense result: some element may be left unwritten, or is reduced into, so that it is filled first.
 	partly bool
 }
 
@@ -77,8 +77,8 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 	return k, nil
 }
 
-// check refuses loops that need coordinates in order of a level that has none: those that walk it together with others, and
-// those that append to the result.
+// check refuses loops that need coordinates in order of a level that has none: loops that walk it together with other levels,
+// and loops over what a result is appended by.
 func check(p *cin.Program, lattices lattice.Table) error {
 	for _, f := range cin.Loops(p.Body) {
 		lat, out := lattices[f], cin.Written(f.Body)
@@ -122,7 +122,7 @@ func returnOK(name string, body []ir.Stmt) *ir.Func {
 	return &ir.Func{Name: name, Body: ir.Do(append(body, &ir.Return{Value: ir.Const(ir.OK)})...)}
 }
 
-// body lowers the whole program, without what has a value nowhere whatever the sparse operands store.
+// body lowers the whole program, without terms that have no value anywhere, whatever the sparse operands store.
 func (l *lowerer) body(s cin.Stmt, e env) []ir.Stmt {
 	none := func(*index.Access) bool { return false }
 	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
@@ -149,7 +149,7 @@ func (l *lowerer) clearResult(e env) []ir.Stmt {
 	return append(out, &ir.Fill{Array: e.out.vals, Count: l.positions(t, t.Order()-1), Value: fill})
 }
 
-// positions is the number of positions of a level of a stored tensor; of a result, that of what is allocated.
+// positions is the number of positions of a level of a stored tensor; of a result, the number of those that are allocated.
 func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 	return l.positionsBelow(t, 0, level, ir.Const(1))
 }

@@ -51,7 +51,7 @@ func (l *lowerer) before(it lattice.Iterator, x ir.Expr, e env) func(ir.Expr) ir
 	return func(at ir.Expr) ir.Expr { return ir.Is(l.coordinate(it, at, e), ir.Lt, x) }
 }
 
-// known lowers the loop over a variable whose value is known: what is walked holds it, each other level that stores it is searched.
+// known lowers the loop over a variable whose value is known: levels that are walked hold it, others are searched.
 func (l *lowerer) known(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	searched := false
 	for _, it := range lat.Iterators() {

@@ -31,7 +31,7 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	return l.result.assign(l, a, e)
 }
 
-// restrict is s at a point of the lattice of v: what needs an iterator that ran out is gone. It is nil where nothing is
+// restrict is s at a point of the lattice of v without the terms that need an iterator which ran out. It is nil where nothing is
 // left to do.
 func restrict(s cin.Stmt, v index.Var, p lattice.Point, e env) cin.Stmt {
 	// The value of a variable may be known before its levels have been searched, as in a fused loop.

@@ -20,16 +20,13 @@ type walked struct {
 }
 
 func (l *lowerer) walked(it lattice.Iterator, e env) walked {
-	return walked{level(it), l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), windowOf(it.Access, it.Level)}
-}
-
-func windowOf(a *index.Access, level int) *index.Window {
-	return a.Window(a.Tensor.Format.ModeOrder[level])
+	return walked{level(it), l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), it.Access.Window(it.Access.Tensor.Format.ModeOrder[it.Level])}
 }
 
 // coordOf is the coordinate of a level of an access at the current values of the variables.
 func coordOf(a *index.Access, level int, e env) ir.Expr {
-	v, w := e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]]), windowOf(a, level)
+	m := a.Tensor.Format.ModeOrder[level]
+	v, w := e.coord.get(a.Vars[m]), a.Window(m)
 	if w == nil {
 		return v
 	}

@@ -10,7 +10,7 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// workspace is a temporary as one function keeps it. Each kind is a type in a file of its own and a line in newWorkspace.
+// workspace is a temporary as one function keeps it. Each kind is a type in a file of its own and a line in workspaces.
 type workspace interface {
 	// fill runs the producer of s. The consumer reads the view between before and done.
 	fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt)
@@ -33,35 +33,32 @@ type view struct {
 	set *ir.Var
 }
 
-// newWorkspace makes a workspace, with arrays that live as long as the region of e.
-func newWorkspace(l *lowerer, t *index.Tensor, e env) workspace {
-	switch l.program.Workspaces[t] {
-	case cin.Tile:
-		return tile{t}
-	case cin.Array:
-		return newArray(l, t, e)
-	case cin.Row:
-		if t.Order() > 1 {
-			return grid{newMarked(l, t, "_list", dtype.I64, e)}
-		}
-		return row{newMarked(l, t, "_crd", indexType(t), e)}
-	case cin.Hash:
-		return newHash(l, t, e)
-	default:
-		if f := sharedFill(l.program, t); f != nil {
-			return teamList{newEntries(l, t, e), f, l.Array(t.Name+"_starts", dtype.I64)}
-		}
-		return newList(l, t, e)
-	}
+// kind is one way to keep a workspace.
+type kind struct {
+	// new makes a workspace with arrays that live as long as the region of e.
+	new func(l *lowerer, t *index.Tensor, e env) workspace
+	// dense kinds have a place for each element, and no record of which are in use.
+	dense bool
+	// sized reports whether the extents of t are multiplied when the kernel runs, so that the product has to be guarded; it may be nil.
+	sized func(t *index.Tensor) bool
 }
 
-// where fills a workspace and reads it. What follows is done where the reader is: for what was written, if that is known.
+// workspaces lists the kinds.
+var workspaces = map[cin.Storage]kind{
+	cin.Tile:  {new: func(_ *lowerer, t *index.Tensor, _ env) workspace { return tile{t} }, dense: true},
+	cin.Array: {new: newArray, dense: true, sized: func(*index.Tensor) bool { return true }},
+	cin.Row:   {new: newRow, sized: func(t *index.Tensor) bool { return t.Order() > 1 }},
+	cin.List:  {new: newList},
+	cin.Hash:  {new: newHash},
+}
+
+// where fills a workspace and reads it. The statements following run with the consumer: only if something was written, where that is known.
 // Uses of a workspace in one region share its arrays.
 func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
 	t := cin.Written(s.Producer).Tensor
 	w := e.region.workspaces[t]
 	if w == nil {
-		w = newWorkspace(l, t, e)
+		w = workspaces[l.program.Workspaces[t]].new(l, t, e)
 		if e.region.workspaces == nil {
 			e.region.workspaces = map[*index.Tensor]workspace{}
 		}
@@ -136,9 +133,6 @@ func (l *lowerer) held(t *index.Tensor) []index.Var {
 	return nil
 }
 
-// heldExtent is the extent of a mode of a workspace.
-func (l *lowerer) heldExtent(t *index.Tensor, mode int) ir.Expr { return l.extent(l.held(t)[mode]) }
-
 // elements is the number of elements of a workspace with a place for each.
 func (l *lowerer) elements(t *index.Tensor) ir.Expr {
 	n := ir.Expr(ir.Const(1))
@@ -152,7 +146,7 @@ func (l *lowerer) elements(t *index.Tensor) ir.Expr {
 func (l *lowerer) linear(t *index.Tensor, coords []ir.Expr) ir.Expr {
 	at := coords[0]
 	for d, c := range coords[1:] {
-		at = ir.Add(ir.Mul(at, l.heldExtent(t, d+1)), c)
+		at = ir.Add(ir.Mul(at, l.extent(l.held(t)[d+1])), c)
 	}
 	return at
 }

@@ -18,7 +18,7 @@ type hash struct {
 }
 
 func newHash(l *lowerer, t *index.Tensor, e env) workspace {
-	w := hash{list: newList(l, t, e), table: l.Array(t.Name+"_table", dtype.I64)}
+	w := hash{list: newGrowing(l, t, e), table: l.Array(t.Name+"_table", dtype.I64)}
 	w.room = l.Index(w.table.Name + "_room")
 	e.region.allocs = append(e.region.allocs, ir.Declare(w.room, ir.Const(2*listRoom)))
 	e.region.local(w.table, w.room, false)

@@ -87,7 +87,7 @@ func (w entries) sort(l *lowerer, e env) (perm *ir.Array, sorted entries, ready,
 		team = l.slots.threads
 	}
 	for d := t.Order() - 1; d >= 0; d-- {
-		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.heldExtent(t, d), Threads: team})
+		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.extent(l.held(t)[d]), Threads: team})
 	}
 	return perm, sorted, ready, done
 }
@@ -108,7 +108,14 @@ func (w entries) op(l *lowerer) dtype.Op {
 	return scalarOp(l.program.Source.Reduce, w.tensor.Elem)
 }
 
-func newList(l *lowerer, t *index.Tensor, e env) list {
+func newList(l *lowerer, t *index.Tensor, e env) workspace {
+	if f := sharedFill(l.program, t); f != nil {
+		return teamList{newEntries(l, t, e), f, l.Array(t.Name+"_starts", dtype.I64)}
+	}
+	return newGrowing(l, t, e)
+}
+
+func newGrowing(l *lowerer, t *index.Tensor, e env) list {
 	w := list{newEntries(l, t, e), map[*ir.Array]*ir.Var{}}
 	for _, a := range w.arrays() {
 		w.capacity[a] = l.Index(a.Name + "_room")

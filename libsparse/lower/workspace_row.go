@@ -29,6 +29,13 @@ func newMarked(l *lowerer, t *index.Tensor, list string, elem dtype.T, e env) ma
 	return w
 }
 
+func newRow(l *lowerer, t *index.Tensor, e env) workspace {
+	if t.Order() > 1 {
+		return grid{newMarked(l, t, "_list", dtype.I64, e)}
+	}
+	return row{newMarked(l, t, "_crd", indexType(t), e)}
+}
+
 // writeAt reduces a value into a place.
 func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) []ir.Stmt {
 	first := []ir.Stmt{
@@ -73,7 +80,7 @@ func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.S
 	return &view{element: element, crd: []*ir.Array{w.list}, count: w.count}, before, []ir.Stmt{w.unmark(l)}
 }
 
-// onlyCounted reports whether what s holds is only counted one by one: not in strips, nor together with another level.
+// onlyCounted reports whether the consumer of s only counts the entries one by one: not in strips, nor together with another level.
 func (l *lowerer) onlyCounted(s *cin.Where) bool {
 	v := cin.Written(s.Producer).Vars[0]
 	lat := lattice.Loop(cin.Value(s.Consumer), v)
@@ -111,7 +118,7 @@ func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 	q, rest := l.Index("q"), l.Index("rest")
 	body := []ir.Stmt{ir.Declare(rest, ir.IndexAt(w.list, q))}
 	for d := len(crd) - 1; d > 0; d-- {
-		n, above := l.heldExtent(w.tensor, d), l.Index("above")
+		n, above := l.extent(l.held(w.tensor)[d]), l.Index("above")
 		body = append(body, ir.Let(above, ir.Div(rest, n)), ir.Put(crd[d], q, ir.Remainder(rest, above, n)), ir.Set(rest, above))
 	}
 	before = append(before, ir.Count(q, w.count, append(body, ir.Put(crd[0], q, rest))...))

@@ -77,7 +77,7 @@ func (w teamList) fill(l *lowerer, _ *cin.Where, e env) (v *view, before, done [
 	return entries{tensor: w.tensor, crd: w.crd, vals: sorted.vals, count: w.count}.view(), before, done
 }
 
-// sumStarts turns what count leaves for each block into where blocks begin.
+// sumStarts turns the numbers that count leaves for the blocks into where they begin.
 func (w teamList) sumStarts(count ir.Stmt) []ir.Stmt {
 	all := ir.Const(Blocks)
 	return []ir.Stmt{
