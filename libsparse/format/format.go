@@ -209,8 +209,8 @@ func (f Format) Groups() []Group {
 func (f Format) Writable() Format {
 	g := Format{Levels: slices.Clone(f.Levels), ModeOrder: f.ModeOrder}
 	for i, l := range f.Levels {
-		if made, ok := l.(Layouter); ok {
-			g.Levels[i] = made.Source()
+		if layouter, ok := l.(Layouter); ok {
+			g.Levels[i] = layouter.Source()
 		}
 	}
 	return g

@@ -28,7 +28,7 @@ type Props struct {
 	Padded bool
 	// RowRelative levels need the coordinate of the level above, which has to be dense.
 	RowRelative bool
-	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so they are made from another level.
+	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so tensors are converted to them from their source level.
 	ConversionOnly bool
 	// HasPos and HasCrd name the arrays of the level.
 	HasPos, HasCrd bool
