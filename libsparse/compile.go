@@ -177,7 +177,7 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 // operand is the place of a tensor in the request.
 func (n *Nest) operand(t *index.Tensor) int {
 	for i, o := range n.Operands {
-		if o == t {
+		if o.Name == t.Name {
 			return i
 		}
 	}

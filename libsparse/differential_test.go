@@ -111,6 +111,10 @@ func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density floa
 	p.data[t] = d
 	for i, o := range p.unit.Operands {
 		if o == t {
+			if len(p.unit.Nests) == 1 {
+				t = p.nest.Operands[i] // as it is converted
+				p.data[t] = d
+			}
 			asked := format.MustParse(p.unit.Request.Operands[i].Format)
 			entries = format.Pack(asked, shape, entries).Entries() // a dense level below a sparse one stores whole blocks
 			for _, e := range entries {

@@ -8,32 +8,36 @@ import (
 	"libsparse/libsparse/infer"
 )
 
-// resultElem is the type of the result: the one that is asked for, else what the operands promote to.
-func resultElem(a *index.Assignment, asked string) (dtype.T, error) {
+// resultElem is the type of the result: the one that the request names, else what the operands promote to.
+func resultElem(a *index.Assignment, elem string) (dtype.T, error) {
 	promoted := infer.Elem(a)
-	if asked == "" {
+	if elem == "" {
 		return promoted, nil
 	}
-	t, ok := dtype.Parse(asked)
+	t, ok := dtype.Parse(elem)
 	switch {
 	case !ok:
-		return t, diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", asked, dtype.All())
+		return t, diag.Errorf(diag.Dtype, "the result's dtype %q is none of %v", elem, dtype.All())
 	case !t.Holds(promoted) && (a.Reduce == dtype.Mean || index.Elem(a.RHS) != dtype.Invalid): // patterns count as ones of any type
 		return t, diag.Errorf(diag.Dtype, "the result's dtype %s can't hold values of type %s, which the operands of %s promote to", t, promoted, a)
 	}
 	return t, nil
 }
 
-// typed gives the result of a its type, and refuses what values of that type don't have.
-func typed(a *index.Assignment, asked string) (err error) {
-	a.LHS.Tensor.Format = format.AllDense(len(a.LHS.Vars)) // until formats are inferred
-	if a.LHS.Tensor.Elem, err = resultElem(a, asked); err != nil {
-		return err
+// typed is a with a result of its type, which is dense until formats are inferred. It refuses what values of that type don't
+// have.
+func typed(a *index.Assignment, elem string) (*index.Assignment, error) {
+	result := *a.LHS.Tensor
+	result.Format = format.AllDense(len(a.LHS.Vars))
+	var err error
+	if result.Elem, err = resultElem(a, elem); err != nil {
+		return nil, err
 	}
-	if err := checkOperators(a.RHS, a.LHS.Tensor.Elem.Accum()); err != nil {
-		return err
+	if err := checkOperators(a.RHS, result.Elem.Accum()); err != nil {
+		return nil, err
 	}
-	return checkReduction(a)
+	a = a.Into(&result)
+	return a, checkReduction(a)
 }
 
 // stepElem is the type of a temporary on the way to a result of type t.

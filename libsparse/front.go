@@ -24,6 +24,8 @@ type Compilation struct {
 	Nests []*Nest
 
 	whole bool // Program has to be one nest
+	// results are the results of steps as the stages so far describe them.
+	results index.Binding
 }
 
 // Result is what the last assignment writes.
@@ -35,14 +37,16 @@ func parse(c *Compilation) error {
 	if err != nil {
 		return err
 	}
+	c.results = index.Binding{}
 	for i, a := range program {
 		elem := ""
 		if i == len(program)-1 {
 			elem = c.Request.Output.Dtype
 		}
-		if err := typed(a, elem); err != nil {
+		if program[i], err = typed(c.results.Assignment(a), elem); err != nil {
 			return err
 		}
+		c.results[a.LHS.Tensor] = program[i].LHS.Tensor
 	}
 	c.Program, c.Operands = program, operands
 	return nil
@@ -59,23 +63,9 @@ func verify(c *Compilation) error {
 
 // split divides each assignment where its terms sum over different variables, and each part along a contraction path.
 func split(c *Compilation) error {
-	names := index.Names(c.Program)
-	var steps []*index.Assignment
-	for _, a := range c.Program {
-		if len(a.Reduced()) == 0 && !c.Request.Output.Step {
-			a.RHS = index.Reducible(a.Reduce, a.RHS) // of one term, too
-		}
-		parts := a.Steps(names)
-		if c.single() && len(parts)+len(c.Program) > 2 {
-			return diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(c.Program), lines(parts))
-		}
-		for _, part := range parts {
-			path := c.path(part, names)
-			for _, step := range path {
-				c.describeResult(step, a)
-			}
-			steps = append(steps, path...)
-		}
+	steps, err := c.steps()
+	if err != nil {
+		return err
 	}
 	output := c.Request.Output
 	if len(steps) == 1 {
@@ -83,16 +73,16 @@ func split(c *Compilation) error {
 		c.Nests[0].Schedule = c.Request.Schedule
 		return nil
 	}
-	last := steps[len(steps)-1]
 	if output.Format == "" {
-		output.Format = resultFormat(last)
+		output.Format = resultFormat(steps[len(steps)-1])
 	}
-	if err := densifySums(steps, output.Format); err != nil {
+	if err := c.densifySums(steps, output.Format); err != nil {
 		return err
 	}
-	for _, step := range steps {
+	for i, step := range steps {
+		step = c.results.Assignment(step)
 		own := Output{}
-		if step == last {
+		if i == len(steps)-1 {
 			own = output
 			if k := own.PatternOf; k != nil && !(0 <= *k && *k < len(c.Operands) && slices.Contains(step.Tensors(), c.Operands[*k])) {
 				own.PatternOf = nil // the caller brings the result to it
@@ -102,6 +92,34 @@ func split(c *Compilation) error {
 		c.Nests = append(c.Nests, c.nest(step, step.Tensors(), own))
 	}
 	return nil
+}
+
+// steps is the program in steps that one nest each can compute.
+func (c *Compilation) steps() ([]*index.Assignment, error) {
+	names := index.Names(c.Program)
+	var steps []*index.Assignment
+	for i, a := range c.Program {
+		a = c.results.Assignment(a)
+		if len(a.Reduced()) == 0 && !c.Request.Output.Step {
+			a = &index.Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: index.Reducible(a.Reduce, a.RHS)} // of one term, too
+		}
+		c.Program[i] = a
+		parts := a.Steps(names)
+		if c.single() && len(parts)+len(c.Program) > 2 {
+			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(c.Program), lines(parts))
+		}
+		for _, part := range parts {
+			for _, step := range c.path(c.results.Assignment(part), names) {
+				step = c.results.Assignment(step)
+				result := c.describeResult(step, a)
+				if result != step.LHS.Tensor {
+					c.results[step.LHS.Tensor] = result
+				}
+				steps = append(steps, step.Into(result))
+			}
+		}
+	}
+	return steps, nil
 }
 
 // single reports whether the program has to be one nest, as what has a schedule of its own.
@@ -128,15 +146,16 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 	return out
 }
 
-// describeResult says of the result of a step towards a what the paths of later steps have to know.
-func (c *Compilation) describeResult(step, a *index.Assignment) {
-	t := step.LHS.Tensor
-	if t != a.LHS.Tensor {
+// describeResult is the result of a step towards a with what the paths of later steps have to know of it.
+func (c *Compilation) describeResult(step, a *index.Assignment) *index.Tensor {
+	result := step.LHS.Tensor
+	if result.Name == c.Result().Tensor.Name {
+		return result
+	}
+	t := *result
+	if t.Name != a.LHS.Tensor.Name {
 		t.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
 		t.Temporary = true
-	}
-	if t == c.Result().Tensor {
-		return
 	}
 	volume := 1.0
 	t.Extents = nil
@@ -144,11 +163,13 @@ func (c *Compilation) describeResult(step, a *index.Assignment) {
 		t.Extents = append(t.Extents, step.Extent(v))
 		volume *= float64(max(step.Extent(v), 1))
 	}
+	step = step.Into(&t)
 	t.Format, _ = infer.Output(step)
 	if !t.Format.Dense() {
 		volume *= infer.Density(step)
 	}
 	t.NNZ = int64(min(volume, 1<<60))
+	return &t
 }
 
 // resultFormat is the format of the result of several steps where the request leaves it open. It follows from what is
@@ -163,8 +184,8 @@ func resultFormat(last *index.Assignment) string {
 
 // densifySums makes those temporaries dense that are dense as results and only added to what is dense: what no term reaches
 // is zero there. resultFormat is the format of the last step's result.
-func densifySums(steps []*index.Assignment, resultFormat string) error {
-	result := steps[len(steps)-1].LHS.Tensor
+func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string) error {
+	last := steps[len(steps)-1].LHS.Tensor
 	for i, step := range steps[:len(steps)-1] {
 		t := step.LHS.Tensor
 		if !t.Temporary || !t.Format.Dense() || step.Reduce != dtype.Add {
@@ -173,7 +194,7 @@ func densifySums(steps []*index.Assignment, resultFormat string) error {
 		added := true
 		for _, user := range steps[i+1:] {
 			f := user.LHS.Tensor.Format
-			if user.LHS.Tensor == result {
+			if user.LHS.Tensor == last {
 				var err error
 				if f, err = format.Parse(resultFormat); err != nil {
 					return err
@@ -181,7 +202,11 @@ func densifySums(steps []*index.Assignment, resultFormat string) error {
 			}
 			added = added && index.Added(user.RHS, t) && f.Dense() && user.Reduce == dtype.Add
 		}
-		t.Temporary = !added
+		if added {
+			dense := *t
+			dense.Temporary = false
+			c.results[t] = &dense
+		}
 	}
 	return nil
 }
@@ -189,12 +214,19 @@ func densifySums(steps []*index.Assignment, resultFormat string) error {
 // inferFormats fills in what the request leaves open about results.
 func inferFormats(c *Compilation) error {
 	for i, n := range c.Nests {
+		result := n.Assignment.LHS.Tensor
 		if len(c.Nests) > 1 {
 			c.isolate(i)
 		}
-		if err := c.inferFormat(n); err != nil {
+		bound, err := c.inferFormat(n)
+		if err != nil {
 			return err
 		}
+		n.Assignment = n.Assignment.Into(bound)
+		c.results[result] = bound
+	}
+	for i, a := range c.Program {
+		c.Program[i] = c.results.Assignment(a)
 	}
 	return nil
 }
@@ -202,43 +234,43 @@ func inferFormats(c *Compilation) error {
 // isolate describes the operands of one of several nests as they are for a request of its own.
 func (c *Compilation) isolate(i int) {
 	n := c.Nests[i]
-	n.Assignment.LHS.Tensor.Extents = nil
+	n.Assignment = c.results.Assignment(n.Assignment)
+	operands, own := n.Assignment.Tensors(), index.Binding{}
 	for _, earlier := range c.Nests[:i] {
-		if t := earlier.Assignment.LHS.Tensor; slices.Contains(n.Operands, t) && t.NNZ == 0 && !t.Format.Dense() {
-			t.NNZ = int64(infer.Predict(earlier.Assignment).Entries)
+		if t := earlier.Assignment.LHS.Tensor; slices.Contains(operands, t) && t.NNZ == 0 && !t.Format.Dense() {
+			counted := *t
+			counted.NNZ = int64(infer.Predict(earlier.Assignment).Entries)
+			own[t] = &counted
 		}
 	}
-	for k, t := range n.Operands {
-		if t.SamePattern == nil || slices.Contains(n.Operands, t.Owner()) {
-			continue
+	for _, t := range operands {
+		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
+			alone := *own.Of(t)
+			alone.SamePattern = nil
+			own[own.Of(t)] = &alone
 		}
-		alone := *t
-		alone.SamePattern = nil
-		n.Operands[k] = &alone
-		n.Assignment.RHS = index.Replace(n.Assignment.RHS, func(a *index.Access) index.Expr {
-			if a.Tensor != t {
-				return nil
-			}
-			own := *a
-			own.Tensor = &alone
-			return &own
-		})
 	}
+	n.Assignment = own.Assignment(n.Assignment)
+	n.Operands = n.Assignment.Tensors()
 }
 
-func (c *Compilation) inferFormat(n *Nest) error {
-	a, out := n.Assignment, n.Output
-	result := a.LHS.Tensor
+// inferFormat is the result of a nest with its format.
+func (c *Compilation) inferFormat(n *Nest) (*index.Tensor, error) {
+	result, out := *n.Assignment.LHS.Tensor, n.Output
+	result.Extents = nil
+	a := n.Assignment.Into(&result)
 	if out.Index != "" {
 		t, err := indexType(out.Index)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		result.Index = t
 	}
-	for _, v := range a.LHS.Vars {
-		result.Extents = append(result.Extents, a.Extent(v))
+	extents := make([]int64, len(a.LHS.Vars))
+	for i, v := range a.LHS.Vars {
+		extents[i] = a.Extent(v)
 	}
+	result.Extents = extents
 	inferred, pattern := infer.Output(a)
 	if out.Temporary {
 		inferred, pattern = infer.Temporary(a)
@@ -246,37 +278,47 @@ func (c *Compilation) inferFormat(n *Nest) error {
 	n.Inferred = pattern == nil && !infer.Everywhere(a)
 	switch {
 	case out.PatternOf != nil && *out.PatternOf >= 0:
-		return c.forcePattern(a, *out.PatternOf)
-	case out.Format == "":
-		result.Format, result.SamePattern = inferred, pattern
-		if pattern == nil {
-			result.Format = inferred.Writable()
+		owner, err := c.forcedPattern(a, *out.PatternOf)
+		if err == nil {
+			result.Format, result.SamePattern = owner.Format, owner.Owner()
 		}
-		return nil
+		return &result, err
+	case out.Format != "":
+		return &result, c.giveFormat(n, &result, pattern)
+	case pattern == nil:
+		result.Format, result.SamePattern = inferred.Writable(), nil
+	default:
+		result.Format, result.SamePattern = inferred, pattern
 	}
-	f, err := format.Parse(out.Format)
+	return &result, nil
+}
+
+// giveFormat gives a result that is being described the format of the request. pattern is the operand that it would have the
+// pattern of, or nil.
+func (c *Compilation) giveFormat(n *Nest, result, pattern *index.Tensor) error {
+	lhs := n.Assignment.LHS
+	f, err := format.Parse(n.Output.Format)
 	if err != nil {
 		return err
 	}
-	if f.Order() != len(a.LHS.Vars) {
-		return diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", a.LHS, len(a.LHS.Vars), out.Format, f.Order())
+	if f.Order() != len(lhs.Vars) {
+		return diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", lhs, len(lhs.Vars), n.Output.Format, f.Order())
 	}
 	result.Format = f
 	if pattern != nil && pattern.Format.Equal(f) {
 		result.SamePattern = pattern
-	} else if !n.packs() || c.single() {
+	} else if !packs(n.Assignment.Into(result)) || c.single() {
 		result.Format = f.Writable() // the caller brings the result to the format of the request
 	}
 	return nil
 }
 
-// forcePattern gives the result of a the pattern of operand k of the request.
-func (c *Compilation) forcePattern(a *index.Assignment, k int) error {
+// forcedPattern is operand k of the request, whose pattern the result of a has to have.
+func (c *Compilation) forcedPattern(a *index.Assignment, k int) (*index.Tensor, error) {
 	for _, acc := range index.Accesses(a.RHS) {
-		if k < len(c.Operands) && acc.Tensor == c.Operands[k] && !acc.Windowed() && slices.Equal(acc.Vars, a.LHS.Vars) {
-			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = acc.Tensor.Format, acc.Tensor.Owner()
-			return nil
+		if k < len(c.Operands) && acc.Tensor.Name == c.Operands[k].Name && !acc.Windowed() && slices.Equal(acc.Vars, a.LHS.Vars) {
+			return acc.Tensor, nil
 		}
 	}
-	return diag.Errorf(diag.Format, "the result %s can't have the pattern of operand %d: it has other indices", a.LHS, k)
+	return nil, diag.Errorf(diag.Format, "the result %s can't have the pattern of operand %d: it has other indices", a.LHS, k)
 }

@@ -36,9 +36,9 @@ type Nest struct {
 	Source    string
 }
 
-// packs reports whether the nest is a copy into a format that is laid out as a whole, which isn't scheduled.
-func (n *Nest) packs() bool {
-	_, ok := lower.Conversion(n.Assignment)
+// packs reports whether a is a copy into a format that is laid out as a whole, which isn't scheduled.
+func packs(a *index.Assignment) bool {
+	_, ok := lower.Conversion(a)
 	return ok
 }
 
@@ -57,8 +57,22 @@ func decide(n *Nest) error {
 		return nil
 	}
 	d, err := autoschedule.DecideFor(n.Assignment, n.Machine)
+	if err != nil {
+		return err
+	}
 	n.Decision = d
-	return err
+	n.convert()
+	return nil
+}
+
+// convert describes operands as the decision wants them stored.
+func (n *Nest) convert() {
+	if len(n.Decision.Conversions) == 0 {
+		return
+	}
+	b := autoschedule.Convert(n.Assignment, n.Decision.Conversions)
+	n.Assignment, n.Operands = b.Assignment(n.Assignment), b.Tensors(n.Operands)
+	n.Naive = cin.Concretize(n.Assignment)
 }
 
 func (n *Nest) readSchedule() error {
@@ -77,17 +91,18 @@ func (n *Nest) readSchedule() error {
 			n.Decision.Conversions = append(n.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
 		}
 	}
-	autoschedule.Convert(n.Assignment, n.Decision.Conversions)
+	n.convert()
 	return nil
 }
 
 func apply(n *Nest) (err error) {
-	n.Naive.Team = autoschedule.Team(n.Assignment, n.Machine)
+	naive := *n.Naive
+	naive.Team = autoschedule.Team(n.Assignment, n.Machine)
 	if n.Script != nil {
-		n.Scheduled, err = n.Script.Apply(n.Naive)
+		n.Scheduled, err = n.Script.Apply(&naive)
 		return err
 	}
-	n.Scheduled, err = schedule.Apply(n.Naive, n.Decision.Commands)
+	n.Scheduled, err = schedule.Apply(&naive, n.Decision.Commands)
 	return err
 }
 

@@ -35,7 +35,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 			q.Schedule = schedule.Convert{Tensor: c.Tensor.Name, To: c.To}.String() + "; " + q.Schedule
 		}
 	} else {
-		for i, o := range s.Operands {
+		for i, o := range s.Nests[0].Operands {
 			q.Operands[i].Format = o.Format.String()
 		}
 	}

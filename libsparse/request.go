@@ -52,7 +52,7 @@ type Operand struct {
 	NNZ   int64   `json:"nnz,omitempty"`
 	// Filled is how many coordinates of the first level have entries, where that is known.
 	Filled int64 `json:"filled,omitempty"`
-	// Skew and Reach say how the entries are spread, where that is known; see index.Tensor.
+	// Skew and Reach say how the entries are spread, where that is known; see index.Statistics.
 	Skew  []int64 `json:"skew,omitempty"`
 	Reach int64   `json:"reach,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
@@ -127,7 +127,7 @@ func (r *Request) parse(operands []*index.Tensor) ([]*index.Assignment, error) {
 	if r.Expr != "" {
 		return r.parseExpr(operands, combine, reduce)
 	}
-	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out", Index: dtype.I32}, combine, reduce)
+	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out", Storage: index.Storage{Index: dtype.I32}}, combine, reduce)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (r *Request) parseExpr(operands []*index.Tensor, combine, reduce dtype.Op) 
 		if !isResult {
 			return nil, diag.Errorf(diag.Syntax, "expression %q: there is no operand %s", r.Expr, name)
 		}
-		return &index.Tensor{Name: name, Elem: promoted(operands), Index: dtype.I32}, nil
+		return &index.Tensor{Name: name, Elem: promoted(operands), Storage: index.Storage{Index: dtype.I32}}, nil
 	}}.Parse(r.Expr)
 	if err != nil {
 		return nil, err
@@ -241,8 +241,8 @@ func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
 		return nil, err
 	}
 	t := &index.Tensor{
-		Name: o.Name, Format: f, PatternOnly: o.PatternOnly, Extents: o.Shape, Index: dtype.I32,
-		NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach,
+		Name: o.Name, PatternOnly: o.PatternOnly, Storage: index.Storage{Format: f, Index: dtype.I32},
+		Statistics: index.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach},
 	}
 	var ok bool
 	if t.Elem, ok = dtype.Parse(o.Dtype); !ok {

@@ -140,7 +140,7 @@ func scheduledTrial(t *testing.T, expr, formats, commands, elem string, extents 
 		if f, ok := given[name]; result && ok {
 			c.Request.Output.Format = f
 		}
-		return &index.Tensor{Name: name, Format: format.AllDense(order)}, nil
+		return &index.Tensor{Name: name, Storage: index.Storage{Format: format.AllDense(order)}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

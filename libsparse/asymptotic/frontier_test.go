@@ -23,7 +23,7 @@ func parse(t testing.TB, text, formats string) *index.Assignment {
 				f = format.MustParse(rest)
 			}
 		}
-		return &index.Tensor{Name: name, Format: f, Elem: dtype.F64, Index: dtype.I32}, nil
+		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: f, Index: dtype.I32}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -75,8 +75,8 @@ func (x *exporter) stmt(n nodeID, path []uint8, scope int) cin.Stmt {
 // workspace is a new tensor for what the producer of st writes.
 func (x *exporter) workspace(st node) *index.Tensor {
 	t := &index.Tensor{
-		Name: "w" + strconv.Itoa(len(x.program.Workspaces)+1), Format: format.AllDense(size(x.held(nodeID(st.b)))),
-		Elem: x.assignment.LHS.Tensor.Elem, Index: dtype.I32,
+		Name: "w" + strconv.Itoa(len(x.program.Workspaces)+1), Elem: x.assignment.LHS.Tensor.Elem,
+		Storage: index.Storage{Format: format.AllDense(size(x.held(nodeID(st.b)))), Index: dtype.I32},
 	}
 	x.program.Workspaces = append(x.program.Workspaces, t)
 	return t

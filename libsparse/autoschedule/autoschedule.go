@@ -46,8 +46,8 @@ type Decision struct {
 	plan      *plan
 }
 
-// Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands that it
-// wants converted are changed in place.
+// Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands stay as
+// they are: Convert gives those that the decision wants.
 func Decide(a *index.Assignment, cpu string) (*Decision, error) {
 	return DecideFor(a, Machine{CPU: cpu})
 }
@@ -72,7 +72,7 @@ func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Deci
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
 			c.Tensor.Name, c.Tensor.Format, c.To)
 	}
-	Convert(a, best.conversions)
+	a = Convert(a, best.conversions).Assignment(a)
 	d.Densities = densities(a, c)
 	d.carryOut(a, best)
 	return d, nil
@@ -100,13 +100,28 @@ func densities(a *index.Assignment, c *Constants) string {
 	return strings.Join(out, "; ")
 }
 
-// Convert changes the formats of operands of a.
-func Convert(a *index.Assignment, conversions []Conversion) {
+// Convert is the operands of a as they are stored after conversions. What shares a pattern with a converted one has arrays of
+// its own then.
+func Convert(a *index.Assignment, conversions []Conversion) index.Binding {
+	to := map[*index.Tensor]format.Format{}
 	for _, c := range conversions {
-		c.Tensor.Permuted = reordered(c.Tensor.Format, c.To)
-		c.Tensor.Format = c.To
+		to[c.Tensor] = c.To
 	}
-	unshare(a, conversions)
+	b := index.Binding{}
+	for _, t := range a.Tensors() {
+		f, converted := to[t]
+		_, unshared := to[t.Owner()]
+		if !converted && (t.SamePattern == nil || !unshared) {
+			continue
+		}
+		next := *t
+		next.SamePattern = nil
+		if converted {
+			next.Permuted, next.Format = reordered(t.Format, f), f
+		}
+		b[t] = &next
+	}
+	return b
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
@@ -117,18 +132,6 @@ func reordered(from, to format.Format) bool {
 		return len(g) == 0 || g[len(g)-1].Last < f.Order()-1
 	}
 	return !slices.Equal(from.ModeOrder, to.ModeOrder) && !padded(from) && !padded(to)
-}
-
-// unshare gives the tensors that share a pattern with a converted one arrays of their own.
-func unshare(a *index.Assignment, conversions []Conversion) {
-	converted := func(t *index.Tensor) bool {
-		return slices.ContainsFunc(conversions, func(c Conversion) bool { return c.Tensor == t })
-	}
-	for _, t := range a.Tensors() {
-		if t.SamePattern != nil && (converted(t) || converted(t.Owner())) {
-			t.SamePattern = nil
-		}
-	}
 }
 
 // free is a name for what a schedule makes: base, or where a already has a tensor or a variable of that name, a longer one.

@@ -17,14 +17,14 @@ func request(t *testing.T, spec string, formats []string, out string, n int64) *
 	var operands []*index.Tensor
 	for i, text := range formats {
 		f := format.MustParse(text)
-		x := &index.Tensor{Name: string(rune('A' + i)), Format: f, Elem: dtype.F32, Index: dtype.I32, NNZ: 1}
+		x := &index.Tensor{Name: string(rune('A' + i)), Elem: dtype.F32, Storage: index.Storage{Format: f, Index: dtype.I32}, Statistics: index.Statistics{NNZ: 1}}
 		for range f.Order() {
 			x.Extents = append(x.Extents, n)
 		}
 		x.NNZ = n * 16
 		operands = append(operands, x)
 	}
-	result := &index.Tensor{Name: "out", Elem: dtype.F32, Index: dtype.I32}
+	result := &index.Tensor{Name: "out", Elem: dtype.F32, Storage: index.Storage{Index: dtype.I32}}
 	a, err := index.ParseEinsum(spec, operands, result, dtype.Mul, dtype.Add)
 	if err != nil {
 		t.Fatal(err)

@@ -38,10 +38,11 @@ func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 			return
 		}
 		v := variants{model: m, numbers: o, plan: m.plan(o, terms)}
-		out = append(out, v.plain(a))
+		bound := Convert(a, v.conversions).Assignment(a)
+		out = append(out, v.plain(bound))
 		if !plain {
-			out = append(out, v.placed(a)...)
-			out = append(out, v.tiled(a)...)
+			out = append(out, v.placed(bound)...)
+			out = append(out, v.tiled(bound)...)
 		}
 	})
 	return out
@@ -54,23 +55,6 @@ type variants struct {
 	numbers []int  // the order
 }
 
-// on calls f with a as it is with the operands converted.
-func (v *variants) on(a *index.Assignment, f func()) {
-	type stored struct {
-		t   *index.Tensor
-		was index.Tensor
-	}
-	var kept []stored
-	for _, t := range a.Tensors() {
-		kept = append(kept, stored{t, *t})
-	}
-	Convert(a, v.conversions)
-	f()
-	for _, k := range kept {
-		*k.t = k.was
-	}
-}
-
 func (v *variants) candidate(commands []schedule.Command) Candidate {
 	all := make([]schedule.Command, 0, len(v.conversions)+len(commands))
 	for _, c := range v.conversions {
@@ -81,12 +65,10 @@ func (v *variants) candidate(commands []schedule.Command) Candidate {
 
 // plain is the order with workspaces and threads as Decide would choose them.
 func (v *variants) plain(a *index.Assignment) (out Candidate) {
-	v.on(a, func() {
-		d := &Decision{Order: v.order, constants: v.model.constants, machine: v.model.machine}
-		d.carryOut(a, v.plan)
-		out = v.candidate(d.Commands)
-		out.Plain = true
-	})
+	d := &Decision{Order: v.order, constants: v.model.constants, machine: v.model.machine}
+	d.carryOut(a, v.plan)
+	out = v.candidate(d.Commands)
+	out.Plain = true
 	return out
 }
 
@@ -100,35 +82,31 @@ func storages(a *index.Assignment) []cin.Storage {
 
 // placed is the order without a workspace and with one at each depth.
 func (v *variants) placed(a *index.Assignment) (out []Candidate) {
-	v.on(a, func() {
-		out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}))
-		if cin.Discovered(a.LHS.Tensor) {
-			out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Assemble{Insert: true}))
+	out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}))
+	if cin.Discovered(a.LHS.Tensor) {
+		out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Assemble{Insert: true}))
+	}
+	for at := range len(v.order) + 1 {
+		for _, s := range storages(a) {
+			out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Precompute{At: at, Name: free(a, "w"), Storage: s}))
 		}
-		for at := range len(v.order) + 1 {
-			for _, s := range storages(a) {
-				out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Precompute{At: at, Name: free(a, "w"), Storage: s}))
-			}
-		}
-	})
+	}
 	return out
 }
 
 // tiled is the order with a loop cut into strips, whose loop stands anywhere further out, alone and with a workspace inside it.
 func (v *variants) tiled(a *index.Assignment) (out []Candidate) {
-	v.on(a, func() {
-		for at, cut := range v.order {
-			for _, bytes := range stripBytes {
-				factor := bytes / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
-				if n := a.Extent(cut); n <= factor {
-					continue
-				}
-				for to := range at + 1 {
-					out = append(out, v.strips(a, at, to, factor)...)
-				}
+	for at, cut := range v.order {
+		for _, bytes := range stripBytes {
+			factor := bytes / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
+			if n := a.Extent(cut); n <= factor {
+				continue
+			}
+			for to := range at + 1 {
+				out = append(out, v.strips(a, at, to, factor)...)
 			}
 		}
-	})
+	}
 	return out
 }
 

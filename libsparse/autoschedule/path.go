@@ -137,7 +137,7 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 		}
 	}
 	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !slices.Contains(needed, v) })
-	t := &index.Tensor{Name: "t", Format: format.AllDense(len(vars)), Elem: p.assignment.LHS.Tensor.Elem, Index: dtype.I32}
+	t := &index.Tensor{Name: "t", Elem: p.assignment.LHS.Tensor.Elem, Storage: index.Storage{Format: format.AllDense(len(vars)), Index: dtype.I32}}
 	for _, v := range vars {
 		t.Extents = append(t.Extents, p.assignment.Extent(v))
 	}

@@ -273,7 +273,7 @@ func (r *tableRow) assignment(t *testing.T, terms, formats []string, order []int
 		return 4097
 	}
 	for _, n := range order {
-		x := &index.Tensor{Name: string(rune('A' + n)), Format: format.MustParse(formats[n]), Elem: dtype.F32, Index: dtype.I32, NNZ: r.nnz}
+		x := &index.Tensor{Name: string(rune('A' + n)), Elem: dtype.F32, Storage: index.Storage{Format: format.MustParse(formats[n]), Index: dtype.I32}, Statistics: index.Statistics{NNZ: r.nnz}}
 		for _, v := range terms[n] {
 			x.Extents = append(x.Extents, extent(v))
 		}
@@ -282,7 +282,7 @@ func (r *tableRow) assignment(t *testing.T, terms, formats []string, order []int
 		}
 		inputs, operands = append(inputs, terms[n]), append(operands, x)
 	}
-	result := &index.Tensor{Name: "out", Elem: dtype.F32, Index: dtype.I32}
+	result := &index.Tensor{Name: "out", Elem: dtype.F32, Storage: index.Storage{Index: dtype.I32}}
 	_, output, _ := strings.Cut(r.spec, "->")
 	a, err := index.ParseEinsum(strings.Join(inputs, ",")+"->"+output, operands, result, dtype.Mul, dtype.Add)
 	if err != nil {

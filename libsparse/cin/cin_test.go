@@ -11,7 +11,7 @@ import (
 )
 
 func tensor(name, f string) *index.Tensor {
-	return &index.Tensor{Name: name, Format: format.MustParse(f), Elem: dtype.F64, Index: dtype.I32}
+	return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.MustParse(f), Index: dtype.I32}}
 }
 
 // at is an access with one letter a variable.

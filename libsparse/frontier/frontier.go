@@ -60,16 +60,25 @@ func explored(r *libsparse.Request) ([]*index.Assignment, error) {
 			return nil, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d",
 				result, len(result.Vars), r.Output.Format, f.Order())
 		}
-		result.Tensor.Format = f
+		t := *result.Tensor
+		t.Format = f
+		last := len(c.Program) - 1
+		c.Program[last] = c.Program[last].Into(&t)
 	}
 	var steps []*index.Assignment
 	for _, a := range c.Program {
 		steps = append(steps, a.Steps(index.Names(c.Program))...)
 	}
+	known := index.Binding{}
 	for i, a := range steps {
+		a = known.Assignment(a)
 		if i < len(steps)-1 || r.Output.Format == "" {
-			a.LHS.Tensor.Format, a.LHS.Tensor.SamePattern = infer.Output(a)
+			t := *a.LHS.Tensor
+			t.Format, t.SamePattern = infer.Output(a)
+			known[a.LHS.Tensor] = &t
+			a = a.Into(&t)
 		}
+		steps[i] = a
 	}
 	return steps, nil
 }
@@ -78,19 +87,19 @@ func explored(r *libsparse.Request) ([]*index.Assignment, error) {
 func online(a *index.Assignment, cpu string) ([]asymptotic.Nest, error) {
 	var out []asymptotic.Nest
 	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a}), cpu)
+	known := index.Binding{}
 	for i, step := range steps {
-		t := step.LHS.Tensor
+		step = known.Assignment(step)
 		if i < len(steps)-1 {
+			t := *step.LHS.Tensor
 			t.Format, t.SamePattern = infer.Output(step)
 			volume := 1.0
 			for _, n := range t.Extents {
 				volume *= float64(max(n, 1))
 			}
-			t.NNZ = int64(min(volume*infer.Density(step), 1<<60))
-		}
-		stored := map[*index.Tensor]format.Format{}
-		for _, operand := range step.Tensors() {
-			stored[operand] = operand.Format
+			t.NNZ = int64(min(volume*infer.Density(step.Into(&t)), 1<<60))
+			known[step.LHS.Tensor] = &t
+			step = step.Into(&t)
 		}
 		d, err := autoschedule.Decide(step, cpu)
 		if err != nil {
@@ -99,9 +108,6 @@ func online(a *index.Assignment, cpu string) ([]asymptotic.Nest, error) {
 		nest := asymptotic.Nest{Assignment: step, Order: d.Order, Converted: map[*index.Tensor]format.Format{}}
 		for _, c := range d.Conversions {
 			nest.Converted[c.Tensor] = c.To
-		}
-		for operand, f := range stored {
-			operand.Format = f // which Decide has changed
 		}
 		out = append(out, nest)
 	}

@@ -14,19 +14,35 @@ import (
 // Var is an index variable.
 type Var string
 
-// Tensor is a named tensor of an expression.
+// Tensor is a named tensor of an expression. It never changes once an expression reads it: a stage that knows more of how it is
+// stored, or of what it stores, binds another in its place, see Binding.
 type Tensor struct {
-	Name   string
-	Format format.Format
-	// Elem is the type of the values, Index that of the pos and crd arrays.
-	Elem, Index dtype.T
+	Name string
+	// Elem is the type of the values.
+	Elem dtype.T
 	// PatternOnly tensors have no values: each stored element counts as one.
 	PatternOnly bool
+	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
+	// of its entries.
+	Temporary bool
+	Storage
+	Statistics
+}
+
+// Storage is how a tensor is stored.
+type Storage struct {
+	Format format.Format
+	// Index is the type of the pos and crd arrays.
+	Index dtype.T
 	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
 	SamePattern *Tensor
 	// Permuted says that the values are in another order than the pattern: that of position p is at perm[p].
 	Permuted bool
-	// Extents are representative extents of the modes, for the scheduler only; NNZ likewise.
+}
+
+// Statistics are what is known of the sizes of a tensor, for the scheduler and the choice of formats only.
+type Statistics struct {
+	// Extents are representative extents of the modes, NNZ a representative number of entries.
 	Extents []int64
 	NNZ     int64
 	// Filled is how many coordinates of the first level have entries; 0 where nobody counted them.
@@ -36,12 +52,9 @@ type Tensor struct {
 	// empty and 0 where nobody looked.
 	Skew  []int64
 	Reach int64
-	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
-	// of its entries.
-	Temporary bool
 }
 
-// Whole is the unit of Tensor.Reach: that of a row whose entries go to an end of the matrix.
+// Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.
 const Whole = 1 << 10
 
 // Order is the number of modes.

@@ -10,7 +10,7 @@ import (
 )
 
 func dense(name string, order int) *Tensor {
-	return &Tensor{Name: name, Format: format.AllDense(order), Elem: dtype.F64}
+	return &Tensor{Name: name, Elem: dtype.F64, Storage: Storage{Format: format.AllDense(order)}}
 }
 
 func lookup(name string, order int, _ bool) (*Tensor, error) { return dense(name, order), nil }

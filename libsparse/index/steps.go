@@ -180,7 +180,7 @@ func NewTemporary(names map[string]bool, a *Assignment, vars []Var) *Tensor {
 	}
 	name := "t" + strconv.Itoa(n)
 	names[name] = true
-	t := &Tensor{Name: name, Format: format.AllDense(len(vars)), Elem: a.LHS.Tensor.Elem, Index: dtype.I32}
+	t := &Tensor{Name: name, Elem: a.LHS.Tensor.Elem, Storage: Storage{Format: format.AllDense(len(vars)), Index: dtype.I32}}
 	for _, v := range vars {
 		t.Extents = append(t.Extents, a.Extent(v))
 	}

@@ -12,7 +12,7 @@ import (
 func assignment(t *testing.T, text string, formats map[string]string) *index.Assignment {
 	t.Helper()
 	a, err := index.ParseAssignment(text, func(name string, order int, result bool) (*index.Tensor, error) {
-		x := &index.Tensor{Name: name, Elem: dtype.F64, Index: dtype.I32, Format: format.AllDense(order)}
+		x := &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Index: dtype.I32, Format: format.AllDense(order)}}
 		if f, ok := formats[name]; ok && !result {
 			x.Format = format.MustParse(f)
 		}

@@ -16,7 +16,7 @@ func parse(t *testing.T, text string) index.Expr {
 		if order == 1 && name[0] < 'a' {
 			f = format.MustParse("s")
 		}
-		return &index.Tensor{Name: name, Format: f, Elem: dtype.F64}, nil
+		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: f}}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -208,7 +208,7 @@ func variables(exprs ...index.Expr) []index.Var {
 func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, told bool) (*index.Access, error) {
 	storage, f := c.Storage, format.AllDense(len(held))
 	size, known := int64(1), true
-	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Index: p.Source.LHS.Tensor.Index}
+	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Storage: index.Storage{Index: p.Source.LHS.Tensor.Index}}
 	for _, v := range held {
 		n, constant, err := c.count(p, v)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 func program(t *testing.T, text string, formats map[string]string) *cin.Program {
 	t.Helper()
 	a, err := index.ParseAssignment(text, func(name string, order int, _ bool) (*index.Tensor, error) {
-		x := &index.Tensor{Name: name, Elem: dtype.F64, Index: dtype.I32, Format: format.AllDense(order)}
+		x := &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Index: dtype.I32, Format: format.AllDense(order)}}
 		if f, ok := formats[name]; ok {
 			x.Format = format.MustParse(f)
 		}

@@ -263,6 +263,26 @@ func TestNamesAndLengths(t *testing.T) {
 	}
 }
 
+// Tensors of expressions are shared by all of a compilation: stages bind others in their place, see index.Binding.
+func TestTensorsOfAccessesDontChange(t *testing.T) {
+	for _, f := range sources(t) {
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			assign, ok := n.(*ast.AssignStmt)
+			if !ok || f.test {
+				return true
+			}
+			for _, place := range assign.Lhs {
+				if field, ok := place.(*ast.SelectorExpr); ok {
+					if of, ok := field.X.(*ast.SelectorExpr); ok && of.Sel.Name == "Tensor" {
+						t.Errorf("%s: the field %s of an access's tensor is set; bind a tensor in its place", f.path, field.Sel.Name)
+					}
+				}
+			}
+			return true
+		})
+	}
+}
+
 // pyproject.toml is where the version is changed; the package needs it without reading its own metadata.
 func TestTheVersionIsOne(t *testing.T) {
 	var found []string

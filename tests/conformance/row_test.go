@@ -101,7 +101,7 @@ func checkAll(t *testing.T, rows []row) {
 func (r *row) parse(t *testing.T) (program []*index.Assignment, operands []*index.Tensor) {
 	t.Helper()
 	tensor := func(name string, order int) *index.Tensor {
-		return &index.Tensor{Name: name, Format: format.AllDense(order), Elem: dtype.F64}
+		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.AllDense(order)}}
 	}
 	if inputs, _, einsum := strings.Cut(r.expr, "->"); einsum {
 		for n, term := range strings.Split(inputs, ",") {
