@@ -73,17 +73,8 @@ func checkOperators(e index.Expr, t dtype.T) error {
 			return nil
 		}
 		u := e.ArgType(t)
-		switch {
-		case u.IsComplex() && !e.Op.On(u):
-			return diag.Errorf(diag.Dtype, "%s: %s is not defined for complex values, as in torch; take real(...), imag(...) or abs(...) first", e, e.Op)
-		case e.Op == dtype.Imag && !u.IsComplex():
-			return diag.Errorf(diag.Dtype, "%s: imag is only defined for complex values, not %s", e, u)
-		case e.Op.NeedsFloat() && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
-			return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", e, u)
-		case e.Op == dtype.Pow && u.IsInt() && negative(e.Args[1]):
-			return diag.Errorf(diag.Dtype, "%s: integers have no negative powers, as in torch; convert the operands with .to(torch.float32)", e)
-		case !e.Op.On(u):
-			return diag.Errorf(diag.Dtype, "%s is not defined for %s; convert the operands first", e, u)
+		if err := checkOperator(e, u); err != nil {
+			return err
 		}
 		for _, arg := range e.Args {
 			if err := checkOperators(arg, u); err != nil {
@@ -92,6 +83,24 @@ func checkOperators(e index.Expr, t dtype.T) error {
 		}
 	}
 	return nil
+}
+
+// checkOperator refuses the operator of e if values of type u don't have it.
+func checkOperator(e *index.Call, u dtype.T) error {
+	switch {
+	case u.IsComplex() && !e.Op.On(u):
+		return diag.Errorf(diag.Dtype, "%s: %s is not defined for complex values, as in torch; take real(...), imag(...) or abs(...) first", e, e.Op)
+	case e.Op == dtype.Imag && !u.IsComplex():
+		return diag.Errorf(diag.Dtype, "%s: imag is only defined for complex values, not %s", e, u)
+	case e.Op.NeedsFloat() && (!e.Op.On(u) || e.Op == dtype.Div && u.IsInt()):
+		return diag.Errorf(diag.Dtype, "%s needs floating values, not %s; convert the operands with .to(torch.float32)", e, u)
+	case e.Op == dtype.Pow && u.IsInt() && negative(e.Args[1]):
+		return diag.Errorf(diag.Dtype, "%s: integers have no negative powers, as in torch; convert the operands with .to(torch.float32)", e)
+	case !e.Op.On(u):
+		return diag.Errorf(diag.Dtype, "%s is not defined for %s; convert the operands first", e, u)
+	default:
+		return nil
+	}
 }
 
 // negative reports whether e is a number below zero.

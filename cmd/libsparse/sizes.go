@@ -7,6 +7,28 @@ import (
 	"libsparse/libsparse/index"
 )
 
+// given is the shape of an operand by -d, which has to hold what is in its file, or by the file; nil if neither gives one.
+func (p *program) given(name string, acc *index.Access) ([]int64, error) {
+	shape, file := p.shapes[name], p.read[name]
+	if file == nil {
+		return shape, nil
+	}
+	if len(file.Shape) != len(acc.Vars) {
+		return nil, diag.Errorf(diag.Shape, "%s has %d indices and %s %d modes", acc, len(acc.Vars), p.files[name], len(file.Shape))
+	}
+	if shape == nil {
+		for _, n := range file.Shape {
+			shape = append(shape, int64(n))
+		}
+	}
+	for m, n := range shape {
+		if n < int64(file.Shape[m]) {
+			return nil, diag.Errorf(diag.Shape, "%s: mode %d of %s has %d coordinates, -d allows %d", acc, m+1, p.files[name], file.Shape[m], n)
+		}
+	}
+	return shape, nil
+}
+
 // sizes gives every index its extent: from files, from -d, or the default.
 func (p *program) sizes(assignments []*index.Assignment) error {
 	owner := map[index.Var]string{}
@@ -18,21 +40,9 @@ func (p *program) sizes(assignments []*index.Assignment) error {
 		return nil
 	}
 	for name, acc := range p.accesses {
-		shape := p.shapes[name]
-		if file := p.read[name]; file != nil {
-			if len(file.Shape) != len(acc.Vars) {
-				return diag.Errorf(diag.Shape, "%s has %d indices and %s %d modes", acc, len(acc.Vars), p.files[name], len(file.Shape))
-			}
-			if shape == nil {
-				for _, n := range file.Shape {
-					shape = append(shape, int64(n))
-				}
-			}
-			for m, n := range shape {
-				if n < int64(file.Shape[m]) {
-					return diag.Errorf(diag.Shape, "%s: mode %d of %s has %d coordinates, -d allows %d", acc, m+1, p.files[name], file.Shape[m], n)
-				}
-			}
+		shape, err := p.given(name, acc)
+		if err != nil {
+			return err
 		}
 		for m, n := range shape {
 			if acc.Window(m) != nil {

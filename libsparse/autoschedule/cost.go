@@ -125,14 +125,14 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	}
 }
 
-// price is the cost of an order; ok is false if some format contradicts it.
-func (m *model) price(order []int) (t Terms, ok bool) {
+// arrange stores the operands for an order, and counts conversions; ok is false if some format contradicts it.
+func (m *model) arrange(order []int) (converted float64, ok bool) {
 	for depth, v := range order {
 		m.at[v] = depth
 	}
 	for i := range m.operands {
 		if !m.operands[i].arrange(m.at) {
-			return t, false
+			return 0, false
 		}
 	}
 	for i := range m.operands {
@@ -140,17 +140,18 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		m.lift(o)
 		if o.converted {
 			m.sink(o)
-			t.Convert += m.constants.Convert * o.nnz / m.constants.Reuse
+			converted += o.nnz
 		}
 	}
 	for i := range m.operands {
 		m.operands[i].spread(m.extents)
 	}
-	if len(order) == 0 {
-		return t, true
-	}
-	c, last := m.constants, order[len(order)-1]
-	strided, lanes := m.contiguous(last)
+	return converted, true
+}
+
+// loops counts how often the loops of an order run, and is what they cost but for their body.
+func (m *model) loops(order []int) (cost float64) {
+	c, last := m.constants, len(order)-1
 	m.around[0] = 1
 	for depth, v := range order {
 		share, merged := m.visited(v)
@@ -159,13 +160,30 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		m.around[depth+1] = m.around[depth] * m.visits[depth]
 		switch {
 		case merged:
-			t.Loops += visits * c.Merge
+			cost += visits * c.Merge
 		case m.asks(v):
-			t.Loops += visits // each with a branch, whether or not anything is there
-		case v != last:
-			t.Loops += visits * c.Loop
+			cost += visits // each with a branch, whether or not anything is there
+		case depth != last:
+			cost += visits * c.Loop
 		}
 	}
+	return cost
+}
+
+// price is the cost of an order; ok is false if some format contradicts it.
+func (m *model) price(order []int) (t Terms, ok bool) {
+	converted, ok := m.arrange(order)
+	if !ok {
+		return t, false
+	}
+	c := m.constants
+	t.Convert = c.Convert * converted / c.Reuse
+	if len(order) == 0 {
+		return t, true
+	}
+	last := order[len(order)-1]
+	strided, lanes := m.contiguous(last)
+	t.Loops = m.loops(order)
 	step, iterations := 1.0, m.around[len(order)]
 	if lanes {
 		step = c.Lane

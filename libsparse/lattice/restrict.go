@@ -88,17 +88,20 @@ func restrictCall(c *index.Call, args []index.Expr, certain []bool) (rest index.
 
 // simpler is a sum of which one argument is gone, if it has a value where the other argument has one; else nil.
 func simpler(c *index.Call, args []index.Expr) index.Expr {
-	if len(args) != 2 || c.Function != nil || !c.Region.Has(1) && args[0] != nil || !c.Region.Has(2) && args[1] != nil || c.Region.Has(0) {
+	if len(args) != 2 || c.Function != nil || c.Op != dtype.Add && c.Op != dtype.Sub || c.Region.Has(0) {
 		return nil
 	}
+	for k, arg := range args {
+		if arg != nil && !c.Region.Has(1<<k) {
+			return nil
+		}
+	}
 	switch {
-	case args[0] == nil && c.Op == dtype.Add:
-		return args[1]
-	case args[1] == nil && (c.Op == dtype.Add || c.Op == dtype.Sub):
+	case args[1] == nil:
 		return args[0]
-	case args[0] == nil && c.Op == dtype.Sub:
-		return index.NewCall(dtype.Neg, args[1])
+	case c.Op == dtype.Add:
+		return args[1]
 	default:
-		return nil
+		return index.NewCall(dtype.Neg, args[1])
 	}
 }

@@ -128,21 +128,7 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 		return failf(c, "%s divides, and not everywhere would its value be read; divide in a part that is read as a whole", index.String(part.inner))
 	}
 	op := cmp.Or(a.Reduce, p.Source.Reduce) // what has no term is its identity, also where nothing is reduced
-	harmless := op == dtype.Add
-	var around dtype.Op
-	for _, call := range part.path {
-		switch call.Op {
-		case dtype.Mul, dtype.Neg, dtype.And:
-			if call.Op != dtype.Neg && (!call.Region.IsProduct() || !finite(part.rest)) {
-				harmless, around = false, call.Op
-			}
-		case dtype.Add, dtype.Sub, dtype.Or:
-			harmless = harmless && call.Region == index.Some(len(call.Args))
-			around = call.Op
-		default:
-			harmless, around = false, call.Op
-		}
-	}
+	harmless, around := part.zeros(op)
 	reduced := slices.ContainsFunc(held, func(v index.Var) bool { return !p.Covers(a.LHS.Vars, v) })
 	if harmless || len(part.path) == 0 && !reduced {
 		return nil
@@ -154,14 +140,29 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 		cmp.Or(around, op))
 }
 
+// zeros reports whether zeros in place of what is missing of a part are harmless to the operators around it and to the reduction
+// op, and the last operator that they concern.
+func (p *part) zeros(op dtype.Op) (harmless bool, around dtype.Op) {
+	harmless = op == dtype.Add
+	for _, call := range p.path {
+		switch call.Op {
+		case dtype.Mul, dtype.Neg, dtype.And:
+			if call.Op != dtype.Neg && (!call.Region.IsProduct() || !finite(p.rest)) {
+				harmless, around = false, call.Op
+			}
+		case dtype.Add, dtype.Sub, dtype.Or:
+			harmless = harmless && call.Region == index.Some(len(call.Args))
+			around = call.Op
+		default:
+			harmless, around = false, call.Op
+		}
+	}
+	return harmless, around
+}
+
 // gaps reports whether elements of a dense workspace over held that nothing was written to would make entries where a stores what
 // has a term only. A scalar, and elements of a block that is stored as a whole, are told from those that were written.
 func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held []index.Var) bool {
-	sparse := func(v index.Var) bool {
-		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
-			return !lattice.Build(part.inner, root).Dense()
-		})
-	}
 	everywhere, _ := index.Presence(part.inner)
 	if len(held) == 0 || everywhere && !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return emptied(p, f.Var, held) }) {
 		return false
@@ -170,22 +171,26 @@ func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held
 	result := p.Source.LHS.Tensor
 	f := result.Format
 	if result.SamePattern != nil || f.Dense() {
-		return storage == cin.Row || storage == cin.List || storage == cin.Hash
+		return sparse(storage)
 	}
 	if workspace {
 		return true
 	}
+	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
+		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool { return leavesGaps(a.LHS, part.inner, root) })
+	})
+}
+
+// leavesGaps reports whether e has values at some coordinates of v only, or not at all for some, where result stores them apart.
+func leavesGaps(result *index.Access, e index.Expr, v index.Var) bool {
+	f := result.Tensor.Format
 	blocks := len(f.Levels)
 	for blocks > 0 && f.Levels[blocks-1].Props().Full {
 		blocks--
 	}
-	appends := len(f.Groups()) > 0
-	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
-		return sparse(v) || slices.ContainsFunc(p.Roots(v), func(root index.Var) bool {
-			m := slices.Index(a.LHS.Vars, root)
-			return (m < 0 || f.LevelOf(m) < blocks) && (appends || index.Varies(part.inner, root))
-		})
-	})
+	m := slices.Index(result.Vars, v)
+	apart := m < 0 || f.LevelOf(m) < blocks
+	return !lattice.Build(e, v).Dense() || apart && (len(f.Groups()) > 0 || index.Varies(e, v))
 }
 
 // emptied reports whether a loop over v, which the workspace over held does not have, may have no iterations.

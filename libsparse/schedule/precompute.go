@@ -125,32 +125,10 @@ func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin
 
 // where divides the loops inside At between the two sides of a workspace.
 func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
-	uses := func(v index.Var, e index.Expr) bool { return dependsOn(p, v, variables(e)) }
-	outside, inside := loops[:c.At], loops[c.At:]
-	var held []index.Var               // the workspace's variables
-	var produce, consume []*cin.Forall // the loops of each side
-	for _, f := range inside {
-		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce, p.Source.LHS.Tensor.Elem) || c.renames(f.Var)
-		if uses(f.Var, part.inner) {
-			produce = append(produce, f)
-			if kept {
-				held = append(held, p.Original(f.Var))
-			}
-		}
-		if kept || !uses(f.Var, part.inner) {
-			consume = append(consume, f)
-		}
-	}
+	outside := loops[:c.At]
+	held, produce, consume := c.sides(p, loops[c.At:], assign, part)
 	if c.Storage == cin.List || c.Storage == cin.Hash || c.Storage == cin.Row && len(held) > 1 {
-		// What is sorted is read in the order in which the result is stored.
-		rank := func(v index.Var) int {
-			if m := slices.Index(assign.LHS.Vars, v); m >= 0 {
-				return assign.LHS.Tensor.Format.LevelOf(m)
-			}
-			return -1
-		}
-		slices.SortStableFunc(held, func(a, b index.Var) int { return cmp.Compare(rank(a), rank(b)) })
-		slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(p.Original(a.Var)), rank(p.Original(b.Var))) })
+		sortByStorage(p, assign.LHS, held, consume)
 	}
 	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
 		return nil, err
@@ -176,6 +154,37 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	}
 	producer := &cin.Assign{LHS: access, RHS: part.inner, Reduce: reduced(produce, held)}
 	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(c.renamed(produce), producer)}), nil
+}
+
+// sides divides loops: those that fill the workspace, with the variables that it is over, and those that read it.
+func (c Precompute) sides(p *cin.Program, loops []*cin.Forall, assign *cin.Assign, part *part) (held []index.Var, produce, consume []*cin.Forall) {
+	uses := func(v index.Var, e index.Expr) bool { return dependsOn(p, v, variables(e)) }
+	for _, f := range loops {
+		kept := uses(f.Var, assign.LHS) || uses(f.Var, part.rest) || !part.distributes(assign.Reduce, p.Source.LHS.Tensor.Elem) || c.renames(f.Var)
+		filling := uses(f.Var, part.inner)
+		if filling {
+			produce = append(produce, f)
+		}
+		if filling && kept {
+			held = append(held, p.Original(f.Var))
+		}
+		if kept || !filling {
+			consume = append(consume, f)
+		}
+	}
+	return held, produce, consume
+}
+
+// sortByStorage puts variables and loops in the order in which the result is stored: what is sorted is read in that order.
+func sortByStorage(p *cin.Program, result *index.Access, held []index.Var, consume []*cin.Forall) {
+	rank := func(v index.Var) int {
+		if m := slices.Index(result.Vars, v); m >= 0 {
+			return result.Tensor.Format.LevelOf(m)
+		}
+		return -1
+	}
+	slices.SortStableFunc(held, func(a, b index.Var) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(consume, func(a, b *cin.Forall) int { return cmp.Compare(rank(p.Original(a.Var)), rank(p.Original(b.Var))) })
 }
 
 // dependsOn reports whether v is one of vars or a part of one.
@@ -206,7 +215,6 @@ func variables(exprs ...index.Expr) []index.Var {
 // workspace makes the temporary for the values of e, with one mode for each held variable; told says that it should tell which
 // elements were written.
 func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, told bool) (*index.Access, error) {
-	storage, f := c.Storage, format.AllDense(len(held))
 	size, known := int64(1), true
 	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Storage: index.Storage{Index: p.Source.LHS.Tensor.Index}}
 	for _, v := range held {
@@ -221,29 +229,15 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 		}
 		w.Extents = append(w.Extents, n)
 	}
-	derived := slices.ContainsFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })
-	switch {
-	case storage == "" && told && !derived:
-		storage = cin.Row
-	case storage == "" && known:
-		storage = cin.Tile
-	case storage == "":
-		storage = cin.Array
-	case storage == cin.Tile && !known:
-		return nil, failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
-	case storage != cin.Tile && storage != cin.Array && storage != cin.Row && storage != cin.List && storage != cin.Hash:
-		return nil, failf(c, "there is no storage %q; it is tile, array, row, list or hash", storage)
+	storage, err := c.storage(p, held, told, known)
+	if err != nil {
+		return nil, err
 	}
-	if storage == cin.Row || storage == cin.List || storage == cin.Hash {
-		for i, v := range held {
-			if p.Derivation(v) != nil {
-				return nil, failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, v)
-			}
+	f := format.AllDense(len(held))
+	if sparse(storage) {
+		for i := range held {
 			// The coordinates in use are one run of positions, walked like the later levels of COO.
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
-		}
-		if len(held) == 0 {
-			return nil, failf(c, "a %s needs a variable; keep a single value as a tile", storage)
 		}
 	}
 	w.Format = f
@@ -252,6 +246,37 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 		p.Relations = append(p.Relations, &r)
 	}
 	return &index.Access{Tensor: w, Vars: held}, nil
+}
+
+// sparse reports whether a workspace holds coordinates.
+func sparse(s cin.Storage) bool { return s == cin.Row || s == cin.List || s == cin.Hash }
+
+// storage is how the workspace over held is kept: as the command says, else by what is known of its size, and whether it should tell
+// which elements were written.
+func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) (cin.Storage, error) {
+	derived := slices.IndexFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })
+	storage := c.Storage
+	switch {
+	case storage == "" && told && derived < 0:
+		storage = cin.Row
+	case storage == "" && known:
+		storage = cin.Tile
+	case storage == "":
+		storage = cin.Array
+	}
+	switch {
+	case storage == cin.Tile && !known:
+		return "", failf(c, "a tile over %v has no constant size of at most %d elements; split or bound them, or keep it as an array", held, maxTile)
+	case storage == cin.Tile || storage == cin.Array:
+		return storage, nil
+	case !sparse(storage):
+		return "", failf(c, "there is no storage %q; it is tile, array, row, list or hash", storage)
+	case derived >= 0:
+		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
+	case len(held) == 0:
+		return "", failf(c, "a %s needs a variable; keep a single value as a tile", storage)
+	}
+	return storage, nil
 }
 
 // sumsOf is the type that sums of a part of an expression of type t are kept in: real ones stay real beside complex ones, as

@@ -65,18 +65,17 @@ func (c Parallelize) check(p *cin.Program) (err error) {
 // checkWrites finds out whether iterations of f own what they write, and if not whether the strategy copes.
 func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	a := innermost(f.Body)
-	if f == fills(p) && f.Race == cin.Owned && p.Workspaces[a.LHS.Tensor] == cin.List {
-		return nil
+	if storage, workspace := p.Workspaces[a.LHS.Tensor]; workspace {
+		if f == fills(p) && f.Race == cin.Owned && storage == cin.List || !sparse(storage) && p.Covers(a.LHS.Vars, f.Var) {
+			return nil
+		}
+		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, a.LHS.Tensor.Name)
 	}
-	storage, workspace := p.Workspaces[a.LHS.Tensor]
-	dense := storage == cin.Tile || storage == cin.Array
 	switch t := a.LHS.Tensor; {
-	case !workspace && cin.Discovered(t):
+	case cin.Discovered(t):
 		return c.checkRows(p, f, a)
-	case p.Covers(a.LHS.Vars, f.Var) && (dense || !workspace && p.OwnsMasks(a.LHS, f.Var)):
+	case p.Covers(a.LHS.Vars, f.Var) && p.OwnsMasks(a.LHS, f.Var):
 		return nil
-	case workspace:
-		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, t.Name)
 	case f.Race == cin.Owned:
 		return failf(c, "iterations over %s write the same elements of %s: parallelize a loop over %v, or say how threads "+
 			"keep apart with parallelize(%s, threads, temporary) or (..., atomics)", f.Var, a.LHS, a.LHS.Vars, f.Var)
