@@ -48,7 +48,7 @@ func variables(order []index.Var) string {
 	return strings.Join(out, " ")
 }
 
-// explanation is the text of the stages that are asked for.
+// explanation is the text of one stage, or of all.
 type explanation struct {
 	strings.Builder
 	stage string // empty for all

@@ -12,7 +12,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Request is what Compile is asked for. Its JSON form is what the C interface and the executable take.
+// Request is an expression to be compiled. Its JSON form is what the C interface and the executable take.
 type Request struct {
 	// Spec is an einsum, Expr an assignment; one of them is set.
 	Spec     string    `json:"spec,omitempty"`
@@ -196,11 +196,11 @@ func (r *Request) Library() (map[string]*index.Function, error) {
 				return nil, diag.Errorf(diag.Syntax, "a parameter of %s can't be called %q: names are letters and digits, each given once", f.Name, p)
 			}
 		}
-		made, err := index.NewFunction(f.Name, f.Params, f.Cases, known)
+		function, err := index.NewFunction(f.Name, f.Params, f.Cases, known)
 		if err != nil {
 			return nil, err
 		}
-		known[f.Name] = made
+		known[f.Name] = function
 	}
 	return known, nil
 }

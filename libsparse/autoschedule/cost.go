@@ -276,7 +276,7 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	return min(sum, 1+sum/2), walked > 1
 }
 
-// walks reports whether the loop over v walks what o stores of it. In a product, a level that finds a coordinate is asked for
+// walks reports whether the loop over v walks what o stores of it. In a product, a level that finds coordinates without a walk looks up
 // those that others have.
 func (m *model) walks(o *operand, v int) bool {
 	return o.walks(v) && !(m.product && o.finds(v) && m.driven(v))

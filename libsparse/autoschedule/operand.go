@@ -237,7 +237,7 @@ func (o *operand) spread(extents []float64) {
 	}
 }
 
-// conversions are what the order that was priced last wants converted.
+// conversions are the operands that have to be converted for the order that was priced last.
 func (m *model) conversions() []Conversion {
 	var out []Conversion
 	for i := range m.operands {

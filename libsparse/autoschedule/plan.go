@@ -231,7 +231,7 @@ func (m *model) share(root int, tiles bool, w workspace) sharing {
 // divisible reports whether threads can divide the loop over v.
 func (m *model) divisible(v int) bool { return m.dense(v) || m.lattice(v).Divisible() }
 
-// lattice is that of the loop over v, with operands as the order that was priced last wants them stored.
+// lattice is the lattice of the loop over v, with the operands converted as the order that was priced last needs them.
 func (m *model) lattice(v int) lattice.Lattice {
 	key := latticeKey{v: v}
 	for i := range m.operands {
@@ -260,7 +260,7 @@ type latticeKey struct {
 	formats uint64
 }
 
-// converted is the right-hand side with operands as the order that was priced last wants them stored.
+// converted is the right-hand side with the operands converted as the order that was priced last needs them.
 func (m *model) converted() index.Expr {
 	next := -1
 	return index.Replace(m.assignment.RHS, func(a *index.Access) index.Expr {
@@ -288,7 +288,7 @@ func (m *model) fillsTogether(v int) bool {
 // owns reports whether iterations of an outermost loop over v own what they write.
 func (m *model) owns(v int) bool { return m.naive().Owns(m.vars[v]) }
 
-// naive is the program without commands, of which legality is asked.
+// naive is the program without commands, for legality queries.
 func (m *model) naive() *cin.Program {
 	if m.program == nil {
 		m.program = &cin.Program{Source: m.assignment}

@@ -54,15 +54,15 @@ func Team(a *index.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
 	for _, acc := range index.Accesses(a.RHS) {
-		if weighed(acc, c) {
+		if balanced(acc, c) {
 			team.Balanced = append(team.Balanced, acc.Tensor)
 		}
 	}
 	return team
 }
 
-// weighed reports whether rows of an access are divided by their entries; of zero entries it is not known how many there are.
-func weighed(a *index.Access, c *Constants) bool {
+// balanced reports whether threads take rows of an access with equal numbers of entries. An access without a count may have many.
+func balanced(a *index.Access, c *Constants) bool {
 	return cin.Uneven(a) && (a.Tensor.NNZ <= 0 || float64(a.Tensor.NNZ) >= c.Uneven)
 }
 
@@ -70,7 +70,7 @@ func weighed(a *index.Access, c *Constants) bool {
 // blocks of equal numbers of entries, in the positions of the operand and when they are called.
 func (d *Decision) share(a *index.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
-		if weighed(acc, d.constants) && acc.Vars[acc.Tensor.Format.ModeOrder[0]] == v {
+		if balanced(acc, d.constants) && acc.Vars[acc.Tensor.Format.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

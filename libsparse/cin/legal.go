@@ -79,7 +79,7 @@ func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
 	return checkPositions(p, a, bound)
 }
 
-// checkPositions wants what stands above positions to be known before the first loop over a part of them.
+// checkPositions refuses loops over parts of positions before the levels above these are known.
 func checkPositions(p *Program, a *index.Access, bound []index.Var) error {
 	for _, r := range p.Relations {
 		pos, ok := r.(*Positions)
@@ -97,7 +97,7 @@ func checkPositions(p *Program, a *index.Access, bound []index.Var) error {
 	return nil
 }
 
-// checkResult wants the result's variables as loops in storage order, with no reduction around the assignment.
+// checkResult refuses loops that don't append to the result in storage order, or reduce into it.
 func checkResult(p *Program, s *Assign, bound []index.Var) error {
 	f := s.LHS.Tensor.Format
 	loops, want := appended(p, bound), Stored(s.LHS)

@@ -3,7 +3,7 @@ package cin
 import "libsparse/libsparse/index"
 
 // Queries about what loops of a program may do. The scheduler asks them of programs that it considers, scheduling commands of
-// programs that they have changed, and lowering of the one that it gets; what a loop walks is asked of its lattice.
+// programs that they have changed, and lowering of the one that it gets; lattice/queries.go has those about what a loop walks.
 
 // Discovered reports whether kernels find the pattern of t: it is no operand's, and some level of it is appended to.
 func Discovered(t *index.Tensor) bool { return t.SamePattern == nil && len(t.Format.Groups()) > 0 }

@@ -43,7 +43,7 @@ func Key(a *index.Access, level int) string {
 type Point struct {
 	Iterators []Iterator
 	Full      bool
-	// Located iterators are not walked: at each coordinate their levels are asked for it. See Loop.
+	// Located iterators are not walked: the position of each coordinate is looked up in their levels. See Loop.
 	Located []Iterator
 }
 

@@ -36,7 +36,7 @@ func (c Assemble) Apply(p *cin.Program) (*cin.Program, error) {
 	return q, nil
 }
 
-// check wants each element to be produced once, and each row in ascending order.
+// check refuses loops that produce an element twice, or a row not in ascending order.
 func (c Assemble) check(p *cin.Program) error {
 	if !c.Insert || !p.Insert {
 		return nil

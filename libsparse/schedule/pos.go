@@ -126,7 +126,7 @@ func positional(l format.Level) bool {
 	}
 }
 
-// check wants nothing to be left to do where the operand stores nothing, and the strip to be known where it is searched.
+// check refuses loops that have something to do where the operand stores nothing, and strips that aren't known where they are searched.
 func (c Pos) check(p *cin.Program) (err error) {
 	access, err := c.access(p)
 	if err != nil {

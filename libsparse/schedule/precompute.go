@@ -57,7 +57,7 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 	return q, nil
 }
 
-// check wants a result that has an operand's pattern to be written by loops that still walk that pattern.
+// check refuses to write a result that has an operand's pattern in loops that don't walk that pattern.
 func (c Precompute) check(p *cin.Program) (err error) {
 	lhs := p.Source.LHS
 	if lhs.Tensor.SamePattern == nil {

@@ -25,7 +25,7 @@ func (c Precompute) checkRenaming(p *cin.Program) error {
 	return fresh(c, p, names...)
 }
 
-// checkLoops wants what is renamed to be loops of the producer.
+// checkLoops refuses to rename variables that are no loops of the producer.
 func (c Precompute) checkLoops(produce []*cin.Forall) error {
 	for _, r := range c.Rename {
 		if !slices.Contains(vars(produce), r.Of) {

@@ -70,7 +70,7 @@ func (c Reorder) reordered(s cin.Stmt) (out cin.Stmt, ok bool) {
 	}
 }
 
-// check wants the order to suit the formats.
+// check refuses orders that contradict the formats.
 func (c Reorder) check(p *cin.Program) error {
 	if err := p.Legal(); err != nil {
 		return failf(c, "%v", err)

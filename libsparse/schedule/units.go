@@ -88,7 +88,7 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	}
 }
 
-// checkRows wants the iterations to own rows of a result whose entries are appended.
+// checkRows refuses iterations that don't own rows of a result whose entries are appended.
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
 	format := a.LHS.Tensor.Format
 	if !format.Rowwise() && p.Insert && p.Body == f {
