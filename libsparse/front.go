@@ -46,7 +46,9 @@ func parse(c *Compilation) error {
 		if program[i], err = typed(c.results.Assignment(a), elem); err != nil {
 			return err
 		}
-		c.results[a.LHS.Tensor] = program[i].LHS.Tensor
+		if len(program) > 1 { // later assignments may read it
+			c.results[a.LHS.Tensor] = program[i].LHS.Tensor
+		}
 	}
 	c.Program, c.Operands = program, operands
 	return nil
@@ -223,6 +225,10 @@ func inferFormats(c *Compilation) error {
 			return err
 		}
 		n.Assignment = n.Assignment.Into(bound)
+		if len(c.Nests) == 1 {
+			c.Program[0] = c.Program[0].Into(bound)
+			return nil
+		}
 		c.results[result] = bound
 	}
 	for i, a := range c.Program {
