@@ -22,6 +22,14 @@ PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 class BuildGo(build_ext):
     """Runs `go build` in place of a C compiler; the results don't depend on the Python they are built with."""
 
+    def run(self) -> None:
+        """Build, and write down what the compiler says of formats, which the package reads."""
+        super().run()
+        program = Path(self.get_ext_fullpath(PROGRAM.name)).resolve()
+        described = program.parent / "_storage" / "formats.json"
+        described.parent.mkdir(exist_ok=True)
+        described.write_bytes(subprocess.run([program, "formats"], check=True, stdout=subprocess.PIPE).stdout)
+
     def get_ext_filename(self, fullname: str) -> str:
         """Drop the suffix that names a Python version; `fullname` comes with and without its package."""
         return str(Path(*fullname.split("."))) + (".so" if LIBRARY.name.endswith(fullname) else "")

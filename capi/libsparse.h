@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define LIBSPARSE_ABI_VERSION 1
+#define LIBSPARSE_ABI_VERSION 2
 
 /* A kernel that was compiled. Handles are checked: a released or foreign one is an error of kind "handle". */
 typedef uintptr_t libsparse_kernel;

@@ -16,7 +16,7 @@ import (
 )
 
 // ABI is the version of the kernel interface: the slot block, the statuses, the fields of Kernel.
-const ABI = 1
+const ABI = 2
 
 // Kernel describes a compiled kernel. Its JSON form is what callers read.
 type Kernel struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -27,6 +28,11 @@ func (k *Kernel) JSON() []byte { return marshal(k) }
 
 // FunctionsJSON lists the functions that expressions can call.
 func FunctionsJSON() []byte { return marshal(index.Signatures()) }
+
+// FormatsJSON describes the kinds of levels and the names of formats, for programs that hold tensors.
+func FormatsJSON() []byte {
+	return marshal(map[string]any{"levels": format.Describe(), "names": format.Names()})
+}
 
 // ErrorJSON is an error as the C interface reports it.
 func ErrorJSON(err error) []byte { return marshal(diag.From(err)) }

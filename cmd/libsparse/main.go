@@ -28,6 +28,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   compile          compile into the cache, print the kernel's description
   run              compile and run; print what came out
   functions        print the functions that expressions can call
+  formats          describe, as JSON, the kinds of levels and the names of formats
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
   prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
@@ -137,6 +138,9 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	case "functions":
 		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
 		return err
+	case "formats":
+		_, err := fmt.Fprintf(out, "%s\n", libsparse.FormatsJSON())
+		return err
 	case "frontier":
 		return printFrontier(in, out, args[1:])
 	case "candidates":
@@ -149,7 +153,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	case "help", "-h", "-help", "--help":
 		return printUsage(out)
 	default:
-		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, formats, version, help", args[0])
 	}
 }
 

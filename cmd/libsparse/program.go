@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,7 +94,7 @@ func text(assignments []*index.Assignment) string {
 func (p *program) tensor(name string, order int, result bool) (*index.Tensor, error) {
 	switch {
 	case result:
-		p.request.Output.Format = spelled(p.formats[name], order)
+		p.request.Output.Format = format.Spell(p.formats[name], order)
 		p.request.Output.Dtype = p.types[name]
 	case order == 0 && p.formats[name] == "" && len(name) == 1:
 		return nil, diag.Errorf(diag.Syntax, "%s is no tensor", name) // an index variable as a value
@@ -103,7 +102,7 @@ func (p *program) tensor(name string, order int, result bool) (*index.Tensor, er
 		name = p.once(name)
 		fallthrough
 	default:
-		p.request.Operands = append(p.request.Operands, libsparse.Operand{Name: name, Format: spelled(p.formats[name], order), Dtype: p.types[name]})
+		p.request.Operands = append(p.request.Operands, libsparse.Operand{Name: name, Format: format.Spell(p.formats[name], order), Dtype: p.types[name]})
 	}
 	return &index.Tensor{Name: name, Storage: index.Storage{Format: format.AllDense(order)}}, nil
 }
@@ -203,40 +202,4 @@ func target() libsparse.Target {
 		t.CacheDir = filepath.Join(folder, "libsparse")
 	}
 	return t
-}
-
-// named are the formats of matrices that have names.
-var named = map[string]string{"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0", "ell": "dp", "dia": "do"}
-
-// spelled is the letters of a format of so many modes, which may be given by its name, perhaps with an order of its modes.
-func spelled(name string, order int) string {
-	name, modes, ordered := strings.Cut(name, ":")
-	letters := lettersOf(name, order)
-	if ordered {
-		letters += ":" + modes
-	}
-	return letters
-}
-
-func lettersOf(name string, order int) string {
-	kind, numbers, _ := strings.Cut(strings.TrimSuffix(name, ")"), "(")
-	first, second, both := strings.Cut(numbers, ",")
-	switch {
-	case name == "coo" && order > 1:
-		return "u" + strings.Repeat("c", order-2) + "q"
-	case name == "coo" || name == "csf":
-		return strings.Repeat("s", order)
-	case name == "dense":
-		return strings.Repeat("d", order)
-	case kind == "bsr" && both:
-		return "dk(" + numbers + ")"
-	case kind == "bsc" && both:
-		return "dk(" + second + "," + first + "):1,0"
-	case kind == "sell" && both:
-		return "w(" + second + ")l(" + first + ")"
-	case kind == "sell" && numbers != "":
-		return "dl(" + numbers + ")"
-	default:
-		return cmp.Or(named[name], name)
-	}
 }

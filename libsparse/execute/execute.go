@@ -40,40 +40,45 @@ func (s *Status) Error() string { return fmt.Sprintf("%s: status %d", s.Function
 
 // Result runs the kernel.
 func (c *Call) Result(run Runner) (*format.Data, error) {
-	counts := map[int]int{}
-	early := c.args(counts)
+	args := c.args()
 	if c.Kernel.Assembled {
-		status, err := run(lower.AssembleName, early)
-		if err != nil {
-			return nil, fmt.Errorf("assemble: %w", err)
-		}
-		if status != ir.OK {
-			return nil, &Status{"assemble", status}
-		}
-		for i, slot := range c.Kernel.Layout {
-			if slot.Kind == "count" {
-				counts[slot.Level] = int(*early[i].Scalar)
-			}
+		if err := c.phase(run, lower.AssembleName, "assemble", args); err != nil {
+			return nil, err
 		}
 	}
-	args := c.args(counts)
-	for i, slot := range c.Kernel.Layout {
-		if slot.Before == "assemble" {
-			args[i] = early[i]
-		}
-	}
-	status, err := run(lower.ComputeName, args)
-	if err != nil {
-		return nil, fmt.Errorf("compute: %w", err)
-	}
-	if status != ir.OK {
-		return nil, &Status{"compute", status}
+	if err := c.phase(run, lower.ComputeName, "compute", args); err != nil {
+		return nil, err
 	}
 	return c.unpack(args), nil
 }
 
-// args fills the slots; counts come from the assemble function.
-func (c *Call) args(counts map[int]int) []ir.Arg {
+// phase makes the arrays that a function is the first to need, and runs it.
+func (c *Call) phase(run Runner, fn, name string, args []ir.Arg) error {
+	lengths := map[int]int{}
+	for i, slot := range c.Kernel.Layout {
+		if slot.Before == name {
+			n, err := c.Kernel.Len(i, args)
+			if err != nil {
+				return err
+			}
+			lengths[i] = n
+		}
+	}
+	for i, n := range lengths {
+		args[i] = ir.ArrayArg(ir.NewBuffer(c.Kernel.Module.Slots[i].Array.Elem, n))
+	}
+	status, err := run(fn, args)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if status != ir.OK {
+		return &Status{name, status}
+	}
+	return nil
+}
+
+// args fills the slots, those of the result's arrays with empty ones.
+func (c *Call) args() []ir.Arg {
 	operands := c.Assignment.Tensors()
 	args := make([]ir.Arg, len(c.Kernel.Layout))
 	for i, slot := range c.Kernel.Layout {
@@ -92,9 +97,9 @@ func (c *Call) args(counts map[int]int) []ir.Arg {
 		case slot.Kind == "mode":
 			args[i] = ir.ScalarArg(int64(c.Stored[t].Shape[slot.Level]))
 		case slot.Kind == "count":
-			args[i] = ir.ScalarArg(int64(counts[slot.Level]))
+			args[i] = ir.ScalarArg(0)
 		case slot.Operand == lower.Result:
-			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, c.room(slot, counts)))
+			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, 0))
 		case slot.Kind == "vals":
 			args[i] = ir.ArrayArg(values(array.Elem, c.Stored[t].Vals))
 		case slot.Kind == "perm":
@@ -114,65 +119,6 @@ func values(t dtype.T, v []dtype.Value) *ir.Buffer {
 		b.Set(i, x)
 	}
 	return b
-}
-
-// positions is how many positions a level of the result has; a group's count is that of its first level.
-func (c *Call) positions(level int, counts map[int]int) int {
-	t := c.Assignment.LHS.Tensor
-	n := 1
-	first, laid := lower.Conversion(c.Assignment)
-	for l := 0; l <= level; l++ {
-		if laid && l < first { // as in the operand
-			d := c.Stored[c.Assignment.Tensors()[0]]
-			_, n = t.Format.Levels[l].Unpack(d.Pos[l], d.Crd[l], c.geometry(l, n))
-			continue
-		}
-		if t.Format.Levels[l].Props().Locate {
-			n *= c.Shape[t.Format.ModeOrder[l]]
-			continue
-		}
-		if kind, ok := t.Format.Levels[l].(format.Layouter); ok {
-			n = kind.Places(counts[l], n)
-			continue
-		}
-		for _, g := range t.Format.Groups() {
-			if g.First <= l && l <= g.Last {
-				n = counts[g.First]
-			}
-		}
-	}
-	return n
-}
-
-// geometry is what surrounds a level of the result.
-func (c *Call) geometry(level, parents int) format.Geometry {
-	order := c.Assignment.LHS.Tensor.Format.ModeOrder
-	g := format.Geometry{Extent: c.Shape[order[level]], Rows: 1, Parents: parents}
-	if level > 0 {
-		g.Rows = c.Shape[order[level-1]]
-	}
-	return g
-}
-
-func (c *Call) room(slot lower.Slot, counts map[int]int) int {
-	t := c.Assignment.LHS.Tensor
-	switch {
-	case slot.Kind == "starts":
-		return slot.Length
-	case slot.Kind == "pos" && t.Format.Levels[slot.Level].Props().ConversionOnly && t.SamePattern == nil:
-		g := c.geometry(slot.Level, c.positions(slot.Level-1, counts))
-		return t.Format.Levels[slot.Level].(format.Layouter).PosLen(g)
-	case slot.Kind == "crd" && t.Format.Levels[slot.Level].Props().ConversionOnly && !t.Format.Levels[slot.Level].Props().Locate && t.SamePattern == nil:
-		return counts[slot.Level]
-	case slot.Kind == "pos":
-		return c.positions(slot.Level-1, counts) + 1
-	case slot.Kind == "crd":
-		return c.positions(slot.Level, counts)
-	case t.SamePattern != nil:
-		return len(c.Stored[t.Owner()].Vals)
-	default:
-		return c.positions(t.Order()-1, counts)
-	}
 }
 
 func (c *Call) unpack(args []ir.Arg) *format.Data {

@@ -6,7 +6,10 @@ import (
 )
 
 // Bitmap has a position for every coordinate, as Dense has, and a byte that says whether it is stored.
-type Bitmap struct{ direct }
+type Bitmap struct {
+	direct
+	unsegmented
+}
 
 // Props implements Level.
 func (Bitmap) Props() Props {
@@ -17,6 +20,14 @@ func (Bitmap) String() string { return "b" }
 
 // CrdType implements Level: the mask is one byte a position.
 func (Bitmap) CrdType(dtype.T) dtype.T { return dtype.U8 }
+
+// Name implements Level.
+func (Bitmap) Name() string { return "bitmap" }
+
+// Arrays implements Level.
+func (Bitmap) Arrays() string {
+	return "crd has one byte for every coordinate, 1 where there is an entry and 0 elsewhere"
+}
 
 // Children implements Level.
 func (Bitmap) Children(s Storage, parent Range) Range { return Dense{}.Children(s, parent) }
@@ -35,6 +46,12 @@ func (Bitmap) Valid(s Storage, _ Range, pos ir.Expr) ir.Expr {
 func (Bitmap) Locate(s Storage, parent, coord ir.Expr) ir.Expr {
 	return Dense{}.Locate(s, parent, coord)
 }
+
+// CrdLen implements Level.
+func (Bitmap) CrdLen(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
+
+// CrdRange implements Level.
+func (Bitmap) CrdRange(Storage) Range { return Range{Lo: ir.Const(0), Hi: ir.Const(2)} }
 
 // Size implements Level.
 func (Bitmap) Size(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }

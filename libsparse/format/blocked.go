@@ -19,9 +19,32 @@ type Blocked struct {
 }
 
 // Props implements Level.
-func (Blocked) Props() Props { return Offset{}.Props() }
+func (Blocked) Props() Props {
+	p := Offset{}.Props()
+	p.Segmented = true
+	return p
+}
 
 func (l Blocked) String() string { return fmt.Sprintf("k(%d,%d)", l.Height, l.Width) }
+
+// Name implements Level.
+func (Blocked) Name() string { return "blocked, as in BSR" }
+
+// Arrays implements Level.
+func (Blocked) Arrays() string {
+	return "pos divides crd into the blocks of each row of blocks, and coordinates are counted in blocks"
+}
+
+// Numbers implements Numbered.
+func (l Blocked) Numbers() []int64 { return []int64{l.Height, l.Width} }
+
+// With implements Numbered.
+func (Blocked) With(numbers []int64) Level { return Blocked{Height: numbers[0], Width: numbers[1]} }
+
+// CrdRange implements Level: coordinates are counted in blocks.
+func (l Blocked) CrdRange(s Storage) Range {
+	return Range{Lo: ir.Const(0), Hi: ceilDiv(s.Extent, l.Width)}
+}
 
 // row is the row of blocks that a parent belongs to.
 func (l Blocked) row(s Storage) ir.Expr {
@@ -36,7 +59,7 @@ func (l Blocked) Children(s Storage, _ Range) Range {
 
 // Place implements Level.
 func (l Blocked) Place(s Storage, _ Range, step ir.Expr) ir.Expr {
-	block := ir.Mul(div(step, l.Width), ir.Const(l.Height*l.Width))
+	block := ir.Mul(div(step, l.Width), ir.Mul(ir.Const(l.Height), ir.Const(l.Width)))
 	return ir.Add(ir.Add(block, ir.Mul(mod(s.Row, l.Height), ir.Const(l.Width))), mod(step, l.Width))
 }
 
@@ -55,13 +78,16 @@ func (l Blocked) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (l Blocked) Size(s Storage, parents ir.Expr) ir.Expr {
-	above := ir.Div(parents, ir.AtLeastOne(s.Rows))
-	blocks := ir.IndexAt(s.Pos, ir.Mul(above, l.rows(s)))
-	return ir.Mul(blocks, ir.Const(l.Height*l.Width))
+	return l.Positions(l.CrdLen(s, parents), parents)
 }
 
 // rows is the number of rows of blocks below one position of the level over the rows.
-func (l Blocked) rows(s Storage) ir.Expr { return div(ir.Add(s.Rows, ir.Const(l.Height-1)), l.Height) }
+func (l Blocked) rows(s Storage) ir.Expr { return ceilDiv(s.Rows, l.Height) }
+
+// allRows is the number of rows of blocks in all.
+func (l Blocked) allRows(s Storage, parents ir.Expr) ir.Expr {
+	return ir.Mul(ir.Div(parents, ir.AtLeastOne(s.Rows)), l.rows(s))
+}
 
 // Pack implements Level.
 func (l Blocked) Pack(below [][]int, g Geometry) (pos, crd []int64) {
@@ -104,13 +130,18 @@ func (l Blocked) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int
 	return below, int(pos[len(pos)-1]) * height * width
 }
 
-// PosLen implements Layouter.
-func (l Blocked) PosLen(g Geometry) int {
-	return g.Parents/max(g.Rows, 1)*((g.Rows+int(l.Height)-1)/int(l.Height)) + 1
+// PosLen implements Level.
+func (l Blocked) PosLen(s Storage, parents ir.Expr) ir.Expr { return ir.Next(l.allRows(s, parents)) }
+
+// CrdLen implements Level.
+func (l Blocked) CrdLen(s Storage, parents ir.Expr) ir.Expr {
+	return ir.IndexAt(s.Pos, l.allRows(s, parents))
 }
 
-// Places implements Layouter.
-func (l Blocked) Places(crd, _ int) int { return crd * int(l.Height*l.Width) }
+// Positions implements Layouter.
+func (l Blocked) Positions(crd, _ ir.Expr) ir.Expr {
+	return ir.Mul(crd, ir.Mul(ir.Const(l.Height), ir.Const(l.Width)))
+}
 
 // blockRows loops over the rows of blocks on threads, each of which marks the blocks that it has seen by the number of the
 // row of blocks. once is done where a block is new, after behind all entries of a row of blocks.
@@ -131,7 +162,7 @@ func (l Blocked) blockRows(layout *Layout, private []*ir.Array, before []ir.Stmt
 
 // count is the number of rows of blocks.
 func (l Blocked) count(layout *Layout) ir.Expr {
-	return ir.Mul(ir.Div(layout.Parents, ir.AtLeastOne(layout.Rows)), l.rows(Storage{Rows: layout.Rows}))
+	return l.allRows(Storage{Rows: layout.Rows}, layout.Parents)
 }
 
 // eachIn loops over the entries of a row of blocks; body gets the row within the block, the position and the coordinate.

@@ -8,11 +8,12 @@ type Compressed struct {
 	Unique bool
 	direct
 	searched
+	segmented
 }
 
 // Props implements Level.
 func (l Compressed) Props() Props {
-	return Props{Ordered: true, Unique: l.Unique, HasPos: true, HasCrd: true}
+	return Props{Ordered: true, Unique: l.Unique, HasPos: true, HasCrd: true, Segmented: true}
 }
 
 func (l Compressed) String() string {
@@ -21,6 +22,22 @@ func (l Compressed) String() string {
 	}
 	return "u"
 }
+
+// Name implements Level.
+func (l Compressed) Name() string {
+	if l.Unique {
+		return "compressed"
+	}
+	return "compressed, not unique"
+}
+
+// Arrays implements Level.
+func (Compressed) Arrays() string {
+	return "pos divides crd into the coordinates of each parent"
+}
+
+// Distinct implements Repeating.
+func (Compressed) Distinct() Level { return Compressed{Unique: true} }
 
 // Children implements Level.
 func (Compressed) Children(s Storage, parent Range) Range {

@@ -6,12 +6,23 @@ import (
 )
 
 // Dense stores every coordinate: position = parent * extent + coordinate. It has no arrays.
-type Dense struct{ direct }
+type Dense struct {
+	direct
+	unsegmented
+}
 
 // Props implements Level.
 func (Dense) Props() Props { return Props{Full: true, Ordered: true, Unique: true, Locate: true} }
 
 func (Dense) String() string { return "d" }
+
+// Name implements Level.
+func (Dense) Name() string { return "dense" }
+
+// Arrays implements Level.
+func (Dense) Arrays() string {
+	return "a dense level has no arrays"
+}
 
 // Children implements Level.
 func (Dense) Children(s Storage, parent Range) Range {
@@ -31,6 +42,9 @@ func (Dense) Locate(s Storage, parent, coord ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (Dense) Size(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
+
+// CrdLen panics: dense levels have no coordinate array.
+func (Dense) CrdLen(Storage, ir.Expr) ir.Expr { panic("BUG: a dense level has no coordinate array") }
 
 // CrdType implements Level.
 func (Dense) CrdType(index dtype.T) dtype.T { return index }

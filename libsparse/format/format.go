@@ -44,11 +44,8 @@ func (f *Format) unique() {
 		if i < len(f.Levels)-1 && f.Levels[i+1].Props().Branchless {
 			continue
 		}
-		switch l.(type) {
-		case Compressed:
-			f.Levels[i] = Compressed{Unique: true}
-		case Singleton:
-			f.Levels[i] = Singleton{Unique: true}
+		if r, ok := l.(Repeating); ok {
+			f.Levels[i] = r.Distinct()
 		}
 	}
 }
@@ -68,29 +65,19 @@ func parseLevel(text string) (level Level, length int, err error) {
 		}
 		length += len(inner) + 2
 	}
-	for _, l := range levels() {
-		switch l := l.(type) {
-		case Blocked:
-			if name == "k" && len(numbers) == 2 {
-				return Blocked{Height: numbers[0], Width: numbers[1]}, length, nil
-			}
-		case Sliced:
-			if name == "l" && len(numbers) == 1 {
-				return Sliced{Height: numbers[0]}, length, nil
-			}
-		case Sorted:
-			if name == "w" && len(numbers) == 1 {
-				return Sorted{Window: numbers[0]}, length, nil
-			}
-		default:
-			if name == l.String() && len(numbers) == 0 {
-				return l, length, nil
-			}
+	var known []string
+	for _, l := range Levels() {
+		numbered, takes := l.(Numbered)
+		switch {
+		case l.String()[:1] != name:
+		case takes && len(numbers) == len(numbered.Numbers()):
+			return numbered.With(numbers), length, nil
+		case !takes && len(numbers) == 0:
+			return l, length, nil
 		}
+		known = append(known, fmt.Sprintf("%s (%s)", l, l.Name()))
 	}
-	return nil, 0, fmt.Errorf("%q is no level; levels are d (dense), s (compressed), u (compressed, not unique), q (singleton), "+
-		"c (singleton, not unique), b (bitmap), h (hashed), p (padded, as in ELL), l(32) (in slices, as in SELL), "+
-		"o (offset, as in DIA), k(4,4) (blocked, as in BSR), w(256) (dense, sorted within windows, as in SELL-C-sigma)", text[:length])
+	return nil, 0, fmt.Errorf("%q is no level; levels are %s", text[:length], strings.Join(known, ", "))
 }
 
 // maxBlock bounds the extents of blocks and slices, so that sizes stay far from overflow.

@@ -11,15 +11,27 @@ import (
 type Hashed struct {
 	direct
 	searched
+	segmented
 	compressed
 }
 
 // Props implements Level.
 func (Hashed) Props() Props {
-	return Props{Unique: true, Probe: true, Padded: true, ConversionOnly: true, HasPos: true, HasCrd: true}
+	return Props{Unique: true, Probe: true, Padded: true, ConversionOnly: true, HasPos: true, HasCrd: true, Segmented: true}
 }
 
 func (Hashed) String() string { return "h" }
+
+// Name implements Level.
+func (Hashed) Name() string { return "hashed" }
+
+// Arrays implements Level.
+func (Hashed) Arrays() string {
+	return "pos divides crd into the hash tables of the parents, in which -1 marks a place that holds nothing"
+}
+
+// CrdRange implements Level.
+func (Hashed) CrdRange(s Storage) Range { return Padded{}.CrdRange(s) }
 
 // Children implements Level.
 func (Hashed) Children(s Storage, parent Range) Range {
@@ -81,11 +93,8 @@ func (Hashed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 	return below, size
 }
 
-// PosLen implements Layouter.
-func (Hashed) PosLen(g Geometry) int { return g.Parents + 1 }
-
-// Places implements Layouter.
-func (Hashed) Places(crd, _ int) int { return crd }
+// Positions implements Layouter.
+func (Hashed) Positions(crd, _ ir.Expr) ir.Expr { return crd }
 
 // Measure implements Layouter: tables are at most half full.
 func (Hashed) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {

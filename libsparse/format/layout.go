@@ -12,10 +12,8 @@ import (
 type Layouter interface {
 	// Source is the kind of level that the level is converted from.
 	Source() Level
-	// PosLen is the length of pos.
-	PosLen(g Geometry) int
-	// Places is the number of positions, given the length of crd.
-	Places(crd, parents int) int
+	// Positions is the number of positions, given the length of crd and the number of positions of the parent level.
+	Positions(crd, parents ir.Expr) ir.Expr
 	// Measure fills l.To.Pos, and says how long l.To.Crd is going to be.
 	Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr)
 	// Fill fills l.To.Crd and l.Place.

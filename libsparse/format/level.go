@@ -13,25 +13,33 @@ import (
 // Props are the properties of a level that the compiler's decisions rest on.
 type Props struct {
 	// Full levels store every coordinate. Those that aren't ordered say by pos where each stands.
-	Full bool
+	Full bool `json:"full"`
 	// Ordered levels store the coordinates of one parent in ascending order.
-	Ordered bool
+	Ordered bool `json:"ordered"`
 	// Unique levels store a coordinate of one parent once.
-	Unique bool
+	Unique bool `json:"unique"`
 	// Branchless levels have exactly one coordinate for each parent position.
-	Branchless bool
+	Branchless bool `json:"branchless"`
 	// Locate says that the position of a coordinate is computed without a search.
-	Locate bool
+	Locate bool `json:"locate"`
 	// Probe says that a coordinate stands at one of a few places; see Prober.
-	Probe bool
+	Probe bool `json:"probe"`
 	// Padded levels have positions that hold nothing.
-	Padded bool
+	Padded bool `json:"padded"`
+	// Filling levels store elements beside the entries that they are made from, as blocks and diagonals do; these count as
+	// stored.
+	Filling bool `json:"filling"`
 	// RowRelative levels need the coordinate of the level above, which has to be dense.
-	RowRelative bool
-	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so tensors are converted to them from their source level.
-	ConversionOnly bool
-	// HasPos and HasCrd name the arrays of the level.
-	HasPos, HasCrd bool
+	RowRelative bool `json:"row_relative"`
+	// ConversionOnly levels are not appended to: their layout depends on the whole pattern, so tensors are converted to them
+	// from their source level.
+	ConversionOnly bool `json:"conversion_only"`
+	// HasPos and HasCrd name the arrays that the level is made of.
+	HasPos bool `json:"has_pos"`
+	HasCrd bool `json:"has_crd"`
+	// Segmented levels divide crd by pos into segments, one after the other: pos begins with 0, never decreases, and ends with
+	// the length of crd.
+	Segmented bool `json:"segmented"`
 }
 
 // Storage is the parts of one level of one tensor inside a kernel.
@@ -56,6 +64,9 @@ type Level interface {
 	Props() Props
 	// String is how a format names the level: a letter, with numbers in parentheses where the kind has any.
 	String() string
+	// Name says in a few words what kind of level it is, Arrays what its arrays hold.
+	Name() string
+	Arrays() string
 	// Children is the range of steps below the parent positions in parent. A parent range longer than one occurs only
 	// where the parent level is not unique: the same coordinate stored at neighbouring positions.
 	Children(s Storage, parent Range) Range
@@ -72,6 +83,12 @@ type Level interface {
 	// Size is the number of positions, given that of the parent level, where that is known before the coordinates are;
 	// else nil.
 	Size(s Storage, parents ir.Expr) ir.Expr
+	// PosLen is the length of pos, given the number of positions of the parent level; only levels with HasPos have it.
+	PosLen(s Storage, parents ir.Expr) ir.Expr
+	// CrdLen is the length of crd, given the number of positions of the parent level and pos; only levels with HasCrd have it.
+	CrdLen(s Storage, parents ir.Expr) ir.Expr
+	// CrdRange is the half-open range of the elements of crd.
+	CrdRange(s Storage) Range
 
 	// Pack lays out the coordinates below each parent position, which are in ascending order.
 	Pack(below [][]int, g Geometry) (pos, crd []int64)
@@ -79,7 +96,23 @@ type Level interface {
 	Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 }
 
-// Prober is what levels with the property Probe implement.
+// Numbered is what levels with numbers implement, such as the height of a slice.
+type Numbered interface {
+	Level
+	// Numbers are those of this level.
+	Numbers() []int64
+	// With is the level with other numbers.
+	With(numbers []int64) Level
+}
+
+// Repeating is what levels implement that may store a coordinate of one parent several times, for different coordinates below.
+type Repeating interface {
+	// Distinct is the same level where nothing is below, so that each coordinate is stored once.
+	Distinct() Level
+}
+
+// Prober is what levels with the property Probe implement. Their tables have a power of two of places, at least one of which
+// holds nothing, so that every search ends; it goes from place to place, around the end.
 type Prober interface {
 	// Probes says where to look for a coordinate among the children of one parent, if there are any: at first, then at what
 	// next makes of it, until it is found or a place holds nothing.
@@ -100,6 +133,9 @@ type Child struct{ Coord, Pos int }
 // direct is part of the levels whose steps are positions, all in use.
 type direct struct{}
 
+// CrdRange implements Level.
+func (direct) CrdRange(s Storage) Range { return Range{Lo: ir.Const(0), Hi: s.Extent} }
+
 // Place implements Level.
 func (direct) Place(_ Storage, _ Range, step ir.Expr) ir.Expr { return step }
 
@@ -117,8 +153,23 @@ func (searched) Locate(Storage, ir.Expr, ir.Expr) ir.Expr {
 // CrdType implements Level.
 func (searched) CrdType(index dtype.T) dtype.T { return index }
 
-// levels lists every kind of level. A format gives the numbers of kinds that have any.
-func levels() []Level {
+// unsegmented is part of the levels that have no pos.
+type unsegmented struct{}
+
+// PosLen panics.
+func (unsegmented) PosLen(Storage, ir.Expr) ir.Expr { panic("BUG: the level has no positions") }
+
+// segmented is part of the levels with a segment of crd for each parent position.
+type segmented struct{}
+
+// PosLen implements Level.
+func (segmented) PosLen(_ Storage, parents ir.Expr) ir.Expr { return ir.Next(parents) }
+
+// CrdLen implements Level.
+func (segmented) CrdLen(s Storage, parents ir.Expr) ir.Expr { return ir.IndexAt(s.Pos, parents) }
+
+// Levels lists every kind of level. A format gives the numbers of kinds that have any.
+func Levels() []Level {
 	return []Level{
 		Dense{},
 		Sorted{},
@@ -140,3 +191,8 @@ func mod(x ir.Expr, n int64) ir.Expr { return ir.Remainder(x, div(x, n), ir.Cons
 func div(x ir.Expr, n int64) ir.Expr { return ir.Div(x, ir.Const(n)) }
 
 func notNegative(x ir.Expr) ir.Expr { return ir.Is(x, ir.Ge, ir.Const(0)) }
+
+// ceilDiv is x / n, rounded up.
+func ceilDiv(x ir.Expr, n int64) ir.Expr {
+	return div(ir.Add(x, ir.Sub(ir.Const(n), ir.Const(1))), n)
+}

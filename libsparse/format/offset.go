@@ -17,10 +17,28 @@ type Offset struct {
 
 // Props implements Level.
 func (Offset) Props() Props {
-	return Props{Ordered: true, Unique: true, Padded: true, RowRelative: true, ConversionOnly: true, HasPos: true, HasCrd: true}
+	return Props{Ordered: true, Unique: true, Padded: true, Filling: true, RowRelative: true, ConversionOnly: true, HasPos: true, HasCrd: true}
 }
 
 func (Offset) String() string { return "o" }
+
+// Name implements Level.
+func (Offset) Name() string { return "offset, as in DIA" }
+
+// Arrays implements Level.
+func (Offset) Arrays() string {
+	return "pos holds one number n, crd n offsets of diagonals"
+}
+
+// CrdRange implements Level: an offset leads from some row to some column.
+func (Offset) CrdRange(s Storage) Range {
+	return Range{Lo: ir.Sub(ir.Const(1), ir.AtLeastOne(s.Rows)), Hi: ir.AtLeastOne(s.Extent)}
+}
+
+// Invariants implements Checked.
+func (Offset) Invariants(_ Storage, _, element, _ ir.Expr) []Invariant {
+	return []Invariant{{Of: OfPos, Holds: notNegative(element), Text: "pos holds one number of offsets, which is not negative"}}
+}
 
 // Children implements Level.
 func (Offset) Children(s Storage, _ Range) Range {
@@ -74,11 +92,14 @@ func (Offset) Unpack(_, crd []int64, g Geometry) (below [][]Child, size int) {
 	return below, len(crd) * g.Parents
 }
 
-// PosLen implements Layouter.
-func (Offset) PosLen(Geometry) int { return 1 }
+// PosLen implements Level.
+func (Offset) PosLen(Storage, ir.Expr) ir.Expr { return ir.Const(1) }
 
-// Places implements Layouter.
-func (Offset) Places(crd, parents int) int { return crd * parents }
+// CrdLen implements Level.
+func (Offset) CrdLen(s Storage, _ ir.Expr) ir.Expr { return ir.IndexAt(s.Pos, ir.Const(0)) }
+
+// Positions implements Layouter.
+func (Offset) Positions(crd, parents ir.Expr) ir.Expr { return ir.Mul(crd, parents) }
 
 // diagonals marks the diagonals that are in use, numbered from that of the last row's first column on.
 func (Offset) diagonals(l *Layout) (mark *ir.Array, number func(p, c ir.Expr) ir.Expr, count ir.Expr, stmts []ir.Stmt) {

@@ -17,6 +17,22 @@ func (Padded) Props() Props {
 
 func (Padded) String() string { return "p" }
 
+// Name implements Level.
+func (Padded) Name() string { return "padded, as in ELL" }
+
+// Arrays implements Level.
+func (Padded) Arrays() string {
+	return "pos holds one number n, crd n places for each parent, in which -1 marks one that holds nothing"
+}
+
+// CrdRange implements Level: -1 marks a place that holds nothing.
+func (Padded) CrdRange(s Storage) Range { return Range{Lo: ir.Const(-1), Hi: s.Extent} }
+
+// Invariants implements Checked.
+func (Padded) Invariants(_ Storage, _, element, _ ir.Expr) []Invariant {
+	return []Invariant{{Of: OfPos, Holds: notNegative(element), Text: "pos holds one number of places, which is not negative"}}
+}
+
 // Children implements Level.
 func (Padded) Children(s Storage, _ Range) Range {
 	return Range{Lo: ir.Const(0), Hi: ir.IndexAt(s.Pos, ir.Const(0))}
@@ -77,11 +93,14 @@ func empty(n int) []int64 {
 	return crd
 }
 
-// PosLen implements Layouter.
-func (Padded) PosLen(Geometry) int { return 1 }
+// PosLen implements Level.
+func (Padded) PosLen(Storage, ir.Expr) ir.Expr { return ir.Const(1) }
 
-// Places implements Layouter.
-func (Padded) Places(crd, _ int) int { return crd }
+// CrdLen implements Level.
+func (l Padded) CrdLen(s Storage, parents ir.Expr) ir.Expr { return l.Size(s, parents) }
+
+// Positions implements Layouter.
+func (Padded) Positions(crd, _ ir.Expr) ir.Expr { return crd }
 
 // Measure implements Layouter: the width is the greatest number of coordinates.
 func (Padded) Measure(l *Layout) (stmts []ir.Stmt, crd ir.Expr) {

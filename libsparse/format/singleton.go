@@ -8,6 +8,7 @@ type Singleton struct {
 	Unique bool
 	direct
 	searched
+	unsegmented
 }
 
 // Props implements Level.
@@ -22,11 +23,30 @@ func (l Singleton) String() string {
 	return "c"
 }
 
+// Name implements Level.
+func (l Singleton) Name() string {
+	if l.Unique {
+		return "singleton"
+	}
+	return "singleton, not unique"
+}
+
+// Arrays implements Level.
+func (Singleton) Arrays() string {
+	return "crd has the coordinate of each parent"
+}
+
+// Distinct implements Repeating.
+func (Singleton) Distinct() Level { return Singleton{Unique: true} }
+
 // Children implements Level.
 func (Singleton) Children(_ Storage, parent Range) Range { return parent }
 
 // Coord implements Level.
 func (Singleton) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
+
+// CrdLen implements Level.
+func (Singleton) CrdLen(_ Storage, parents ir.Expr) ir.Expr { return parents }
 
 // Size implements Level.
 func (Singleton) Size(_ Storage, parents ir.Expr) ir.Expr { return parents }

@@ -15,9 +15,36 @@ type Sliced struct {
 }
 
 // Props implements Level.
-func (Sliced) Props() Props { return Padded{}.Props() }
+func (Sliced) Props() Props {
+	p := Padded{}.Props()
+	p.Segmented = true
+	return p
+}
 
 func (l Sliced) String() string { return fmt.Sprintf("l(%d)", l.Height) }
+
+// Name implements Level.
+func (Sliced) Name() string { return "in slices, as in SELL" }
+
+// Arrays implements Level.
+func (Sliced) Arrays() string {
+	return "pos divides crd into the slices, in which -1 marks a place that holds nothing"
+}
+
+// Numbers implements Numbered.
+func (l Sliced) Numbers() []int64 { return []int64{l.Height} }
+
+// With implements Numbered.
+func (Sliced) With(numbers []int64) Level { return Sliced{Height: numbers[0]} }
+
+// CrdRange implements Level.
+func (Sliced) CrdRange(s Storage) Range { return Padded{}.CrdRange(s) }
+
+// Invariants implements Checked.
+func (l Sliced) Invariants(_ Storage, _, element, _ ir.Expr) []Invariant {
+	whole := ir.Is(mod(element, l.Height), ir.Eq, ir.Const(0))
+	return []Invariant{{Of: OfPos, Holds: whole, Text: "slices hold a multiple of {number0} places"}}
+}
 
 // Children implements Level.
 func (l Sliced) Children(s Storage, parent Range) Range {
@@ -44,7 +71,7 @@ func (l Sliced) Valid(s Storage, parent Range, step ir.Expr) ir.Expr {
 
 // Size implements Level.
 func (l Sliced) Size(s Storage, parents ir.Expr) ir.Expr {
-	return ir.IndexAt(s.Pos, div(ir.Add(parents, ir.Const(l.Height-1)), l.Height))
+	return ir.IndexAt(s.Pos, l.slices(parents))
 }
 
 // Pack implements Level.
@@ -84,15 +111,18 @@ func (l Sliced) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int)
 	return below, int(pos[(g.Parents+height-1)/height])
 }
 
-// PosLen implements Layouter.
-func (l Sliced) PosLen(g Geometry) int { return (g.Parents+int(l.Height)-1)/int(l.Height) + 1 }
+// PosLen implements Level.
+func (l Sliced) PosLen(_ Storage, parents ir.Expr) ir.Expr { return ir.Next(l.slices(parents)) }
 
-// Places implements Layouter.
-func (Sliced) Places(crd, _ int) int { return crd }
+// CrdLen implements Level.
+func (l Sliced) CrdLen(s Storage, parents ir.Expr) ir.Expr { return l.Size(s, parents) }
+
+// Positions implements Layouter.
+func (Sliced) Positions(crd, _ ir.Expr) ir.Expr { return crd }
 
 // slices is the number of slices.
 func (l Sliced) slices(parents ir.Expr) ir.Expr {
-	return div(ir.Add(parents, ir.Const(l.Height-1)), l.Height)
+	return ceilDiv(parents, l.Height)
 }
 
 // Measure implements Layouter: the width of a slice is the greatest number of coordinates in it.

@@ -27,6 +27,29 @@ func (Sorted) Props() Props {
 
 func (l Sorted) String() string { return fmt.Sprintf("w(%d)", l.Window) }
 
+// Name implements Level.
+func (Sorted) Name() string { return "dense, sorted within windows, as in SELL-C-sigma" }
+
+// Arrays implements Level.
+func (Sorted) Arrays() string {
+	return "crd has the coordinate at each place, pos the place of each: one for every coordinate"
+}
+
+// Numbers implements Numbered.
+func (l Sorted) Numbers() []int64 { return []int64{l.Window} }
+
+// With implements Numbered.
+func (Sorted) With(numbers []int64) Level { return Sorted{Window: numbers[0]} }
+
+// Invariants implements Checked.
+func (l Sorted) Invariants(s Storage, parent, _, step ir.Expr) []Invariant {
+	at := ir.Sub(step, ir.Mul(parent, s.Extent))
+	return []Invariant{{
+		Of: OfSteps, Holds: ir.Is(div(l.Coord(s, Range{}, step), l.Window), ir.Eq, div(at, l.Window)),
+		Text: "a coordinate is outside of its window of {number0}",
+	}}
+}
+
 // Children implements Level.
 func (Sorted) Children(s Storage, parent Range) Range { return Dense{}.Children(s, parent) }
 
@@ -77,11 +100,14 @@ func (Sorted) Unpack(_, crd []int64, g Geometry) (below [][]Child, size int) {
 // Source implements Layouter.
 func (Sorted) Source() Level { return Dense{} }
 
-// PosLen implements Layouter.
-func (Sorted) PosLen(g Geometry) int { return g.Parents * g.Extent }
+// PosLen implements Level.
+func (Sorted) PosLen(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
 
-// Places implements Layouter.
-func (Sorted) Places(crd, _ int) int { return crd }
+// CrdLen implements Level.
+func (Sorted) CrdLen(s Storage, parents ir.Expr) ir.Expr { return ir.Mul(parents, s.Extent) }
+
+// Positions implements Layouter.
+func (Sorted) Positions(crd, _ ir.Expr) ir.Expr { return crd }
 
 // Measure implements Layouter: two stable passes, by what is stored below and by window, give the order.
 func (l Sorted) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
@@ -91,7 +117,7 @@ func (l Sorted) Measure(layout *Layout) (stmts []ir.Stmt, crd ir.Expr) {
 	}
 	order, key := layout.Array("order", dtype.I64), layout.Array("key", dtype.I64)
 	most, q, t := layout.Index("most"), layout.Index("q"), layout.Index("t")
-	room, windows := ir.AtLeastOne(count), div(ir.Add(layout.Extent, ir.Const(l.Window-1)), l.Window)
+	room, windows := ir.AtLeastOne(count), ceilDiv(layout.Extent, l.Window)
 	sort := func(extent ir.Expr) ir.Stmt {
 		return &ir.SortBy{Perm: order, Key: key, Count: count, Extent: extent, Threads: layout.Threads}
 	}

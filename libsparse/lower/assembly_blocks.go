@@ -28,7 +28,7 @@ func blockwise(p *cin.Program) bool {
 func blockSlots(s *slots, t *index.Tensor) {
 	for _, g := range t.Format.Groups() {
 		s.array(t, levelName(t.Name, g.First)+"_starts", dtype.I64,
-			Slot{Kind: "starts", Operand: Result, Level: g.First, Before: "assemble", Length: Blocks + 1})
+			Slot{Kind: "starts", Operand: Result, Level: g.First, Before: "assemble", Length: Blocks + 1, length: ir.Const(Blocks + 1)})
 	}
 }
 

@@ -25,8 +25,10 @@ type Slot struct {
 	Level   int `json:"level"`
 	// Before says which function needs an array of the result: assemble or compute.
 	Before string `json:"before,omitempty"`
-	// Length is that of an array of 64-bit starts.
-	Length int `json:"length,omitempty"`
+	// Length is how long an array of the result has to be: an ir.Formula over the extents, counts and arrays of other slots,
+	// named slot0, slot1 and so on.
+	Length any     `json:"length,omitempty"`
+	length ir.Expr // the same
 }
 
 // slots is the argument block of a kernel: the thread count, the extents, each operand's arrays, the result's.
@@ -70,6 +72,7 @@ func newSlots(p *cin.Program) *slots {
 	if add := assemblyOf(p).slots; add != nil {
 		add(s, p.Source.LHS.Tensor)
 	}
+	newLowerer(p, s).lengths()
 	return s
 }
 
@@ -153,3 +156,11 @@ func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Stora
 
 // levelName names what belongs to a level, counted from one: A2 for the second level of A.
 func levelName(tensor string, level int) string { return tensor + strconv.Itoa(level+1) }
+
+// Len is the length of an array of the result, given the words of the argument block: those of the counts are read after the first
+// phase.
+func (k *Kernel) Len(slot int, args []ir.Arg) (int, error) {
+	length := &ir.Func{Name: "length", Body: ir.Do(&ir.Return{Value: k.Layout[slot].length})}
+	n, err := ir.Run(&ir.Module{Slots: k.Module.Slots, Funcs: []*ir.Func{length}}, length.Name, args)
+	return int(n), err
+}

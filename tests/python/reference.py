@@ -96,16 +96,21 @@ class Reference:
                     slots += [Slot("crd", n, level)] if letter != "d" else []
             if not o.pattern_only:
                 slots.append(Slot("vals", n))
+        length = 1  # how many positions the level above has, as a formula
         if self.two_phase:
             known = True  # whether the number of parents is known before assembling
             for level, letter in enumerate(self.format.levels):
                 if letter in "su":
                     slots.append(Slot("count", level=level))
-                    slots.append(Slot("pos", -1, level, before="assemble" if known else "compute"))
-                    known = False
-                if letter != "d":
-                    slots.append(Slot("crd", -1, level, before="compute"))
-        slots.append(Slot("vals", -1, before="compute"))
+                    count = f"slot{len(slots) - 1}"
+                    before = "assemble" if known else "compute"
+                    slots.append(Slot("pos", -1, level, before=before, length=["+", length, 1]))
+                    length, known = count, False
+                if letter == "d":
+                    length = ["*", length, f"slot{1 + indices.index(self.output[self.format.order[level]])}"]
+                else:
+                    slots.append(Slot("crd", -1, level, before="compute", length=length))
+        slots.append(Slot("vals", -1, before="compute", length=length))
         self.slots = tuple(slots)
 
     def kernel(self) -> Kernel:

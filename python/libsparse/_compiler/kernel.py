@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from libsparse._lang.errors import InternalError
+from libsparse._lang.formula import Formula
 from libsparse._storage.format import Format
 
 from . import native, request, target
@@ -30,7 +31,7 @@ class Slot(NamedTuple):
     level: int = -1
     index: str = ""  # type: ignore[assignment]  # the name the description has
     before: str = ""
-    length: int = 0
+    length: Formula = 0
 
 
 class Step(NamedTuple):

@@ -12,7 +12,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand
-from libsparse._storage import levelchecks, levels, packing, validate
+from libsparse._storage import checks, packing, validate
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -232,10 +232,10 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
 def block_shape(source: Operand) -> tuple[int, int] | None:
     """The height and width of the blocks that tile a BSR matrix, None for other tensors."""
     assert source.pattern is not None
-    letter, numbers = levels.kind(source.pattern.format.levels[-1])
-    if letter != "k" or source.ndim != 2 or source.pattern.format.order != (0, 1):
+    last = source.pattern.format.kinds[-1]
+    if not (last.filling and last.numbers) or source.ndim != 2 or source.pattern.format.order != (0, 1):
         return None
-    height, width = numbers
+    height, width = last.numbers
     return None if source.shape[0] % height or source.shape[1] % width else (height, width)
 
 
@@ -269,7 +269,7 @@ def pattern_from_levels(
         [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
         for name, given in (("pos", pos), ("crd", crd))
     ]
-    levelchecks.check(wanted, [size[mode] for mode in wanted.order], arrays[0], arrays[1], check)
-    bitmaps = [level == "b" for level in wanted.levels]
+    checks.check(wanted, [size[mode] for mode in wanted.order], arrays[0], arrays[1], check)
+    bitmaps = [level.bytes for level in wanted.kinds]
     arrays[1] = [a.to(torch.uint8) if a is not None and b else a for a, b in zip(arrays[1], bitmaps, strict=True)]
     return Pattern(wanted, size, arrays[0], arrays[1])

@@ -13,12 +13,12 @@ from torch import Tensor
 from libsparse._compiler import threads
 from libsparse._compiler.kernel import Kernel, Slot
 from libsparse._lang import dtypes
-from libsparse._storage import levels, memory
+from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
 from .problem import Operand, Problem, dense_order, stored
-from .results import ResultArrays
+from .results import ResultArrays, SlotNames
 from .status import check
 
 _CPU = torch.device("cpu")
@@ -106,11 +106,7 @@ class Call:
                 patterns[number] = conversions[number].pattern
         block = self._block()
         for place, number, kind, level in self._arrays:
-            pattern = patterns[number]
-            assert pattern is not None
-            stored = (pattern.pos if kind == "pos" else pattern.crd)[level]
-            assert stored is not None
-            block[place] = stored.data_ptr()
+            block[place] = _level_array(patterns[number], kind, level).data_ptr()
         for place, number in self._perms:
             block[place] = conversions[number].source_pointer()
         held = [
@@ -128,7 +124,7 @@ class Call:
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
             return self._compute(block, out), None
-        return self._sparse(block, patterns[0])
+        return self._sparse(block, patterns)
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
@@ -160,10 +156,7 @@ class Call:
             assert conversion.source is not None
             pattern = conversion.pattern
             arrays.append((self._perms[0][0], conversion.source))
-        for place, _, kind, level in self._arrays:
-            stored_array = (pattern.pos if kind == "pos" else pattern.crd)[level]
-            assert stored_array is not None
-            arrays.append((place, stored_array))
+        arrays.extend((place, _level_array(pattern, kind, level)) for place, _, kind, level in self._arrays)
         return arrays
 
     def _closure(
@@ -235,7 +228,7 @@ class Call:
 
     # Sparse results --------------------------------------------------------------------------------------------
 
-    def _sparse(self, block: array[int], source: Pattern | None) -> tuple[Tensor, Pattern | None]:
+    def _sparse(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
@@ -250,31 +243,40 @@ class Call:
                     block[place] = room.data_ptr()
             values = torch.empty(symbolic.size, dtype=self._dtype, device=_CPU)
             return self._compute(block, values), symbolic
-        return self._discover(block, source)
+        return self._discover(block, patterns)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
-    def _discover(self, block: array[int], source: Pattern | None) -> tuple[Tensor, Pattern]:
-        format = self.kernel.format
+    def _discover(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern]:
+        format, source = self.kernel.format, patterns[0]
         assert format is not None
-        arrays = ResultArrays(format, self._shape, dtypes.DTYPES[self.kernel.index])
+        inputs = {place: _level_array(patterns[number], kind, level) for place, number, kind, level in self._arrays}
+        arrays = ResultArrays(format, dtypes.DTYPES[self.kernel.index], SlotNames(block, inputs))
         first = min((slot.level for _, slot in self._result if slot.kind in ("pos", "crd")), default=0)
-        if source is not None and format.levels[first][0] in levels.FIXED:  # laid out below the levels of the operand
+        if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
             arrays.share(source, first)
         if self.kernel.assemble is not None:
             for place, slot in self._result:
                 if slot.before == "assemble":
                     block[place] = arrays.array(slot).data_ptr()
             check(self.kernel.assemble(block.buffer_info()[0]))
-            arrays.counts.update({slot.level: block[p] for p, slot in self._result if slot.kind == "count"})
         for place, slot in self._result:
             if slot.kind in ("pos", "crd"):
                 block[place] = arrays.array(slot).data_ptr()
-        values = arrays.room(arrays.count(len(format.levels) - 1), self._dtype, "the values")
+        (out,) = (slot for _, slot in self._result if slot.kind == "vals")
+        values = arrays.room(out, self._dtype, "the values")
         self._compute(block, values)
         pattern = Pattern(format, self._shape, *arrays.levels())
         raw = [arrays.arrays.get((slot.kind, slot.level)) for _, slot in self._result]
         self._known = pattern, raw  # at once: other threads run the same call
         return values, pattern
+
+
+def _level_array(pattern: Pattern | None, kind: str, level: int) -> Tensor:
+    """The positions or coordinates of a level."""
+    assert pattern is not None
+    array = (pattern.pos if kind == "pos" else pattern.crd)[level]
+    assert array is not None
+    return array
 
 
 def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:

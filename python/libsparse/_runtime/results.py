@@ -2,78 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._compiler.kernel import Slot
-from libsparse._storage import levels, memory
+from libsparse._lang.formula import evaluate
+from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _CPU = torch.device("cpu")
 
 
-class ResultArrays:
-    """Positions and coordinates of every level of one result."""
+class SlotNames(Mapping[str, Any]):
+    """What the formulas of slots speak of: `slot3` is the word of slot 3, or the array whose address it holds."""
 
-    def __init__(self, format: Format, shape: Sequence[int], dtype: torch.dtype) -> None:
+    def __init__(self, block: array[int], inputs: Mapping[int, Tensor]) -> None:
+        self._block, self._inputs = block, inputs
+
+    def __getitem__(self, name: str) -> Any:
+        place = int(name[4:])
+        found = self._inputs.get(place)
+        return self._block[place] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"slot{place}" for place in range(len(self._block)))
+
+    def __len__(self) -> int:
+        return len(self._block)
+
+
+class ResultArrays:
+    """Positions and coordinates of every level of one result, as long as the slots say."""
+
+    def __init__(self, format: Format, dtype: torch.dtype, names: SlotNames) -> None:
         self.format = format
-        self.extents = [shape[mode] for mode in format.order]
         self.dtype = dtype
-        self.counts: dict[int, int] = {}
         self.arrays: dict[tuple[str, int], Tensor] = {}
-        self.given: set[int] = set()
+        self._names = names
 
     def share(self, source: Pattern, first: int) -> None:
         """Takes the levels above `first` from another pattern, whose positions are the same."""
         for level in range(first):
-            pos, crd = source.pos[level], source.crd[level]
-            self.counts[level] = levels.size(
-                self.format.levels[level], pos, crd, self.extents[level], self.count(level - 1)
-            )
-            self.given.add(level)
-            if pos is not None:
-                self.arrays["pos", level] = pos.to(self.dtype)
-            if crd is not None:
-                self.arrays["crd", level] = crd if crd.dtype == torch.uint8 else crd.to(self.dtype)
-
-    def count(self, level: int) -> int:
-        """How many positions a level has."""
-        if level < 0:
-            return 1
-        if level in self.given:
-            return self.counts[level]
-        if self.format.levels[level][0] in levels.LOCATED:
-            return self.count(level - 1) * self.extents[level]
-        if self.format.levels[level][0] in levels.FIXED:
-            return levels.places(self.format.levels[level], self.counts[level], self.count(level - 1))
-        if self.format.levels[level] in "cq" and level not in self.counts:
-            return self.count(level - 1)
-        return self.counts[level]
+            bytes = self.format.kinds[level].bytes
+            for name, shared in (("pos", source.pos[level]), ("crd", source.crd[level])):
+                if shared is not None:
+                    self.arrays[name, level] = shared if bytes else shared.to(self.dtype)
 
     def array(self, slot: Slot) -> Tensor:
-        """The array for a slot."""
+        """The array for a slot of positions, coordinates or starts."""
         name = slot.kind, slot.level
-        if slot.kind == "starts" and name not in self.arrays:
-            self.arrays[name] = torch.empty(slot.length, dtype=torch.int64, device=_CPU)
         if name not in self.arrays:
-            length = self._length(slot)
-            dtype = torch.uint8 if self.format.levels[slot.level] == "b" else self.dtype
-            self.arrays[name] = self.room(length, dtype, f"{slot.kind} of level {slot.level}")
+            dtype = torch.int64 if slot.kind == "starts" else self.dtype
+            if slot.kind == "crd" and self.format.kinds[slot.level].bytes:
+                dtype = torch.uint8
+            self.arrays[name] = self.room(slot, dtype, f"{slot.kind} of level {slot.level}")
         return self.arrays[name]
 
-    def _length(self, slot: Slot) -> int:
-        level = self.format.levels[slot.level]
-        if slot.kind == "pos":
-            rows = self.extents[slot.level - 1] if slot.level else 1
-            return levels.positions(level, self.count(slot.level - 1), rows, self.extents[slot.level])
-        laid = level[0] in levels.FIXED and level[0] not in levels.LOCATED
-        return self.counts[slot.level] if laid else self.count(slot.level)
-
-    def room(self, length: int, dtype: torch.dtype, what: str) -> Tensor:
+    def room(self, slot: Slot, dtype: torch.dtype, what: str) -> Tensor:
         """A new array."""
+        length = evaluate(slot.length, self._names)
         advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
         memory.check(length, dtype.itemsize, f"{what} of a result of format {self.format}", advice)
         return torch.empty(length, dtype=dtype, device=_CPU)

@@ -10,15 +10,16 @@ from typing import Final
 from libsparse._lang.errors import FormatError
 
 from . import levels
+from .levels import Level, parsed
 
-_NAMES: Final = {"csr": "ds", "csc": "ds:1,0", "dcsr": "ss", "dcsc": "ss:1,0", "ell": "dp", "dia": "do"}
-_SIZED: Final = re.compile(r"(bsr|bsc|sell)\s*\(([^()]*)\)")
-_SIZED_LETTERS: Final = {"bsr": "dk({})", "bsc": "dk({}):1,0", "sell": "dl({})"}
-_WINDOWED: Final = re.compile(r"(\d{1,9}),(\d{1,9})")
 _RANKED: Final = ("coo", "csf", "dense")  # names whose letters depend on the rank
-_LETTERS: Final = "dsucqbhplokw"
+_NUMBERED: Final = re.compile(r"([a-z]+)\s*\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)")
 _LARGEST: Final = 1 << 16  # elements of a block, rows of a slice
-_SHOWN: Final = {text: name for name, text in _NAMES.items()}
+_TEXTS: Final = {(n["name"], n["numbers"]): n["text"] for n in levels.NAMES}
+_SHOWN: Final = [
+    (name, count, re.compile(re.sub(r"\\{(\d)\\}", r"(?P<n\1>\\d+)", re.escape(text))))
+    for (name, count), text in _TEXTS.items()
+]
 
 
 class Format:
@@ -65,6 +66,11 @@ class Format:
         return len(self.levels) if self.levels else None
 
     @property
+    def kinds(self) -> tuple[Level, ...]:
+        """The levels as objects that know their properties."""
+        return tuple(parsed(text) for text in self.levels)
+
+    @property
     def is_dense(self) -> bool:
         """Whether every level is dense: a strided tensor."""
         return self.text == "dense" or (bool(self.levels) and set(self.levels) == {"d"})
@@ -72,18 +78,17 @@ class Format:
     @property
     def pads(self) -> bool:
         """Whether entries are stored that nobody gave: whole blocks, diagonals, or a dense level below a sparse one."""
-        return not self.is_dense and any(level[0] in "dw" + levels.FULL_BLOCKS for level in self.levels[-1:])
+        return not self.is_dense and any(level.full or level.filling for level in self.kinds[-1:])
 
     @property
     def padded(self) -> bool:
         """Whether some values belong to no entry."""
-        return any(level[0] in levels.PADDED for level in self.levels)
+        return any(level.padded for level in self.kinds)
 
     @property
     def writable(self) -> Format:
-        """This format with what laid out levels are made from in their place: what results are computed in."""
-        sources = {"w": "d"}
-        letters = "".join(sources.get(level[0], "s") if level[0] in levels.FIXED else level for level in self.levels)
+        """This format with the sources of conversion-only levels in their places: what results are computed in."""
+        letters = "".join(level.source or level.text for level in self.kinds)
         return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
     @property
@@ -131,22 +136,15 @@ class Format:
 
     def __str__(self) -> str:
         """The name where there is one, the letters otherwise."""
-        if self.text in _SHOWN:
-            return _SHOWN[self.text]
+        for name, count, pattern in _SHOWN:
+            found = pattern.fullmatch(self.text)
+            numbers = [found[f"n{n}"] for n in range(count)] if found else []
+            if found and not (name == "sell" and count == 2 and int(numbers[1]) % int(numbers[0])):
+                return f"{name}({','.join(numbers)})" if numbers else name
         if len(self.levels) > 1 and self.order == tuple(range(len(self.levels))):
             for name in ("coo", "csf"):
                 if Format(name).resolve(len(self.levels)).levels == self.levels and self.text != "ss":
                     return name
-        if len(self.levels) == 2 and self.levels[0] == "d" and self.levels[1][0] in "kl":
-            name = {"k": "bsr", "l": "sell"}[self.levels[1][0]]
-            if self.order == (0, 1) or name == "bsr":
-                numbers = [str(n) for n in levels.kind(self.levels[1]).numbers]
-                columns = self.order == (1, 0)
-                return ("bsc" if columns else name) + f"({','.join(reversed(numbers) if columns else numbers)})"
-        if len(self.levels) == 2 and self.levels[0][0] + self.levels[1][0] == "wl" and self.order == (0, 1):
-            (window,), (height,) = (levels.kind(level).numbers for level in self.levels)
-            if window % height == 0:
-                return f"sell({height},{window})"
         return self.text
 
     def __repr__(self) -> str:
@@ -190,54 +188,55 @@ def _ranked(name: str, ndim: int) -> str:
 
 def _letters(name: str) -> str:
     """The letters of a name; the text itself where it is none."""
-    sized = _SIZED.fullmatch(name)
-    if sized is not None:
-        kind, numbers = sized.groups()
-        if kind == "bsc":  # its levels go by columns, and so do the numbers of the level
-            numbers = ",".join(reversed(numbers.split(",")))
-        windowed = _WINDOWED.fullmatch(numbers) if kind == "sell" else None
-        if windowed is not None:
-            height, window = (int(n) for n in windowed.groups())
-            if window > 1 and (not height or window % height):
-                raise FormatError(f"format {name!r}: windows of rows are a multiple of {height}, or 1: no sorting")
-            return f"w({window})l({height})" if window > 1 else f"dl({height})"
-        return _SIZED_LETTERS[kind].format(numbers)
-    if name in ("bsr", "bsc"):
+    sized = _NUMBERED.fullmatch(name)
+    kind, numbers = (sized[1], [int(n) for n in sized[2].split(",")]) if sized else (name, [])
+    if kind == "sell" and not numbers:
+        numbers = [32]
+    if kind == "sell" and len(numbers) == 2:
+        height, window = numbers
+        if window > 1 and (not height or window % height):
+            raise FormatError(f"format {name!r}: windows of rows are a multiple of {height}, or 1: no sorting")
+        numbers = numbers if window > 1 else [height]
+    if kind in ("bsr", "bsc") and not numbers:
         raise FormatError(f"format {name!r} needs the shape of its blocks, such as '{name}(4,4)'")
-    return "dl(32)" if name == "sell" else _NAMES.get(name, name)
+    text = _TEXTS.get((kind, len(numbers)))
+    return name if text is None else str(text).format(*numbers)
 
 
 def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
-    if not found or any(level[0] not in _LETTERS for level in found):
+    if not found or any(level[0] not in levels.KINDS for level in found):
         raise FormatError(
             f"{text!r} is no format; use a name (coo, csr, csc, dcsr, dcsc, csf, bsr(4,4), bsc(4,4), ell, sell(32), "
-            f"sell(32,256), dia, dense) or letters of {_LETTERS!r} such as 'ds' or 'ds:1,0'"
+            f"sell(32,256), dia, dense) or letters such as 'ds' or 'ds:1,0': {levels.listed()}"
         )
-    for above, level in zip(("", *found), found, strict=False):
-        letter, numbers = levels.kind(level)
-        if (
-            len(numbers) != levels.ARGUMENTS.get(letter, 0)
-            or min(numbers, default=1) < 1
-            or math.prod(numbers) > _LARGEST
-        ):
-            raise FormatError(
-                f"format {text!r}: {level!r} is no level; write k(4,4), l(32), w(256), others without numbers; "
-                f"blocks have at most {_LARGEST} elements"
-            )
-        if letter in levels.FULL_BLOCKS and above != "d":
-            raise FormatError(f"format {text!r}: level {level!r} needs a dense level, 'd', right before it")
+    kinds = [_known(level, text) for level in found]
+    for above, level in zip((None, *kinds), kinds, strict=False):
+        if level.row_relative and not (above and above.full and above.ordered):
+            raise FormatError(f"format {text!r}: level {level.text!r} needs a dense level, 'd', right before it")
     # Entries are stored once, so a level is unique where no singleton follows.
-    unique = {"u": "s", "c": "q"}
-    found = tuple(
-        level if below in ("c", "q") else unique.get(level, level)
-        for level, below in zip(found, (*found[1:], " "), strict=True)
-    )
-    for above, below in zip(("d", *found), found, strict=False):
-        if below in ("c", "q") and above not in ("u", "c"):
+    kinds = [
+        level if (below is not None and below.branchless) or not level.distinct else parsed(level.distinct)
+        for level, below in zip(kinds, (*kinds[1:], None), strict=True)
+    ]
+    for above, level in zip((None, *kinds), kinds, strict=False):
+        if level.branchless and (above is None or above.unique):
             raise FormatError(
                 f"format {text!r}: a singleton ('c', 'q') needs a level that is not unique ('u') before it"
             )
-    return found
+    return tuple(level.text for level in kinds)
+
+
+def _known(level: str, text: str) -> Level:
+    try:
+        known = parsed(level)
+    except ValueError:
+        known = None
+    if known is None or min(known.numbers, default=1) < 1 or math.prod(known.numbers) > _LARGEST:
+        raise FormatError(
+            f"format {text!r}: {level!r} is no level; write k(4,4), l(32), w(256), others without numbers; "
+            f"blocks have at most {_LARGEST} elements"
+        )
+    return known
 
 
 def _parse_order(suffix: str, text: str) -> tuple[int, ...]:

@@ -1,56 +1,24 @@
-"""Level kinds: how long the arrays of one level are, and what they hold, whole arrays at a time.
+"""Level kinds: how long the arrays of a level are and what they hold, whole arrays at a time.
 
-The compiler has the same kinds, one file each in `libsparse/format`, which say what the arrays mean and
-how they are made.
+Nothing here knows a kind by name. The compiler describes each (`libsparse/format/describe.go`), and the build writes
+the descriptions to `formats.json` beside this file.
 """
 
 from __future__ import annotations
 
+import functools
+import json
 import re
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
+from libsparse._lang.formula import Formula, evaluate
+
 _SPACES: Final = re.compile(r"\s*([(),])\s*")
 _LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
-_HASH: Final = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: Fibonacci hashing
-
-PADDED: Final = "bhplok"  # kinds with places that hold nothing
-FIXED: Final = "hplokw"  # kinds that depend on all of what is stored: they are laid out, from a level of another kind
-LOCATED: Final = "dbw"  # kinds with a position for every coordinate
-POS: Final = "suhplokw"  # kinds with an array of positions
-FULL_BLOCKS: Final = "ok"  # kinds that store more than what was given
-ARGUMENTS: Final = {"l": 1, "k": 2, "w": 1}  # numbers that a kind takes
-
-
-class Kind(NamedTuple):
-    """A level as a format spells it.
-
-    Attributes:
-        letter: The kind.
-        numbers: Height of a slice, height and width of a block, or length of a window.
-    """
-
-    letter: str
-    numbers: tuple[int, ...]
-
-
-class Read(NamedTuple):
-    """What is stored in one level.
-
-    Attributes:
-        parent: For each stored coordinate, the number of what it is below.
-        coord: The coordinates.
-        place: Their positions.
-        size: How many positions there are.
-    """
-
-    parent: Tensor
-    coord: Tensor
-    place: Tensor
-    size: int
 
 
 class Around(NamedTuple):
@@ -60,8 +28,8 @@ class Around(NamedTuple):
         extent: The extent of the level.
         rows: The extent of the level above, 1 for the first.
         size: The number of positions of the level above.
-        row: The coordinate in the level above of each entry.
-        parent: The position in the level above of each entry.
+        row: The coordinate in the level above of each parent.
+        parent: The positions in the level above that are read below of.
     """
 
     extent: int
@@ -71,6 +39,145 @@ class Around(NamedTuple):
     parent: Tensor
 
 
+class Walk(NamedTuple):
+    """What is stored in one level.
+
+    Attributes:
+        parent: For each stored coordinate, the number of the parent it is below.
+        step: The steps that found them.
+        coord: The coordinates.
+        place: Their positions.
+    """
+
+    parent: Tensor
+    step: Tensor
+    coord: Tensor
+    place: Tensor
+
+
+class Invariant(NamedTuple):
+    """A condition on the arrays of a level.
+
+    Attributes:
+        of: `pos` for each element of pos, `steps` for each step of a walk.
+        holds: The condition.
+        text: What it requires.
+    """
+
+    of: str
+    holds: Formula
+    text: str
+
+
+class Level:
+    """One level of a format: its kind with its numbers. Levels with the same text are one object.
+
+    Attributes:
+        text: The level as a format spells it, such as `k(4,4)`.
+        letter: The letter of the kind.
+        numbers: Height of a slice, height and width of a block, or length of a window.
+        name: The kind in a few words.
+        arrays: What the arrays hold, in words.
+        source: The kind that a conversion-only level is made from, "" for others.
+        distinct: The kind that a level of a kind that isn't unique is where no singleton follows, "" for others.
+        bytes: Whether the elements of crd are bytes.
+        full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
+            has_crd, segmented: The properties that `libsparse/format/level.go` defines.
+        invariants: What else holds for its arrays.
+    """
+
+    text: str
+    letter: str
+    numbers: tuple[int, ...]
+    name: str
+    arrays: str
+    source: str
+    distinct: str
+    bytes: bool
+    full: bool
+    ordered: bool
+    unique: bool
+    branchless: bool
+    locate: bool
+    probe: bool
+    padded: bool
+    filling: bool
+    row_relative: bool
+    conversion_only: bool
+    has_pos: bool
+    has_crd: bool
+    segmented: bool
+    invariants: tuple[Invariant, ...]
+
+    def __init__(self, text: str, kind: dict[str, Any], numbers: tuple[int, ...]) -> None:
+        """Bind a kind's description to numbers."""
+        self.text, self.letter, self.numbers = text, text[0], numbers
+        self.name, self.arrays, self.bytes = kind["name"], kind["arrays"], kind["bytes"]
+        self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
+        self.__dict__.update(kind["props"])
+        self._kind = kind
+        self._names = {f"number{n}": number for n, number in enumerate(numbers)}
+        self.invariants = tuple(
+            Invariant(i["of"], i["holds"], i["text"].format(**self._names)) for i in kind["invariants"] or ()
+        )
+
+    def formula(self, name: str, **names: Any) -> Any:
+        """The value of one of the kind's formulas, such as `pos_len`."""
+        return evaluate(self._kind[name], {**self._names, **names})
+
+    def holds(self, invariant: Invariant, **names: Any) -> Any:
+        """Whether an invariant holds, for each element or step."""
+        return evaluate(invariant.holds, {**self._names, **names})
+
+    def size(self, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> int:
+        """How many positions the level has."""
+        length = 0 if crd is None else crd.numel()
+        return int(self.formula("size", pos=pos, crd_len=length, extent=extent, parents=parents))
+
+    def walk(self, pos: Tensor | None, crd: Tensor | None, around: Around) -> Walk:
+        """What the level stores below the given parents, in the order of a walk."""
+        names: dict[str, Any] = {
+            **self._names,
+            "pos": pos,
+            "crd": crd,
+            "extent": around.extent,
+            "rows": around.rows,
+            "parents": around.size,
+            "parent": around.parent,
+            "row": around.row,
+            "above": around.parent // max(around.rows, 1),
+        }
+        count = around.parent.numel()
+        lo, hi = (_each(evaluate(self._kind[name], names), count) for name in ("lo", "hi"))
+        owner, step = _ragged(lo, hi - lo)
+        names.update(step=step, parent=around.parent[owner], row=around.row[owner], above=names["above"][owner])
+        coord = step - lo[owner] if self._kind["coord"] is None else evaluate(self._kind["coord"], names)
+        found = Walk(owner, step, coord, evaluate(self._kind["place"], names))
+        if self._kind["valid"] is None:
+            return found
+        keep = evaluate(self._kind["valid"], names)
+        return Walk(*(array[keep] for array in found))
+
+
+def _each(value: int | Tensor, count: int) -> Tensor:
+    return value if isinstance(value, Tensor) else torch.tensor(value).expand(count)
+
+
+def _ragged(start: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+    """The numbers from `start` on, as many as `lengths` says, behind whose each is."""
+    owner = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    first = torch.cumsum(lengths, 0) - lengths
+    return owner, (start - first)[owner] + torch.arange(owner.numel())
+
+
+def _read() -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:
+    described = json.loads(Path(__file__).with_name("formats.json").read_bytes())
+    return {kind["letter"]: kind for kind in described["levels"]}, described["names"]
+
+
+KINDS, NAMES = _read()
+
+
 def split(letters: str) -> tuple[str, ...]:
     """The levels of a format's text, each with its numbers: `"dk(4,4)"` is `("d", "k(4,4)")`; () if it is malformed."""
     compact = _SPACES.sub(r"\1", letters)
@@ -78,149 +185,21 @@ def split(letters: str) -> tuple[str, ...]:
     return found if sum(map(len, found)) == len(compact) else ()
 
 
-def kind(level: str) -> Kind:
-    """The parts of a level's text."""
-    return Kind(level[0], tuple(int(n) for n in level[2:-1].split(",")) if len(level) > 1 else ())
+@functools.cache
+def parsed(text: str) -> Level:
+    """The level that a format spells as `text`.
+
+    Raises:
+        KeyError: There is no such kind.
+        ValueError: The kind takes another number of numbers.
+    """
+    kind = KINDS[text[0]]
+    numbers = tuple(int(n) for n in text[2:-1].split(",")) if len(text) > 1 else ()
+    if len(numbers) != kind["numbers"]:
+        raise ValueError(text)
+    return Level(text, kind, numbers)
 
 
-def read(level: str, pos: Tensor | None, crd: Tensor | None, around: Around) -> Read:
-    """What a level stores below the given parents, in the order of a walk."""
-    letter, numbers = kind(level)
-    wide = None if pos is None else pos.to(torch.int64)
-    return _READ[letter](wide, crd, around, *numbers)
-
-
-def size(level: str, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> int:
-    """How many positions a level has."""
-    letter, numbers = kind(level)
-    if letter in LOCATED:
-        return parents * extent
-    if letter in "po":
-        assert pos is not None
-        return int(pos[0]) * parents
-    assert crd is not None
-    return crd.numel() * numbers[0] * numbers[1] if letter == "k" else crd.numel()
-
-
-def places(level: str, length: int, parents: int) -> int:
-    """How many positions a level that is laid out has, whose `crd` has some length."""
-    letter, numbers = kind(level)
-    if letter == "o":
-        return length * parents
-    return length * numbers[0] * numbers[1] if letter == "k" else length
-
-
-def positions(level: str, parents: int, rows: int, extent: int) -> int:
-    """The length of a level's `pos`; `rows` is the extent of the level above."""
-    letter, numbers = kind(level)
-    if letter == "w":
-        return parents * extent
-    if letter in "po":
-        return 1
-    if letter == "l":
-        return -(-parents // numbers[0]) + 1
-    if letter == "k":
-        return parents // max(rows, 1) * -(-rows // numbers[0]) + 1
-    return parents + 1
-
-
-def hashed(coord: Tensor, size: Tensor) -> Tensor:
-    """Where coordinates hash to in tables of some sizes, powers of two above one."""
-    bits = torch.log2(size.to(torch.float64)).to(torch.int64)
-    return ((coord * _HASH) >> (64 - bits)) & (size - 1)
-
-
-# Reading --------------------------------------------------------------------------------------------------------
-
-
-def _ragged(start: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    """The numbers from `start` on, as many as `lengths` says, and whose each is."""
-    owner = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
-    first = torch.cumsum(lengths, 0) - lengths
-    return owner, start[owner] + torch.arange(owner.numel()) - first[owner]
-
-
-def _read_dense(_pos: None, _crd: None, around: Around) -> Read:
-    count = around.parent.numel()
-    parent = torch.arange(count).repeat_interleave(around.extent)
-    coord = torch.arange(around.extent).repeat(count)
-    return Read(parent, coord, around.parent[parent] * around.extent + coord, around.size * around.extent)
-
-
-def _read_sorted(_pos: Tensor, crd: Tensor, around: Around, _window: int) -> Read:
-    found = _read_dense(None, None, around)
-    return found._replace(coord=crd[found.place].to(torch.int64))
-
-
-def _read_list(pos: Tensor, crd: Tensor, around: Around) -> Read:
-    parent, place = _ragged(pos[around.parent], pos[around.parent + 1] - pos[around.parent])
-    return Read(parent, crd[place].to(torch.int64), place, crd.numel())
-
-
-def _read_single(_pos: None, crd: Tensor, around: Around) -> Read:
-    return Read(torch.arange(around.parent.numel()), crd[around.parent].to(torch.int64), around.parent, crd.numel())
-
-
-def _read_bitmap(_pos: None, crd: Tensor, around: Around) -> Read:
-    return _kept(_read_dense(None, None, around), lambda r: crd[r.place] != 0)
-
-
-def _read_hashed(pos: Tensor, crd: Tensor, around: Around) -> Read:
-    return _kept(_read_list(pos, crd, around), lambda r: r.coord >= 0)
-
-
-def _read_padded(pos: Tensor, crd: Tensor, around: Around) -> Read:
-    count = around.parent.numel()
-    parent, step = _ragged(torch.zeros(count, dtype=torch.int64), pos.expand(count))
-    place = step * around.size + around.parent[parent]
-    return _kept(Read(parent, crd[place].to(torch.int64), place, crd.numel()), lambda r: r.coord >= 0)
-
-
-def _read_sliced(pos: Tensor, crd: Tensor, around: Around, height: int) -> Read:
-    first = pos[around.parent // height]
-    widths = (pos[around.parent // height + 1] - first) // height
-    parent, step = _ragged(torch.zeros_like(widths), widths)
-    place = (first + around.parent % height)[parent] + step * height
-    return _kept(Read(parent, crd[place].to(torch.int64), place, crd.numel()), lambda r: r.coord >= 0)
-
-
-def _read_offset(pos: Tensor, crd: Tensor, around: Around) -> Read:
-    count = around.parent.numel()
-    parent, diagonal = _ragged(torch.zeros(count, dtype=torch.int64), pos.expand(count))
-    coord = around.row[parent] + crd[diagonal]
-    made = Read(parent, coord, diagonal * around.size + around.parent[parent], crd.numel() * around.size)
-    return _kept(made, lambda r: (r.coord >= 0) & (r.coord < around.extent))
-
-
-def _block_row(around: Around, height: int) -> Tensor:
-    return around.parent // max(around.rows, 1) * -(-around.rows // height) + around.row // height
-
-
-def _read_blocked(pos: Tensor, crd: Tensor, around: Around, height: int, width: int) -> Read:
-    row = _block_row(around, height)
-    parent, step = _ragged(pos[row] * width, (pos[row + 1] - pos[row]) * width)
-    block, inner = step // width, step % width
-    place = (block * height + (around.row % height)[parent]) * width + inner
-    made = Read(parent, crd[block].to(torch.int64) * width + inner, place, crd.numel() * height * width)
-    return _kept(made, lambda r: r.coord < around.extent)
-
-
-def _kept(found: Read, used: Callable[[Read], Tensor]) -> Read:
-    keep = used(found)
-    return Read(found.parent[keep], found.coord[keep], found.place[keep], found.size)
-
-
-_READ: Final[dict[str, Callable[..., Read]]] = {
-    "d": _read_dense,
-    "w": _read_sorted,
-    "s": _read_list,
-    "u": _read_list,
-    "c": _read_single,
-    "q": _read_single,
-    "b": _read_bitmap,
-    "h": _read_hashed,
-    "p": _read_padded,
-    "l": _read_sliced,
-    "o": _read_offset,
-    "k": _read_blocked,
-}
+def listed() -> str:
+    """All kinds of levels in words, for messages."""
+    return ", ".join(f"{letter} ({kind['name']})" for letter, kind in KINDS.items())

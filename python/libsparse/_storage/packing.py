@@ -118,24 +118,24 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
     pos: list[Tensor | None] = []
     crd: list[Tensor | None] = []
-    for number, (level, extent, coord) in enumerate(zip(format.levels, extents, coords, strict=True)):
+    for number, (level, extent, coord) in enumerate(zip(format.kinds, extents, coords, strict=True)):
         first: Tensor | None = None
         stored: Tensor | None = None
-        what = f"the places of level {number} ({level}) of format {format}"
-        if level in levels.LOCATED:
+        what = f"the places of level {number} ({level.text}) of format {format}"
+        if level.locate:
             parent, count = parent * extent + coord, count * extent
             last = number + 1 == len(coords)
-            bitmaps += count * (level == "b")
+            bitmaps += count * level.bytes
             memory.check(bitmaps + count * itemsize * last, 1, what, advice)
-            if level == "b":
+            if level.bytes:
                 stored = _bitmap(parent, count)
         else:
-            if level == "s":
+            if level.segmented and level.unique:
                 kept = None if alone else first_of_run([parent, coord])
-            elif level == "u":
-                end = next((n for n in range(number + 1, len(coords)) if format.levels[n] not in "cq"), len(coords))
+            elif level.segmented:
+                end = next((n for n in range(number + 1, len(coords)) if not format.kinds[n].branchless), len(coords))
                 kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
-            if level in "su":
+            if level.segmented:
                 memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, what, advice)
                 first = starts(parent if kept is None else parent[kept], count, dtype)
             stored = (coord if kept is None else coord[kept]).to(dtype)
@@ -144,7 +144,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
             alone = count == nnz
         pos.append(first)
         crd.append(stored)
-    return Levels(pos, crd, None if format.levels[-1] not in levels.LOCATED else parent, count)
+    return Levels(pos, crd, parent if format.kinds[-1].locate else None, count)
 
 
 def _bitmap(places: Tensor, count: int) -> Tensor:
@@ -180,13 +180,13 @@ def expand_levels(
     parent = torch.arange(coords[0].numel() if coords else 1)
     count, rows = parent.numel(), extents[done - 1] if coords else 1
     for level, extent, level_pos, level_crd in zip(
-        format.levels[done:], extents[done:], pos[done:], crd[done:], strict=True
+        format.kinds[done:], extents[done:], pos[done:], crd[done:], strict=True
     ):
         row = coords[-1] if coords else parent
-        found = levels.read(level, level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
-        coords = [c if level[0] in "cq" else c[found.parent] for c in coords]
+        found = level.walk(level_pos, level_crd, levels.Around(extent, rows, count, row, parent))
+        coords = [c if level.branchless else c[found.parent] for c in coords]
         coords.append(found.coord)
-        parent, count, rows = found.place, found.size, extent
+        parent, count, rows = found.place, level.size(level_pos, level_crd, extent, count), extent
     return coords, parent if format.padded else None
 
 
@@ -198,8 +198,8 @@ def _below_dense(
     The entries look for their places, so nothing is as long as the dense levels; [] where a walk is no worse.
     """
     depth = next((n for n, level in enumerate(format.levels) if level != "d"), 0)
-    first, listed = pos[depth], crd[depth]
-    if not depth or format.levels[depth] not in "su" or first is None or listed is None:
+    first, listed, level = pos[depth], crd[depth], format.kinds[depth]
+    if not depth or not level.segmented or level.conversion_only or first is None or listed is None:
         return []
     if listed.numel() >= first.numel():
         return []

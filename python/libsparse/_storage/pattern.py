@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import levelchecks, levels, memory, packing, statistics, validate
+from . import checks, memory, packing, statistics, validate
 from .format import Format
 
 
@@ -297,7 +297,7 @@ class Pattern:
 def restore_pattern(format: str, shape: tuple[int, ...], pos: list[Tensor | None], crd: list[Tensor | None]) -> Pattern:
     """Unpickles a Pattern; the file may be anybody's, so the arrays are checked as a user's are."""
     resolved = Format(format).resolve(len(shape))
-    levelchecks.check(resolved, [validate.shape(shape)[mode] for mode in resolved.order], pos, crd, contents=True)
+    checks.check(resolved, [validate.shape(shape)[mode] for mode in resolved.order], pos, crd, contents=True)
     return Pattern(resolved, shape, pos, crd)
 
 
@@ -306,8 +306,8 @@ torch.serialization.add_safe_globals([restore_pattern])
 
 def _count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> int:
     count = 1
-    for level, extent, level_pos, level_crd in zip(format.levels, extents, pos, crd, strict=True):
-        count = levels.size(level, level_pos, level_crd, extent, count)
+    for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
+        count = level.size(level_pos, level_crd, extent, count)
     return count
 
 

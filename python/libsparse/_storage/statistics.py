@@ -12,8 +12,18 @@ import torch
 from torch import Tensor
 
 from .format import Format
+from .levels import Level
 
 _BLOCK = 4
+
+
+def _dense(level: Level) -> bool:
+    return level.full and level.ordered
+
+
+def _distinct(level: Level) -> bool:
+    """Whether a level stores nothing but the coordinates of each parent, each once, and in order."""
+    return level.segmented and level.ordered and level.unique and not level.padded
 
 
 class Statistics:
@@ -36,16 +46,16 @@ class Statistics:
     @functools.cached_property
     def lengths(self) -> Tensor | None:
         """How many entries lie below each position of the first level; None where its second level has no positions."""
-        kinds = self._format.levels
-        if len(kinds) < 2 or kinds[0] not in "ds" or kinds[1] != "s":
+        kinds = self._format.kinds
+        if len(kinds) < 2 or not (_dense(kinds[0]) or _distinct(kinds[0])) or not _distinct(kinds[1]):
             return None
         begins = self._pos[1]
         assert begins is not None
         for level in range(2, len(kinds)):
             below = self._pos[level]
-            if kinds[level] == "s" and below is not None:
+            if _distinct(kinds[level]) and below is not None:
                 begins = below.index_select(0, begins)
-            elif kinds[level] != "d":
+            elif not _dense(kinds[level]):
                 return None
         return begins.diff()
 

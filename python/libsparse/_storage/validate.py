@@ -61,19 +61,21 @@ def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
     return array.detach().to(wide, copy=True).contiguous()
 
 
-def bounds(name: str, array: Tensor, extent: int) -> None:
-    """Every coordinate is within its dimension.
+def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "") -> None:
+    """Every element is at least `least` and below `most`; `meaning` says what the array holds.
 
     Raises:
         IndexBoundsError: One is not.
     """
     if array.numel() == 0:
         return
-    least, greatest = torch.aminmax(array)
-    if int(least) < 0 or int(greatest) >= extent:
-        wrong = (array < 0) | (array >= extent)
+    smallest, greatest = torch.aminmax(array)
+    if int(smallest) < least or int(greatest) >= most:
+        wrong = (array < least) | (array >= most)
         place = int(wrong.nonzero()[0])
-        raise IndexBoundsError(f"{name}[{place}] is {int(array[place])}; expected 0 <= index < {extent}")
+        raise IndexBoundsError(
+            f"{name}[{place}] is {int(array[place])}; expected {least} <= index < {most}" + (meaning and f": {meaning}")
+        )
 
 
 def positions(name: str, pos: Tensor, parents: int, children: int | None) -> None:

@@ -1,0 +1,81 @@
+"""Formulas: integer expressions that the compiler hands over as JSON, evaluated on numbers or on whole arrays.
+
+`libsparse/ir/formula.go` defines them: a number, a name, or a list of an operator, or of an array's name, and its
+operands.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import torch
+from torch import Tensor
+
+Formula = int | str | list[Any]
+_FACTOR: Final = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: Fibonacci hashing
+
+
+def evaluate(formula: Formula, names: Mapping[str, Any]) -> Any:
+    """The value of a formula: an int, or an int64 or bool tensor where a name stands for one.
+
+    Args:
+        formula: The formula.
+        names: What its names stand for: ints, tensors of one length, and arrays that are indexed.
+    """
+    if isinstance(formula, int):
+        return formula
+    if isinstance(formula, str):
+        return names[formula]
+    head, *rest = formula
+    values = [evaluate(operand, names) for operand in rest]
+    apply = _OPERATORS.get(head)
+    return _element(names[head], values[0]) if apply is None else apply(*values)
+
+
+def _element(array: Tensor, at: int | Tensor) -> int | Tensor:
+    return array[at].to(torch.int64) if isinstance(at, Tensor) else int(array[at])
+
+
+def _of_tensors(
+    on_numbers: Callable[[Any, Any], Any], on_tensors: Callable[[Tensor, Tensor], Tensor]
+) -> Callable[[Any, Any], Any]:
+    def apply(x: Any, y: Any) -> Any:
+        if isinstance(x, Tensor) or isinstance(y, Tensor):
+            return on_tensors(torch.as_tensor(x), torch.as_tensor(y))
+        return on_numbers(x, y)
+
+    return apply
+
+
+def _hash(key: Tensor, size: Tensor) -> Tensor:
+    """The place of each key in a table whose size is a power of two; 0 where the table has one place or none."""
+    bits = torch.log2(size.clamp(min=2).to(torch.float64)).to(torch.int64)
+    return ((key * _FACTOR) >> (64 - bits)) & (size - 1).clamp(min=0)
+
+
+def _select(condition: Any, then: Any, otherwise: Any) -> Any:
+    if isinstance(condition, Tensor):
+        return torch.where(condition, then, otherwise)
+    return then if condition else otherwise
+
+
+_OPERATORS: Final[dict[str, Callable[..., Any]]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "min": _of_tensors(min, torch.minimum),
+    "max": _of_tensors(max, torch.maximum),
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "&&": operator.and_,
+    "||": operator.or_,
+    "hash": _hash,
+    "select": _select,
+}

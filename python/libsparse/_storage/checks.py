@@ -1,0 +1,199 @@
+"""Checks of the arrays of levels: lengths always, since kernels trust them, contents where asked.
+
+Everything follows from the properties and formulas of the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import FormatError, ShapeError
+
+from . import levels, validate
+from .format import Format
+from .levels import Level
+
+
+class _Place(NamedTuple):
+    """A level with its arrays, and what surrounds it."""
+
+    number: int
+    level: Level
+    pos: Tensor | None
+    crd: Tensor | None
+    extent: int
+    rows: int
+    parents: int
+
+    def names(self) -> dict[str, Any]:
+        """What formulas speak of."""
+        return {**self._asdict(), "crd_len": 0 if self.crd is None else self.crd.numel()}
+
+    def wrong(self, array: str, why: str) -> FormatError:
+        """The error for an array that doesn't hold what it should."""
+        return FormatError(f"{array}[{self.number}] (level {self.level.text}, {self.level.name}): {why}")
+
+
+def check(
+    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], contents: bool
+) -> None:
+    """The arrays of every level are those of `format`; with `contents` what they hold is right, too.
+
+    Raises:
+        ShapeError: A length is wrong.
+        FormatError: Positions or order are wrong, or an array is missing.
+        IndexBoundsError: A coordinate is out of range.
+    """
+    if not len(pos) == len(crd) == len(format.levels):
+        raise ShapeError(
+            f"format {format} has {len(format.levels)} levels; got {len(pos)} pos and {len(crd)} crd arrays "
+            "(None where a level has none)"
+        )
+    parents, rows = 1, 1
+    for number, (level, extent) in enumerate(zip(format.kinds, extents, strict=True)):
+        place = _Place(number, level, pos[number], crd[number], extent, rows, parents)
+        _lengths(place, format, contents)
+        if contents:
+            _contents(place)
+        parents, rows = level.size(place.pos, place.crd, extent, parents), extent
+    if contents:
+        _order(format, pos, crd)
+
+
+def _lengths(place: _Place, format: Format, contents: bool) -> None:
+    """The arrays are there, and as long as the kind says."""
+    number, level, pos, crd = place[:4]
+    if (pos is not None, crd is not None) != (level.has_pos, level.has_crd):
+        owned = [name for name, has in (("pos", level.has_pos), ("crd", level.has_crd)) if has]
+        raise FormatError(
+            f"level {number} ({level.text!r}, {level.name}) of format {format} has "
+            f"{' and '.join(owned) or 'no arrays'}; pass None for what a level doesn't have"
+        )
+    names = place.names()
+    if pos is not None:
+        length = level.formula("pos_len", **names)
+        if level.segmented and contents:
+            assert crd is not None
+            validate.positions(f"pos[{number}]", pos, length - 1, crd.numel())
+        elif pos.numel() != length:
+            raise ShapeError(f"pos[{number}] has {pos.numel()} elements; expected {length}: {level.arrays}")
+    if crd is not None:
+        length = level.formula("crd_len", **names)
+        if crd.numel() != length:
+            raise ShapeError(f"crd[{number}] has {crd.numel()} elements; expected {length}: {level.arrays}")
+
+
+def _contents(place: _Place) -> None:
+    """What the arrays hold fits the kind, but for the order of levels that others may follow in one list."""
+    number, level, pos, crd = place[:4]
+    names = place.names()
+    for invariant in level.invariants:
+        if invariant.of == "pos":
+            _require(place, "pos", level.holds(invariant, **names, element=pos), invariant.text)
+    if crd is not None:
+        lo, hi = (level.formula(name, **names) for name in ("crd_lo", "crd_hi"))
+        validate.bounds(f"crd[{number}]", crd, hi, lo, level.arrays)
+    if pos is not None and level.locate:
+        validate.bounds(f"pos[{number}]", pos, place.extent, meaning=level.arrays)
+    if _listed(level) or not level.has_crd:
+        return
+    everyone = torch.arange(place.parents)
+    row = everyone % max(place.rows, 1)
+    around = levels.Around(place.extent, place.rows, place.parents, row, everyone)
+    found = level.walk(pos, crd, around)
+    steps = {**names, "parent": found.parent, "step": found.step, "coord": found.coord}
+    for invariant in level.invariants:
+        if invariant.of == "steps":
+            _require(place, "crd", level.holds(invariant, **steps), invariant.text)
+    if pos is not None and level.locate:
+        _require(place, "pos", level.formula("locate", **steps) == found.place, _INVERSE)
+    elif level.unique:
+        _distinct(place, found)
+    if level.probe:
+        _reachable(place, around, found)
+
+
+_INVERSE = (
+    "pos says where each coordinate stands in crd, which has every one once; convert another format with to_format"
+)
+
+
+def _listed(level: Level) -> bool:
+    """Whether a level is a list of coordinates, of which several may be one list of tuples: `_order` checks these."""
+    return level.has_crd and not level.locate and not level.conversion_only
+
+
+def _require(place: _Place, array: str, holds: Tensor, text: str) -> None:
+    if not bool(holds.all()):
+        raise place.wrong(array, text)
+
+
+def _distinct(place: _Place, found: levels.Walk) -> None:
+    """Below one parent, coordinates ascend where the kind is ordered, and differ where it isn't."""
+    parent, coord = found.parent, found.coord
+    if not place.level.ordered:
+        order = torch.argsort(coord, stable=True)
+        order = order[torch.argsort(parent[order], stable=True)]
+        parent, coord = parent[order], coord[order]
+    ascending = (parent[1:] != parent[:-1]) | (coord[1:] > coord[:-1])
+    what = "distinct and ascending" if place.level.ordered else "distinct"
+    _require(place, "crd", ascending, f"coordinates below one parent are {what}")
+
+
+def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None:
+    """Kernels find every coordinate of a hash table from where they begin to look, and an end where there is none."""
+    level, crd = place.level, place.crd
+    assert crd is not None
+    names = {**place.names(), "parent": around.parent}
+    lo, hi = (level.formula(name, **names) for name in ("lo", "hi"))
+    length, used = hi - lo, torch.bincount(found.parent, minlength=place.parents)
+    _require(place, "pos", length & (length - 1) == 0, "tables have a power of two of places, or none")
+    free = (length == 0) | (used < length)
+    _require(place, "crd", free, "a table is full; one place of it has to hold nothing, -1")
+    nothing = torch.zeros(crd.numel() + 1, dtype=torch.int64)  # how many places before each hold nothing
+    torch.cumsum(crd < 0, 0, out=nothing[1:])
+    lo, hi, at = lo[found.parent], hi[found.parent], found.place
+    first = level.formula("first", lo=lo, hi=hi, coord=found.coord)
+    whole = torch.where(first > at, nothing[hi] - nothing[lo], 0)  # of a search that goes around the end
+    _require(
+        place,
+        "crd",
+        nothing[at] - nothing[first] + whole == 0,
+        "a coordinate stands where it is not looked for, which is the first place that was free from its hash on; "
+        "convert another format with to_format",
+    )
+
+
+def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> None:
+    """Coordinates of lists ascend within each parent: those of a level that is not unique together with its singletons.
+
+    Raises:
+        FormatError: They do not.
+    """
+    tied = torch.empty(0, dtype=torch.bool)  # whether a coordinate and the one before it agree as far as was looked
+    for number, (level, level_pos, level_crd) in enumerate(zip(format.kinds, pos, crd, strict=True)):
+        if level_crd is None or not _listed(level):
+            continue
+        if level_pos is not None:  # a parent's first coordinate may be anything
+            tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool)
+            tied[level_pos.to(torch.int64)] = False
+            tied = tied[1:-1]
+        before, here = level_crd[:-1], level_crd[1:]
+        same = tied & (here == before)
+        wrong = tied & (here < before)
+        if level.unique:
+            wrong |= same
+        if bool(wrong.any()):
+            entry = int(wrong.nonzero()[0]) + 1
+            coordinate, other = int(level_crd[entry]), int(level_crd[entry - 1])
+            what = "is there twice" if coordinate == other else f"comes after {other}"
+            raise FormatError(
+                f"crd[{number}] (level {number}, {level.text!r}), entry {entry}: coordinate {coordinate} {what} below "
+                f"one parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, which sorts and "
+                "reduces duplicates"
+            )
+        tied = same
