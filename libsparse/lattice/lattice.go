@@ -63,10 +63,10 @@ func (p Point) String() string {
 		parts = append(parts, "all")
 	}
 	for _, it := range p.Iterators {
-		parts = append(parts, fmt.Sprintf("%s%d", it.Access.Tensor.Name, it.Level+1))
+		parts = append(parts, fmt.Sprintf("%s.%d", it.Access.Tensor.Name, it.Level+1))
 	}
 	for _, it := range p.Located {
-		parts = append(parts, fmt.Sprintf("at %s%d", it.Access.Tensor.Name, it.Level+1))
+		parts = append(parts, fmt.Sprintf("at %s.%d", it.Access.Tensor.Name, it.Level+1))
 	}
 	return "{" + strings.Join(parts, " ") + "}"
 }

@@ -166,7 +166,7 @@ func appendsBy(out *index.Access, v index.Var) bool {
 }
 
 func (p pattern) newCursor(l *lowerer, g format.Group) *ir.Var {
-	return l.Index(levelName("p"+p.access.Tensor.Name, g.Last))
+	return l.Index(levelName(p.access.Tensor.Name, "p", g.Last))
 }
 
 // withCursors binds a cursor for each group.

@@ -200,7 +200,7 @@ func (in inserted) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		}
 		return []ir.Stmt{count}
 	}
-	at := l.Index("p" + in.access.Tensor.Name)
+	at := l.Index(in.access.Tensor.Name + "_p")
 	out := append(l.mark(a.LHS, e), ir.Let(at, ir.IndexAt(in.next, cursor)))
 	out = append(out, in.coordinates(l, in.group, at, e)...)
 	return append(out, l.put(a, at, e), ir.Put(in.next, cursor, ir.Next(at)))

@@ -112,7 +112,7 @@ func (l conversion) fill() []ir.Stmt {
 
 // places is a new array for where the positions of a level go.
 func (l conversion) places(level int) (place *ir.Array, stmts []ir.Stmt) {
-	place = l.Array(levelName("place", level), dtype.I64)
+	place = l.Array(levelName(l.to.Name, "place", level), dtype.I64)
 	return place, []ir.Stmt{ir.NewArray(place, ir.AtLeastOne(l.positions(l.from, level)))}
 }
 

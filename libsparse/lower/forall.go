@@ -1,7 +1,6 @@
 package lower
 
 import (
-	"fmt"
 	"slices"
 
 	"libsparse/libsparse/cin"
@@ -116,13 +115,13 @@ func level(it lattice.Iterator) format.Level { return it.Access.Tensor.Format.Le
 
 func unique(it lattice.Iterator) bool { return level(it).Props().Unique }
 
-// positionVar names the position of an iterator: pA2 for the second level of A.
+// positionVar names the position of an iterator: A_p2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
 	return l.Index(positionName(it) + suffix)
 }
 
 func positionName(it lattice.Iterator) string {
-	return fmt.Sprintf("p%s%d", it.Access.Tensor.Owner().Name, it.Level+1)
+	return levelName(it.Access.Tensor.Owner().Name, "p", it.Level)
 }
 
 // walk visits the coordinates that one level stores.

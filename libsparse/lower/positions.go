@@ -72,7 +72,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 		case kind.Props().Full && level == 0:
 			l.define(v, p, e, out)
 		case kind.Props().Full:
-			parent := l.Index(levelName("p"+t.Name, level-1))
+			parent := l.Index(levelName(t.Name, "p", level-1))
 			out.compute(ir.Let(parent, ir.Div(p, store.Extent)))
 			l.define(v, ir.Remainder(p, parent, store.Extent), e, out)
 			p = parent
@@ -84,7 +84,7 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 			above.Last = level - 1
 			_, parents := l.rangeOf(&above, e)
 			from := cmp.Or(first, p)
-			stmts, parent := l.search(levelName("p"+t.Name, level-1), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
+			stmts, parent := l.search(levelName(t.Name, "p", level-1), parents.Lo, parents.Hi, func(at ir.Expr) ir.Expr {
 				return ir.Is(ir.IndexAt(store.Pos, ir.Next(at)), ir.Le, from)
 			})
 			if first == nil {

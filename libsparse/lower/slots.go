@@ -113,10 +113,10 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 				continue
 			}
 			if level.Props().HasPos {
-				s.array(t, levelName(t.Name, l)+"_pos", t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
+				s.array(t, levelName(t.Name, "pos", l), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
 			}
 			if level.Props().HasCrd {
-				s.array(t, levelName(t.Name, l)+"_crd", level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
+				s.array(t, levelName(t.Name, "crd", l), level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func (s *slots) resultSlots(t *index.Tensor) {
 			if g.Last < s.first {
 				continue
 			}
-			count := s.scalar(levelName(t.Name, g.First)+"_count", Slot{Kind: "count", Operand: Result, Level: g.First}, true)
+			count := s.scalar(levelName(t.Name, "count", g.First), Slot{Kind: "count", Operand: Result, Level: g.First}, true)
 			for l := g.First; l <= g.Last; l++ {
 				s.counts[l] = count
 			}
@@ -154,8 +154,11 @@ func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Stora
 	}
 }
 
-// levelName names what belongs to a level, counted from one: A2 for the second level of A.
-func levelName(tensor string, level int) string { return tensor + strconv.Itoa(level+1) }
+// levelName names a part of a level, counted from one: A_pos2 has the positions of the second level of A, and A_p2 is one of
+// them.
+func levelName(tensor, part string, level int) string {
+	return tensor + "_" + part + strconv.Itoa(level+1)
+}
 
 // Len is the length of an array of the result, given the words of the argument block: those of the counts are read after the first
 // phase.

@@ -29,7 +29,7 @@ func newEntries(l *lowerer, t *index.Tensor, e env) entries {
 	w := entries{tensor: t, count: l.Index(t.Name + "_count")}
 	e.region.allocs = append(e.region.allocs, ir.Declare(w.count, ir.Const(0)))
 	for d := range t.Order() {
-		w.crd = append(w.crd, l.Array(levelName(t.Name, d)+"_crd", indexType(t)))
+		w.crd = append(w.crd, l.Array(levelName(t.Name, "crd", d), indexType(t)))
 	}
 	if e.phase == computing {
 		w.vals = l.Array(t.Name+"_vals", t.Elem)
@@ -95,7 +95,7 @@ func (w entries) sort(l *lowerer, e env) (perm *ir.Array, sorted entries, ready,
 // sortedCrd is arrays for the coordinates of a workspace in order.
 func (l *lowerer) sortedCrd(t *index.Tensor) (crd []*ir.Array) {
 	for d := range t.Order() {
-		crd = append(crd, l.Array(levelName(t.Name, d)+"_sorted", indexType(t)))
+		crd = append(crd, l.Array(levelName(t.Name, "sorted", d), indexType(t)))
 	}
 	return crd
 }

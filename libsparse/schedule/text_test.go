@@ -51,7 +51,7 @@ func TestSpans(t *testing.T) {
 		{"mergeby(i)", "mergeby(i)", "how is missing"},
 		{"mergeby(i, jump)", "mergeby(i, jump)", `"jump" is none of gallop`},
 		{"reorder(i, j, k); mergeby(k, gallop)", "mergeby(k, gallop)", "visits every coordinate, so there is nothing to skip"},
-		{"reorder(i, j, k); mergeby(j, gallop)", "mergeby(j, gallop)", "visits what one level stores, {A2}"},
+		{"reorder(i, j, k); mergeby(j, gallop)", "mergeby(j, gallop)", "visits what one level stores, {A.2}"},
 		{"assemble()", "assemble()", "how is missing"},
 		{"reorder(i, j, k);\n  unroll(q, 4); vectorize(k)", "unroll(q, 4)", "there is no loop over q"},
 		{"parallelize(j, threads); reorder(i, j, k)", "parallelize(j, threads)", "write the same elements"},

@@ -14,77 +14,77 @@ static inline int64_t min_i64(int64_t x, int64_t y)
 
 int32_t kernel_assemble(int64_t *slots)
 {
-    const int32_t *restrict front1_pos = (const int32_t *)slots[2];
-    const int32_t *restrict front1_crd = (const int32_t *)slots[3];
-    const int32_t *restrict seen1_pos = (const int32_t *)slots[5];
-    const int32_t *restrict seen1_crd = (const int32_t *)slots[6];
-    int64_t next1_count = slots[8];
-    int64_t pnext1 = 0;
-    int64_t pfront1 = front1_pos[0];
-    const int64_t pfront1_end = front1_pos[1];
-    int64_t pseen1 = seen1_pos[0];
-    const int64_t pseen1_end = seen1_pos[1];
-    while (pfront1 < pfront1_end && pseen1 < pseen1_end) {
-        const int64_t jfront = front1_crd[pfront1];
-        const int64_t jseen = seen1_crd[pseen1];
+    const int32_t *restrict front_pos1 = (const int32_t *)slots[2];
+    const int32_t *restrict front_crd1 = (const int32_t *)slots[3];
+    const int32_t *restrict seen_pos1 = (const int32_t *)slots[5];
+    const int32_t *restrict seen_crd1 = (const int32_t *)slots[6];
+    int64_t next_count1 = slots[8];
+    int64_t next_p1 = 0;
+    int64_t front_p1 = front_pos1[0];
+    const int64_t front_p1_end = front_pos1[1];
+    int64_t seen_p1 = seen_pos1[0];
+    const int64_t seen_p1_end = seen_pos1[1];
+    while (front_p1 < front_p1_end && seen_p1 < seen_p1_end) {
+        const int64_t jfront = front_crd1[front_p1];
+        const int64_t jseen = seen_crd1[seen_p1];
         const int64_t j = min_i64(jfront, jseen);
         if (jfront != j || jseen != j) {
             if (jfront == j) {
-                pnext1++;
+                next_p1++;
             }
         }
-        pfront1 = pfront1 + (jfront == j);
-        pseen1 = pseen1 + (jseen == j);
+        front_p1 = front_p1 + (jfront == j);
+        seen_p1 = seen_p1 + (jseen == j);
     }
-    while (pfront1 < pfront1_end) {
-        pnext1++;
-        pfront1 = pfront1 + 1;
+    while (front_p1 < front_p1_end) {
+        next_p1++;
+        front_p1 = front_p1 + 1;
     }
-    if (pnext1 > 2147483647) {
+    if (next_p1 > 2147483647) {
         return 2;
     }
-    next1_count = pnext1;
-    slots[8] = next1_count;
+    next_count1 = next_p1;
+    slots[8] = next_count1;
     return 0;
 }
 
 int32_t kernel_compute(int64_t *slots)
 {
-    const int32_t *restrict front1_pos = (const int32_t *)slots[2];
-    const int32_t *restrict front1_crd = (const int32_t *)slots[3];
+    const int32_t *restrict front_pos1 = (const int32_t *)slots[2];
+    const int32_t *restrict front_crd1 = (const int32_t *)slots[3];
     const float *restrict front_vals = (const float *)slots[4];
-    const int32_t *restrict seen1_pos = (const int32_t *)slots[5];
-    const int32_t *restrict seen1_crd = (const int32_t *)slots[6];
-    int32_t *restrict next1_pos = (int32_t *)slots[9];
-    int32_t *restrict next1_crd = (int32_t *)slots[10];
+    const int32_t *restrict seen_pos1 = (const int32_t *)slots[5];
+    const int32_t *restrict seen_crd1 = (const int32_t *)slots[6];
+    int32_t *restrict next_pos1 = (int32_t *)slots[9];
+    int32_t *restrict next_crd1 = (int32_t *)slots[10];
     float *restrict next_vals = (float *)slots[11];
-    int64_t pnext1 = 0;
-    next1_pos[0] = 0;
-    int64_t pfront1 = front1_pos[0];
-    const int64_t pfront1_end = front1_pos[1];
-    int64_t pseen1 = seen1_pos[0];
-    const int64_t pseen1_end = seen1_pos[1];
-    while (pfront1 < pfront1_end && pseen1 < pseen1_end) {
-        const int64_t jfront = front1_crd[pfront1];
-        const int64_t jseen = seen1_crd[pseen1];
+    int64_t next_p1 = 0;
+    next_pos1[0] = 0;
+    int64_t front_p1 = front_pos1[0];
+    const int64_t front_p1_end = front_pos1[1];
+    int64_t seen_p1 = seen_pos1[0];
+    const int64_t seen_p1_end = seen_pos1[1];
+    while (front_p1 < front_p1_end && seen_p1 < seen_p1_end) {
+        const int64_t jfront = front_crd1[front_p1];
+        const int64_t jseen = seen_crd1[seen_p1];
         const int64_t j = min_i64(jfront, jseen);
         if (jfront != j || jseen != j) {
             if (jfront == j) {
-                next_vals[pnext1] = front_vals[pfront1];
-                next1_crd[pnext1] = (int32_t)j;
-                pnext1++;
+                next_vals[next_p1] = front_vals[front_p1];
+                next_crd1[next_p1] = (int32_t)j;
+                next_p1++;
             }
         }
-        pfront1 = pfront1 + (jfront == j);
-        pseen1 = pseen1 + (jseen == j);
+        front_p1 = front_p1 + (jfront == j);
+        seen_p1 = seen_p1 + (jseen == j);
     }
-    while (pfront1 < pfront1_end) {
-        const int64_t j_2 = front1_crd[pfront1];
-        next_vals[pnext1] = front_vals[pfront1];
-        next1_crd[pnext1] = (int32_t)j_2;
-        pnext1++;
-        pfront1 = pfront1 + 1;
+    while (front_p1 < front_p1_end) {
+        const int64_t j_2 = front_crd1[front_p1];
+        next_vals[next_p1] = front_vals[front_p1];
+        next_crd1[next_p1] = (int32_t)j_2;
+        next_p1++;
+        front_p1 = front_p1 + 1;
     }
-    next1_pos[1] = (int32_t)pnext1;
+    next_pos1[1] = (int32_t)next_p1;
     return 0;
 }

@@ -83,26 +83,26 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t n_k = slots[2];
     const int64_t n_l = slots[3];
     const int64_t n_j = slots[4];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
-    const int32_t *restrict T2_pos = (const int32_t *)slots[8];
-    const int32_t *restrict T2_crd = (const int32_t *)slots[9];
-    const int32_t *restrict T3_pos = (const int32_t *)slots[10];
-    const int32_t *restrict T3_crd = (const int32_t *)slots[11];
-    int64_t out2_count = slots[13];
-    int64_t out3_count = slots[14];
-    int64_t *restrict out2_starts = (int64_t *)slots[20];
-    int64_t *restrict out3_starts = (int64_t *)slots[21];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
+    const int32_t *restrict T_pos2 = (const int32_t *)slots[8];
+    const int32_t *restrict T_crd2 = (const int32_t *)slots[9];
+    const int32_t *restrict T_pos3 = (const int32_t *)slots[10];
+    const int32_t *restrict T_crd3 = (const int32_t *)slots[11];
+    int64_t out_count2 = slots[13];
+    int64_t out_count3 = slots[14];
+    int64_t *restrict out_starts2 = (int64_t *)slots[20];
+    int64_t *restrict out_starts3 = (int64_t *)slots[21];
     if (8 > INT64_C(9223372036854775807) / max_i64(n_k, 1)) {
         return 3;
     }
     if (8 * n_k > INT64_C(9223372036854775807) / max_i64(n_l, 1)) {
         return 3;
     }
-    memset(out2_starts, 0, (size_t)65 * sizeof *out2_starts);
-    memset(out3_starts, 0, (size_t)65 * sizeof *out3_starts);
+    memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
+    memset(out_starts3, 0, (size_t)65 * sizeof *out_starts3);
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * max_i64(1, T3_pos[T2_pos[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
@@ -114,16 +114,16 @@ int32_t kernel_assemble(int64_t *slots)
             if (failed) {
                 continue;
             }
-            int32_t *restrict w1_sorted = NULL;
-            int32_t *restrict w2_sorted = NULL;
-            int64_t pout2 = 0;
-            int64_t pout3 = 0;
-            const int64_t i_share = (n_i + A2_pos[n_i] + 63) / 64;
+            int32_t *restrict w_sorted1 = NULL;
+            int32_t *restrict w_sorted2 = NULL;
+            int64_t out_p2 = 0;
+            int64_t out_p3 = 0;
+            const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < block * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -133,7 +133,7 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (block + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
@@ -141,12 +141,12 @@ int32_t kernel_assemble(int64_t *slots)
             }
             for (int64_t i = i_begin; i < i_end; i++) {
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pT2 = T2_pos[j]; pT2 < T2_pos[j + 1]; pT2++) {
-                        const int64_t k = T2_crd[pT2];
-                        for (int64_t pT3 = T3_pos[pT2]; pT3 < T3_pos[pT2 + 1]; pT3++) {
-                            const int64_t l = T3_crd[pT3];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
+                        const int64_t k = T_crd2[T_p2];
+                        for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
+                            const int64_t l = T_crd3[T_p3];
                             const int64_t w_at = k * n_l + l;
                             if (w_mark[w_at] == 0) {
                                 w_mark[w_at] = 1;
@@ -156,9 +156,9 @@ int32_t kernel_assemble(int64_t *slots)
                         }
                     }
                 }
-                w1_sorted = allocate(max_i64(w_count, 1), sizeof *w1_sorted);
-                w2_sorted = allocate(max_i64(w_count, 1), sizeof *w2_sorted);
-                if (!w1_sorted || !w2_sorted) {
+                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
+                w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
+                if (!w_sorted1 || !w_sorted2) {
                     failed = 1;
                     goto next_block;
                 }
@@ -176,40 +176,40 @@ int32_t kernel_assemble(int64_t *slots)
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
-                    w2_sorted[q] = (int32_t)(rest - above * n_l);
+                    w_sorted2[q] = (int32_t)(rest - above * n_l);
                     rest = above;
-                    w1_sorted[q] = (int32_t)rest;
+                    w_sorted1[q] = (int32_t)rest;
                 }
-                int64_t pw1 = 0;
-                const int64_t pw1_end = w_count;
-                while (pw1 < pw1_end) {
-                    const int64_t k_2 = w1_sorted[pw1];
-                    int64_t pw1_run = pw1;
-                    while (pw1_run < pw1_end && w1_sorted[pw1_run] == k_2) {
-                        pw1_run++;
+                int64_t w_p1 = 0;
+                const int64_t w_p1_end = w_count;
+                while (w_p1 < w_p1_end) {
+                    const int64_t k_2 = w_sorted1[w_p1];
+                    int64_t w_p1_run = w_p1;
+                    while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
+                        w_p1_run++;
                     }
-                    const int64_t begin = pout3;
-                    for (int64_t pw2 = pw1; pw2 < pw1_run; pw2++) {
-                        pout3++;
+                    const int64_t begin = out_p3;
+                    for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
+                        out_p3++;
                     }
-                    if (pout3 > begin) {
-                        pout2++;
+                    if (out_p3 > begin) {
+                        out_p2++;
                     }
-                    pw1 = pw1_run;
+                    w_p1 = w_p1_run;
                 }
-                free(w1_sorted);
-                w1_sorted = NULL;
-                free(w2_sorted);
-                w2_sorted = NULL;
+                free(w_sorted1);
+                w_sorted1 = NULL;
+                free(w_sorted2);
+                w_sorted2 = NULL;
                 for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
                     w_mark[w_list[q_2]] = 0;
                 }
             }
-            out2_starts[block + 1] = pout2;
-            out3_starts[block + 1] = pout3;
+            out_starts2[block + 1] = out_p2;
+            out_starts3[block + 1] = out_p3;
         next_block:
-            free(w2_sorted);
-            free(w1_sorted);
+            free(w_sorted2);
+            free(w_sorted1);
         }
         free(w_mark);
         free(w_list);
@@ -217,20 +217,20 @@ int32_t kernel_assemble(int64_t *slots)
     if (failed) {
         return 1;
     }
-    prefix_sum_i64(out2_starts, 65);
-    const int64_t total = out2_starts[64];
+    prefix_sum_i64(out_starts2, 65);
+    const int64_t total = out_starts2[64];
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = total;
-    prefix_sum_i64(out3_starts, 65);
-    const int64_t total_2 = out3_starts[64];
+    out_count2 = total;
+    prefix_sum_i64(out_starts3, 65);
+    const int64_t total_2 = out_starts3[64];
     if (total_2 > 2147483647) {
         return 2;
     }
-    out3_count = total_2;
-    slots[13] = out2_count;
-    slots[14] = out3_count;
+    out_count3 = total_2;
+    slots[13] = out_count2;
+    slots[14] = out_count3;
     return 0;
 }
 
@@ -241,31 +241,31 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_k = slots[2];
     const int64_t n_l = slots[3];
     const int64_t n_j = slots[4];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
     const float *restrict A_vals = (const float *)slots[7];
-    const int32_t *restrict T2_pos = (const int32_t *)slots[8];
-    const int32_t *restrict T2_crd = (const int32_t *)slots[9];
-    const int32_t *restrict T3_pos = (const int32_t *)slots[10];
-    const int32_t *restrict T3_crd = (const int32_t *)slots[11];
+    const int32_t *restrict T_pos2 = (const int32_t *)slots[8];
+    const int32_t *restrict T_crd2 = (const int32_t *)slots[9];
+    const int32_t *restrict T_pos3 = (const int32_t *)slots[10];
+    const int32_t *restrict T_crd3 = (const int32_t *)slots[11];
     const float *restrict T_vals = (const float *)slots[12];
-    int32_t *restrict out2_pos = (int32_t *)slots[15];
-    int32_t *restrict out2_crd = (int32_t *)slots[16];
-    int32_t *restrict out3_pos = (int32_t *)slots[17];
-    int32_t *restrict out3_crd = (int32_t *)slots[18];
+    int32_t *restrict out_pos2 = (int32_t *)slots[15];
+    int32_t *restrict out_crd2 = (int32_t *)slots[16];
+    int32_t *restrict out_pos3 = (int32_t *)slots[17];
+    int32_t *restrict out_crd3 = (int32_t *)slots[18];
     float *restrict out_vals = (float *)slots[19];
-    const int64_t *restrict out2_starts = (const int64_t *)slots[20];
-    const int64_t *restrict out3_starts = (const int64_t *)slots[21];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[20];
+    const int64_t *restrict out_starts3 = (const int64_t *)slots[21];
     if (8 > INT64_C(9223372036854775807) / max_i64(n_k, 1)) {
         return 3;
     }
     if (8 * n_k > INT64_C(9223372036854775807) / max_i64(n_l, 1)) {
         return 3;
     }
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    out3_pos[0] = 0;
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    out_pos3[0] = 0;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] * max_i64(1, T3_pos[T2_pos[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
@@ -279,16 +279,16 @@ int32_t kernel_compute(int64_t *slots)
             if (failed) {
                 continue;
             }
-            int32_t *restrict w1_sorted = NULL;
-            int32_t *restrict w2_sorted = NULL;
-            int64_t pout2 = out2_starts[block];
-            int64_t pout3 = out3_starts[block];
-            const int64_t i_share = (n_i + A2_pos[n_i] + 63) / 64;
+            int32_t *restrict w_sorted1 = NULL;
+            int32_t *restrict w_sorted2 = NULL;
+            int64_t out_p2 = out_starts2[block];
+            int64_t out_p3 = out_starts3[block];
+            const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < block * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -298,23 +298,23 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (block + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                const int64_t begin = pout2;
+                const int64_t begin = out_p2;
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pT2 = T2_pos[j]; pT2 < T2_pos[j + 1]; pT2++) {
-                        const int64_t k = T2_crd[pT2];
-                        for (int64_t pT3 = T3_pos[pT2]; pT3 < T3_pos[pT2 + 1]; pT3++) {
-                            const int64_t l = T3_crd[pT3];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
+                        const int64_t k = T_crd2[T_p2];
+                        for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
+                            const int64_t l = T_crd3[T_p3];
                             const int64_t w_at = k * n_l + l;
-                            const float w_value = A_vals[pA2] * T_vals[pT3];
+                            const float w_value = A_vals[A_p2] * T_vals[T_p3];
                             if (w_mark[w_at] == 0) {
                                 w_mark[w_at] = 1;
                                 w_list[w_count] = w_at;
@@ -326,9 +326,9 @@ int32_t kernel_compute(int64_t *slots)
                         }
                     }
                 }
-                w1_sorted = allocate(max_i64(w_count, 1), sizeof *w1_sorted);
-                w2_sorted = allocate(max_i64(w_count, 1), sizeof *w2_sorted);
-                if (!w1_sorted || !w2_sorted) {
+                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
+                w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
+                if (!w_sorted1 || !w_sorted2) {
                     failed = 1;
                     goto next_block;
                 }
@@ -346,44 +346,44 @@ int32_t kernel_compute(int64_t *slots)
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
-                    w2_sorted[q] = (int32_t)(rest - above * n_l);
+                    w_sorted2[q] = (int32_t)(rest - above * n_l);
                     rest = above;
-                    w1_sorted[q] = (int32_t)rest;
+                    w_sorted1[q] = (int32_t)rest;
                 }
-                int64_t pw1 = 0;
-                const int64_t pw1_end = w_count;
-                while (pw1 < pw1_end) {
-                    const int64_t k_2 = w1_sorted[pw1];
-                    int64_t pw1_run = pw1;
-                    while (pw1_run < pw1_end && w1_sorted[pw1_run] == k_2) {
-                        pw1_run++;
+                int64_t w_p1 = 0;
+                const int64_t w_p1_end = w_count;
+                while (w_p1 < w_p1_end) {
+                    const int64_t k_2 = w_sorted1[w_p1];
+                    int64_t w_p1_run = w_p1;
+                    while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
+                        w_p1_run++;
                     }
-                    const int64_t begin_2 = pout3;
-                    for (int64_t pw2 = pw1; pw2 < pw1_run; pw2++) {
-                        const int64_t l_2 = w2_sorted[pw2];
-                        out_vals[pout3] = w_vals[w_list[pw2]];
-                        out3_crd[pout3] = (int32_t)l_2;
-                        pout3++;
+                    const int64_t begin_2 = out_p3;
+                    for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
+                        const int64_t l_2 = w_sorted2[w_p2];
+                        out_vals[out_p3] = w_vals[w_list[w_p2]];
+                        out_crd3[out_p3] = (int32_t)l_2;
+                        out_p3++;
                     }
-                    if (pout3 > begin_2) {
-                        out3_pos[pout2 + 1] = (int32_t)pout3;
-                        out2_crd[pout2] = (int32_t)k_2;
-                        pout2++;
+                    if (out_p3 > begin_2) {
+                        out_pos3[out_p2 + 1] = (int32_t)out_p3;
+                        out_crd2[out_p2] = (int32_t)k_2;
+                        out_p2++;
                     }
-                    pw1 = pw1_run;
+                    w_p1 = w_p1_run;
                 }
-                free(w1_sorted);
-                w1_sorted = NULL;
-                free(w2_sorted);
-                w2_sorted = NULL;
+                free(w_sorted1);
+                w_sorted1 = NULL;
+                free(w_sorted2);
+                w_sorted2 = NULL;
                 for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
                     w_mark[w_list[q_2]] = 0;
                 }
-                out2_pos[i + 1] = (int32_t)(pout2 - begin);
+                out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
         next_block:
-            free(w2_sorted);
-            free(w1_sorted);
+            free(w_sorted2);
+            free(w_sorted1);
         }
         free(w_mark);
         free(w_list);
@@ -392,6 +392,6 @@ int32_t kernel_compute(int64_t *slots)
     if (failed) {
         return 1;
     }
-    prefix_sum_i32(out2_pos, n_i + 1);
+    prefix_sum_i32(out_pos2, n_i + 1);
     return 0;
 }

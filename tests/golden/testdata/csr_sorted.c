@@ -90,9 +90,9 @@ int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    int64_t out2_count = slots[6];
-    int32_t *restrict out1_pos = (int32_t *)slots[7];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    int64_t out_count2 = slots[6];
+    int32_t *restrict out_pos1 = (int32_t *)slots[7];
     int32_t status = 0;
     int64_t *restrict order = allocate(max_i64(n_i, 1), sizeof *order);
     int64_t *restrict key = allocate(max_i64(n_i, 1), sizeof *key);
@@ -102,21 +102,21 @@ int32_t kernel_assemble(int64_t *slots)
     }
     int64_t most = 0;
     for (int64_t q = 0; q < n_i; q++) {
-        most = max_i64(most, (int64_t)A2_pos[q + 1] - A2_pos[q]);
+        most = max_i64(most, (int64_t)A_pos2[q + 1] - A_pos2[q]);
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
             order[q_2] = q_2;
-            key[q_2] = most - ((int64_t)A2_pos[q_2 + 1] - A2_pos[q_2]);
+            key[q_2] = most - ((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
         }
     }
     if (sort_by_team_i64_i64(order, key, n_i, most + 1, threads)) {
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
@@ -129,18 +129,18 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q_4 = 0; q_4 < n_i; q_4++) {
             const int64_t p_3 = q_4 / n_i;
             const int64_t i_3 = q_4 - p_3 * n_i;
             const int64_t t = order[q_4];
-            out1_pos[t] = (int32_t)i_3;
+            out_pos1[t] = (int32_t)i_3;
         }
     }
-    out2_count = A2_pos[n_i];
-    slots[6] = out2_count;
+    out_count2 = A_pos2[n_i];
+    slots[6] = out_count2;
 done:
     free(key);
     free(order);
@@ -151,68 +151,68 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    int64_t out2_count = slots[6];
-    const int32_t *restrict out1_pos = (const int32_t *)slots[7];
-    int32_t *restrict out1_crd = (int32_t *)slots[8];
-    int32_t *restrict out2_pos = (int32_t *)slots[9];
-    int32_t *restrict out2_crd = (int32_t *)slots[10];
+    int64_t out_count2 = slots[6];
+    const int32_t *restrict out_pos1 = (const int32_t *)slots[7];
+    int32_t *restrict out_crd1 = (int32_t *)slots[8];
+    int32_t *restrict out_pos2 = (int32_t *)slots[9];
+    int32_t *restrict out_crd2 = (int32_t *)slots[10];
     float *restrict out_vals = (float *)slots[11];
     int32_t status = 0;
-    int64_t *restrict place2 = NULL;
-    int64_t *restrict place1 = allocate(max_i64(n_i, 1), sizeof *place1);
-    if (!place1) {
+    int64_t *restrict out_place2 = NULL;
+    int64_t *restrict out_place1 = allocate(max_i64(n_i, 1), sizeof *out_place1);
+    if (!out_place1) {
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q = 0; q < n_i; q++) {
             const int64_t p = q / n_i;
             const int64_t i = q - p * n_i;
-            const int64_t place = p * n_i + out1_pos[q];
-            out1_crd[place] = (int32_t)i;
-            place1[q] = place;
+            const int64_t place = p * n_i + out_pos1[q];
+            out_crd1[place] = (int32_t)i;
+            out_place1[q] = place;
         }
     }
-    place2 = allocate(max_i64((int64_t)A2_pos[n_i], 1), sizeof *place2);
-    if (!place2) {
+    out_place2 = allocate(max_i64((int64_t)A_pos2[n_i], 1), sizeof *out_place2);
+    if (!out_place2) {
         status = 1;
         goto done;
     }
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
-            out2_pos[place1[q_2] + 1] = (int32_t)((int64_t)A2_pos[q_2 + 1] - A2_pos[q_2]);
+            out_pos2[out_place1[q_2] + 1] = (int32_t)((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
         }
     }
-    prefix_sum_i32(out2_pos, n_i + 1);
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    prefix_sum_i32(out_pos2, n_i + 1);
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
-            const int64_t moved = (int64_t)out2_pos[place1[q_3]] - A2_pos[q_3];
-            for (int64_t k = A2_pos[q_3]; k < A2_pos[q_3 + 1]; k++) {
-                place2[k] = moved + k;
-                out2_crd[moved + k] = (int32_t)(int64_t)A2_crd[k];
+            const int64_t moved = (int64_t)out_pos2[out_place1[q_3]] - A_pos2[q_3];
+            for (int64_t k = A_pos2[q_3]; k < A_pos2[q_3 + 1]; k++) {
+                out_place2[k] = moved + k;
+                out_crd2[moved + k] = (int32_t)(int64_t)A_crd2[k];
             }
         }
     }
-    clear(out_vals, out2_count, sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    clear(out_vals, out_count2, sizeof *out_vals);
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, A2_pos[n_i] / (threads * 16))) nowait
-        for (int64_t q_4 = 0; q_4 < A2_pos[n_i]; q_4++) {
-            out_vals[place2[q_4]] = A_vals[q_4];
+        #pragma omp for schedule(dynamic, max_i64(1, A_pos2[n_i] / (threads * 16))) nowait
+        for (int64_t q_4 = 0; q_4 < A_pos2[n_i]; q_4++) {
+            out_vals[out_place2[q_4]] = A_vals[q_4];
         }
     }
 done:
-    free(place2);
-    free(place1);
+    free(out_place2);
+    free(out_place1);
     return status;
 }

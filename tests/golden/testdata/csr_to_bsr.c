@@ -73,12 +73,12 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
-    int64_t out2_count = slots[6];
-    int32_t *restrict out2_pos = (int32_t *)slots[7];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    int64_t out_count2 = slots[6];
+    int32_t *restrict out_pos2 = (int32_t *)slots[7];
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
         failed |= !seen;
@@ -92,8 +92,8 @@ int32_t kernel_assemble(int64_t *slots)
             const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
             const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
             for (int64_t p = first; p < first + height; p++) {
-                for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
-                    const int64_t c = A2_crd[q];
+                for (int64_t q = A_pos2[p]; q < A_pos2[p + 1]; q++) {
+                    const int64_t c = A_crd2[q];
                     const int64_t b = c / 4;
                     if (seen[b] != r + 1) {
                         seen[b] = r + 1;
@@ -101,7 +101,7 @@ int32_t kernel_assemble(int64_t *slots)
                     }
                 }
             }
-            out2_pos[r + 1] = (int32_t)n;
+            out_pos2[r + 1] = (int32_t)n;
         }
         free(seen);
     }
@@ -109,16 +109,16 @@ int32_t kernel_assemble(int64_t *slots)
         return 1;
     }
     int64_t total = 0;
-    out2_pos[0] = 0;
+    out_pos2[0] = 0;
     for (int64_t p_2 = 0; p_2 < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); p_2++) {
-        total += out2_pos[p_2 + 1];
-        out2_pos[p_2 + 1] = (int32_t)total;
+        total += out_pos2[p_2 + 1];
+        out_pos2[p_2 + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)];
-    slots[6] = out2_count;
+    out_count2 = out_pos2[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)];
+    slots[6] = out_count2;
     return 0;
 }
 
@@ -127,20 +127,20 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[7];
-    int32_t *restrict out2_crd = (int32_t *)slots[8];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[7];
+    int32_t *restrict out_crd2 = (int32_t *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     int32_t status = 0;
-    int64_t *restrict place2 = allocate(max_i64((int64_t)A2_pos[n_i], 1), sizeof *place2);
-    if (!place2) {
+    int64_t *restrict out_place2 = allocate(max_i64((int64_t)A_pos2[n_i], 1), sizeof *out_place2);
+    if (!out_place2) {
         status = 1;
         goto done;
     }
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768) reduction(| : failed)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
         failed |= !seen;
@@ -156,8 +156,8 @@ int32_t kernel_compute(int64_t *slots)
             const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
             const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
             for (int64_t p = first; p < first + height; p++) {
-                for (int64_t q = A2_pos[p]; q < A2_pos[p + 1]; q++) {
-                    const int64_t c = A2_crd[q];
+                for (int64_t q = A_pos2[p]; q < A_pos2[p + 1]; q++) {
+                    const int64_t c = A_crd2[q];
                     const int64_t b = c / 4;
                     if (seen[b] != r + 1) {
                         seen[b] = r + 1;
@@ -166,21 +166,21 @@ int32_t kernel_compute(int64_t *slots)
                     }
                 }
             }
-            const int64_t r_first = out2_pos[r];
+            const int64_t r_first = out_pos2[r];
             for (int64_t x = 0; x < n; x++) {
-                out2_crd[r_first + x] = (int32_t)at[x];
+                out_crd2[r_first + x] = (int32_t)at[x];
             }
-            sort_i32(out2_crd + r_first, r_first + n - r_first);
+            sort_i32(out_crd2 + r_first, r_first + n - r_first);
             for (int64_t x_2 = r_first; x_2 < r_first + n; x_2++) {
-                at[out2_crd[x_2]] = x_2;
+                at[out_crd2[x_2]] = x_2;
             }
             const int64_t above_2 = r / ((n_i + 3) / 4);
             const int64_t first_2 = above_2 * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
             const int64_t height_2 = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
             for (int64_t p_2 = first_2; p_2 < first_2 + height_2; p_2++) {
-                for (int64_t q_2 = A2_pos[p_2]; q_2 < A2_pos[p_2 + 1]; q_2++) {
-                    const int64_t c_2 = A2_crd[q_2];
-                    place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
+                for (int64_t q_2 = A_pos2[p_2]; q_2 < A_pos2[p_2 + 1]; q_2++) {
+                    const int64_t c_2 = A_crd2[q_2];
+                    out_place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
                 }
             }
         }
@@ -191,15 +191,15 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    clear(out_vals, (int64_t)out2_pos[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    clear(out_vals, (int64_t)out_pos2[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, A2_pos[n_i] / (threads * 16))) nowait
-        for (int64_t q_3 = 0; q_3 < A2_pos[n_i]; q_3++) {
-            out_vals[place2[q_3]] = A_vals[q_3];
+        #pragma omp for schedule(dynamic, max_i64(1, A_pos2[n_i] / (threads * 16))) nowait
+        for (int64_t q_3 = 0; q_3 < A_pos2[n_i]; q_3++) {
+            out_vals[out_place2[q_3]] = A_vals[q_3];
         }
     }
 done:
-    free(place2);
+    free(out_place2);
     return status;
 }

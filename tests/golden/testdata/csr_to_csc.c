@@ -31,14 +31,14 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
-    int64_t out2_count = slots[6];
-    int32_t *restrict out2_pos = (int32_t *)slots[7];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    int64_t out_count2 = slots[6];
+    int32_t *restrict out_pos2 = (int32_t *)slots[7];
     int32_t status = 0;
-    memset(out2_pos, 0, (size_t)(n_j + 1) * sizeof *out2_pos);
+    memset(out_pos2, 0, (size_t)(n_j + 1) * sizeof *out_pos2);
     const int64_t rows = n_j;
-    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
     int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -48,12 +48,12 @@ int32_t kernel_assemble(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -63,15 +63,15 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     out_next[part * rows + j]++;
                 }
             }
@@ -86,20 +86,20 @@ int32_t kernel_assemble(int64_t *slots)
                 const int64_t at = part_2 * rows + p_2;
                 length += out_next[at];
             }
-            out2_pos[p_2 + 1] = (int32_t)length;
+            out_pos2[p_2 + 1] = (int32_t)length;
         }
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_j; p++) {
-        total += out2_pos[p + 1];
-        out2_pos[p + 1] = (int32_t)total;
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         status = 2;
         goto done;
     }
-    out2_count = total;
-    slots[6] = out2_count;
+    out_count2 = total;
+    slots[6] = out_count2;
 done:
     free(out_next);
     return status;
@@ -110,15 +110,15 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[7];
-    int32_t *restrict out2_crd = (int32_t *)slots[8];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[7];
+    int32_t *restrict out_crd2 = (int32_t *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     int32_t status = 0;
     const int64_t rows = n_j;
-    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
     int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -129,12 +129,12 @@ int32_t kernel_compute(int64_t *slots)
         {
             #pragma omp for schedule(dynamic, 1) nowait
             for (int64_t part = 0; part < parts; part++) {
-                const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
                 int64_t i_begin = 0;
                 int64_t i_begin_above = n_i;
                 while (i_begin < i_begin_above) {
                     const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                         i_begin = i_begin_middle + 1;
                     } else {
                         i_begin_above = i_begin_middle;
@@ -144,15 +144,15 @@ int32_t kernel_compute(int64_t *slots)
                 int64_t i_end_above = n_i;
                 while (i_end < i_end_above) {
                     const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                         i_end = i_end_middle + 1;
                     } else {
                         i_end_above = i_end_middle;
                     }
                 }
                 for (int64_t i = i_begin; i < i_end; i++) {
-                    for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                        const int64_t j = A2_crd[pA2];
+                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
                         out_next[part * rows + j]++;
                     }
                 }
@@ -163,7 +163,7 @@ int32_t kernel_compute(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
         for (int64_t p = 0; p < rows; p++) {
-            int64_t begin = out2_pos[p];
+            int64_t begin = out_pos2[p];
             for (int64_t part_2 = 0; part_2 < parts; part_2++) {
                 const int64_t at = part_2 * rows + p;
                 const int64_t count = out_next[at];
@@ -176,12 +176,12 @@ int32_t kernel_compute(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part_3 = 0; part_3 < parts; part_3++) {
-            const int64_t i_2_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_2_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_2_begin = 0;
             int64_t i_2_begin_above = n_i;
             while (i_2_begin < i_2_begin_above) {
                 const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
-                if (i_2_begin_middle + A2_pos[i_2_begin_middle] < part_3 * i_2_share) {
+                if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_3 * i_2_share) {
                     i_2_begin = i_2_begin_middle + 1;
                 } else {
                     i_2_begin_above = i_2_begin_middle;
@@ -191,19 +191,19 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_2_end_above = n_i;
             while (i_2_end < i_2_end_above) {
                 const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
-                if (i_2_end_middle + A2_pos[i_2_end_middle] < (part_3 + 1) * i_2_share) {
+                if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_3 + 1) * i_2_share) {
                     i_2_end = i_2_end_middle + 1;
                 } else {
                     i_2_end_above = i_2_end_middle;
                 }
             }
             for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
-                for (int64_t pA2_2 = A2_pos[i_2]; pA2_2 < A2_pos[i_2 + 1]; pA2_2++) {
-                    const int64_t j_2 = A2_crd[pA2_2];
-                    const int64_t pout = out_next[part_3 * rows + j_2];
-                    out2_crd[pout] = (int32_t)i_2;
-                    out_vals[pout] = A_vals[pA2_2];
-                    out_next[part_3 * rows + j_2] = (int32_t)(pout + 1);
+                for (int64_t A_p2_2 = A_pos2[i_2]; A_p2_2 < A_pos2[i_2 + 1]; A_p2_2++) {
+                    const int64_t j_2 = A_crd2[A_p2_2];
+                    const int64_t out_p = out_next[part_3 * rows + j_2];
+                    out_crd2[out_p] = (int32_t)i_2;
+                    out_vals[out_p] = A_vals[A_p2_2];
+                    out_next[part_3 * rows + j_2] = (int32_t)(out_p + 1);
                 }
             }
         }

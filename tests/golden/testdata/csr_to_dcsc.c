@@ -37,21 +37,21 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
-    int64_t out1_count = slots[6];
-    int64_t out2_count = slots[7];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    int64_t out_count1 = slots[6];
+    int64_t out_count2 = slots[7];
     int32_t status = 0;
     int32_t *restrict out_next = NULL;
-    out1_count = 0;
-    out2_count = 0;
+    out_count1 = 0;
+    out_count2 = 0;
     int32_t *restrict out_rows = allocate_zero(n_j + 1, sizeof *out_rows);
     if (!out_rows) {
         status = 1;
         goto done;
     }
     const int64_t rows = n_j;
-    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
     out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -61,12 +61,12 @@ int32_t kernel_assemble(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -76,15 +76,15 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     out_next[part * rows + j]++;
                 }
             }
@@ -114,14 +114,14 @@ int32_t kernel_assemble(int64_t *slots)
         status = 2;
         goto done;
     }
-    out1_count = used;
+    out_count1 = used;
     if (total > 2147483647) {
         status = 2;
         goto done;
     }
-    out2_count = total;
-    slots[6] = out1_count;
-    slots[7] = out2_count;
+    out_count2 = total;
+    slots[6] = out_count1;
+    slots[7] = out_count2;
 done:
     free(out_next);
     free(out_rows);
@@ -133,26 +133,26 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    int32_t *restrict out1_pos = (int32_t *)slots[8];
-    int32_t *restrict out1_crd = (int32_t *)slots[9];
-    int32_t *restrict out2_pos = (int32_t *)slots[10];
-    int32_t *restrict out2_crd = (int32_t *)slots[11];
+    int32_t *restrict out_pos1 = (int32_t *)slots[8];
+    int32_t *restrict out_crd1 = (int32_t *)slots[9];
+    int32_t *restrict out_pos2 = (int32_t *)slots[10];
+    int32_t *restrict out_crd2 = (int32_t *)slots[11];
     float *restrict out_vals = (float *)slots[12];
     int32_t status = 0;
     int32_t *restrict out_next = NULL;
-    out1_pos[0] = 0;
-    out2_pos[0] = 0;
-    out1_pos[1] = 0;
+    out_pos1[0] = 0;
+    out_pos2[0] = 0;
+    out_pos1[1] = 0;
     int32_t *restrict out_rows = allocate_zero(n_j + 1, sizeof *out_rows);
     if (!out_rows) {
         status = 1;
         goto done;
     }
     const int64_t rows = n_j;
-    const int64_t parts = A2_pos[n_i] > 32768 ? max_i64(min_i64(threads, A2_pos[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
     out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -162,12 +162,12 @@ int32_t kernel_compute(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -177,15 +177,15 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     out_next[part * rows + j]++;
                 }
             }
@@ -207,12 +207,12 @@ int32_t kernel_compute(int64_t *slots)
     int64_t used = 0;
     for (int64_t p_2 = 0; p_2 < rows; p_2++) {
         if (out_rows[p_2 + 1] > out_rows[p_2]) {
-            out1_crd[used] = (int32_t)p_2;
+            out_crd1[used] = (int32_t)p_2;
             used++;
-            out2_pos[used] = (int32_t)(int64_t)out_rows[p_2 + 1];
+            out_pos2[used] = (int32_t)(int64_t)out_rows[p_2 + 1];
         }
     }
-    out1_pos[1] = (int32_t)used;
+    out_pos1[1] = (int32_t)used;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
@@ -230,12 +230,12 @@ int32_t kernel_compute(int64_t *slots)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part_4 = 0; part_4 < parts; part_4++) {
-            const int64_t i_2_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_2_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_2_begin = 0;
             int64_t i_2_begin_above = n_i;
             while (i_2_begin < i_2_begin_above) {
                 const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
-                if (i_2_begin_middle + A2_pos[i_2_begin_middle] < part_4 * i_2_share) {
+                if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_4 * i_2_share) {
                     i_2_begin = i_2_begin_middle + 1;
                 } else {
                     i_2_begin_above = i_2_begin_middle;
@@ -245,19 +245,19 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_2_end_above = n_i;
             while (i_2_end < i_2_end_above) {
                 const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
-                if (i_2_end_middle + A2_pos[i_2_end_middle] < (part_4 + 1) * i_2_share) {
+                if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_4 + 1) * i_2_share) {
                     i_2_end = i_2_end_middle + 1;
                 } else {
                     i_2_end_above = i_2_end_middle;
                 }
             }
             for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
-                for (int64_t pA2_2 = A2_pos[i_2]; pA2_2 < A2_pos[i_2 + 1]; pA2_2++) {
-                    const int64_t j_2 = A2_crd[pA2_2];
-                    const int64_t pout = out_next[part_4 * rows + j_2];
-                    out2_crd[pout] = (int32_t)i_2;
-                    out_vals[pout] = A_vals[pA2_2];
-                    out_next[part_4 * rows + j_2] = (int32_t)(pout + 1);
+                for (int64_t A_p2_2 = A_pos2[i_2]; A_p2_2 < A_pos2[i_2 + 1]; A_p2_2++) {
+                    const int64_t j_2 = A_crd2[A_p2_2];
+                    const int64_t out_p = out_next[part_4 * rows + j_2];
+                    out_crd2[out_p] = (int32_t)i_2;
+                    out_vals[out_p] = A_vals[A_p2_2];
+                    out_next[part_4 * rows + j_2] = (int32_t)(out_p + 1);
                 }
             }
         }

@@ -19,64 +19,64 @@ static inline int64_t min_i64(int64_t x, int64_t y)
 
 int32_t kernel_compute(int64_t *slots)
 {
-    const int32_t *restrict a1_pos = (const int32_t *)slots[2];
-    const int32_t *restrict a1_crd = (const int32_t *)slots[3];
+    const int32_t *restrict a_pos1 = (const int32_t *)slots[2];
+    const int32_t *restrict a_crd1 = (const int32_t *)slots[3];
     const float *restrict a_vals = (const float *)slots[4];
-    const int32_t *restrict b1_pos = (const int32_t *)slots[5];
-    const int32_t *restrict b1_crd = (const int32_t *)slots[6];
+    const int32_t *restrict b_pos1 = (const int32_t *)slots[5];
+    const int32_t *restrict b_crd1 = (const int32_t *)slots[6];
     const float *restrict b_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
     memset(out_vals, 0, (size_t)1 * sizeof *out_vals);
-    int64_t pa1 = a1_pos[0];
-    const int64_t pa1_end = a1_pos[1];
-    int64_t pb1 = b1_pos[0];
-    const int64_t pb1_end = b1_pos[1];
-    while (pa1 < pa1_end && pb1 < pb1_end) {
-        const int64_t ia = a1_crd[pa1];
-        const int64_t ib = b1_crd[pb1];
+    int64_t a_p1 = a_pos1[0];
+    const int64_t a_p1_end = a_pos1[1];
+    int64_t b_p1 = b_pos1[0];
+    const int64_t b_p1_end = b_pos1[1];
+    while (a_p1 < a_p1_end && b_p1 < b_p1_end) {
+        const int64_t ia = a_crd1[a_p1];
+        const int64_t ib = b_crd1[b_p1];
         const int64_t i = max_i64(ia, ib);
         if (ia == i && ib == i) {
-            out_vals[0] += a_vals[pa1] * b_vals[pb1];
+            out_vals[0] += a_vals[a_p1] * b_vals[b_p1];
         }
         if (ia == i && ib == i) {
-            pa1++;
-            pb1++;
+            a_p1++;
+            b_p1++;
         } else {
             if (ia < i) {
-                int64_t pa1_step = 1;
-                while (pa1 + pa1_step < pa1_end && a1_crd[pa1 + pa1_step] < i) {
-                    pa1 = pa1 + pa1_step;
-                    pa1_step = 2 * pa1_step;
+                int64_t a_p1_step = 1;
+                while (a_p1 + a_p1_step < a_p1_end && a_crd1[a_p1 + a_p1_step] < i) {
+                    a_p1 = a_p1 + a_p1_step;
+                    a_p1_step = 2 * a_p1_step;
                 }
-                int64_t pa1_next = pa1 + 1;
-                int64_t pa1_next_above = min_i64(pa1 + pa1_step, pa1_end);
-                while (pa1_next < pa1_next_above) {
-                    const int64_t pa1_next_middle = pa1_next + (pa1_next_above - pa1_next) / 2;
-                    if (a1_crd[pa1_next_middle] < i) {
-                        pa1_next = pa1_next_middle + 1;
+                int64_t a_p1_next = a_p1 + 1;
+                int64_t a_p1_next_above = min_i64(a_p1 + a_p1_step, a_p1_end);
+                while (a_p1_next < a_p1_next_above) {
+                    const int64_t a_p1_next_middle = a_p1_next + (a_p1_next_above - a_p1_next) / 2;
+                    if (a_crd1[a_p1_next_middle] < i) {
+                        a_p1_next = a_p1_next_middle + 1;
                     } else {
-                        pa1_next_above = pa1_next_middle;
+                        a_p1_next_above = a_p1_next_middle;
                     }
                 }
-                pa1 = pa1_next;
+                a_p1 = a_p1_next;
             }
             if (ib < i) {
-                int64_t pb1_step = 1;
-                while (pb1 + pb1_step < pb1_end && b1_crd[pb1 + pb1_step] < i) {
-                    pb1 = pb1 + pb1_step;
-                    pb1_step = 2 * pb1_step;
+                int64_t b_p1_step = 1;
+                while (b_p1 + b_p1_step < b_p1_end && b_crd1[b_p1 + b_p1_step] < i) {
+                    b_p1 = b_p1 + b_p1_step;
+                    b_p1_step = 2 * b_p1_step;
                 }
-                int64_t pb1_next = pb1 + 1;
-                int64_t pb1_next_above = min_i64(pb1 + pb1_step, pb1_end);
-                while (pb1_next < pb1_next_above) {
-                    const int64_t pb1_next_middle = pb1_next + (pb1_next_above - pb1_next) / 2;
-                    if (b1_crd[pb1_next_middle] < i) {
-                        pb1_next = pb1_next_middle + 1;
+                int64_t b_p1_next = b_p1 + 1;
+                int64_t b_p1_next_above = min_i64(b_p1 + b_p1_step, b_p1_end);
+                while (b_p1_next < b_p1_next_above) {
+                    const int64_t b_p1_next_middle = b_p1_next + (b_p1_next_above - b_p1_next) / 2;
+                    if (b_crd1[b_p1_next_middle] < i) {
+                        b_p1_next = b_p1_next_middle + 1;
                     } else {
-                        pb1_next_above = pb1_next_middle;
+                        b_p1_next_above = b_p1_next_middle;
                     }
                 }
-                pb1 = pb1_next;
+                b_p1 = b_p1_next;
             }
         }
     }

@@ -25,21 +25,21 @@ int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    int64_t C2_count = slots[7];
-    int32_t *restrict C2_pos = (int32_t *)slots[8];
-    memset(C2_pos, 0, (size_t)(n_i + 1) * sizeof *C2_pos);
-    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    int64_t C_count2 = slots[7];
+    int32_t *restrict C_pos2 = (int32_t *)slots[8];
+    memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
+    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -49,31 +49,31 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pC2 = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    pC2++;
+                int64_t C_p2 = 0;
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    C_p2++;
                 }
-                C2_pos[i + 1] = (int32_t)pC2;
+                C_pos2[i + 1] = (int32_t)C_p2;
             }
         }
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_i; p++) {
-        total += C2_pos[p + 1];
-        C2_pos[p + 1] = (int32_t)total;
+        total += C_pos2[p + 1];
+        C_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    C2_count = total;
-    slots[7] = C2_count;
+    C_count2 = total;
+    slots[7] = C_count2;
     return 0;
 }
 
@@ -81,25 +81,25 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const int32_t *restrict A_vals = (const int32_t *)slots[5];
     const int32_t *restrict x_vals = (const int32_t *)slots[6];
-    const int32_t *restrict C2_pos = (const int32_t *)slots[8];
-    int32_t *restrict C2_crd = (int32_t *)slots[9];
+    const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
+    int32_t *restrict C_crd2 = (int32_t *)slots[9];
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
-    const int64_t parts = A2_pos[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -109,19 +109,19 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pC2 = C2_pos[i];
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    C_vals[pC2] = floor_divide_i32(A_vals[pA2], x_vals[j], &fault);
-                    C2_crd[pC2] = (int32_t)j;
-                    pC2++;
+                int64_t C_p2 = C_pos2[i];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    C_vals[C_p2] = floor_divide_i32(A_vals[A_p2], x_vals[j], &fault);
+                    C_crd2[C_p2] = (int32_t)j;
+                    C_p2++;
                 }
             }
         }

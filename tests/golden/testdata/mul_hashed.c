@@ -19,24 +19,24 @@ int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[6];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[7];
-    int64_t out2_count = slots[9];
-    int32_t *restrict out2_pos = (int32_t *)slots[10];
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    const int64_t parts = (int64_t)A2_pos[n_i] + B2_pos[n_i] > 32768 ? threads * 16 : 1;
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[7];
+    int64_t out_count2 = slots[9];
+    int32_t *restrict out_pos2 = (int32_t *)slots[10];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -46,41 +46,41 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    const int64_t pB2_begin = B2_pos[i];
-                    const int64_t pB2_end = B2_pos[i + 1];
-                    int64_t pB2 = pB2_begin + hash(j, pB2_end - pB2_begin);
-                    while (pB2_begin < pB2_end && B2_crd[pB2] >= 0 && B2_crd[pB2] != j) {
-                        pB2 = pB2 + 1 == pB2_end ? pB2_begin : pB2 + 1;
+                int64_t out_p2 = 0;
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    const int64_t B_p2_begin = B_pos2[i];
+                    const int64_t B_p2_end = B_pos2[i + 1];
+                    int64_t B_p2 = B_p2_begin + hash(j, B_p2_end - B_p2_begin);
+                    while (B_p2_begin < B_p2_end && B_crd2[B_p2] >= 0 && B_crd2[B_p2] != j) {
+                        B_p2 = B_p2 + 1 == B_p2_end ? B_p2_begin : B_p2 + 1;
                     }
-                    const int64_t pB2_run = pB2 + (pB2_begin < pB2_end && B2_crd[pB2] == j);
-                    if (pB2_run > pB2) {
-                        pout2++;
+                    const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
+                    if (B_p2_run > B_p2) {
+                        out_p2++;
                     }
                 }
-                out2_pos[i + 1] = (int32_t)pout2;
+                out_pos2[i + 1] = (int32_t)out_p2;
             }
         }
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_i; p++) {
-        total += out2_pos[p + 1];
-        out2_pos[p + 1] = (int32_t)total;
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = total;
-    slots[9] = out2_count;
+    out_count2 = total;
+    slots[9] = out_count2;
     return 0;
 }
 
@@ -88,26 +88,26 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[6];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[7];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[7];
     const float *restrict B_vals = (const float *)slots[8];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[10];
-    int32_t *restrict out2_crd = (int32_t *)slots[11];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
+    int32_t *restrict out_crd2 = (int32_t *)slots[11];
     float *restrict out_vals = (float *)slots[12];
-    const int64_t parts = (int64_t)A2_pos[n_i] + B2_pos[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -117,27 +117,27 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = out2_pos[i];
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    const int64_t pB2_begin = B2_pos[i];
-                    const int64_t pB2_end = B2_pos[i + 1];
-                    int64_t pB2 = pB2_begin + hash(j, pB2_end - pB2_begin);
-                    while (pB2_begin < pB2_end && B2_crd[pB2] >= 0 && B2_crd[pB2] != j) {
-                        pB2 = pB2 + 1 == pB2_end ? pB2_begin : pB2 + 1;
+                int64_t out_p2 = out_pos2[i];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    const int64_t B_p2_begin = B_pos2[i];
+                    const int64_t B_p2_end = B_pos2[i + 1];
+                    int64_t B_p2 = B_p2_begin + hash(j, B_p2_end - B_p2_begin);
+                    while (B_p2_begin < B_p2_end && B_crd2[B_p2] >= 0 && B_crd2[B_p2] != j) {
+                        B_p2 = B_p2 + 1 == B_p2_end ? B_p2_begin : B_p2 + 1;
                     }
-                    const int64_t pB2_run = pB2 + (pB2_begin < pB2_end && B2_crd[pB2] == j);
-                    if (pB2_run > pB2) {
-                        out_vals[pout2] = A_vals[pA2] * B_vals[pB2];
-                        out2_crd[pout2] = (int32_t)j;
-                        pout2++;
+                    const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
+                    if (B_p2_run > B_p2) {
+                        out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
+                        out_crd2[out_p2] = (int32_t)j;
+                        out_p2++;
                     }
                 }
             }

@@ -51,10 +51,10 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_j = slots[1];
-    const int32_t *restrict A1_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A1_crd = (const int32_t *)slots[4];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
     const uint16_t *restrict A_vals = (const uint16_t *)slots[7];
     const uint16_t *restrict x_vals = (const uint16_t *)slots[8];
     uint16_t *restrict out_vals = (uint16_t *)slots[9];
@@ -66,11 +66,11 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
-    for (int64_t pA1 = A1_pos[0]; pA1 < A1_pos[1]; pA1++) {
-        const int64_t i = A1_crd[pA1];
-        for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
-            const int64_t j = A2_crd[pA2];
-            out_sums[j] += f32_of_f16(A_vals[pA2]) * f32_of_f16(x_vals[i]);
+    for (int64_t A_p1 = A_pos1[0]; A_p1 < A_pos1[1]; A_p1++) {
+        const int64_t i = A_crd1[A_p1];
+        for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+            const int64_t j = A_crd2[A_p2];
+            out_sums[j] += f32_of_f16(A_vals[A_p2]) * f32_of_f16(x_vals[i]);
         }
     }
     #pragma omp parallel num_threads(threads) if (out_size > 32768)

@@ -68,14 +68,14 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
     const int64_t n_j = slots[3];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
-    int64_t out2_count = slots[10];
-    int32_t *restrict out2_pos = (int32_t *)slots[11];
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
+    int64_t out_count2 = slots[10];
+    int32_t *restrict out_pos2 = (int32_t *)slots[11];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
@@ -89,12 +89,12 @@ int32_t kernel_assemble(int64_t *slots)
             if (failed) {
                 continue;
             }
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -104,19 +104,19 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = 0;
+                int64_t out_p2 = 0;
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                        const int64_t k = B2_crd[pB2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                        const int64_t k = B_crd2[B_p2];
                         if (w_mark[k] == 0) {
                             w_mark[k] = 1;
                             w_crd[w_count] = (int32_t)k;
@@ -124,13 +124,13 @@ int32_t kernel_assemble(int64_t *slots)
                         }
                     }
                 }
-                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                    pout2++;
+                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                    out_p2++;
                 }
                 for (int64_t q = 0; q < w_count; q++) {
                     w_mark[w_crd[q]] = 0;
                 }
-                out2_pos[i + 1] = (int32_t)pout2;
+                out_pos2[i + 1] = (int32_t)out_p2;
             }
         }
         free(w_mark);
@@ -141,14 +141,14 @@ int32_t kernel_assemble(int64_t *slots)
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_i; p++) {
-        total += out2_pos[p + 1];
-        out2_pos[p + 1] = (int32_t)total;
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = total;
-    slots[10] = out2_count;
+    out_count2 = total;
+    slots[10] = out_count2;
     return 0;
 }
 
@@ -158,16 +158,16 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
     const int64_t n_j = slots[3];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
     const float *restrict B_vals = (const float *)slots[9];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[11];
-    int32_t *restrict out2_crd = (int32_t *)slots[12];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
+    int32_t *restrict out_crd2 = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
@@ -183,12 +183,12 @@ int32_t kernel_compute(int64_t *slots)
             if (failed) {
                 continue;
             }
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -198,20 +198,20 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = out2_pos[i];
+                int64_t out_p2 = out_pos2[i];
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                        const int64_t k = B2_crd[pB2];
-                        const float w_value = A_vals[pA2] * B_vals[pB2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                        const int64_t k = B_crd2[B_p2];
+                        const float w_value = A_vals[A_p2] * B_vals[B_p2];
                         if (w_mark[k] == 0) {
                             w_mark[k] = 1;
                             w_crd[w_count] = (int32_t)k;
@@ -223,11 +223,11 @@ int32_t kernel_compute(int64_t *slots)
                     }
                 }
                 sort_i32(w_crd, w_count);
-                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                    const int64_t k_2 = w_crd[pw1];
-                    out_vals[pout2] = w_vals[k_2];
-                    out2_crd[pout2] = (int32_t)k_2;
-                    pout2++;
+                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                    const int64_t k_2 = w_crd[w_p1];
+                    out_vals[out_p2] = w_vals[k_2];
+                    out_crd2[out_p2] = (int32_t)k_2;
+                    out_p2++;
                 }
                 for (int64_t q = 0; q < w_count; q++) {
                     w_mark[w_crd[q]] = 0;

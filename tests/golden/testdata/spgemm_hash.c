@@ -95,21 +95,21 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[3];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
-    int64_t out2_count = slots[10];
-    int32_t *restrict out2_pos = (int32_t *)slots[11];
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
+    int64_t out_count2 = slots[10];
+    int32_t *restrict out_pos2 = (int32_t *)slots[11];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
         int64_t w_count = 0;
-        int64_t w1_crd_room = 1024;
-        int32_t *w1_crd = allocate(w1_crd_room, sizeof *w1_crd);
-        failed |= !w1_crd;
+        int64_t w_crd1_room = 1024;
+        int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
+        failed |= !w_crd1;
         int64_t w_table_room = 2048;
         int64_t *w_table = allocate(w_table_room, sizeof *w_table);
         failed |= !w_table;
@@ -121,12 +121,12 @@ int32_t kernel_assemble(int64_t *slots)
             if (failed) {
                 continue;
             }
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -136,34 +136,34 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = 0;
+                int64_t out_p2 = 0;
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                        const int64_t k = B2_crd[pB2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                        const int64_t k = B_crd2[B_p2];
                         int64_t w_at = hash(k, w_table_room);
-                        while (w_table[w_at] >= 0 && w1_crd[w_table[w_at]] != k) {
+                        while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
                             w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
                         }
                         const int64_t w_entry = w_table[w_at];
                         if (w_entry < 0) {
-                            if (w_count + 1 > w1_crd_room) {
-                                w1_crd_room = max_i64(w_count + 1, 2 * w1_crd_room);
-                                w1_crd = resize(w1_crd, w1_crd_room, sizeof *w1_crd);
-                                if (!w1_crd) {
+                            if (w_count + 1 > w_crd1_room) {
+                                w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
+                                w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
+                                if (!w_crd1) {
                                     failed = 1;
                                     goto next_part;
                                 }
                             }
-                            w1_crd[w_count] = (int32_t)k;
+                            w_crd1[w_count] = (int32_t)k;
                             w_table[w_at] = w_count;
                             w_count++;
                             if (2 * w_count > w_table_room) {
@@ -177,7 +177,7 @@ int32_t kernel_assemble(int64_t *slots)
                                 }
                                 fill_i64(w_table, w_table_room, -1);
                                 for (int64_t q = 0; q < w_count; q++) {
-                                    int64_t w_at_2 = hash(w1_crd[q], w_table_room);
+                                    int64_t w_at_2 = hash(w_crd1[q], w_table_room);
                                     while (w_table[w_at_2] >= 0) {
                                         w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
                                     }
@@ -187,21 +187,21 @@ int32_t kernel_assemble(int64_t *slots)
                         }
                     }
                 }
-                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                    pout2++;
+                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                    out_p2++;
                 }
                 for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
-                    int64_t w_at_3 = hash(w1_crd[q_2], w_table_room);
+                    int64_t w_at_3 = hash(w_crd1[q_2], w_table_room);
                     while (w_table[w_at_3] != q_2) {
                         w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
                     }
                     w_table[w_at_3] = -1;
                 }
-                out2_pos[i + 1] = (int32_t)pout2;
+                out_pos2[i + 1] = (int32_t)out_p2;
             }
         next_part:;
         }
-        free(w1_crd);
+        free(w_crd1);
         free(w_table);
     }
     if (failed) {
@@ -209,14 +209,14 @@ int32_t kernel_assemble(int64_t *slots)
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_i; p++) {
-        total += out2_pos[p + 1];
-        out2_pos[p + 1] = (int32_t)total;
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = total;
-    slots[10] = out2_count;
+    out_count2 = total;
+    slots[10] = out_count2;
     return 0;
 }
 
@@ -226,23 +226,23 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
     const int64_t n_j = slots[3];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
-    const int32_t *restrict B2_pos = (const int32_t *)slots[7];
-    const int32_t *restrict B2_crd = (const int32_t *)slots[8];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
     const float *restrict B_vals = (const float *)slots[9];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[11];
-    int32_t *restrict out2_crd = (int32_t *)slots[12];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
+    int32_t *restrict out_crd2 = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A2_pos[n_i] * max_i64(1, B2_pos[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
     #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
     {
         int64_t w_count = 0;
-        int64_t w1_crd_room = 1024;
-        int32_t *w1_crd = allocate(w1_crd_room, sizeof *w1_crd);
-        failed |= !w1_crd;
+        int64_t w_crd1_room = 1024;
+        int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
+        failed |= !w_crd1;
         int64_t w_vals_room = 1024;
         float *w_vals = allocate(w_vals_room, sizeof *w_vals);
         failed |= !w_vals;
@@ -258,14 +258,14 @@ int32_t kernel_compute(int64_t *slots)
                 continue;
             }
             int64_t *restrict w_perm = NULL;
-            int32_t *restrict w1_sorted = NULL;
+            int32_t *restrict w_sorted1 = NULL;
             float *restrict w_vals_sorted = NULL;
-            const int64_t i_share = (n_i + A2_pos[n_i] + (parts - 1)) / parts;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A2_pos[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -275,30 +275,30 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A2_pos[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t pout2 = out2_pos[i];
+                int64_t out_p2 = out_pos2[i];
                 w_count = 0;
-                for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
-                    for (int64_t pB2 = B2_pos[j]; pB2 < B2_pos[j + 1]; pB2++) {
-                        const int64_t k = B2_crd[pB2];
-                        const float w_value = A_vals[pA2] * B_vals[pB2];
+                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
+                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                        const int64_t k = B_crd2[B_p2];
+                        const float w_value = A_vals[A_p2] * B_vals[B_p2];
                         int64_t w_at = hash(k, w_table_room);
-                        while (w_table[w_at] >= 0 && w1_crd[w_table[w_at]] != k) {
+                        while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
                             w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
                         }
                         const int64_t w_entry = w_table[w_at];
                         if (w_entry < 0) {
-                            if (w_count + 1 > w1_crd_room) {
-                                w1_crd_room = max_i64(w_count + 1, 2 * w1_crd_room);
-                                w1_crd = resize(w1_crd, w1_crd_room, sizeof *w1_crd);
-                                if (!w1_crd) {
+                            if (w_count + 1 > w_crd1_room) {
+                                w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
+                                w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
+                                if (!w_crd1) {
                                     failed = 1;
                                     goto next_part;
                                 }
@@ -311,7 +311,7 @@ int32_t kernel_compute(int64_t *slots)
                                     goto next_part;
                                 }
                             }
-                            w1_crd[w_count] = (int32_t)k;
+                            w_crd1[w_count] = (int32_t)k;
                             w_vals[w_count] = w_value;
                             w_table[w_at] = w_count;
                             w_count++;
@@ -326,7 +326,7 @@ int32_t kernel_compute(int64_t *slots)
                                 }
                                 fill_i64(w_table, w_table_room, -1);
                                 for (int64_t q = 0; q < w_count; q++) {
-                                    int64_t w_at_2 = hash(w1_crd[q], w_table_room);
+                                    int64_t w_at_2 = hash(w_crd1[q], w_table_room);
                                     while (w_table[w_at_2] >= 0) {
                                         w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
                                     }
@@ -339,38 +339,38 @@ int32_t kernel_compute(int64_t *slots)
                     }
                 }
                 w_perm = allocate(max_i64(w_count, 1), sizeof *w_perm);
-                w1_sorted = allocate(max_i64(w_count, 1), sizeof *w1_sorted);
+                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
                 w_vals_sorted = allocate(max_i64(w_count, 1), sizeof *w_vals_sorted);
-                if (!w_perm || !w1_sorted || !w_vals_sorted) {
+                if (!w_perm || !w_sorted1 || !w_vals_sorted) {
                     failed = 1;
                     goto next_part;
                 }
                 for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
                     w_perm[q_2] = q_2;
                 }
-                if (sort_by_i64_i32(w_perm, w1_crd, w_count, n_k)) {
+                if (sort_by_i64_i32(w_perm, w_crd1, w_count, n_k)) {
                     failed = 1;
                     goto next_part;
                 }
                 for (int64_t q_3 = 0; q_3 < w_count; q_3++) {
                     const int64_t from = w_perm[q_3];
-                    w1_sorted[q_3] = w1_crd[from];
+                    w_sorted1[q_3] = w_crd1[from];
                     w_vals_sorted[q_3] = w_vals[from];
                 }
-                for (int64_t pw1 = 0; pw1 < w_count; pw1++) {
-                    const int64_t k_2 = w1_sorted[pw1];
-                    out_vals[pout2] = w_vals_sorted[pw1];
-                    out2_crd[pout2] = (int32_t)k_2;
-                    pout2++;
+                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                    const int64_t k_2 = w_sorted1[w_p1];
+                    out_vals[out_p2] = w_vals_sorted[w_p1];
+                    out_crd2[out_p2] = (int32_t)k_2;
+                    out_p2++;
                 }
                 free(w_perm);
                 w_perm = NULL;
-                free(w1_sorted);
-                w1_sorted = NULL;
+                free(w_sorted1);
+                w_sorted1 = NULL;
                 free(w_vals_sorted);
                 w_vals_sorted = NULL;
                 for (int64_t q_4 = 0; q_4 < w_count; q_4++) {
-                    int64_t w_at_3 = hash(w1_crd[q_4], w_table_room);
+                    int64_t w_at_3 = hash(w_crd1[q_4], w_table_room);
                     while (w_table[w_at_3] != q_4) {
                         w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
                     }
@@ -379,10 +379,10 @@ int32_t kernel_compute(int64_t *slots)
             }
         next_part:
             free(w_vals_sorted);
-            free(w1_sorted);
+            free(w_sorted1);
             free(w_perm);
         }
-        free(w1_crd);
+        free(w_crd1);
         free(w_vals);
         free(w_table);
     }

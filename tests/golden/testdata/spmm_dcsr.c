@@ -27,10 +27,10 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
-    const int32_t *restrict A1_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A1_crd = (const int32_t *)slots[5];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[6];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[7];
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[7];
     const float *restrict A_vals = (const float *)slots[8];
     const float *restrict B_vals = (const float *)slots[9];
     float *restrict out_vals = (float *)slots[10];
@@ -38,44 +38,44 @@ int32_t kernel_compute(int64_t *slots)
         return 3;
     }
     clear(out_vals, n_i * 16, sizeof *out_vals);
-    const int64_t parts = (int64_t)A2_pos[A1_pos[1]] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[A_pos1[1]] * 16 > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t pA1_share = ((int64_t)A1_pos[1] + A2_pos[A1_pos[1]] + (parts - 1)) / parts;
-            int64_t pA1_begin = A1_pos[0];
-            int64_t pA1_begin_above = A1_pos[1];
-            while (pA1_begin < pA1_begin_above) {
-                const int64_t pA1_begin_middle = pA1_begin + (pA1_begin_above - pA1_begin) / 2;
-                if (pA1_begin_middle + A2_pos[pA1_begin_middle] < part * pA1_share) {
-                    pA1_begin = pA1_begin_middle + 1;
+            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
+            int64_t A_p1_begin = A_pos1[0];
+            int64_t A_p1_begin_above = A_pos1[1];
+            while (A_p1_begin < A_p1_begin_above) {
+                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                if (A_p1_begin_middle + A_pos2[A_p1_begin_middle] < part * A_p1_share) {
+                    A_p1_begin = A_p1_begin_middle + 1;
                 } else {
-                    pA1_begin_above = pA1_begin_middle;
+                    A_p1_begin_above = A_p1_begin_middle;
                 }
             }
-            int64_t pA1_end = pA1_begin;
-            int64_t pA1_end_above = A1_pos[1];
-            while (pA1_end < pA1_end_above) {
-                const int64_t pA1_end_middle = pA1_end + (pA1_end_above - pA1_end) / 2;
-                if (pA1_end_middle + A2_pos[pA1_end_middle] < (part + 1) * pA1_share) {
-                    pA1_end = pA1_end_middle + 1;
+            int64_t A_p1_end = A_p1_begin;
+            int64_t A_p1_end_above = A_pos1[1];
+            while (A_p1_end < A_p1_end_above) {
+                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+                if (A_p1_end_middle + A_pos2[A_p1_end_middle] < (part + 1) * A_p1_share) {
+                    A_p1_end = A_p1_end_middle + 1;
                 } else {
-                    pA1_end_above = pA1_end_middle;
+                    A_p1_end_above = A_p1_end_middle;
                 }
             }
-            for (int64_t pA1 = pA1_begin; pA1 < pA1_end; pA1++) {
-                const int64_t i = A1_crd[pA1];
+            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+                const int64_t i = A_crd1[A_p1];
                 float w[16] __attribute__((aligned(64)));
                 #pragma GCC unroll 2
                 for (int64_t q = 0; q < 16; q += 8) {
                     *(f32x8 *)&w[q] = (f32x8){0};
                 }
-                for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
+                for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     #pragma GCC unroll 2
                     for (int64_t k = 0; k < 16; k += 8) {
-                        *(f32x8 *)&w[k] += A_vals[pA2] * *(const f32x8 *)&B_vals[j * 16 + k];
+                        *(f32x8 *)&w[k] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j * 16 + k];
                     }
                 }
                 #pragma GCC unroll 2

@@ -19,22 +19,22 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A1_crd = (const int32_t *)slots[4];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[5];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[6];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
     const float *restrict A_vals = (const float *)slots[7];
     const float *restrict x_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
-    #pragma omp parallel num_threads(threads) if (A2_pos[(n_i + 31) / 32] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[(n_i + 31) / 32] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t pA1 = 0; pA1 < n_i; pA1++) {
-            const int64_t i = A1_crd[pA1];
+        for (int64_t A_p1 = 0; A_p1 < n_i; A_p1++) {
+            const int64_t i = A_crd1[A_p1];
             float w = 0.0f;
-            for (int64_t pA2 = 0; pA2 < ((int64_t)A2_pos[pA1 / 32 + 1] - A2_pos[pA1 / 32]) / 32; pA2++) {
-                if (A2_crd[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32] >= 0) {
-                    const int64_t j = A2_crd[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32];
-                    w += A_vals[A2_pos[pA1 / 32] + (pA1 - pA1 / 32 * 32) + pA2 * 32] * x_vals[j];
+            for (int64_t A_p2 = 0; A_p2 < ((int64_t)A_pos2[A_p1 / 32 + 1] - A_pos2[A_p1 / 32]) / 32; A_p2++) {
+                if (A_crd2[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32] >= 0) {
+                    const int64_t j = A_crd2[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32];
+                    w += A_vals[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32] * x_vals[j];
                 }
             }
             out_vals[i] = w;

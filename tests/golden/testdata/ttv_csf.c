@@ -15,126 +15,126 @@ int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A1_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A1_crd = (const int32_t *)slots[5];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[6];
-    const int32_t *restrict A3_pos = (const int32_t *)slots[8];
-    int64_t out2_count = slots[12];
-    int32_t *restrict out2_pos = (int32_t *)slots[13];
-    memset(out2_pos, 0, (size_t)(n_i + 1) * sizeof *out2_pos);
-    const int64_t parts = A3_pos[A2_pos[A1_pos[1]]] > 32768 ? threads * 16 : 1;
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
+    int64_t out_count2 = slots[12];
+    int32_t *restrict out_pos2 = (int32_t *)slots[13];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t pA1_share = ((int64_t)A1_pos[1] + A3_pos[A2_pos[A1_pos[1]]] + (parts - 1)) / parts;
-            int64_t pA1_begin = A1_pos[0];
-            int64_t pA1_begin_above = A1_pos[1];
-            while (pA1_begin < pA1_begin_above) {
-                const int64_t pA1_begin_middle = pA1_begin + (pA1_begin_above - pA1_begin) / 2;
-                if (pA1_begin_middle + A3_pos[A2_pos[pA1_begin_middle]] < part * pA1_share) {
-                    pA1_begin = pA1_begin_middle + 1;
+            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
+            int64_t A_p1_begin = A_pos1[0];
+            int64_t A_p1_begin_above = A_pos1[1];
+            while (A_p1_begin < A_p1_begin_above) {
+                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
+                    A_p1_begin = A_p1_begin_middle + 1;
                 } else {
-                    pA1_begin_above = pA1_begin_middle;
+                    A_p1_begin_above = A_p1_begin_middle;
                 }
             }
-            int64_t pA1_end = pA1_begin;
-            int64_t pA1_end_above = A1_pos[1];
-            while (pA1_end < pA1_end_above) {
-                const int64_t pA1_end_middle = pA1_end + (pA1_end_above - pA1_end) / 2;
-                if (pA1_end_middle + A3_pos[A2_pos[pA1_end_middle]] < (part + 1) * pA1_share) {
-                    pA1_end = pA1_end_middle + 1;
+            int64_t A_p1_end = A_p1_begin;
+            int64_t A_p1_end_above = A_pos1[1];
+            while (A_p1_end < A_p1_end_above) {
+                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
+                    A_p1_end = A_p1_end_middle + 1;
                 } else {
-                    pA1_end_above = pA1_end_middle;
+                    A_p1_end_above = A_p1_end_middle;
                 }
             }
-            for (int64_t pA1 = pA1_begin; pA1 < pA1_end; pA1++) {
-                const int64_t i = A1_crd[pA1];
-                int64_t pout2 = 0;
-                for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
+            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+                const int64_t i = A_crd1[A_p1];
+                int64_t out_p2 = 0;
+                for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
                     uint8_t w_set = 0;
-                    if (A3_pos[pA2] < A3_pos[pA2 + 1]) {
+                    if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
                         w_set = 1;
                     }
                     if (w_set) {
-                        pout2++;
+                        out_p2++;
                     }
                 }
-                out2_pos[i + 1] = (int32_t)pout2;
+                out_pos2[i + 1] = (int32_t)out_p2;
             }
         }
     }
     int64_t total = 0;
     for (int64_t p = 0; p < n_i; p++) {
-        total += out2_pos[p + 1];
-        out2_pos[p + 1] = (int32_t)total;
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    out2_count = total;
-    slots[12] = out2_count;
+    out_count2 = total;
+    slots[12] = out_count2;
     return 0;
 }
 
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
-    const int32_t *restrict A1_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A1_crd = (const int32_t *)slots[5];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[6];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[7];
-    const int32_t *restrict A3_pos = (const int32_t *)slots[8];
-    const int32_t *restrict A3_crd = (const int32_t *)slots[9];
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[7];
+    const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
+    const int32_t *restrict A_crd3 = (const int32_t *)slots[9];
     const float *restrict A_vals = (const float *)slots[10];
     const float *restrict x_vals = (const float *)slots[11];
-    const int32_t *restrict out2_pos = (const int32_t *)slots[13];
-    int32_t *restrict out2_crd = (int32_t *)slots[14];
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
+    int32_t *restrict out_crd2 = (int32_t *)slots[14];
     float *restrict out_vals = (float *)slots[15];
-    const int64_t parts = A3_pos[A2_pos[A1_pos[1]]] > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
     #pragma omp parallel num_threads(threads) if (parts > 1)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
-            const int64_t pA1_share = ((int64_t)A1_pos[1] + A3_pos[A2_pos[A1_pos[1]]] + (parts - 1)) / parts;
-            int64_t pA1_begin = A1_pos[0];
-            int64_t pA1_begin_above = A1_pos[1];
-            while (pA1_begin < pA1_begin_above) {
-                const int64_t pA1_begin_middle = pA1_begin + (pA1_begin_above - pA1_begin) / 2;
-                if (pA1_begin_middle + A3_pos[A2_pos[pA1_begin_middle]] < part * pA1_share) {
-                    pA1_begin = pA1_begin_middle + 1;
+            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
+            int64_t A_p1_begin = A_pos1[0];
+            int64_t A_p1_begin_above = A_pos1[1];
+            while (A_p1_begin < A_p1_begin_above) {
+                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
+                    A_p1_begin = A_p1_begin_middle + 1;
                 } else {
-                    pA1_begin_above = pA1_begin_middle;
+                    A_p1_begin_above = A_p1_begin_middle;
                 }
             }
-            int64_t pA1_end = pA1_begin;
-            int64_t pA1_end_above = A1_pos[1];
-            while (pA1_end < pA1_end_above) {
-                const int64_t pA1_end_middle = pA1_end + (pA1_end_above - pA1_end) / 2;
-                if (pA1_end_middle + A3_pos[A2_pos[pA1_end_middle]] < (part + 1) * pA1_share) {
-                    pA1_end = pA1_end_middle + 1;
+            int64_t A_p1_end = A_p1_begin;
+            int64_t A_p1_end_above = A_pos1[1];
+            while (A_p1_end < A_p1_end_above) {
+                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
+                    A_p1_end = A_p1_end_middle + 1;
                 } else {
-                    pA1_end_above = pA1_end_middle;
+                    A_p1_end_above = A_p1_end_middle;
                 }
             }
-            for (int64_t pA1 = pA1_begin; pA1 < pA1_end; pA1++) {
-                const int64_t i = A1_crd[pA1];
-                int64_t pout2 = out2_pos[i];
-                for (int64_t pA2 = A2_pos[pA1]; pA2 < A2_pos[pA1 + 1]; pA2++) {
-                    const int64_t j = A2_crd[pA2];
+            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+                const int64_t i = A_crd1[A_p1];
+                int64_t out_p2 = out_pos2[i];
+                for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     uint8_t w_set = 0;
                     float w = 0.0f;
-                    if (A3_pos[pA2] < A3_pos[pA2 + 1]) {
+                    if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
                         w_set = 1;
                     }
-                    for (int64_t pA3 = A3_pos[pA2]; pA3 < A3_pos[pA2 + 1]; pA3++) {
-                        const int64_t k = A3_crd[pA3];
-                        w += A_vals[pA3] * x_vals[k];
+                    for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
+                        const int64_t k = A_crd3[A_p3];
+                        w += A_vals[A_p3] * x_vals[k];
                     }
                     if (w_set) {
-                        out_vals[pout2] = w;
-                        out2_crd[pout2] = (int32_t)j;
-                        pout2++;
+                        out_vals[out_p2] = w;
+                        out_crd2[out_p2] = (int32_t)j;
+                        out_p2++;
                     }
                 }
             }

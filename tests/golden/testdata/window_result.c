@@ -17,38 +17,38 @@ int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int64_t C_mode1 = slots[6];
-    int64_t C2_count = slots[7];
-    int32_t *restrict C2_pos = (int32_t *)slots[8];
+    int64_t C_count2 = slots[7];
+    int32_t *restrict C_pos2 = (int32_t *)slots[8];
     if (C_mode1 < 34) {
         return 3;
     }
     if (n_i != 32) {
         return 3;
     }
-    memset(C2_pos, 0, (size_t)(C_mode1 + 1) * sizeof *C2_pos);
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    memset(C_pos2, 0, (size_t)(C_mode1 + 1) * sizeof *C_pos2);
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t i = 0; i < n_i; i++) {
-            int64_t pC2 = 0;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                pC2++;
+            int64_t C_p2 = 0;
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                C_p2++;
             }
-            C2_pos[i + 3] = (int32_t)pC2;
+            C_pos2[i + 3] = (int32_t)C_p2;
         }
     }
     int64_t total = 0;
     for (int64_t p = 0; p < C_mode1; p++) {
-        total += C2_pos[p + 1];
-        C2_pos[p + 1] = (int32_t)total;
+        total += C_pos2[p + 1];
+        C_pos2[p + 1] = (int32_t)total;
     }
     if (total > 2147483647) {
         return 2;
     }
-    C2_count = total;
-    slots[7] = C2_count;
+    C_count2 = total;
+    slots[7] = C_count2;
     return 0;
 }
 
@@ -56,12 +56,12 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[3];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
     const int64_t C_mode1 = slots[6];
-    const int32_t *restrict C2_pos = (const int32_t *)slots[8];
-    int32_t *restrict C2_crd = (int32_t *)slots[9];
+    const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
+    int32_t *restrict C_crd2 = (int32_t *)slots[9];
     float *restrict C_vals = (float *)slots[10];
     if (C_mode1 < 34) {
         return 3;
@@ -69,16 +69,16 @@ int32_t kernel_compute(int64_t *slots)
     if (n_i != 32) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t i = 0; i < n_i; i++) {
-            int64_t pC2 = C2_pos[i + 2];
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                const int64_t j = A2_crd[pA2];
-                C_vals[pC2] = A_vals[pA2];
-                C2_crd[pC2] = (int32_t)j;
-                pC2++;
+            int64_t C_p2 = C_pos2[i + 2];
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                C_vals[C_p2] = A_vals[A_p2];
+                C_crd2[C_p2] = (int32_t)j;
+                C_p2++;
             }
         }
     }

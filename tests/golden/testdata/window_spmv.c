@@ -21,8 +21,8 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t n_i = slots[1];
     const int64_t n_j = slots[2];
     const int64_t A_mode2 = slots[3];
-    const int32_t *restrict A2_pos = (const int32_t *)slots[4];
-    const int32_t *restrict A2_crd = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
     const float *restrict x_vals = (const float *)slots[7];
     float *restrict y_vals = (float *)slots[8];
@@ -32,15 +32,15 @@ int32_t kernel_compute(int64_t *slots)
     if (n_j != 16) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if (A2_pos[n_i] > 32768)
+    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
     {
         #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
         for (int64_t i = 0; i < n_i; i++) {
             float w = 0.0f;
-            for (int64_t pA2 = A2_pos[i]; pA2 < A2_pos[i + 1]; pA2++) {
-                if (A2_crd[pA2] >= 8 && A2_crd[pA2] < 72 && ((int64_t)A2_crd[pA2] - 8) / 4 * 4 == (int64_t)A2_crd[pA2] - 8) {
-                    const int64_t j = ((int64_t)A2_crd[pA2] - 8) / 4;
-                    w += A_vals[pA2] * x_vals[j];
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                if (A_crd2[A_p2] >= 8 && A_crd2[A_p2] < 72 && ((int64_t)A_crd2[A_p2] - 8) / 4 * 4 == (int64_t)A_crd2[A_p2] - 8) {
+                    const int64_t j = ((int64_t)A_crd2[A_p2] - 8) / 4;
+                    w += A_vals[A_p2] * x_vals[j];
                 }
             }
             y_vals[i] = w;
