@@ -20,7 +20,7 @@ NATIVE := python/libsparse/_libsparse.so
 HELPER := python/libsparse/_libsparse_go
 GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
-LINTED := python tests benchmarks setup.py
+LINTED := python tests benchmarks docs setup.py
 
 .PHONY: help
 help: ## list the targets
@@ -73,6 +73,11 @@ corpus: $(STAMPS)/tools ## compare the C of thousands of requests with that of a
 	@CGO_ENABLED=0 $(GO) build -o build/corpus-now ./cmd/libsparse
 	@$(GO) run ./tests/corpus/compare build/corpus-base build/corpus-now tests/corpus/requests.jsonl.gz
 
+.PHONY: docs
+docs: build $(STAMPS)/docs ## the documents as one site in build/docs
+	@PYTHONPATH=docs $(PY) -m sphinx -W --keep-going --quiet -j auto docs build/docs
+	@echo "build/docs/index.html"
+
 .PHONY: bench
 bench: build ## measure against torch.sparse and others (ARGS="latency models kernels schedules --quick"; ARGS=fit fits the scheduler)
 	@$(PY) benchmarks/run.py $(if $(DATA),--data "$(DATA)") $(ARGS)
@@ -98,6 +103,10 @@ $(STAMPS)/dev: $(STAMPS)/tools requirements-dev.txt
 	else $(PYTHON) -m venv $(VENV); fi
 	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed -r requirements-dev.txt
 	@$(PY) -c 'import torch' 2>/dev/null || { echo "Installing torch (a minute or more)"; $(PY) -m pip install --quiet --disable-pip-version-check 'torch>=2.4'; }
+	@touch $@
+
+$(STAMPS)/docs: $(STAMPS)/dev requirements-docs.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed --no-warn-conflicts -r requirements-docs.txt
 	@touch $@
 
 $(STAMPS)/installed: $(STAMPS)/dev pyproject.toml setup.py

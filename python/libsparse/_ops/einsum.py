@@ -100,7 +100,7 @@ def einsum(
     Args:
         equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood. Or torch's other
             form, operands and lists of their indices in turns: `einsum(A, [0, 1], B, [1, 2], [0, 2])`.
-        operands: `ls.SparseTensor`s and strided tensors (or Python numbers, for operands without indices).
+        operands: SparseTensors and strided tensors (or Python numbers, for operands without indices).
         format: The format of the result; None lets the compiler choose.
         reduce: `sum prod max min any all xor mean` of the terms that exist: those where every sparse operand is stored.
             Elements without any term are its identity, 0 for mean; of a sparse result that is the fill value.

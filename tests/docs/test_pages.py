@@ -1,0 +1,60 @@
+"""What the documents show runs, their links lead somewhere, and the reference has every public name."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pages
+import pytest
+
+import libsparse as ls
+
+RUN = {"python", "console"}
+SHOWN = {"text", "sh", "c", "json", "{eval-rst}", "{toctree}", "{include}"}
+_LINK = re.compile(r"(?<!\!)\[[^\]\[]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
+_CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"^(?:\.\. (?:auto\w+|py:\w+)::| *) libsparse\.(\w+)", re.MULTILINE)
+
+
+def _title(page: Path) -> str:
+    return str(page.relative_to(pages.ROOT))
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in pages.PAGES if RUN & {language for language, _ in pages.fences(p)}], ids=_title
+)
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    pages.run(page)
+
+
+@pytest.mark.parametrize("page", [p for p in pages.PAGES if p.parent != pages.ROOT], ids=_title)
+def test_blocks_have_a_known_language(page: Path) -> None:
+    languages = {(language.split() or [""])[0] for language, _ in pages.fences(page)}
+    assert languages <= RUN | SHOWN
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=_title)
+def test_links_lead_somewhere(page: Path) -> None:
+    for found in _LINK.finditer(_CODE.sub("", page.read_text())):
+        path, _, anchor = (found[1] or found[2]).partition("#")
+        if re.match(r"[a-z]+:", path):
+            continue
+        there = page.parent / path if path else page
+        assert there.exists(), f"{path} does not exist"
+        if anchor:
+            assert anchor in _anchors(there), f"{path}#{anchor} does not exist"
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    found = _NAME.findall((pages.ROOT / "docs/reference/api.md").read_text())
+    assert sorted(found) == sorted(ls.__all__)
+
+
+def _anchors(page: Path) -> set[str]:
+    included = re.match(r"```{include} (\S+)\n```$", page.read_text())
+    if included:
+        return _anchors(page.parent / included[1])
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
