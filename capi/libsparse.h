@@ -4,7 +4,7 @@
  * Every function returns 0, or a non-zero status with *error set to a JSON object
  *   {"kind": "...", "message": "...", "span": {"start": 0, "end": 3}, "detail": "..."}
  * that the caller releases with libsparse_free, as it does every char * that a function hands out. Strings are UTF-8
- * and end in NUL. Requests and results are JSON; ARCHITECTURE.md describes their fields. All functions may be called
+ * and end in NUL. Requests and results are JSON; docs/reference/abi.md describes their fields. All functions may be called
  * from any thread. None may be called in a forked child of a process that has loaded the library.
  */
 #ifndef LIBSPARSE_H

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from types import ModuleType
+from typing import Any
 
 import torch
 from libsparse._compiler import native
@@ -28,6 +29,8 @@ def substitutions() -> dict[str, str]:
         "routed_functions": _by_place(overridable),
         "functions": _functions(),
         "commands": _commands(),
+        "level_kinds": _kinds(),
+        "level_invariants": _invariants(),
     }
 
 
@@ -61,6 +64,44 @@ def _functions() -> str:
         )
         lines.append(f"| {count} | {whole} | {floating} |")
     return "\n".join(lines)
+
+
+def _kinds() -> str:
+    """The kinds of levels, as the compiler describes them."""
+    lines = ["| letter | kind | arrays |", "|---|---|---|"]
+    for kind in json.loads(_run("formats"))["levels"]:
+        lines.append(f"| `{_letter(kind)}` | {kind['name']} | {kind['arrays']} |")
+    return "\n".join(lines)
+
+
+def _invariants() -> str:
+    """What holds of the arrays of each kind of level."""
+    lines = ["| level | properties | length of pos | length of crd | values of crd |", "|---|---|---|---|---|"]
+    for kind in json.loads(_run("formats"))["levels"]:
+        props = ", ".join(name.replace("_", " ") for name, holds in kind["props"].items() if holds)
+        values = f"`{_formula(kind['crd_lo'])}` to below `{_formula(kind['crd_hi'])}`" if kind["crd_len"] else ""
+        lengths = [f"`{_formula(kind[name])}`" if kind[name] else "" for name in ("pos_len", "crd_len")]
+        lines.append(f"| `{_letter(kind)}` | {props} | {' | '.join(lengths)} | {values} |")
+    return "\n".join(lines)
+
+
+def _letter(kind: dict[str, Any]) -> str:
+    """A kind as a format spells it, with names for its numbers."""
+    names = ",".join(f"n{i}" for i in range(kind["numbers"]))
+    return kind["letter"] + (f"({names})" if names else "")
+
+
+def _formula(formula: Any, *, outer: bool = True) -> str:
+    """A formula of the compiler's JSON as text."""
+    if not isinstance(formula, list):
+        return str(formula).replace("number", "n")
+    op, *parts = formula
+    if op in ("pos", "crd"):
+        return f"{op}[{_formula(parts[0])}]"
+    if op.isalpha():
+        return f"{op}({', '.join(map(_formula, parts))})"
+    text = f" {op} ".join(_formula(part, outer=False) for part in parts)
+    return text if outer else f"({text})"
 
 
 def _commands() -> str:
