@@ -68,10 +68,9 @@ def _functions() -> str:
 
 def _kinds() -> str:
     """The kinds of levels, as the compiler describes them."""
-    lines = ["| letter | kind | arrays |", "|---|---|---|"]
-    for kind in json.loads(_run("formats"))["levels"]:
-        lines.append(f"| `{_letter(kind)}` | {kind['name']} | {kind['arrays']} |")
-    return "\n".join(lines)
+    kinds = json.loads(_run("formats"))["levels"]
+    rows = (f"| `{_letter(kind)}` | {kind['name']} | {kind['arrays']} |" for kind in kinds)
+    return "\n".join(["| letter | kind | arrays |", "|---|---|---|", *rows])
 
 
 def _invariants() -> str:
