@@ -77,7 +77,9 @@ def _invariants() -> str:
     """What holds of the arrays of each kind of level."""
     lines = ["| level | properties | length of pos | length of crd | values of crd |", "|---|---|---|---|---|"]
     for kind in json.loads(_run("formats"))["levels"]:
-        props = ", ".join(name.replace("_", " ") for name, holds in kind["props"].items() if holds)
+        props = ", ".join(
+            name.replace("_", " ") for name, holds in kind["props"].items() if holds and name[:4] != "has_"
+        )
         values = f"`{_formula(kind['crd_lo'])}` to below `{_formula(kind['crd_hi'])}`" if kind["crd_len"] else ""
         lengths = [f"`{_formula(kind[name])}`" if kind[name] else "" for name in ("pos_len", "crd_len")]
         lines.append(f"| `{_letter(kind)}` | {props} | {' | '.join(lengths)} | {values} |")

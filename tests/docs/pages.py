@@ -46,7 +46,7 @@ def _console(example: Example) -> None:
             shown.append(line)
             continue
         if command:
-            _compare(command, _output(command), "\n".join(shown), f"{example.path}:{example.line}")
+            _compare(command, output(command), "\n".join(shown), f"{example.path}:{example.line}")
         command, shown = line[2:], []
 
 
@@ -55,7 +55,7 @@ def _compare(command: str, printed: str, shown: str, where: str) -> None:
         raise AssertionError(f"{where}: {command}\nshown:\n{shown}\nprinted:\n{printed}")
 
 
-def _output(command: str) -> str:
+def output(command: str) -> str:
     """What a command prints; it has to succeed."""
     words = shlex.split(command)
     if words[:3] == ["python", "-m", "libsparse"]:  # in this process: importing torch takes seconds

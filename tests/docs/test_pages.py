@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -51,6 +52,21 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_reference_has_every_public_name_once() -> None:
     found = _NAME.findall((pages.ROOT / "docs/reference/api.md").read_text())
     assert sorted(found) == sorted(ls.__all__)
+
+
+def test_the_reference_has_every_schedule_command() -> None:
+    page = (pages.ROOT / "docs/reference/schedules.md").read_text()
+    _, _, usage = pages.output("libsparse help").partition("separated by semicolons:\n")
+    commands = re.findall(r"^  (\w+)\(", usage.partition("\n\n")[0], flags=re.MULTILINE)
+    assert commands
+    assert commands == re.findall(r"^(\w+)\(.*\n: ", page, flags=re.MULTILINE)
+
+
+def test_the_reference_has_every_name_of_a_format() -> None:
+    page = (pages.ROOT / "docs/reference/formats.md").read_text()
+    names = {found["name"] for found in json.loads(pages.output("libsparse formats"))["names"]}
+    assert names
+    assert all(re.search(rf"^\|.*`{name}\b", page, flags=re.MULTILINE) for name in names)
 
 
 def _anchors(page: Path) -> set[str]:
