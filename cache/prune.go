@@ -18,7 +18,7 @@ type Info struct {
 	Used time.Time `json:"used"`
 }
 
-// List returns what is in the cache, the least recently used first. It does not check contents.
+// List returns the entries of the cache, the least recently used first. It does not check contents.
 func (s *Store) List() ([]Info, error) {
 	dirs, err := filepath.Glob(filepath.Join(s.root, "kernels", "??", "*"))
 	if err != nil {

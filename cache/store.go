@@ -32,7 +32,7 @@ const (
 // Store is the cache of one version of the compiler in one folder. It holds no open files and no state: any number
 // of Stores, in any number of processes, may share a folder.
 type Store struct {
-	dir  string // what the user named
+	dir  string // the folder that the user named
 	root string // dir/v<version>
 }
 

@@ -27,7 +27,7 @@ func (c *Compiler) Clang() bool { return strings.Contains(strings.ToLower(c.Vers
 // Identity is text that changes when the compiler does, for cache keys.
 func (c *Compiler) Identity() string { return c.Path + "\n" + c.Version }
 
-// Toolchain finds C compilers and remembers what they are. The zero value is ready, and safe for concurrent use.
+// Toolchain finds C compilers and remembers their versions. The zero value is ready, and safe for concurrent use.
 type Toolchain struct {
 	mu    sync.Mutex
 	known map[stamp]string

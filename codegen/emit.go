@@ -83,7 +83,7 @@ type emitter struct {
 	// Of the current function:
 	facts  *facts
 	slots  []ir.Slot
-	frame  *frame   // what a failed allocation leaves
+	frame  *frame   // the block that a failed allocation leaves
 	live   []string // heap arrays of the frame that are allocated
 	region *region  // the enclosing parallel region
 	fault  string   // the flag that says that an integer was divided by zero; "" if none can be

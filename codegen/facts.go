@@ -2,7 +2,7 @@ package codegen
 
 import "libsparse/libsparse/ir"
 
-// facts is what the emitter has to know of a whole function beforehand, by name.
+// facts is the uses of names in a whole function, which the emitter needs beforehand.
 type facts struct {
 	arrays   map[string]bool // arrays that occur
 	written  map[string]bool // arrays that are written

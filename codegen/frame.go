@@ -112,7 +112,7 @@ func (e *emitter) exit() {
 	}
 }
 
-// fail writes what a failed allocation does, one level deeper.
+// fail writes the reaction to a failed allocation, one level deeper.
 func (e *emitter) fail() {
 	e.depth++
 	if e.region == nil && len(e.frame.arrays) == 0 {

@@ -33,9 +33,9 @@ type Kernel struct {
 	Compute  string       `json:"compute"`
 	Slots    []lower.Slot `json:"slots"`
 	Output   KernelOutput `json:"output"`
-	// Convert lists the operands that have to be brought to another format first; the slots mean the converted ones.
+	// Convert lists the operands to convert to another format first; the slots mean the converted ones.
 	Convert []Convert `json:"convert,omitempty"`
-	// Expression is what is computed, Notes say what was chosen and why.
+	// Expression is the assignment, Notes are the scheduler's choices with their reasons.
 	Expression string   `json:"expression"`
 	Notes      []string `json:"notes"`
 	// Steps are what to compute in place of one kernel, one after the other; then there is no object.
@@ -64,7 +64,7 @@ type KernelOutput struct {
 	PatternOf int `json:"pattern_of"`
 }
 
-// Convert says that an operand has to be brought to a format.
+// Convert is an operand and the format to convert it to.
 type Convert struct {
 	Operand int    `json:"operand"`
 	Format  string `json:"format"`
@@ -142,7 +142,7 @@ func (c *Compiler) describeSteps(unit *Compilation) *Kernel {
 	return k
 }
 
-// describe says what the caller needs to call the kernel.
+// describe is the kernel as its callers see it.
 func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Kernel {
 	result := n.Assignment.LHS.Tensor
 	k := &Kernel{

@@ -8,7 +8,7 @@ import (
 	"libsparse/libsparse/infer"
 )
 
-// resultElem is the type of the result: the one that the request names, else what the operands promote to.
+// resultElem is the type of the result: the one that the request names, else the promoted type of the operands.
 func resultElem(a *index.Assignment, elem string) (dtype.T, error) {
 	promoted := infer.Elem(a)
 	if elem == "" {

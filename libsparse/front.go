@@ -23,12 +23,12 @@ type Compilation struct {
 	// or possible.
 	Nests []*Nest
 
-	whole bool // Program has to be one nest
+	whole bool // Program must be one nest
 	// results are the results of steps as the stages so far describe them.
 	results index.Binding
 }
 
-// Result is what the last assignment writes.
+// Result is the left-hand side of the last assignment.
 func (c *Compilation) Result() *index.Access { return c.Program[len(c.Program)-1].LHS }
 
 // parse reads the request's text.
@@ -124,7 +124,7 @@ func (c *Compilation) steps() ([]*index.Assignment, error) {
 	return steps, nil
 }
 
-// single reports whether the program has to be one nest, as what has a schedule of its own.
+// single reports whether the program must be one nest, as a program with a schedule must.
 func (c *Compilation) single() bool { return c.whole || c.Request.Schedule != "" }
 
 // nest is a step before the stages of nests.
@@ -136,7 +136,7 @@ func (c *Compilation) nest(a *index.Assignment, operands []*index.Tensor, output
 	}
 }
 
-// path divides an assignment further where that costs less, unless it is a step already or has to be one nest.
+// path divides an assignment further where that costs less, unless it is a step already or must be one nest.
 func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.Assignment {
 	if c.single() || c.Request.Output.Step {
 		return []*index.Assignment{a}
@@ -148,7 +148,7 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 	return out
 }
 
-// describeResult is the result of a step towards a with what the paths of later steps have to know of it.
+// describeResult is the result of a step towards a with the statistics that the paths of later steps need.
 func (c *Compilation) describeResult(step, a *index.Assignment) *index.Tensor {
 	result := step.LHS.Tensor
 	if result.Name == c.Result().Tensor.Name {
@@ -213,7 +213,7 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 	return nil
 }
 
-// inferFormats fills in what the request leaves open about results.
+// inferFormats chooses the formats of results that the request leaves open.
 func inferFormats(c *Compilation) error {
 	for i, n := range c.Nests {
 		result := n.Assignment.LHS.Tensor

@@ -12,7 +12,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Request is an expression to be compiled. Its JSON form is what the C interface and the executable take.
+// Request is an expression to compile. Its JSON form is what the C interface and the executable take.
 type Request struct {
 	// Spec is an einsum, Expr an assignment; one of them is set.
 	Spec     string    `json:"spec,omitempty"`
@@ -59,7 +59,7 @@ type Operand struct {
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
 
-// Output says what is wanted of the result; what is empty is inferred.
+// Output is the wanted properties of the result; empty ones are inferred.
 type Output struct {
 	Format string `json:"format,omitempty"`
 	Dtype  string `json:"dtype,omitempty"`
@@ -86,7 +86,7 @@ type Target struct {
 	CacheDir string `json:"cache_dir,omitempty"`
 }
 
-// Tools is what a backend builds kernels for t with.
+// Tools is the tools that a backend builds kernels for t with.
 func (t Target) Tools() backend.Tools {
 	return backend.Tools{Compiler: t.CC, Path: t.Path, Threads: t.OpenMP}
 }

@@ -79,7 +79,7 @@ func everywhere(rng *rand.Rand, t *index.Tensor, shape []int) ([]format.Entry, e
 	return out, nil
 }
 
-// scattered draws n coordinates; what is drawn twice counts once.
+// scattered draws n coordinates; one drawn twice counts once.
 func scattered(rng *rand.Rand, t *index.Tensor, shape []int, n int64) ([]format.Entry, error) {
 	if n > maxElements {
 		return nil, diag.Errorf(diag.Shape, "%s would have %d entries; lower -fill=%s:...", t.Name, n, t.Name)

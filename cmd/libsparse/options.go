@@ -16,7 +16,7 @@ const (
 	defaultFill   = 16
 )
 
-// options are what the flags say; those of tensors and indices are by name.
+// options are the values of the flags; those of tensors and indices are by name.
 type options struct {
 	formats, types, files map[string]string
 	extents               map[string]int64

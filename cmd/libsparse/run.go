@@ -95,7 +95,7 @@ func (p *program) step(ctx context.Context, n *libsparse.Nest, held map[string][
 	return result, p.compare(n, call, result, out)
 }
 
-// sum is what a summary prints to tell results apart.
+// sum is the number that a summary prints to tell results apart.
 func sum(t dtype.T, values []dtype.Value) string {
 	total := complex128(0)
 	for _, v := range values {
@@ -134,7 +134,7 @@ func (p *program) compiled(ctx context.Context, n *libsparse.Nest, call *execute
 	return result, took, err
 }
 
-// refused is what a kernel's status means.
+// refused is the error for a kernel's status.
 func refused(code int64) error {
 	switch code {
 	case ir.NoMemory:

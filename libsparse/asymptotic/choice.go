@@ -166,7 +166,7 @@ func (c *chooser) expr(e index.Expr, steps func(*index.Access) varset) (exprID, 
 	}
 }
 
-// leaf is a leaf that reads what a does and isn't used yet.
+// leaf is an unused leaf with the same access as a.
 func (c *chooser) leaf(a *index.Access) (int8, error) {
 	if ws, ok := c.temporaries[a.Tensor]; ok {
 		return maxLeaves + ws, nil

@@ -14,7 +14,7 @@ type meter struct {
 	sunkCost costID
 }
 
-// stateID numbers what is known of where the workspaces aren't zero. State 0 is that of no workspace.
+// stateID numbers the sets of places where workspaces may not be zero. State 0 is that of no workspace.
 type stateID int32
 
 // situation is a statement in its context: the loops around it, where it is executed, and the workspaces.
@@ -25,7 +25,7 @@ type situation struct {
 	state stateID
 }
 
-// outcome is the tasks of a statement, and where what it writes may not be zero afterwards.
+// outcome is the tasks of a statement, and the state of its workspace afterwards.
 type outcome struct {
 	cost  costID
 	wrote dnfID
@@ -60,7 +60,7 @@ func (m *meter) state(s [maxWorkspaces]dnfID) stateID {
 	return id
 }
 
-// total is the cost of a program with what is sunk.
+// total is the cost of a program, sunk tasks included.
 func (m *meter) total(n nodeID) costID {
 	return m.union(m.sunkCost, m.complexity(situation{n: n, guard: always}).cost)
 }

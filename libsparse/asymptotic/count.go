@@ -3,7 +3,7 @@ package asymptotic
 import "math"
 
 const (
-	// maxVars and maxGroupings bound what is enumerated before programs can be counted.
+	// maxVars and maxGroupings bound the enumeration before programs can be counted.
 	maxVars      = 8
 	maxGroupings = 20_000
 )

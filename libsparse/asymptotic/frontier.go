@@ -105,7 +105,7 @@ func Explore(a *index.Assignment, o Options) (*Frontier, error) {
 	return f, nil
 }
 
-// settle exports what has stayed on the front.
+// settle exports the programs that remain on the frontier.
 func (f *Frontier) settle(front *front) {
 	for _, m := range front.members {
 		f.Classes = append(f.Classes, f.class(m))

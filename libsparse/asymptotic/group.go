@@ -96,7 +96,7 @@ func (p *problem) group(t *term, lhs, ws int) []*grouping {
 	return out
 }
 
-// excerpt is a subexpression, and what is left with a workspace in its place.
+// excerpt is a subexpression, and the rest of the expression with a workspace in its place.
 type excerpt struct {
 	part, rest  *term
 	distributes bool // sums may move from the rest into the part

@@ -107,7 +107,7 @@ func (p *Program) levels(a *index.Access) format.Format {
 func (s *lowerer) nest(st cin.Stmt) error {
 	loops, body := perfect(st)
 	w, split := body.(*cin.Where)
-	var inside []*index.Access // what the producer reads
+	var inside []*index.Access // the accesses of the producer
 	if split {
 		inside = index.Accesses(cin.Value(w.Producer))
 	}
@@ -206,7 +206,7 @@ func (s *lowerer) refuse(text string, args ...any) error {
 	return diag.Errorf(diag.Unsupported, "frontier: "+text, args...)
 }
 
-// replaced is an access of what stands for a's tensor between nests.
+// replaced is an access of the tensor that stands for a's tensor between nests.
 func (s *lowerer) replaced(a *index.Access) *index.Access {
 	if t, ok := s.tensors[a.Tensor]; ok {
 		return &index.Access{Tensor: t, Vars: a.Vars}

@@ -136,7 +136,7 @@ func (s *store) stepping(e exprID, v uint8) leafset {
 	}
 }
 
-// readBy is what the statement reads.
+// readBy is the leaves that the statement reads.
 func (s *store) readBy(n nodeID) leafset {
 	switch st := &s.nodes[n]; st.kind {
 	case assign:

@@ -122,7 +122,7 @@ func liftable(a *index.Access) bool {
 	return sparse > 1 && !a.Tensor.Format.Levels[0].Props().Full
 }
 
-// permuted is what is stepped over in an operand whose modes are put in the order of the loops.
+// permuted is the modes that are stepped over in an operand whose modes are put in the order of the loops.
 func (c *chooser) permuted(a *index.Access, order []index.Var, lifted bool) varset {
 	f := a.Tensor.Format
 	f.ModeOrder = slices.Clone(f.ModeOrder)

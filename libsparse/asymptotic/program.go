@@ -72,7 +72,7 @@ func (x *exporter) stmt(n nodeID, path []uint8, scope int) cin.Stmt {
 	}
 }
 
-// workspace is a new tensor for what the producer of st writes.
+// workspace is a new tensor for the producer of st.
 func (x *exporter) workspace(st node) *index.Tensor {
 	t := &index.Tensor{
 		Name: "w" + strconv.Itoa(len(x.program.Workspaces)+1), Elem: x.assignment.LHS.Tensor.Elem,
@@ -82,7 +82,7 @@ func (x *exporter) workspace(st node) *index.Tensor {
 	return t
 }
 
-// held is the variables of what the statement writes.
+// held is the variables of the statement's left-hand side.
 func (x *exporter) held(n nodeID) varset {
 	st := x.nodes[n]
 	if st.kind == assign {

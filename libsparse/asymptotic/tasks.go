@@ -83,7 +83,7 @@ func (l *logic) compare(p, q task) bool {
 	return assign(p.head, newMapping())
 }
 
-// cost is the number of a union of tasks, without those that another contains.
+// cost is the number of a union of tasks, without tasks that another contains.
 func (l *logic) cost(ids []taskID) costID {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)

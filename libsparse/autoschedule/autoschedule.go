@@ -19,7 +19,7 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// Conversion says that an operand has to be brought to another format before the kernel runs.
+// Conversion is an operand to convert to another format before the kernel runs.
 type Conversion struct {
 	Tensor *index.Tensor
 	To     format.Format
@@ -47,7 +47,7 @@ type Decision struct {
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands stay as
-// they are: Convert gives those that the decision wants.
+// they are: Convert gives the formats of the decision.
 func Decide(a *index.Assignment, cpu string) (*Decision, error) {
 	return DecideFor(a, Machine{CPU: cpu})
 }
@@ -134,7 +134,7 @@ func reordered(from, to format.Format) bool {
 	return !slices.Equal(from.ModeOrder, to.ModeOrder) && !padded(from) && !padded(to)
 }
 
-// free is a name for what a schedule makes: base, or where a already has a tensor or a variable of that name, a longer one.
+// free is an unused name for a workspace or variable: base, or a longer one where a has that name already.
 func free(a *index.Assignment, base string) string {
 	names := index.Names([]*index.Assignment{a})
 	for names[base] || slices.Contains(a.Vars(), index.Var(base)) {
@@ -221,7 +221,7 @@ func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
 	return a.Extent(v) > stored
 }
 
-// insertable reports whether a result has rows that can be counted, not far more than there are entries.
+// insertable reports whether a result has countable rows, and not far more of them than entries.
 func insertable(a *index.Assignment, c *Constants) bool {
 	_, ok := a.LHS.Tensor.Format.Inserted()
 	return ok && (a.LHS.Tensor.Format.Rowwise() || !tooLong(a, c, cin.Stored(a.LHS)[0]))

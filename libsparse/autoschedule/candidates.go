@@ -72,7 +72,7 @@ func (v *variants) plain(a *index.Assignment) (out Candidate) {
 	return out
 }
 
-// storages are the kinds of workspace for what a computes.
+// storages are the kinds of workspace that can hold a's result.
 func storages(a *index.Assignment) []cin.Storage {
 	if cin.Discovered(a.LHS.Tensor) {
 		return []cin.Storage{cin.Tile, cin.Row, cin.List}

@@ -21,7 +21,7 @@ type Constants struct {
 	Loop float64 `json:"loop"`
 	// Merge is a coordinate that is passed in a merge, whose branches nothing predicts (fitted).
 	Merge float64 `json:"merge"`
-	// Strided is what a step of the innermost loop costs more for each tensor that it doesn't walk contiguously (fitted).
+	// Strided is the extra cost of a step of the innermost loop for each tensor that it doesn't walk contiguously (fitted).
 	Strided float64 `json:"strided"`
 	// Lane is an innermost iteration in vector lanes (fitted).
 	Lane float64 `json:"lane"`

@@ -265,7 +265,7 @@ func (m *model) visited(v int) (share float64, merged bool) {
 	sum, walked := 0.0, 0
 	for i := range m.operands {
 		o := &m.operands[i]
-		if !o.shares && m.walks(o, v) { // those that share are walked once
+		if !o.shares && m.walks(o, v) { // operands with one pattern are walked once
 			sum += o.shareOf(v)
 			walked++
 		}
@@ -282,7 +282,7 @@ func (m *model) walks(o *operand, v int) bool {
 	return o.walks(v) && !(m.product && o.finds(v) && m.driven(v))
 }
 
-// driven reports whether an operand stores some coordinates of v only and has to be walked to know which.
+// driven reports whether an operand stores only some coordinates of v, so that the loop must walk it.
 func (m *model) driven(v int) bool {
 	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !o.finds(v) })
 }

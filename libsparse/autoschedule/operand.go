@@ -60,7 +60,7 @@ func (m *model) operand(a *index.Access) operand {
 	return o
 }
 
-// entries is how many entries a tensor stores: what it says, or with a density of Rho where nobody counted them.
+// entries is the number of entries of a tensor: the counted one, or an estimate with density Rho.
 func (m *model) entries(t *index.Tensor) float64 {
 	if t.NNZ > 0 {
 		return float64(t.NNZ)
@@ -237,7 +237,7 @@ func (o *operand) spread(extents []float64) {
 	}
 }
 
-// conversions are the operands that have to be converted for the order that was priced last.
+// conversions are the operands to convert for the order that was priced last.
 func (m *model) conversions() []Conversion {
 	var out []Conversion
 	for i := range m.operands {

@@ -10,7 +10,7 @@ import (
 // partition says how sets of operands are cut in two: into parts that are connected by variables, since the product of
 // others would be an outer product. Sets are bits.
 type partition struct {
-	neighbours []uint // by operand: those that it shares a variable with
+	neighbours []uint // by operand: the operands that share a variable with it
 	rank       []int  // by operand: its place along the chain
 	runs       bool   // parts have to be runs of neighbours along the chain, since there are too many others
 }

@@ -52,7 +52,7 @@ func factors(a *index.Assignment) ([]*index.Access, bool) {
 	return out, walk(a.RHS)
 }
 
-// contraction is a subset of the operands contracted to what the others and the result need of it.
+// contraction is a subset of the operands, summed over the variables that neither the others nor the result need.
 type contraction struct {
 	set uint
 	// result is the access that stands for the subset from outside.
@@ -121,7 +121,7 @@ func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, floa
 	return a.LHS, cost
 }
 
-// contract is the assignment that multiplies terms and sums over what nothing outside of set needs.
+// contract is the assignment that multiplies terms and sums over variables that nothing outside of set needs.
 func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment {
 	rhs := index.Expr(terms[0])
 	for _, t := range terms[1:] {

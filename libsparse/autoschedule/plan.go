@@ -10,7 +10,7 @@ import (
 )
 
 // plan is a complete candidate: an order of the loops with what follows from it. The model prices plans; the commands of a
-// decision are written from the cheapest one, and nothing else chooses what a nest does.
+// decision are written from the cheapest one, and nothing else chooses.
 type plan struct {
 	order       []index.Var
 	conversions []Conversion
@@ -285,7 +285,7 @@ func (m *model) fillsTogether(v int) bool {
 	return m.worthThreads() && m.divisible(v)
 }
 
-// owns reports whether iterations of an outermost loop over v own what they write.
+// owns reports whether iterations of an outermost loop over v write distinct elements.
 func (m *model) owns(v int) bool { return m.naive().Owns(m.vars[v]) }
 
 // naive is the program without commands, for legality queries.

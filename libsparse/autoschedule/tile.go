@@ -8,7 +8,7 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// Machine is what schedules depend on besides the cost model's constants; what is zero is not known.
+// Machine is the properties of the machine that schedules depend on besides the cost model's constants; zero is unknown.
 type Machine struct {
 	// CPU names the processor as targets do.
 	CPU string
@@ -117,7 +117,7 @@ func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor in
 	return "nothing that is stored by " + string(v) + " is reused"
 }
 
-// entries is what the largest sparse operand stores.
+// entries is the number of entries of the largest sparse operand.
 func entries(a *index.Assignment) int64 {
 	most := int64(0)
 	for _, acc := range index.Accesses(a.RHS) {

@@ -15,7 +15,7 @@ import (
 type Candidate struct {
 	Schedule string   `json:"schedule"`
 	Order    []string `json:"order"`
-	// Cost is what the model says of the order.
+	// Cost is the estimated cost of the order.
 	Cost float64 `json:"cost"`
 	// Plain candidates are what Decide would make of the order; Chosen is the one that Compile would run. In Tiled ones a
 	// loop is cut into strips.
@@ -50,7 +50,7 @@ func List(r *libsparse.Request, b backend.Backend, plain bool) ([]Candidate, err
 	return l.found, nil
 }
 
-// list collects candidates; those that lead to the same C are one.
+// list collects candidates; candidates with the same C are one.
 type list struct {
 	request *libsparse.Request
 	backend backend.Backend
@@ -82,7 +82,7 @@ func (l *list) add(c autoschedule.Candidate, chosen bool) {
 	f.Chosen = f.Chosen || chosen
 }
 
-// withConversions is the commands of a decision, with those that convert operands.
+// withConversions is the commands of a decision, the conversions of operands included.
 func withConversions(d *autoschedule.Decision) []schedule.Command {
 	var out []schedule.Command
 	for _, c := range d.Conversions {

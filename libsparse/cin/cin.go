@@ -2,7 +2,7 @@
 // printer, the well-formedness check and an interpreter. The language is that of Kjolstad, Ahrens, Kamil and
 // Amarasinghe, "Tensor Algebra Compilation with Workspaces".
 //
-// It must not know how levels are walked or what the loops become.
+// It must not know how levels are walked or how loops are lowered.
 package cin
 
 import (
@@ -24,7 +24,7 @@ type (
 		Race Race
 		// Unroll is how many iterations are written out one after the other; 0 leaves it to the C compiler.
 		Unroll int64
-		// Gallop says that levels which are visited together search for what they have in common.
+		// Gallop says that levels which are intersected search for their common coordinates.
 		Gallop bool
 		Body   Stmt
 	}
@@ -73,7 +73,7 @@ func (f *Forall) With(body Stmt) *Forall {
 	return &g
 }
 
-// Loops lists the loops of s: each before those inside it, and those that fill a workspace before those that read it.
+// Loops lists the loops of s, outer ones before inner ones, and producers of a workspace before its consumers.
 func Loops(s Stmt) []*Forall {
 	switch s := s.(type) {
 	case *Forall:
@@ -163,7 +163,7 @@ func Written(s Stmt) *index.Access {
 	}
 }
 
-// Value is the expression that s computes for each element, with the workspaces replaced by what they hold.
+// Value is the expression that s computes for each element, with workspaces replaced by their expressions.
 func Value(s Stmt) index.Expr {
 	switch s := s.(type) {
 	case *Forall:

@@ -25,7 +25,7 @@ type interp struct {
 	extents map[index.Var]int
 	data    map[*index.Tensor]*index.Dense
 	at      map[index.Var]int
-	// lists are what is stored below some coordinates; operands don't change.
+	// lists caches the coordinates stored below some prefix; operands don't change.
 	lists map[visited][]map[index.Var]int
 }
 

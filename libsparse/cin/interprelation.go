@@ -69,7 +69,7 @@ func (in *interp) coord(v index.Var) (c int, ok bool) {
 	}
 }
 
-// stored lists what the levels of r store here: the coordinates of its variables, in storage order.
+// stored lists the coordinates that the levels of r store here, in storage order.
 func (in *interp) stored(r *Positions) []map[index.Var]int {
 	t := r.Access.Tensor
 	at := map[index.Var]int{}
@@ -92,7 +92,7 @@ func (in *interp) stored(r *Positions) []map[index.Var]int {
 	return out
 }
 
-// visited identifies a list of what is stored.
+// visited is the key of a list of stored coordinates.
 type visited struct {
 	of    *Positions
 	at    string

@@ -7,7 +7,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Legal refuses programs whose loops some format contradicts: a level that is not located in has to be walked below
+// Legal refuses programs whose loops some format contradicts: a level that is not located in must be walked below
 // the levels above it, and a result that is appended to is written in storage order.
 func (p *Program) Legal() error { return checkStmt(p, p.Body, nil) }
 

@@ -30,7 +30,7 @@ type Span struct {
 	End   int `json:"end"`
 }
 
-// Error is a located error. Message names the operand, what was expected and what to do.
+// Error is a located error. Message names the operand, the expectation and the remedy.
 type Error struct {
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`

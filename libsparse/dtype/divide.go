@@ -6,7 +6,7 @@ import "math"
 // a kernel that meets it fails, as torch does.
 func (op Op) DividesByZero(t T, y Value) bool { return op.Divides() && t.IsInt() && y.Int == 0 }
 
-// divideInts is a quotient or what a division leaves, wrapped where the smallest integer is divided by -1.
+// divideInts is a quotient or a remainder, wrapped where the smallest integer is divided by -1.
 func (op Op) divideInts(a, b int64) int64 {
 	if b == 0 {
 		return 0

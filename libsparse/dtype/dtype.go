@@ -24,7 +24,7 @@ const (
 	C128    T = "c128"
 )
 
-// info is what the compiler knows of a type.
+// info is the properties of a type.
 type info struct {
 	kind kind
 	size int

@@ -22,7 +22,7 @@ const (
 	Neg    Op = "neg"
 	Pow    Op = "pow"
 	Atan2  Op = "atan2"
-	// Fmod is what is left of a division rounded towards zero, Remainder of one rounded down, which is FloorDivide.
+	// Fmod is the remainder of a division rounded towards zero, Remainder that of one rounded down (FloorDivide).
 	Fmod        Op = "fmod"
 	Remainder   Op = "remainder"
 	FloorDivide Op = "floor_divide"

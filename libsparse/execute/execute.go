@@ -1,5 +1,5 @@
 // Package execute calls lowered kernels on packed tensors: it fills the slots, runs the two phases, and reads the result.
-// It is what the interpreters, the tests and the command line share; Python does the same for torch's tensors.
+// The interpreters, the tests and the command line share it; Python does the same for torch's tensors.
 //
 // It must not know how a function is run: that is the caller's Runner.
 package execute
@@ -30,7 +30,7 @@ type Call struct {
 	Perms  map[*index.Tensor][]int64
 }
 
-// Status is what a kernel returned in place of a result.
+// Status is the error that a kernel returned in place of a result.
 type Status struct {
 	Function string
 	Code     int64

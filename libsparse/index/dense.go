@@ -112,7 +112,7 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	return v, true
 }
 
-// needed reports whether op looks at argument i, given those before: what it doesn't look at may divide by zero.
+// needed reports whether op evaluates argument i, given those before: an argument it doesn't evaluate may divide by zero.
 func needed(op dtype.Op, i int, args []dtype.Value) bool {
 	switch op {
 	case dtype.First:

@@ -50,7 +50,7 @@ func (c *Call) With(args []Expr) *Call {
 	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
 }
 
-// body is what a call of a function computes where the given arguments have a value. A region that the caller gave may
+// body is the expression that a call of a function computes where the given arguments have a value. A region that the caller gave may
 // go beyond the cases; there the last one counts.
 func (c *Call) body(defined ...bool) Expr {
 	for _, k := range c.Function.Cases {
@@ -61,7 +61,7 @@ func (c *Call) body(defined ...bool) Expr {
 	return c.Function.Cases[len(c.Function.Cases)-1].Body
 }
 
-// Inline is what a call of a function computes, with its arguments in their places. Those that are Missing have no value,
+// Inline is the body of a called function with its arguments in their places. Those that are Missing have no value,
 // all others do.
 func (c *Call) Inline() Expr {
 	defined := make([]bool, len(c.Args))
@@ -72,7 +72,7 @@ func (c *Call) Inline() Expr {
 	return substitute(c.body(defined...), c.Args)
 }
 
-// Bodies lists what a call of a function may compute, by case, with its arguments in their places; none for an operator.
+// Bodies lists the bodies of a called function, by case, with its arguments in their places; none for an operator.
 func (c *Call) Bodies() []Expr {
 	if c.Function == nil {
 		return nil
@@ -99,10 +99,10 @@ func substitute(e Expr, args []Expr) Expr {
 	}
 }
 
-// maxInlined bounds the expression that is left when every function is replaced by what it computes.
+// maxInlined bounds the expression after every function is inlined.
 const maxInlined = 4096
 
-// size is the number of nodes of e with every function replaced by what it computes, the parameters as large as args.
+// size is the number of nodes of e with every function inlined, the parameters as large as args.
 func size(e Expr, args []int) int {
 	switch e := e.(type) {
 	case *Param:
@@ -129,7 +129,7 @@ func size(e Expr, args []int) int {
 	}
 }
 
-// verifySize refuses expressions that would be far too large once their functions are replaced by what they compute.
+// verifySize refuses expressions that would be far too large once their functions are inlined.
 func verifySize(e Expr) error {
 	if c, ok := e.(*Call); ok && c.Function != nil && size(e, nil) > maxInlined {
 		return diag.Errorf(diag.Unsupported, "%s(...) is too large with all functions in it written out; compute a part of it first", c.Function.Name)

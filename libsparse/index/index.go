@@ -1,4 +1,4 @@
-// Package index is index notation: what is computed, without how. It holds the syntax tree, the parsers of einsum and
+// Package index is index notation: the computation without an order. It holds the syntax tree, the parsers of einsum and
 // assignment syntax, the printer, the verifier and the dense evaluator that defines the meaning of every program.
 //
 // It must not know about loops.
@@ -40,7 +40,7 @@ type Storage struct {
 	Permuted bool
 }
 
-// Statistics are what is known of the sizes of a tensor, for the scheduler and the choice of formats only.
+// Statistics are the known sizes of a tensor, for the scheduler and the choice of formats only.
 type Statistics struct {
 	// Extents are representative extents of the modes, NNZ a representative number of entries.
 	Extents []int64
@@ -156,7 +156,7 @@ func Vars(exprs ...Expr) []Var {
 	return out
 }
 
-// uses lists the variables of e, those that it has as values among them.
+// uses lists the variables of e, also those used as values.
 func uses(exprs ...Expr) []Var {
 	out := Vars(exprs...)
 	for _, e := range exprs {

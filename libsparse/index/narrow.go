@@ -86,7 +86,7 @@ func casesOf(e Expr) cases {
 	}
 }
 
-// combined is what the ways of the arguments come to.
+// combined is the product of the numbers of ways of the arguments.
 func (c *Call) combined(ways []cases) (out cases) {
 	for set := range uint(1) << len(ways) {
 		n := 1

@@ -14,7 +14,7 @@ type Grammar struct {
 	// Lookup resolves the name of a tensor. An operand that is read twice is one tensor for each access, so it is called
 	// once an access; results of earlier assignments are known without it.
 	Lookup func(name string, order int, result bool) (*Tensor, error)
-	// Functions are those that expressions can call beside the operators, by name; nil for the library.
+	// Functions are the functions that expressions can call, by name; nil for the library.
 	Functions map[string]*Function
 	// Reduce is the reduction of a plain "=", and Combine what "*" means; empty for sums of products.
 	Reduce, Combine dtype.Op
@@ -70,7 +70,7 @@ type parser struct {
 	// results are what earlier assignments made, read what the present one has read of them.
 	results map[string]*Tensor
 	read    map[string]bool
-	// positions are the names that are no tensors, and so have to be index variables.
+	// positions are the names that are no tensors, and so must be index variables.
 	positions []token
 	// params are the parameters while the body of a function is read.
 	params []string

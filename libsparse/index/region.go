@@ -75,7 +75,7 @@ func (r Region) Has(set uint) bool { return r.Sets&(1<<set) != 0 }
 // Holds is Has, with the arguments one by one.
 func (r Region) Holds(defined ...bool) bool { return r.Has(setOf(defined)) }
 
-// setOf has the bits of what is true.
+// setOf has a bit for each true value.
 func setOf(defined []bool) uint {
 	set := uint(0)
 	for k, d := range defined {
@@ -168,7 +168,7 @@ func NewCall(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: RegionOf(op)}
 }
 
-// Term applies an operator to factors that all have to be stored, as in a semiring's product.
+// Term applies an operator to factors that must all be stored, as in a semiring's product.
 func Term(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: Every(len(args))}
 }

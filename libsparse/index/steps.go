@@ -116,7 +116,7 @@ func (s *splitter) alike(args []Expr, kept []Var) bool {
 	return !slices.ContainsFunc(args[1:], func(e Expr) bool { return !slices.Equal(s.summed(e, kept), first) })
 }
 
-// temporary computes e, reduced to the variables in kept, in a step of its own, and returns what stands for it.
+// temporary computes e, reduced to the variables in kept, in a step of its own, and returns the access of its result.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	e = s.carried(e, kept)
 	var held []Var

@@ -7,7 +7,7 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Verify checks what the later stages rely on: each access has one variable a mode and none twice, operators have
+// Verify checks the invariants that later stages rely on: each access has one variable a mode and none twice, operators have
 // their arguments, and a variable that is only on the left has a known extent.
 func (a *Assignment) Verify() error {
 	if a.Reduce != "" && a.Reduce != dtype.Mean {

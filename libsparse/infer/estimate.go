@@ -7,7 +7,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Estimate is what is expected of a result: how many entries each level of it would have.
+// Estimate is the expected number of entries of each level of a result.
 type Estimate struct {
 	// Entries is the number of elements that have a value, Volume that of all.
 	Entries, Volume float64
@@ -100,7 +100,7 @@ func Density(a *index.Assignment) float64 {
 	return min(1, est.Entries/max(est.Volume, 1))
 }
 
-// crossing is what a coordinate or position costs in units of an element.
+// crossing is the cost of a coordinate or position in units of an element.
 func crossing(t *index.Tensor) float64 {
 	return float64(max(t.Index.Size(), 1)) / float64(max(t.Elem.Size(), 1))
 }
@@ -136,7 +136,7 @@ func (e Estimate) Levels(unit float64) []format.Level {
 	return out
 }
 
-// Reason says in words what is expected of the result of a, and what that costs.
+// Reason explains the estimate of the result of a and its cost in words.
 func Reason(a *index.Assignment) string {
 	est := Predict(a)
 	dense, sparse := est.Costs(crossing(a.LHS.Tensor))

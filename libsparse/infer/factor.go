@@ -7,7 +7,7 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// factor is what is expected of the set of coordinates at which an expression has a value: a relation over variables.
+// factor is the estimated set of coordinates at which an expression has a value: a relation over variables.
 type factor struct {
 	dims  []dim
 	count float64

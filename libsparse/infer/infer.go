@@ -1,4 +1,4 @@
-// Package infer chooses what the user left open: the format of the result, and whether it has an operand's pattern.
+// Package infer chooses the format of a result where the user left it open, and whether it has an operand's pattern.
 //
 // It sees formats, extents and counts, never coordinates.
 package infer
@@ -57,7 +57,7 @@ func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entr
 	return f, nil, Density(a) * volume
 }
 
-// byMode has the modes of dense operands be dense, and the others compressed but the first one, unless most of its
+// byMode makes the modes of dense operands dense and the others compressed, but for the first one unless most of its
 // coordinates would be empty.
 func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) format.Format {
 	n := len(filled)

@@ -15,7 +15,7 @@ type distance struct {
 	reach float64
 }
 
-// locate notes what is known of how the entries of an access are spread.
+// locate records the statistics of how the entries of an access are spread.
 func (f *factor) locate(a *index.Access) {
 	t := a.Tensor
 	for l, m := range t.Format.ModeOrder {
@@ -41,7 +41,7 @@ func (f *factor) near(u, v index.Var, reach float64) {
 	f.reaches = append(f.reaches, distance{u, v, reach})
 }
 
-// follow has the variables that r relates be as near to each other as they are to r, in all.
+// follow bounds the distance between the variables that r relates by their distances to r.
 func (f *factor) follow(r index.Var, out *factor) {
 	for i, a := range f.reaches {
 		if a.u != r && a.v != r {
@@ -56,7 +56,7 @@ func (f *factor) follow(r index.Var, out *factor) {
 	}
 }
 
-// other is what a distance is to, from r.
+// other is the far end of a distance from r.
 func other(d distance, r index.Var) index.Var {
 	if d.u == r {
 		return d.v

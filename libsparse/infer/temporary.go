@@ -44,7 +44,7 @@ func emptied(a *index.Assignment) bool {
 	return slices.ContainsFunc(a.Reduced(), func(v index.Var) bool { return index.Least(a.Extent(v)) == 0 })
 }
 
-// without is the estimate of what is left where only so many coordinates of the first mode are stored.
+// without is the estimate when only so many coordinates of the first mode are stored.
 func (e Estimate) without(rows float64) Estimate {
 	rows = max(rows, 1)
 	extents := append([]float64{rows}, e.Extents[1:]...)

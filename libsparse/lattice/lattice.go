@@ -156,7 +156,7 @@ func matched(sets []uint, k int) bool {
 	return slices.Contains(sets, 1<<k) || !slices.ContainsFunc(sets, func(set uint) bool { return set&(1<<k) == 0 })
 }
 
-// optional is l where nothing has to be stored: every coordinate, matched against what is.
+// optional is l for an operand that may be missing: every coordinate, matched against the stored ones.
 func optional(l Lattice) Lattice { return join(everywhere(), l, true) }
 
 func everywhere() Lattice { return Lattice{Points: []Point{{Full: true}}} }

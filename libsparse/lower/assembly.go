@@ -12,7 +12,7 @@ import (
 
 // assembly is how a kernel writes the pattern of its result. Each way is a type in a file of its own and a line in assemblies.
 type assembly interface {
-	// frame is what precedes and follows the loops. It binds in e what they share.
+	// frame is the statements before and after the loops. It binds in e what they share.
 	frame(l *lowerer, e *env) (before, after []ir.Stmt)
 	// divide lowers the loop f where the assembly says how its iterations are divided; else ok is false.
 	divide(l *lowerer, f *cin.Forall, e env) (stmts []ir.Stmt, ok bool)
@@ -20,7 +20,7 @@ type assembly interface {
 	visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt
 	// assign writes one element.
 	assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt
-	// ordered reports whether something that f writes has to be written in the order of its coordinates.
+	// ordered reports whether f writes a tensor whose entries must be written in the order of their coordinates.
 	ordered(l *lowerer, f *cin.Forall) bool
 }
 
@@ -92,7 +92,7 @@ func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
 	}
 }
 
-// masks lists the levels of the result that have a mask to be set.
+// masks lists the bitmap levels of the result.
 func (l *lowerer) masks() []int {
 	t := l.program.Source.LHS.Tensor
 	var out []int

@@ -116,7 +116,7 @@ func (l *lowerer) along(f *cin.Forall, v index.Var, e env, kind ir.LoopKind) []i
 	return l.loop(&g, e, kind)
 }
 
-// resolved is what a loop makes known: variables of the source, the statements that compute them, and conditions
+// resolved is the variables of the source that a loop determines, the statements that compute them, and conditions
 // without which there is nothing to do.
 type resolved struct {
 	vars  []index.Var

@@ -34,7 +34,7 @@ func (s *scope[K, V]) get(key K) V {
 	return value
 }
 
-// env is what is known at one place of the loop nest. It is a value: inner places extend copies of it.
+// env is the bindings at one place of the loop nest. It is a value: inner places extend copies of it.
 type env struct {
 	phase phase
 	// coord is the coordinate of each bound variable.

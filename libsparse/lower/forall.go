@@ -83,7 +83,7 @@ func (l *lowerer) inStoredOrder(f *cin.Forall, e env) (it lattice.Iterator, ok b
 	return it, false
 }
 
-// reached reports whether the position of an access at a level follows from what is bound.
+// reached reports whether the position of an access at a level follows from the variables that are bound.
 func reached(a *index.Access, level int, e env) bool {
 	for ; level >= 0; level-- {
 		if _, ok := e.pos.lookup(lattice.Key(a, level)); ok {
@@ -173,7 +173,7 @@ func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
 	}
 }
 
-// visit is the body of the loop f at one coordinate, with what the assembly of the result needs around it.
+// visit is the body of the loop f at one coordinate, between the statements that the assembly of the result adds.
 func (l *lowerer) visit(f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
 	lhs := l.program.Source.LHS
 	if cin.Written(body).Tensor == lhs.Tensor && slices.Contains(lhs.Vars, f.Var) {

@@ -64,7 +64,7 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 	return out
 }
 
-// byPosition reports whether a fused variable visits what is stored, and is not counted through.
+// byPosition reports whether a fused variable visits stored coordinates only, by their positions.
 func (l *lowerer) byPosition(fused index.Var) bool {
 	return slices.ContainsFunc(l.program.Relations, func(r cin.Relation) bool {
 		p, ok := r.(*cin.Positions)

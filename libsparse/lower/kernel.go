@@ -1,5 +1,5 @@
 // Package lower turns concrete index notation into loop IR: one function that computes, and one that counts where the
-// pattern of the result has to be found first.
+// pattern of the result must be found first.
 //
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. What is known at one place of the nest is an
 // env. How the pattern of a result is written is an assembly, how a temporary is kept a workspace: one type and one file for
@@ -39,7 +39,7 @@ type Kernel struct {
 	Assembled bool
 }
 
-// phase is what a function does with the result.
+// phase says which function of the kernel is lowered.
 type phase int
 
 const (
@@ -47,7 +47,7 @@ const (
 	counting               // counts entries, and writes the positions of rowwise results
 )
 
-// lowerer holds what the lowering of one function shares.
+// lowerer is the state of the lowering of one function.
 type lowerer struct {
 	*ir.Builder
 	program *cin.Program

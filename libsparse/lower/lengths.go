@@ -37,7 +37,7 @@ func (l *lowerer) lengths() {
 	}
 }
 
-// resultStorage is what the length of a level's pos depends on.
+// resultStorage is the extents that the length of a level's pos depends on.
 func (l *lowerer) resultStorage(t *index.Tensor, level int) format.Storage {
 	s := format.Storage{Extent: l.extentOfMode(t, level), Rows: ir.Const(1)}
 	if level > 0 {

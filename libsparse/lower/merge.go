@@ -170,7 +170,7 @@ func (l *lowerer) leap(c cursor, v *ir.Var, e env) []ir.Stmt {
 	}, stmts, []ir.Stmt{ir.Set(c.pos, found)})
 }
 
-// matchAll visits every coordinate and matches what is stored against it.
+// matchAll visits every coordinate and matches the stored ones against it.
 func (l *lowerer) matchAll(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	cs, out := l.cursors(lat, f.Var, e)
 	r := l.window(f.Var, e)

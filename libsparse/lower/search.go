@@ -86,7 +86,7 @@ func (l *lowerer) find(f *cin.Forall, lat lattice.Lattice, e env) (out []ir.Stmt
 	return nil
 }
 
-// locate finds what a level stores of coordinate x, perhaps nothing.
+// locate finds the entry of coordinate x in a level, if there is one.
 func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, match) {
 	switch p := level(it).Props(); {
 	case p.Locate:

@@ -14,7 +14,7 @@ import (
 // Result is the Operand of the slots that belong to the result.
 const Result = -1
 
-// Slot says what the caller puts into one word of the argument block, or finds there.
+// Slot is the meaning of one word of the argument block.
 type Slot struct {
 	// Kind is threads, extent, mode, pos, crd, perm, vals, or, written by the assemble function, count and starts.
 	Kind string `json:"kind"`

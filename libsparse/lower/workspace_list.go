@@ -145,7 +145,7 @@ func (w list) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 	return sorted.view(), append(before, w.reduceSorted(l, perm, sorted)...), done
 }
 
-// reduceSorted copies the entries in sorted order, each coordinate once, and sets the count to what is left.
+// reduceSorted copies the entries in sorted order, each coordinate once, and sets the count to their number.
 func (w list) reduceSorted(l *lowerer, perm *ir.Array, sorted entries) []ir.Stmt {
 	kept, q, from := l.Index(w.tensor.Name+"_kept"), l.Index("q"), l.Index("from")
 	same := []ir.Expr{ir.Is(kept, ir.Gt, ir.Const(0))}

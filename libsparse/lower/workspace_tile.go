@@ -60,7 +60,7 @@ type sums struct {
 	scalar, set *ir.Var
 }
 
-// fill clears the elements to what the sums start with, and runs the producer.
+// fill sets the elements to the identity of the reduction and runs the producer.
 func (u sums) fill(l *lowerer, s *cin.Where, e env, clear func(start ir.Expr) []ir.Stmt) (v *view, before, done []ir.Stmt) {
 	t := cin.Written(s.Producer).Tensor
 	v = &view{element: u.element}

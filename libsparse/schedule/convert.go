@@ -28,7 +28,7 @@ func (c Convert) Apply(p *cin.Program) (*cin.Program, error) {
 	return p, err
 }
 
-// Of is the operand that has to be converted.
+// Of is the operand to convert.
 func (c Convert) Of(a *index.Assignment) (*index.Tensor, error) {
 	at := slices.IndexFunc(a.Tensors(), func(t *index.Tensor) bool { return t.Name == c.Tensor })
 	if at < 0 {

@@ -37,7 +37,7 @@ func (c MergeBy) Apply(p *cin.Program) (*cin.Program, error) {
 	return q, err
 }
 
-// check finds out whether the loops are still what they were.
+// check verifies that the loops still merge as they did.
 func (c MergeBy) check(p *cin.Program) (err error) {
 	eachLoop(p.Body, func(f *cin.Forall) bool { return f.Gallop }, func(f *cin.Forall, _ []*cin.Forall) {
 		if why := stiff(p, f); err == nil && why != "" {

@@ -11,7 +11,7 @@ import (
 	"libsparse/libsparse/lattice"
 )
 
-// part is a part of a right-hand side: inner is what is precomputed, path the operators around it from the outside in,
+// part is a part of a right-hand side: inner is the precomputed expression, path the operators around it from the outside in,
 // with the other arguments of those in rest, an expression that is only good for its variables.
 type part struct {
 	inner index.Expr
@@ -42,7 +42,7 @@ func (c Precompute) part(a *cin.Assign) (*part, error) {
 // compact is text without spaces.
 func compact(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// means reports whether e is what a text without spaces says; a tensor's name stands for its access.
+// means reports whether a text without spaces spells e; a tensor's name stands for its access.
 func means(e index.Expr, text string) bool {
 	if a, ok := e.(*index.Access); ok && a.Tensor.Name == text {
 		return true

@@ -156,7 +156,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 	return rebuild(outside, &cin.Where{Consumer: rebuild(consume, consumer), Producer: rebuild(c.renamed(produce), producer)}), nil
 }
 
-// sides divides loops: those that fill the workspace, with the variables that it is over, and those that read it.
+// sides divides loops into the workspace's producers, with its variables, and its consumers.
 func (c Precompute) sides(p *cin.Program, loops []*cin.Forall, assign *cin.Assign, part *part) (held []index.Var, produce, consume []*cin.Forall) {
 	uses := func(v index.Var, e index.Expr) bool { return dependsOn(p, v, variables(e)) }
 	for _, f := range loops {
@@ -251,7 +251,7 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 // sparse reports whether a workspace holds coordinates.
 func sparse(s cin.Storage) bool { return s == cin.Row || s == cin.List || s == cin.Hash }
 
-// storage is how the workspace over held is kept: as the command says, else by what is known of its size, and whether it should tell
+// storage is the kind of the workspace over held: as the command says, else by what is known of its size, and whether it should tell
 // which elements were written.
 func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) (cin.Storage, error) {
 	derived := slices.IndexFunc(held, func(v index.Var) bool { return p.Derivation(v) != nil })

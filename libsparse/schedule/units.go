@@ -62,7 +62,7 @@ func (c Parallelize) check(p *cin.Program) (err error) {
 	return err
 }
 
-// checkWrites finds out whether iterations of f own what they write, and if not whether the strategy copes.
+// checkWrites checks that iterations of f write distinct elements, or that the race strategy allows sharing.
 func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 	a := innermost(f.Body)
 	if storage, workspace := p.Workspaces[a.LHS.Tensor]; workspace {

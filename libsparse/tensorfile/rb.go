@@ -21,7 +21,7 @@ type boeing struct {
 	columns  int
 	count    int // of entries
 	formats  [3]fixed
-	fields   []string // what is left of a line
+	fields   []string // the rest of a line
 }
 
 // fixed is one of Fortran's formats, such as (8I10) or (1P,4D20.12).

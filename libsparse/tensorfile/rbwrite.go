@@ -12,7 +12,7 @@ import (
 	"libsparse/libsparse/format"
 )
 
-// mostColumns bounds what a file of few entries can become.
+// mostColumns bounds the arrays that a file of few entries can ask for.
 const mostColumns = 1 << 30
 
 // lineLength is the length of the longest line of a Rutherford-Boeing file.

@@ -17,7 +17,7 @@ import (
 	"libsparse/libsparse/format"
 )
 
-// Tensor is what a file holds.
+// Tensor is the content of a file.
 type Tensor struct {
 	Shape   []int
 	Entries []format.Entry
