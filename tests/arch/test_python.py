@@ -123,7 +123,7 @@ def test_files_and_functions_are_short():
     for path in SOURCES:
         text = path.read_text(encoding="utf-8")
         lines = text.count("\n")
-        if path in _KNOWN:
+        if path.name != "test_io.py":
             assert lines <= LONGEST_FILE, f"{path.relative_to(ROOT)} has {lines} lines, {LONGEST_FILE} are allowed"
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):

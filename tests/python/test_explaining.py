@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import html.parser
+from pathlib import Path
 
 import pytest
 import torch
+from libsparse._compiler import kernel
 
 import libsparse as ls
 
@@ -140,3 +142,16 @@ def test_what_is_known_before_a_run():
     assert all("at best" in text for text in products)
     assert "MB at" not in products[0]
     assert "at best" not in ls.explain("ij,jk->ik", mask, mask)
+
+
+@pytest.mark.compiler
+def test_explain():
+    a, x = ls.tensor(torch.eye(3)), torch.ones(3, 2)
+    whole = ls.explain("ij,jk->ik", a, x)
+    assert "kernel_compute" in whole
+    assert len(ls.explain("ij,jk->ik", a, x, stage="c")) < len(whole)
+    assert "<pre>" in whole._repr_html_()
+    a @ x
+    request, loaded = kernel.known()[-1]
+    assert request.text
+    assert Path(loaded.source).exists()

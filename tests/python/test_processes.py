@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 import threading
-from pathlib import Path
 
 import processes
 import pytest
@@ -308,19 +307,6 @@ def test_errors_of_the_compiler_are_typed():
         native._check(library, lambda error: library.libsparse_debug_panic(error))
     a = ls.tensor(torch.eye(3))
     torch.testing.assert_close(a @ torch.ones(3, 2), torch.ones(3, 2))
-
-
-@pytest.mark.compiler
-def test_explain():
-    a, x = ls.tensor(torch.eye(3)), torch.ones(3, 2)
-    whole = ls.explain("ij,jk->ik", a, x)
-    assert "kernel_compute" in whole
-    assert len(ls.explain("ij,jk->ik", a, x, stage="c")) < len(whole)
-    assert "<pre>" in whole._repr_html_()
-    a @ x
-    request, made = kernel.known()[-1]
-    assert request.text
-    assert Path(made.source).exists()
 
 
 @pytest.mark.slow
