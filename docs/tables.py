@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -44,10 +45,11 @@ def _is_operator(function: object) -> bool:
 
 def _by_place(functions: list[object]) -> str:
     """One line a namespace, with the names that the functions have there."""
+    wanted = set(functions)  # by equality: torch.mm and torch.spmm are one function
     lines = []
     for title, place in _PLACES:
-        wanted = {id(f) for f in functions}
-        names = sorted(name for name in dir(place) if name[0] != "_" and id(getattr(place, name, None)) in wanted)
+        found = ((name, getattr(place, name, None)) for name in dir(place) if name[0] != "_")
+        names = sorted(name for name, value in found if isinstance(value, Callable) and value in wanted)
         if names:
             lines.append(f"- `{title}`: " + ", ".join(f"`{name}`" for name in names))
     return "\n".join(lines)

@@ -59,7 +59,7 @@ def test_the_reference_has_every_schedule_command() -> None:
     _, _, usage = pages.output("libsparse help").partition("separated by semicolons:\n")
     commands = re.findall(r"^  (\w+)\(", usage.partition("\n\n")[0], flags=re.MULTILINE)
     assert commands
-    assert commands == re.findall(r"^(\w+)\(.*\n: ", page, flags=re.MULTILINE)
+    assert commands == re.findall(r"^`(\w+)\(.*\n: ", page, flags=re.MULTILINE)
 
 
 def test_the_reference_has_every_name_of_a_format() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
@@ -23,6 +24,9 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
         return dress(operation(*args, **kwargs))
 
     call.__module__ = "libsparse"
+    # help() and the reference show that a tensor is returned, and would follow __wrapped__ to the operation's own.
+    call.__signature__ = inspect.signature(operation).replace(return_annotation="Tensor")  # type: ignore[attr-defined]
+    del call.__wrapped__
     return call
 
 
