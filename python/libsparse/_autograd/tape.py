@@ -7,7 +7,7 @@ same compiler and differentiable again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,31 +21,47 @@ from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.pattern import Pattern
 
 
-class Rule(Protocol):
-    """How problems of one kind are computed and differentiated."""
+class Node:
+    """One computation in autograd's graph, without its values; a subclass says how it is differentiated.
 
-    def forward(
-        self, problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
-    ) -> tuple[Tensor, Pattern | None, Tensor | None]:
-        """The result, and what of it the gradients need."""
+    Attributes:
+        problem: The computation.
+        patterns: The pattern of each operand, None for a dense one.
+        pattern: The pattern of the result, known once that is computed; None for a dense one.
+    """
+
+    __slots__ = ("pattern", "patterns", "problem")
+
+    def __init__(self, problem: Problem, patterns: Sequence[Pattern | None]) -> None:
+        """Begin without a result."""
+        self.problem, self.patterns = problem, patterns
+        self.pattern: Pattern | None = None
+
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
+        """Computes the result, given the values of each operand.
+
+        Returns:
+            The values of the result, and a tensor to keep for the gradients.
+        """
+        data, self.pattern = dispatch.run(self.problem, self.operands(datas))
+        return data, None
 
     def gradients(
-        self,
-        problem: Problem,
-        operands: Sequence[Operand],
-        grad: Operand,
-        kept: Tensor | None,
-        wanted: Sequence[bool],
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> Sequence[Tensor | None]:
         """The gradient of each operand, on its pattern or dense; None where it is not wanted.
 
         Args:
-            problem: The computation.
-            operands: Its operands.
-            grad: The gradient of the result, on the pattern of the result.
-            kept: What `forward` kept.
+            datas: The values of each operand.
+            kept: The tensor that `forward` kept.
+            grad: The gradient of the values of the result.
             wanted: Which operands need their gradient.
         """
+        raise NotImplementedError
+
+    def operands(self, datas: Sequence[Tensor | None]) -> list[Operand]:
+        """The operands, given their values."""
+        return list(map(Operand, self.patterns, datas))
 
 
 Differentiable = Callable[[Problem, Sequence[Operand]], Result]
@@ -77,53 +93,51 @@ def needed(operands: Sequence[Operand]) -> bool:
     Raises:
         UnsupportedError: Something else has to: forward-mode derivatives, or a transform of torch.func.
     """
-    tensors = [o.data for o in operands if o.data is not None]
-    for tensor in tensors:
-        if is_functorch_wrapped_tensor(tensor):
+    followed = False
+    for _, data, _ in operands:
+        if data is None:
+            continue
+        if is_functorch_wrapped_tensor(data):
             raise UnsupportedError(
                 "the transforms of torch.func are not supported on sparse products yet; use torch.autograd.grad "
                 "for derivatives, and an index of einsum more instead of vmap"
             )
-        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(data).tangent is not None:
             raise UnsupportedError(
                 "forward-mode derivatives of sparse products are not supported yet; use torch.autograd.grad"
             )
-    return torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+        followed = followed or data.requires_grad
+    return followed and torch.is_grad_enabled()
 
 
-def follow(rule: Rule, problem: Problem, patterns: Sequence[Pattern | None], *datas: Tensor | None) -> Result:
-    """Computes a problem by a rule, followed by autograd.
-
-    Args:
-        rule: How to.
-        problem: The computation.
-        patterns: The pattern of each operand, None for a dense one.
-        datas: The values of each operand, or the dense tensor.
-    """
-    result: Result = _Function.apply(rule, problem, patterns, *datas)
-    return result
+def follow(kind: type[Node], problem: Problem, operands: Sequence[Operand]) -> Result:
+    """Computes a problem, followed by autograd through a node of the given kind."""
+    node = kind(problem, [o.pattern for o in operands])
+    data: Tensor = Function.apply(node, *(o.data for o in operands))
+    return data, node.pattern
 
 
-class _Function(torch.autograd.Function):
-    """Values in, values out; patterns travel beside them."""
+class Function(torch.autograd.Function):
+    """Values in, values out; the node carries the patterns."""
 
     @staticmethod
-    def forward(
-        ctx: Any, rule: Rule, problem: Problem, patterns: Sequence[Pattern | None], *datas: Tensor | None
-    ) -> Result:
-        out, pattern, kept = rule.forward(problem, patterns, datas)
-        ctx.call = rule, problem, patterns, pattern
-        ctx.save_for_backward(*datas, kept)
+    def forward(ctx: Any, node: Node, *datas: Tensor | None) -> Tensor:
+        ctx.node = node
+        data, kept = node.forward(datas)
+        if kept is None:  # the usual case, and saving nothing takes time, too
+            ctx.save_for_backward(*datas)
+        else:
+            ctx.save_for_backward(*datas, kept)
         ctx.set_materialize_grads(False)
-        return out, pattern
+        return data
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor | None, _: None) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:
         if grad is None:
             return (None,) * len(ctx.needs_input_grad)
-        rule, problem, patterns, pattern = ctx.call
-        *datas, kept = ctx.saved_tensors
+        node: Node = ctx.node
+        saved, count = ctx.saved_tensors, len(node.patterns)
         grad = grad.resolve_conj().resolve_neg()
-        result = Operand(pattern, grad if pattern is None else grad.contiguous())
-        operands = list(map(Operand, patterns, datas))
-        return None, None, None, *rule.gradients(problem, operands, result, kept, ctx.needs_input_grad[3:])
+        grad = grad if node.pattern is None else grad.contiguous()
+        kept = saved[count] if len(saved) > count else None
+        return None, *node.gradients(saved[:count], kept, grad, ctx.needs_input_grad[1:])

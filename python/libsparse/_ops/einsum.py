@@ -69,12 +69,13 @@ def read(
     combine: str = "mul",
 ) -> Einsum:
     """Reads an einsum and its operands; the arguments are those of `einsum`."""
-    if is_tensor(equation) and operands:
+    if isinstance(equation, str):
+        if len(operands) == 1 and isinstance(operands[0], (list, tuple)) and not is_tensor(operands[0]):
+            operands = operands[0]
+    elif is_tensor(equation) and operands:
         equation, operands = spec.from_sublists((equation, *operands))
-    elif not isinstance(equation, str):
+    else:
         raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
-    elif len(operands) == 1 and isinstance(operands[0], (list, tuple)) and not is_tensor(operands[0]):
-        operands = operands[0]
     reduce = checked(reduce, combine)
     plain = to_operands(operands, neutral=reduce)
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))

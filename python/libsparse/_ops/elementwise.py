@@ -20,12 +20,13 @@ def multiply(a: Any, b: Any) -> Any:
     """The product of sparse, dense (broadcast to the sparse shape) and scalar operands: sparse."""
     if not is_sparse(a):
         a, b = b, a
-    if not is_tensor(b) and not is_scalar(b):
-        return NotImplemented
     first = to_operand(a)
-    first.need_zero_fill("*")
     if is_scalar(b):
-        return first.with_data(numbers(first, b) * b)
+        first.need_zero_fill("*")
+        return Operand(first.pattern, numbers(first, b) * b)
+    if not is_tensor(b):
+        return NotImplemented
+    first.need_zero_fill("*")
     second = to_operand(b, 1)
     if second.pattern is not None:
         return _multiply_sparse(first, second)

@@ -44,7 +44,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
             partials.of(value, problem.names[number], problem.functions, start)
-    return tape.follow(_Expression, problem, [o.pattern for o in operands], *(o.data for o in operands))
+    return tape.follow(_Expression, problem, operands)
 
 
 def _as_expression(problem: Problem) -> Problem:
@@ -59,28 +59,26 @@ def _as_expression(problem: Problem) -> Problem:
     return problem._replace(text=text, is_expr=True, combine="mul")
 
 
-class _Expression:
-    """The rule of assignments."""
+class _Expression(tape.Node):
+    """An assignment; it keeps the unrounded result, which terms are compared with."""
 
-    @staticmethod
-    def forward(
-        problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
-    ) -> tuple[Tensor, Pattern | None, Tensor]:
-        operands = list(map(Operand, patterns, datas))
-        dtype = problem.dtype or promotion.common(operands)
+    __slots__ = ()
+
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        operands = self.operands(datas)
+        dtype = self.problem.dtype or promotion.common(operands)
         assert dtype is not None  # something requires a gradient
-        # unrounded: terms are compared with it
-        out, pattern = dispatch.run(problem._replace(dtype=dtypes.accumulator(dtype)), operands)
-        return out.to(dtype), pattern, out
+        out, self.pattern = dispatch.run(self.problem._replace(dtype=dtypes.accumulator(dtype)), operands)
+        return out.to(dtype), out
 
-    @staticmethod
     def gradients(
-        problem: Problem, operands: Sequence[Operand], grad: Operand, kept: Tensor | None, wanted: Sequence[bool]
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
+        problem, operands = self.problem, self.operands(datas)
         names = _names(problem)
         known: dict[str, Any] = dict(zip(problem.names, operands, strict=True))
-        known[names.grad] = grad
-        known[names.out] = Operand(grad.pattern, kept)
+        known[names.grad] = Operand(self.pattern, grad)
+        known[names.out] = Operand(self.pattern, kept)
         known[names.unit] = torch.tensor(1j, device="cpu")
         return [
             _gradient(problem, operands, known, names, number) if want else None for number, want in enumerate(wanted)

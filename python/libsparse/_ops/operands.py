@@ -57,7 +57,8 @@ def is_tensor(value: Any) -> bool:
 
 def is_sparse(value: Any) -> bool:
     """Whether a value is a SparseTensor, or the operand of one."""
-    return value.pattern is not None if isinstance(value, Operand) else hasattr(type(value), "_operand")
+    kind = type(value)
+    return value.pattern is not None if kind is Operand else kind is not Tensor and hasattr(kind, "_operand")
 
 
 def is_scalar(value: Any) -> bool:

@@ -6,7 +6,7 @@ Everything here could be left out; such products would only be slower.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,12 +14,13 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._compiler import threads
 from libsparse._runtime import dispatch
-from libsparse._runtime.call import Call, Direct
+from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Operand, Problem, product, stored
 from libsparse._storage.pattern import Pattern
 
 from . import product_gradient
+from .product_gradient import conjugate
 
 _KEPT = 64  # short ways that a pattern keeps, one for each shape (and strides, if unusual) of the dense operand
 _PRODUCTS = {
@@ -33,62 +34,57 @@ def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
     """The product of a matrix and a dense operand of its dtype; None where there is no short way."""
     followed = tape.needed((Operand(pattern, values), Operand(None, dense)))
     prepared = _product(pattern, values, dense)
-    direct = _direct(prepared)
+    direct = None if prepared is None else prepared.variant.direct
     if prepared is None or direct is None:
         return None
     values = stored(pattern, values)
     if followed:
-        return differentiable(prepared, pattern, values, dense)
+        out: Tensor = tape.Function.apply(PreparedProduct(prepared, pattern), values, dense)
+        return out
     return direct(values, dense, threads.count())
 
 
-def differentiable(prepared: Prepared, pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor:
-    """The product, followed by autograd; the pattern keeps what is prepared, so that can't keep the pattern."""
-    out, _ = tape.follow(_Rule(prepared), prepared.problem, (pattern, None), values, dense)
-    return out
+class PreparedProduct(tape.Node):
+    """A product that is prepared, whose gradients are prepared, too.
 
+    The pattern keeps the prepared product, which therefore can't keep the pattern: a node has both.
+    """
 
-class _Rule(NamedTuple):
-    """The rule of a product that is prepared."""
+    __slots__ = ("prepared",)
 
-    prepared: Prepared
+    def __init__(self, prepared: Prepared, pattern: Pattern) -> None:
+        """Begin without a result."""
+        self.prepared, self.problem, self.patterns, self.pattern = prepared, prepared.problem, (pattern, None), None
 
-    def forward(
-        self, problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
-    ) -> tuple[Tensor, None, None]:
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
         direct = self.prepared.variant.direct
-        values, dense = datas
-        assert values is not None
-        assert dense is not None
         if direct is None:  # the variant has been replaced by one without a short way
-            return dispatch.run(problem, list(map(Operand, patterns, datas)))[0], None, None
-        return direct(values, dense, threads.count()), None, None
+            return super().forward(datas)
+        return direct(datas[0], datas[1], threads.count()), None
 
     def gradients(
-        self, problem: Problem, operands: Sequence[Operand], grad: Operand, kept: Tensor | None, wanted: Sequence[bool]
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        (pattern, values, _), dense, out = operands[0], operands[1].data, grad.data
+        pattern, (values, dense) = self.patterns[0], datas
         assert pattern is not None
-        assert values is not None
-        assert dense is not None
-        assert out is not None
         values = stored(pattern, values)
-        operands = [Operand(pattern, values), operands[1]]
-        short = not torch.is_grad_enabled() and out.is_contiguous() and out.dtype is self.prepared.dtype
         found: list[Tensor | None] = [None, None]
-        if wanted[0]:
-            direct = _direct(_sampled(pattern, out, dense)) if short and dense.is_contiguous() else None
-            if direct is not None:
-                found[0] = direct(out, product_gradient.conjugate(operands[1]).values, threads.count())
-            else:
-                found[0] = product_gradient.gradient(problem, operands, grad, 0)
-        if wanted[1]:
-            direct = _direct(_product(pattern, values, out, transposed=True)) if short else None
-            if direct is not None:
-                found[1] = direct(product_gradient.conjugate(operands[0]).values, out, threads.count())
-            else:
-                found[1] = product_gradient.gradient(problem, operands, grad, 1)
+        if not torch.is_grad_enabled() and grad.is_contiguous() and grad.dtype is self.prepared.dtype:
+            if wanted[0] and dense.is_contiguous():
+                found[0] = _run(_sampled(pattern, grad, dense), grad, conjugate(dense))
+            if wanted[1]:
+                found[1] = _run(_product(pattern, values, grad, transposed=True), conjugate(values), grad)
+        for number, data in enumerate(found):
+            if wanted[number] and data is None:
+                operands = self.operands((values, dense))
+                found[number] = product_gradient.gradient(self.problem, operands, Operand(None, grad), number)
         return found
+
+
+def _run(prepared: Prepared | None, first: Tensor, second: Tensor) -> Tensor | None:
+    """Computes by the short way of the present variant, which another thread may replace by one without."""
+    direct = None if prepared is None else prepared.variant.direct
+    return None if direct is None else direct(first, second, threads.count())
 
 
 def _product(pattern: Pattern, values: Tensor, dense: Tensor, *, transposed: bool = False) -> Prepared | None:
@@ -129,8 +125,3 @@ def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepar
         pattern.fast.clear()
     pattern.fast[name] = prepared
     return prepared
-
-
-def _direct(prepared: Prepared | None) -> Direct | None:
-    """The short way of the present variant, which another thread may replace by one without."""
-    return None if prepared is None else prepared.variant.direct

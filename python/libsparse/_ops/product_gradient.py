@@ -8,37 +8,34 @@ that it is computed only where X_m is stored. Nothing dense of a sparse operand'
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
-from libsparse._storage.pattern import Pattern
 
 from . import contraction
 
 
-class _Product:
-    """The rule of sums of products."""
+class _Product(tape.Node):
+    """A sum of products."""
 
-    @staticmethod
-    def forward(
-        problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
-    ) -> tuple[Tensor, Pattern | None, None]:
-        return *dispatch.run(problem, list(map(Operand, patterns, datas))), None
+    __slots__ = ()
 
-    @staticmethod
     def gradients(
-        problem: Problem, operands: Sequence[Operand], grad: Operand, kept: Tensor | None, wanted: Sequence[bool]
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        return [gradient(problem, operands, grad, number) if want else None for number, want in enumerate(wanted)]
+        result, operands = Operand(self.pattern, grad), self.operands(datas)
+        return [
+            gradient(self.problem, operands, result, number) if want else None for number, want in enumerate(wanted)
+        ]
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a sum of products that autograd follows."""
-    return tape.follow(_Product, problem, [o.pattern for o in operands], *(o.data for o in operands))
+    return tape.follow(_Product, problem, operands)
 
 
 def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, number: int) -> Tensor:
@@ -53,7 +50,10 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
     indices, pattern = problem.inputs[number], operands[number].pattern
     others = [n for n in range(len(operands)) if n != number]
     inputs = [problem.output, *(problem.inputs[n] for n in others)]
-    factors = [grad, *(conjugate(operands[n]) for n in others)]
+    factors = [
+        grad,
+        *(o if o.data is None else o.with_data(conjugate(o.data)) for o in map(operands.__getitem__, others)),
+    ]
     if pattern is not None:
         values, found = contraction.contract(
             [indices, *inputs],
@@ -73,7 +73,6 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
     return dense[places].expand(shape) if len(kept) < len(indices) else dense
 
 
-def conjugate(operand: Operand) -> Operand:
-    """The complex conjugate of an operand, in memory; differentiable."""
-    data = operand.data
-    return operand if data is None or not data.is_complex() else operand.with_data(data.conj().resolve_conj())
+def conjugate(data: Tensor) -> Tensor:
+    """The complex conjugate of values, in memory; differentiable."""
+    return data.conj().resolve_conj() if data.is_complex() else data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,6 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
-from libsparse._storage.pattern import Pattern
 
 from . import contraction
 
@@ -39,31 +39,24 @@ def add(a: Operand, b: Operand) -> Operand:
     indices = ",".join(letters)
     text = f"C({indices}) = A({indices}) + B({indices})"
     problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.pattern.format, dtype=dtype)
-    operands: Sequence[Operand] = [a, b]
+    operands = [a, b]
     if tape.needed(operands):
-        operands = contraction.unify(operands, dtype)
-        out, pattern = tape.follow(_Sum, problem, [a.pattern, b.pattern], *(o.data for o in operands))
+        out, pattern = tape.follow(_Sum, problem, contraction.unify(operands, dtype))
     else:
         out, pattern = dispatch.run(problem, operands)
     return Operand(pattern, out)
 
 
-class _Sum:
-    """The rule of a sum of two operands."""
+class _Sum(tape.Node):
+    """A sum of two operands: each gradient is that of the result, at the entries of the operand."""
 
-    @staticmethod
-    def forward(
-        problem: Problem, patterns: Sequence[Pattern | None], datas: Sequence[Tensor | None]
-    ) -> tuple[Tensor, Pattern | None, None]:
-        return *dispatch.run(problem, list(map(Operand, patterns, datas))), None
+    __slots__ = ()
 
-    @staticmethod
     def gradients(
-        problem: Problem, operands: Sequence[Operand], grad: Operand, kept: Tensor | None, wanted: Sequence[bool]
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        assert grad.pattern is not None
-        patterns = [o.pattern for o in operands]
+        source = self.pattern
         return [
-            pattern.resample(grad.values, grad.pattern) if want and pattern is not None else None
-            for pattern, want in zip(patterns, wanted, strict=True)
+            pattern.resample(grad, source) if want and pattern is not None and source is not None else None
+            for pattern, want in zip(self.patterns, wanted, strict=True)
         ]

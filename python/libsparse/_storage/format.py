@@ -45,53 +45,50 @@ class Format:
         FormatError: `text` is no format.
     """
 
-    __slots__ = ("levels", "order", "text")
-
     levels: tuple[str, ...]
     order: tuple[int, ...]
     text: str
 
-    def __init__(self, text: str | Format) -> None:
-        """Parse `text`."""
+    def __new__(cls, text: str | Format) -> Format:
+        """Parse `text`; the same text gives the same object, which knows its properties."""
         if isinstance(text, Format):
-            self.levels, self.order, self.text = text.levels, text.order, text.text
-            return
+            return text
         if not isinstance(text, str):
             raise FormatError(f"a format is a string or an ls.Format, got {type(text).__name__}")
-        self.levels, self.order, self.text = _parse(text)
+        return _parsed(text)
 
     @property
     def ndim(self) -> int | None:
         """The rank, None while it is open (`coo`, `csf`, `dense`)."""
         return len(self.levels) if self.levels else None
 
-    @property
+    @functools.cached_property
     def kinds(self) -> tuple[Level, ...]:
         """The levels as objects that know their properties."""
         return tuple(parsed(text) for text in self.levels)
 
-    @property
+    @functools.cached_property
     def is_dense(self) -> bool:
         """Whether every level is dense: a strided tensor."""
         return self.text == "dense" or (bool(self.levels) and set(self.levels) == {"d"})
 
-    @property
+    @functools.cached_property
     def pads(self) -> bool:
         """Whether entries are stored that nobody gave: whole blocks, diagonals, or a dense level below a sparse one."""
         return not self.is_dense and any(level.full or level.filling for level in self.kinds[-1:])
 
-    @property
+    @functools.cached_property
     def padded(self) -> bool:
         """Whether some values belong to no entry."""
         return any(level.padded for level in self.kinds)
 
-    @property
+    @functools.cached_property
     def writable(self) -> Format:
         """This format with the sources of conversion-only levels in their places: what results are computed in."""
         letters = "".join(level.source or level.text for level in self.kinds)
         return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
-    @property
+    @functools.cached_property
     def compressed(self) -> Format:
         """The format of the same order that stores no more than the entries."""
         return Format("s" * len(self.order) + ":" + ",".join(map(str, self.order)))
@@ -121,6 +118,8 @@ class Format:
 
     def __eq__(self, other: object) -> bool:
         """Equality by meaning; a string is parsed, and a rank that it leaves open is taken from this format."""
+        if other is self:
+            return True
         if isinstance(other, str):
             try:
                 other = Format(other)
@@ -157,6 +156,15 @@ class Format:
 
 
 @functools.lru_cache(maxsize=1024)
+def _parsed(text: str) -> Format:
+    levels, order, canonical = _parse(text)
+    if canonical != text:
+        return _parsed(canonical)
+    format = object.__new__(Format)
+    format.levels, format.order, format.text = levels, order, text
+    return format
+
+
 def _parse(text: str) -> tuple[tuple[str, ...], tuple[int, ...], str]:
     """The levels, the order and the canonical text of a format."""
     name = text.strip().lower()

@@ -14,9 +14,11 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from libsparse._autograd import tape
 from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
-from libsparse._ops import assemble, export, layouts, prepared_products, products
+from libsparse._ops import assemble, export, layouts, products
+from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -27,6 +29,7 @@ from .views import LevelViews
 PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
 """Classes of tensors that have a memory of their own."""
 _grad_enabled = torch.is_grad_enabled
+_follow = tape.Function.apply
 
 
 class SparseTensor(LevelViews, Tensor):
@@ -49,27 +52,13 @@ class SparseTensor(LevelViews, Tensor):
     _pattern: Pattern
     _held: Tensor | None
     _fill: int | float
+    _whole: Operand
     _fast: dict[Any, Any]
 
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
         """Wrap `pattern` and `values`."""
-        if values is None:
-            if pattern.format.pads:
-                raise FormatError(
-                    f"a tensor that is only a pattern can't have format {pattern.format}: its dense level stores more "
-                    f"than the entries; use {str(pattern.format.compressed)!r} or 'coo', or give it values"
-                )
-            dtype, grad = torch.bool, False
-        else:
-            _check_values(pattern, values)
-            dtype, grad = values.dtype, values.requires_grad
-        self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
-        self._pattern = pattern
-        self._fill = fill
-        self._held = None if values is None else values.resolve_conj().resolve_neg().contiguous()
-        self._fast = pattern.fast if values is not None and fill == 0 else {}
-        return self
+        return _wrapped(Operand(pattern, values, fill), cls)
 
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
         """See the class."""
@@ -90,13 +79,6 @@ class SparseTensor(LevelViews, Tensor):
     def nnz(self) -> int:
         """How many entries are stored, without padding."""
         return self._pattern.nnz
-
-    @property
-    def _values(self) -> Tensor | None:  # type: ignore[override]  # torch has a method of this name
-        """The values; users hold the same tensor, and may have resized it."""
-        if self._held is not None and self._held.numel() != self._pattern.size:
-            _check_values(self._pattern, self._held)
-        return self._held
 
     @property
     def fill_value(self) -> int | float:
@@ -158,8 +140,7 @@ class SparseTensor(LevelViews, Tensor):
 
     def values(self) -> Tensor:
         """The values, 1-D, in storage order, with padding: what autograd follows (ones where there are none)."""
-        values = self._values
-        return torch.ones(1, dtype=torch.bool).expand(self._pattern.size) if values is None else values
+        return self._operand().values
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
         """A tensor of the same pattern with other values, or with none.
@@ -178,17 +159,19 @@ class SparseTensor(LevelViews, Tensor):
         Args:
             fn: Takes and returns a 1-D tensor of `nnz` elements.
         """
-        return SparseTensor(self._pattern, fn(self.values()), self._fill)
+        return self.with_values(fn(self.values()))
 
     # Copies ----------------------------------------------------------------------------------------------------
 
     def detach(self) -> SparseTensor:
         """The same entries, cut from autograd's graph."""
-        return SparseTensor(self._pattern, None if self._values is None else self._values.detach(), self._fill)
+        data = self._operand().data
+        return self.with_values(None if data is None else data.detach())
 
     def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """A copy of the values on the same pattern; differentiable."""
-        return SparseTensor(self._pattern, None if self._values is None else self._values.clone(), self._fill)
+        data = self._operand().data
+        return self.with_values(None if data is None else data.clone())
 
     def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """The tensor itself: values are always contiguous."""
@@ -210,7 +193,7 @@ class SparseTensor(LevelViews, Tensor):
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
         values = self.values().to(*args, **kwargs)
-        if values is self._values:
+        if values is self._held:
             return self
         fill = self._fill
         if fill != 0 and values.dtype != self.dtype:
@@ -240,8 +223,11 @@ class SparseTensor(LevelViews, Tensor):
         return export.to_scipy(self._operand())
 
     def _operand(self) -> Operand:
-        """The tensor as operations take it."""
-        return Operand(self._pattern, self._values, self._fill)
+        """The tensor as operations take it; users hold the same values, and may have resized them."""
+        held = self._held
+        if held is not None and held.numel() != self._pattern.size:
+            _check_values(self._pattern, held)
+        return self._whole
 
     def share_memory_(self) -> SparseTensor:
         """Moves every array to shared memory."""
@@ -271,7 +257,7 @@ class SparseTensor(LevelViews, Tensor):
                     and forward_ad._current_level < 0
                 ):
                     if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                        return prepared_products.differentiable(known, self._pattern, values, other)
+                        return _follow(PreparedProduct(known, self._pattern), values, other)
                     direct = known.variant.direct
                     if direct is not None:
                         return direct(values, other, threads.count())
@@ -291,14 +277,14 @@ class SparseTensor(LevelViews, Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         """Pickles as a pattern and values."""
-        return restore_tensor, (self._pattern, self._values, self.requires_grad, self._fill)
+        return restore_tensor, (self._pattern, self._operand().data, self.requires_grad, self._fill)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
         """A copy of the values on the same (immutable) pattern."""
         if self._held is not None and not self._held.is_leaf:
             raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
         values = None if self._held is None else self._held.detach().clone()
-        copy = SparseTensor(self._pattern, values, self._fill)
+        copy = self.with_values(values)
         memo[id(self)] = copy
         return copy.requires_grad_() if self.requires_grad else copy
 
@@ -318,11 +304,33 @@ class SparseTensor(LevelViews, Tensor):
 
 
 def dress(result: Any) -> Any:
-    """What a user gets of the result of an operation; what is no operand stays as it is."""
-    if not isinstance(result, Operand):
+    """An operand as users get it, a SparseTensor or a dense tensor; anything else as it is."""
+    if type(result) is not Operand:
         return result
-    pattern, data, fill = result
-    return data if pattern is None else SparseTensor(pattern, data, fill)
+    return result.data if result.pattern is None else _wrapped(result)
+
+
+def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
+    """A tensor that wraps a sparse operand."""
+    pattern, values, fill = operand
+    assert pattern is not None
+    if values is None:
+        if pattern.format.pads:
+            raise FormatError(
+                f"a tensor that is only a pattern can't have format {pattern.format}: its dense level stores more "
+                f"than the entries; use {str(pattern.format.compressed)!r} or 'coo', or give it values"
+            )
+        dtype, grad = torch.bool, False
+    else:
+        _check_values(pattern, values)
+        if not values.is_contiguous() or values.is_conj() or values.is_neg():
+            values = values.resolve_conj().resolve_neg().contiguous()
+            operand = operand.with_data(values)
+        dtype, grad = values.dtype, values.requires_grad
+    self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
+    self._pattern, self._held, self._fill, self._whole = pattern, values, fill, operand
+    self._fast = pattern.fast if values is not None and fill == 0 else {}
+    return self
 
 
 def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:
@@ -333,6 +341,8 @@ def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool,
 
 
 def _check_values(pattern: Pattern, values: Tensor) -> None:
+    if type(values) in PLAIN and values.layout is torch.strided and values.shape == (pattern.size,) and values.is_cpu:
+        return
     if isinstance(values, SparseTensor) or not isinstance(values, Tensor) or values.layout is not torch.strided:
         raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
     if values.ndim != 1 or values.shape[0] != pattern.size:

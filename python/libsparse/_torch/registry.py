@@ -72,14 +72,15 @@ def named(names: str, *places: Any) -> list[Any]:
 
 
 def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
-    """A handler that refuses what none takes, and returns tensors."""
+    """A handler that refuses the arguments that no handler takes, and returns tensors."""
 
     @functools.wraps(handler)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs and kwargs.pop("inplace", False):
-            raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
-        if kwargs and kwargs.pop("out", None) is not None:
-            raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
+        if kwargs:
+            if kwargs.pop("inplace", False):
+                raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
+            if kwargs.pop("out", None) is not None:
+                raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
         try:
             return dress(handler(*args, **kwargs))
         except TypeError as error:
