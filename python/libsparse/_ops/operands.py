@@ -19,6 +19,8 @@ from . import layouts
 from .assemble import assemble
 
 NUMBERS = (bool, int, float, complex)
+PLAIN = frozenset({Tensor, torch.nn.Parameter})
+"""Classes of tensors that have a memory of their own."""
 Indices = tuple[str, ...]
 
 
@@ -66,6 +68,27 @@ def is_scalar(value: Any) -> bool:
     if isinstance(value, NUMBERS):
         return True
     return isinstance(value, Tensor) and value.ndim == 0 and value.layout is torch.strided
+
+
+def check_values(pattern: Pattern, values: Any) -> None:
+    """Values are a strided tensor on the CPU with one element an entry of the pattern.
+
+    Raises:
+        DtypeError: They are no strided tensor.
+        ShapeError: There are more or fewer.
+        UnsupportedError: They are on another device.
+    """
+    if type(values) in PLAIN and values.layout is torch.strided and values.shape == (pattern.size,) and values.is_cpu:
+        return
+    if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:
+        raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
+    if values.ndim != 1 or values.shape[0] != pattern.size:
+        raise ShapeError(
+            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
+            f"expected shape ({pattern.size},)"
+        )
+    if not values.is_cpu:
+        raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")
 
 
 def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None, neutral: str = "sum") -> list[Operand]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -16,8 +16,9 @@ from torch.autograd import forward_ad
 
 from libsparse._autograd import tape
 from libsparse._compiler import threads
-from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._ops import assemble, export, layouts, products
+from libsparse._ops.operands import PLAIN, check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
@@ -26,8 +27,6 @@ from libsparse._storage.pattern import Pattern
 from . import dispatch_table
 from .views import LevelViews
 
-PLAIN: Final = frozenset({Tensor, torch.nn.Parameter})
-"""Classes of tensors that have a memory of their own."""
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
@@ -226,7 +225,7 @@ class SparseTensor(LevelViews, Tensor):
         """The tensor as operations take it; users hold the same values, and may have resized them."""
         held = self._held
         if held is not None and held.numel() != self._pattern.size:
-            _check_values(self._pattern, held)
+            check_values(self._pattern, held)
         return self._whole
 
     def share_memory_(self) -> SparseTensor:
@@ -283,8 +282,7 @@ class SparseTensor(LevelViews, Tensor):
         """A copy of the values on the same (immutable) pattern."""
         if self._held is not None and not self._held.is_leaf:
             raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
-        values = None if self._held is None else self._held.detach().clone()
-        copy = self.with_values(values)
+        copy = self.detach().clone()
         memo[id(self)] = copy
         return copy.requires_grad_() if self.requires_grad else copy
 
@@ -322,7 +320,7 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
             )
         dtype, grad = torch.bool, False
     else:
-        _check_values(pattern, values)
+        check_values(pattern, values)
         if not values.is_contiguous() or values.is_conj() or values.is_neg():
             values = values.resolve_conj().resolve_neg().contiguous()
             operand = operand.with_data(values)
@@ -338,20 +336,6 @@ def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool,
     if values is not None and requires_grad and not values.requires_grad:
         values = values.detach().requires_grad_()
     return SparseTensor(pattern, values, fill)
-
-
-def _check_values(pattern: Pattern, values: Tensor) -> None:
-    if type(values) in PLAIN and values.layout is torch.strided and values.shape == (pattern.size,) and values.is_cpu:
-        return
-    if isinstance(values, SparseTensor) or not isinstance(values, Tensor) or values.layout is not torch.strided:
-        raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
-    if values.ndim != 1 or values.shape[0] != pattern.size:
-        raise ShapeError(
-            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
-            f"expected shape ({pattern.size},)"
-        )
-    if not values.is_cpu:
-        raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")
 
 
 torch.serialization.add_safe_globals([restore_tensor])

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._ops.operands import is_sparse
+from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._tensor.dispatch_table import passed
 
 from .registry import getter, implements, named
@@ -44,9 +44,10 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     same = target.pattern is source.pattern or (
         target.shape == source.shape and torch.equal(target.indices(), source.indices())
     )
-    if not same or target._values is None:
+    values = to_operand(target).data
+    if not same or values is None:
         raise ShapeError(f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}")
-    target._values.copy_(source.values())
+    values.copy_(source.values())
     return target
 
 

@@ -15,8 +15,9 @@ from torch import Tensor
 from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
+from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
-from libsparse._tensor.sparse_tensor import PLAIN, SparseTensor, dress
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from .registry import overridable
 
