@@ -18,6 +18,7 @@ import (
 	"libsparse/codegen/native"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/tensorfile"
 )
 
 var version = "dev"
@@ -25,10 +26,10 @@ var version = "dev"
 // library is the state of the loaded library.
 var library = struct {
 	compiler *libsparse.Compiler
-	kernels  *handles
+	handles  *handles
 }{
 	compiler: &libsparse.Compiler{Version: version, Backend: native.New()},
-	kernels:  &handles{alive: map[C.libsparse_kernel]bool{}},
+	handles:  &handles{alive: map[uintptr]bool{}},
 }
 
 func main() {}
@@ -90,7 +91,7 @@ func libsparse_compile(request C.libsparse_text, kernel *C.libsparse_kernel, fau
 	}
 	k, err := library.compiler.Compile(context.Background(), r)
 	if err == nil {
-		*kernel = library.kernels.save(k)
+		*kernel = C.libsparse_kernel(library.handles.save(k))
 	}
 	return status
 }
@@ -107,7 +108,7 @@ func parse(request C.libsparse_text) (*libsparse.Request, error) {
 func libsparse_kernel_info(kernel C.libsparse_kernel, info, fault **C.char) (status C.int32_t) {
 	var err error
 	defer guard(&status, fault, &err)
-	k, err := library.kernels.get(kernel)
+	k, err := get[*libsparse.Kernel](library.handles, uintptr(kernel), "kernel")
 	if err == nil {
 		err = put(info, string(k.JSON()))
 	}
@@ -115,10 +116,13 @@ func libsparse_kernel_info(kernel C.libsparse_kernel, info, fault **C.char) (sta
 }
 
 //export libsparse_release
-func libsparse_release(kernel C.libsparse_kernel, fault **C.char) (status C.int32_t) {
+func libsparse_release(handle C.uintptr_t, fault **C.char) (status C.int32_t) {
 	var err error
 	defer guard(&status, fault, &err)
-	err = library.kernels.release(kernel)
+	object, err := library.handles.release(uintptr(handle))
+	if t, ok := object.(*tensorfile.Tensor); ok && t.Header().CoordBytes() > largeFile {
+		debug.FreeOSMemory() // the host has its copy and needs the memory now, not when Go next collects
+	}
 	return status
 }
 

@@ -36,11 +36,32 @@ int32_t libsparse_compile(libsparse_text request, libsparse_kernel *kernel, char
 /* Describes a kernel: path and checksum of its object, entry points, slots, output, conversions. */
 int32_t libsparse_kernel_info(libsparse_kernel kernel, char **info, char **error);
 
-/* Releases a handle. */
-int32_t libsparse_release(libsparse_kernel kernel, char **error);
+/* Releases a handle of either kind. */
+int32_t libsparse_release(uintptr_t handle, char **error);
 
 /* Prints one stage of the compilation of a request, or all of them where stage is "". */
 int32_t libsparse_explain(libsparse_text request, libsparse_text stage, char **text, char **error);
+
+/* A tensor that was read. Its handles are checked as kernels' are. */
+typedef uintptr_t libsparse_tensor;
+
+/* Reads a .mtx, .ttx, .tns or .rb file, perhaps with .gz. Options are {"shape": [...], "memory": bytes}, either may be left out:
+ * the shape of a .tns file, and how much memory there is. An error of kind "system" has the number errno as its detail. */
+int32_t libsparse_read(libsparse_text path, libsparse_text options, libsparse_tensor *tensor, char **error);
+
+/* Describes a tensor: {"shape": [...], "dtype": "f64", "entries": n}. Its dtype is i64, f64, c128, or bool where there are no values. */
+int32_t libsparse_tensor_info(libsparse_tensor tensor, char **info, char **error);
+
+/* Copies the coordinates, all of the first mode first, and the values, of 8 or (complex) 16 bytes each; bool has none. */
+int32_t libsparse_tensor_copy(libsparse_tensor tensor, int64_t *coordinates, void *values, char **error);
+
+/* Arrays that are borrowed for the call. */
+typedef const int64_t *libsparse_coordinates;
+typedef const void *libsparse_values;
+
+/* Writes a file from such arrays and their description. Any dtype may be described: values of integers are int64_t, of floats
+ * double, of complex types two doubles; bool has none. */
+int32_t libsparse_write(libsparse_text path, libsparse_text header, libsparse_coordinates coordinates, libsparse_values values, char **error);
 
 /* Panics inside, on purpose: shows that a panic becomes an error of kind "internal" and the library lives on. */
 int32_t libsparse_debug_panic(char **error);

@@ -34,7 +34,7 @@ func (p *program) entriesOf(t *index.Tensor) ([]format.Entry, error) {
 			return nil, diag.Errorf(diag.Dtype, "%s has complex values, and %s is of %s; give it a complex type with -t=%s:c64",
 				p.files[t.Name], t.Name, t.Elem, t.Name)
 		}
-		entries := slices.Clone(file.Entries)
+		entries := file.Entries()
 		for i, e := range entries {
 			entries[i].Value = dtype.Convert(e.Value, file.Elem, t.Elem)
 		}

@@ -32,6 +32,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
   prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
+  read, write      the entries of a tensor's file, as they are in memory: what the Python package calls in forked children
   version          print the version
   help             print this
 
@@ -147,6 +148,10 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 		return printCandidates(in, out, args[1:])
 	case "prices":
 		return prices.Serve(in, out, native.New())
+	case "read":
+		return readTensor(out, args[1:])
+	case "write":
+		return writeTensor(in, args[1:])
 	case "version":
 		_, err := fmt.Fprintln(out, version)
 		return err

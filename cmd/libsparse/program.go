@@ -64,7 +64,7 @@ func parse(expr string, flags []string, extent int64) (*program, error) {
 		return nil, err
 	}
 	for name, file := range p.files {
-		if p.read[name], err = tensorfile.Read(file); err != nil {
+		if p.read[name], err = tensorfile.Read(file, tensorfile.Options{}); err != nil {
 			return nil, err
 		}
 	}

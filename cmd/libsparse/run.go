@@ -46,7 +46,7 @@ func (p *program) run(ctx context.Context, out io.Writer) error {
 		t := n.Assignment.LHS.Tensor
 		held[t.Name] = result.Entries()
 		if i == len(unit.Nests)-1 && p.output != "" {
-			return tensorfile.Write(p.output, &tensorfile.Tensor{Shape: result.Shape, Entries: result.Entries(), Elem: t.Elem})
+			return tensorfile.Write(p.output, tensorfile.New(result.Shape, t.Elem, result.Entries()))
 		}
 	}
 	return nil

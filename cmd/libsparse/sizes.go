@@ -125,7 +125,7 @@ func (p *program) describe() {
 // entries is how many entries an operand has or will have.
 func (p *program) entries(name string) int64 {
 	if file := p.read[name]; file != nil {
-		return int64(len(file.Entries))
+		return int64(file.Len())
 	}
 	volume, n := 1.0, int64(defaultFill)
 	for m, extent := range p.shape(p.accesses[name]) {

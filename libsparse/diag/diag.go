@@ -20,6 +20,8 @@ const (
 	Unsupported Kind = "unsupported" // valid, and not available
 	Toolchain   Kind = "toolchain"   // no C compiler, or it failed
 	Cache       Kind = "cache"       // the kernel cache can't be read or written
+	Bounds      Kind = "bounds"      // a coordinate outside of its shape
+	System      Kind = "system"      // the operating system refused a file; the detail is the number of the error
 	Handle      Kind = "handle"      // a released or foreign handle
 	Internal    Kind = "internal"    // a bug in libsparse
 )

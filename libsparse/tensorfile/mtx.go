@@ -1,54 +1,40 @@
 package tensorfile
 
 import (
-	"errors"
-	"math/cmplx"
+	"bytes"
+	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 
+	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 )
 
 // kinds of Matrix Market files. TACO's .ttx are such files of tensors: the sizes are the extents of every mode.
 var (
 	objects    = []string{"matrix", "tensor"}
 	layouts    = []string{"coordinate", "array"}
-	fields     = []string{"real", "double", "integer", "complex", "pattern"}
+	fieldTypes = map[string]dtype.T{"real": dtype.F64, "double": dtype.F64, "integer": dtype.I64, "complex": dtype.C128, "pattern": dtype.Bool}
 	symmetries = []string{"general", "symmetric", "skew-symmetric", "hermitian"}
 )
 
 // banner is the first line of a Matrix Market file.
 type banner struct{ object, layout, field, symmetry string }
 
-// elem is the type of the values.
-func (b banner) elem() dtype.T {
-	switch b.field {
-	case "pattern":
-		return dtype.Bool
-	case "integer":
-		return dtype.I64
-	case "complex":
-		return dtype.C128
-	default:
-		return dtype.F64
-	}
-}
-
 func (r *reader) banner() (b banner, err error) {
-	words, err := r.words("\x00")
+	text, err := r.next()
 	if err != nil {
 		return b, err
 	}
-	for i, w := range words {
-		words[i] = strings.ToLower(w)
-	}
+	r.line = 1
+	words := fields(bytes.ToLower(text))
 	if len(words) != 5 || words[0] != "%%matrixmarket" || !slices.Contains(objects, words[1]) {
 		return b, r.failf("expected %%%%MatrixMarket matrix|tensor coordinate|array FIELD SYMMETRY")
 	}
 	b = banner{words[1], words[2], words[3], words[4]}
-	if !slices.Contains(layouts, b.layout) || !slices.Contains(fields, b.field) || !slices.Contains(symmetries, b.symmetry) ||
-		b.layout == "array" && b.field == "pattern" || b.symmetry == "hermitian" && b.field != "complex" {
+	_, known := fieldTypes[b.field]
+	if !known || !slices.Contains(layouts, b.layout) || !slices.Contains(symmetries, b.symmetry) || b.layout == "array" && b.field == "pattern" {
 		return b, r.failf("there are no %s files of %s values that are %s", b.layout, b.field, b.symmetry)
 	}
 	return b, nil
@@ -59,184 +45,136 @@ func (r *reader) matrixMarket() (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	words, err := r.words("%")
+	shape, count, err := r.sizes(b)
 	if err != nil {
 		return nil, err
 	}
-	counts := 0
-	if b.layout == "coordinate" {
-		counts = 1
-	}
-	if want := 2 + counts; b.object == "matrix" && len(words) != want || len(words) < 1+counts {
-		return nil, r.failf("expected %d sizes, found %d", want, len(words))
-	}
-	sizes := make([]int, len(words))
-	for i, w := range words {
-		if sizes[i], err = r.extent(w); err != nil {
-			return nil, err
-		}
-	}
-	shape := sizes[:len(sizes)-counts]
 	if b.symmetry != "general" && (len(shape) != 2 || shape[0] != shape[1]) {
 		return nil, r.failf("a %s matrix is square, this %s has extents %v", b.symmetry, b.object, shape)
 	}
-	m := &market{reader: r, banner: b, t: &Tensor{Shape: slices.Clone(shape), Elem: b.elem(), Dense: counts == 0}}
-	if m.t.Dense {
-		return m.t, m.elements()
+	t := &Tensor{Shape: shape, Elem: fieldTypes[b.field]}
+	if b.layout == "array" {
+		err = r.array(t, b)
+		return t, err
 	}
-	return m.t, m.coordinates(sizes[len(sizes)-1])
-}
-
-// market is a Matrix Market file that is being read.
-type market struct {
-	*reader
-	banner
-	t *Tensor
-}
-
-// coordinates reads count lines of coordinates and a value.
-func (m *market) coordinates(count int) error {
-	order := len(m.t.Shape)
-	for range count {
-		words, err := m.words("%")
-		if err != nil {
-			return err
-		}
-		if want := order + m.numbers(); len(words) != want {
-			return m.failf("expected %d numbers, found %d; the file has to have %d entries", want, len(words), count)
-		}
-		coord := make([]int, order)
-		for mode, w := range words[:order] {
-			if coord[mode], err = m.coordinate(w, m.t.Shape[mode]); err != nil {
-				return err
-			}
-		}
-		if err := m.add(coord, words[order:]); err != nil {
-			return err
-		}
+	t.parts, err = r.table(&columns{comment: '%', limits: shape, elem: t.Elem, symmetry: b.symmetry})
+	if err != nil {
+		return nil, err
 	}
-	return m.end()
-}
-
-// elements reads the values of an array, the first coordinate fastest; of a symmetric one the lower triangle.
-func (m *market) elements() error {
-	coord := make([]int, len(m.t.Shape))
-	for done := slices.Contains(m.t.Shape, 0); !done; done = m.next(coord) {
-		if !m.listed(coord) {
-			continue
-		}
-		words, err := m.words("%")
-		if err != nil {
-			return err
-		}
-		if len(words) != m.numbers() {
-			return m.failf("expected the value at coordinates %v, found %d numbers", oneBased(coord), len(words))
-		}
-		if err := m.add(slices.Clone(coord), words); err != nil {
-			return err
-		}
+	found := 0
+	for _, p := range t.parts {
+		found += p.lines
 	}
-	return m.end()
-}
-
-// next steps to the following element, and reports whether there was none.
-func (m *market) next(coord []int) (done bool) {
-	for mode := range coord {
-		if coord[mode]++; coord[mode] < m.t.Shape[mode] {
-			return false
-		}
-		coord[mode] = 0
+	switch {
+	case found < count:
+		return nil, r.failf("the file ends after %d entries, its header says %d", found, count)
+	case found > count:
+		return nil, diag.Errorf(diag.Format, "%s: the file has %d entries, its header says %d", r.path, found, count)
 	}
-	return true
+	return t, nil
 }
 
-// listed reports whether an array has the element.
-func (m *market) listed(coord []int) bool {
-	switch m.symmetry {
-	case "general":
-		return true
-	case "skew-symmetric":
-		return coord[0] > coord[1]
-	default:
-		return coord[0] >= coord[1]
+// maxSize bounds extents, so that their sums fit in 64 bits.
+const maxSize = 1<<62 - 1
+
+// sizes reads the extents, and the number of entries of a file that lists coordinates.
+func (r *reader) sizes(b banner) (shape []int, count int, err error) {
+	words, err := r.words('%')
+	if err != nil {
+		return nil, 0, err
 	}
-}
-
-func oneBased(coord []int) []int {
-	out := make([]int, len(coord))
-	for mode, c := range coord {
-		out[mode] = c + 1
+	wanted, counts := "every extent", 0
+	if b.object == "matrix" {
+		wanted = "rows, columns"
 	}
-	return out
-}
-
-// numbers is how many numbers a value is.
-func (m *market) numbers() int {
-	switch m.field {
-	case "pattern":
-		return 0
-	case "complex":
-		return 2
-	default:
-		return 1
+	if b.layout == "coordinate" {
+		wanted, counts = wanted+" and entries", 1
 	}
+	fits := len(words) == 2+counts || b.object == "tensor" && len(words) > counts
+	for _, w := range words {
+		n, err := strconv.Atoi(w)
+		fits = fits && err == nil && 0 <= n && n <= maxSize
+		shape = append(shape, n)
+	}
+	if !fits {
+		r.line = max(r.line, 2)
+		return nil, 0, r.failf("expected the numbers of %s, found %q", wanted, strings.Join(words, " "))
+	}
+	if counts == 1 {
+		count = shape[len(shape)-1]
+	}
+	return shape[:len(shape)-counts], count, nil
 }
 
-// add stores a value, and its mirror image.
-func (m *market) add(coord []int, words []string) error {
-	v, err := m.number(words)
+// array reads the values of every element, the first coordinate fastest, or of a symmetric matrix the lower triangle. Zeros
+// are left out.
+func (r *reader) array(t *Tensor, b banner) error {
+	listed, err := r.table(&columns{comment: '%', elem: t.Elem, symmetry: "general"})
 	if err != nil {
 		return err
 	}
-	mirrored, err := mirror(m.symmetry, m.t.Elem, coord, v)
-	if err != nil {
-		return m.failf("%v", err)
+	found := int64(0)
+	for _, p := range listed {
+		found += int64(p.count)
 	}
-	m.t.Entries = append(append(m.t.Entries, format.Entry{Coord: coord, Value: v}), mirrored...)
+	if want := b.elements(t.Shape); !want.IsInt64() || want.Int64() != found {
+		return diag.Errorf(diag.Format, "%s: expected %v numbers for %s %s, found %d", r.path, want, extents(t.Shape), b.symmetry, found)
+	}
+	coord := make([]int64, len(t.Shape))
+	if b.symmetry == "skew-symmetric" && found > 0 {
+		coord[0] = 1
+	}
+	for _, p := range listed {
+		kept := (&columns{limits: t.Shape, elem: t.Elem, symmetry: b.symmetry}).newPart(p.count)
+		for e := range p.count {
+			if v := p.value(e); v != (dtype.Value{}) {
+				kept.addMirrored(b.symmetry, t.Elem, coord, v)
+			}
+			b.step(t.Shape, coord)
+		}
+		t.parts = append(t.parts, kept)
+	}
 	return nil
 }
 
-// mirror is the entry that a file of a symmetric matrix leaves out, if there is one.
-func mirror(symmetry string, t dtype.T, coord []int, v dtype.Value) ([]format.Entry, error) {
-	switch {
-	case symmetry == "general":
-		return nil, nil
-	case coord[0] == coord[1] && symmetry == "skew-symmetric":
-		return nil, errors.New("a skew-symmetric matrix has nothing on its diagonal")
-	case coord[0] == coord[1]:
-		return nil, nil
-	case symmetry == "skew-symmetric":
-		v = dtype.Neg.Eval(t, v)
-	case symmetry == "hermitian":
-		v = dtype.Value{Num: cmplx.Conj(v.Num)}
-	}
-	return []format.Entry{{Coord: []int{coord[1], coord[0]}, Value: v}}, nil
-}
-
-// number is the value that the words of an entry are.
-func (m *market) number(words []string) (v dtype.Value, err error) {
-	switch m.t.Elem {
-	case dtype.Bool:
-		v.Int = 1
-	case dtype.I64:
-		v.Int, err = m.integer(words[0])
-	default:
-		parts := [2]float64{}
-		for i, w := range words {
-			if parts[i], err = m.value(w); err != nil {
-				return v, err
-			}
+// step goes to the next element that an array lists.
+func (b banner) step(shape []int, coord []int64) {
+	for m := range coord {
+		if coord[m]++; coord[m] < int64(shape[m]) {
+			return
 		}
-		v.Num = complex(parts[0], parts[1])
+		coord[m] = 0
+		switch {
+		case b.symmetry == "general" || m > 0:
+		case b.symmetry == "skew-symmetric":
+			coord[0] = coord[1] + 2 // of the next column, the row below the diagonal
+		default:
+			coord[0] = coord[1] + 1
+		}
 	}
-	return v, err
 }
 
-// end wants nothing more.
-func (m *market) end() error {
-	words, err := m.words("%")
-	if err == nil && words != nil {
-		return m.failf("there is more than the sizes say")
+// elements is how many elements an array lists.
+func (b banner) elements(shape []int) *big.Int {
+	n := big.NewInt(int64(shape[0]))
+	if b.symmetry == "general" {
+		for _, extent := range shape[1:] {
+			n.Mul(n, big.NewInt(int64(extent)))
+		}
+		return n
 	}
-	return err
+	other := big.NewInt(1)
+	if b.symmetry == "skew-symmetric" {
+		other = big.NewInt(-1)
+	}
+	n.Mul(n, other.Add(other, n))
+	return n.Rsh(n, 1)
+}
+
+func extents(shape []int) string {
+	words := make([]string, len(shape))
+	for m, n := range shape {
+		words[m] = strconv.Itoa(n)
+	}
+	return strings.Join(words, " x ")
 }

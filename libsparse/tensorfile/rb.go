@@ -7,7 +7,6 @@ import (
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 )
 
 // Rutherford-Boeing: a matrix by columns. Four lines say how many numbers follow and in which of Fortran's formats, which
@@ -21,7 +20,9 @@ type boeing struct {
 	columns  int
 	count    int // of entries
 	formats  [3]fixed
-	fields   []string // the rest of a line
+	fields   []string // the numbers of a line
+	used     int      // how many of them were handed out
+	taken    int      // how many numbers the lines had
 }
 
 // fixed is one of Fortran's formats, such as (8I10) or (1P,4D20.12).
@@ -63,14 +64,23 @@ func (r *reader) rutherfordBoeing() (*Tensor, error) {
 
 // text is the next line as it is.
 func (b *boeing) text(what string) (string, error) {
-	if !b.in.Scan() {
-		if err := b.in.Err(); err != nil {
-			return "", diag.Errorf(diag.Format, "%s can't be read after line %d: %v", b.path, b.line, err)
-		}
+	line, err := b.next()
+	if err != nil {
+		return "", err
+	}
+	if line == nil {
 		return "", b.failf("the file ends where %s is expected", what)
 	}
-	b.line++
-	return b.in.Text(), nil
+	return string(line), nil
+}
+
+// extent reads a size.
+func (b *boeing) extent(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 0 || n > maxSize {
+		return 0, b.failf("%q is no size", word)
+	}
+	return n, nil
 }
 
 // cards reads how many lines each part has. Only those of right-hand sides matter: the others follow from the formats.
@@ -104,10 +114,13 @@ func (b *boeing) kind() error {
 	if len(words) != 4 && len(words) != 5 || len(words[0]) != 3 {
 		return b.failf("expected a type of three letters, rows, columns and entries")
 	}
+	if words[0][2] == 'e' {
+		return diag.Errorf(diag.Unsupported, "%s, line %d: the matrix is a sum of elements (type %s); only assembled ones are read", b.path, b.line, words[0])
+	}
 	elem, known := boeingElems[words[0][0]]
 	symmetry := boeingKinds[words[0][1]]
 	if !known || symmetry == "" || words[0][2] != 'a' || symmetry == "hermitian" && elem != dtype.C128 {
-		return b.failf("there are no matrices of type %q here; the first letter is r, i, c or p, the second u, r, s, z or h, the third a (assembled)", words[0])
+		return b.failf("no such type: %s; the first letter is r, i, c or p, the second u, r, s, z or h, the third a (assembled)", words[0])
 	}
 	var sizes [3]int
 	for i := range sizes {
@@ -155,122 +168,141 @@ func (b *boeing) layouts() error {
 	return nil
 }
 
-// next is the next number, as text; what says which.
-func (b *boeing) next(f fixed, what string) (string, error) {
-	for len(b.fields) == 0 {
+// number is the next number, as text; what says which.
+func (b *boeing) number(f fixed, what string) (string, error) {
+	for b.used == len(b.fields) {
 		line, err := b.text(what)
 		if err != nil {
 			return "", err
 		}
+		b.fields, b.used = b.fields[:0], 0
 		for range f.each {
 			field := line[:min(f.width, len(line))]
-			line = line[len(field):]
+			if line = line[len(field):]; field == "" {
+				break
+			}
 			if field = strings.TrimSpace(field); field != "" {
 				b.fields = append(b.fields, field)
 			}
 		}
+		b.taken += len(b.fields)
+		if err := b.fits(2 * 8 * b.taken); err != nil { // a number of a row stands for a coordinate of each mode
+			return "", err
+		}
 	}
-	field := b.fields[0]
-	b.fields = b.fields[1:]
-	return field, nil
+	b.used++
+	return b.fields[b.used-1], nil
 }
+
+// block makes the next number that of a new line.
+func (b *boeing) block() { b.used = len(b.fields) }
 
 // entries reads the three arrays.
 func (b *boeing) entries() error {
-	coords, err := b.coordinates()
+	begins, err := b.begins()
 	if err != nil {
 		return err
 	}
-	b.fields = nil
-	for _, coord := range coords {
-		v, err := b.number()
+	rows, err := b.rows()
+	if err != nil {
+		return err
+	}
+	b.block()
+	p := (&columns{limits: b.t.Shape, elem: b.t.Elem, symmetry: b.symmetry}).newPart(len(rows))
+	b.t.parts = []*part{p}
+	coord := make([]int64, 2)
+	for e, row := range rows {
+		for begins[coord[1]+1] <= e {
+			coord[1]++
+		}
+		coord[0] = row
+		v, err := b.value()
 		if err != nil {
 			return err
 		}
-		mirrored, err := mirror(b.symmetry, b.t.Elem, coord, v)
-		if err != nil {
-			return b.failf("%v", err)
+		if !p.addMirrored(b.symmetry, b.t.Elem, coord, v) {
+			return b.failf(skewDiagonal)
 		}
-		b.t.Entries = append(append(b.t.Entries, format.Entry{Coord: coord, Value: v}), mirrored...)
 	}
 	return nil
 }
 
-// coordinates reads where each column begins, and the rows of the entries.
-func (b *boeing) coordinates() ([][]int, error) {
-	var ends []int
+// begins reads which entry is the first of each column, from 0, and the number of entries.
+func (b *boeing) begins() ([]int, error) {
+	var begins []int
 	before := 0
 	for j := 0; j <= b.columns; j++ {
-		text, err := b.next(b.formats[0], "where a column begins")
+		text, err := b.number(b.formats[0], "where a column begins")
 		if err != nil {
 			return nil, err
 		}
 		first, err := strconv.Atoi(text)
 		if err != nil || first-1 < before || j == 0 && first != 1 || first-1 > b.count || j == b.columns && first-1 != b.count {
-			return nil, b.failf("column %d begins at %q; columns begin at 1, in order, and end at %d", j+1, text, b.count+1)
+			return nil, b.failf("columns begin at 1, in order, and end at %d; column %d begins at %q", b.count+1, j+1, text)
 		}
 		before = first - 1
-		ends = append(ends, before)
+		begins = append(begins, before)
 	}
-	b.fields = nil
-	var coords [][]int
-	for j := range b.columns {
-		for range ends[j+1] - ends[j] {
-			text, err := b.next(b.formats[1], "the row of an entry")
-			if err != nil {
-				return nil, err
-			}
-			i, err := b.coordinate(text, b.t.Shape[0])
-			if err != nil {
-				return nil, err
-			}
-			coords = append(coords, []int{i, j})
-		}
-	}
-	return coords, nil
+	return begins, nil
 }
 
-// number reads a value.
-func (b *boeing) number() (v dtype.Value, err error) {
-	if b.t.Elem == dtype.Bool {
-		return dtype.Value{Int: 1}, nil
+// rows reads the row of each entry, from 0.
+func (b *boeing) rows() ([]int64, error) {
+	b.block()
+	var rows []int64
+	for e := range b.count {
+		text, err := b.number(b.formats[1], "the row of an entry")
+		if err != nil {
+			return nil, err
+		}
+		row, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, b.failf("expected the row of an entry, found %q", text)
+		}
+		if row < 1 || row > int64(b.t.Shape[0]) {
+			return nil, diag.Errorf(diag.Bounds, "%s, line %d: row %d of entry %d is outside 1..%d", b.path, b.line, row, e+1, b.t.Shape[0])
+		}
+		rows = append(rows, row-1)
 	}
-	parts := [2]float64{}
-	for i := range 1 + map[bool]int{true: 1}[b.t.Elem.IsComplex()] {
-		text, err := b.next(b.formats[2], "a value")
+	return rows, nil
+}
+
+// value reads a value.
+func (b *boeing) value() (v dtype.Value, err error) {
+	var parts [2]float64
+	for i := range numbers(b.t.Elem) {
+		text, err := b.number(b.formats[2], "a value")
 		if err != nil {
 			return v, err
 		}
 		if b.t.Elem == dtype.I64 {
-			v.Int, err = b.integer(strings.TrimSuffix(text, "."))
-			return v, err
+			v.Int, err = strconv.ParseInt(strings.TrimSuffix(text, "."), 10, 64)
+		} else {
+			parts[i], err = b.formats[2].real(text)
 		}
-		if parts[i], err = b.real(text); err != nil {
-			return v, err
+		if err != nil {
+			return v, b.failf("expected a value, found %q", text)
 		}
 	}
 	v.Num = complex(parts[0], parts[1])
 	return v, nil
 }
 
-var exponent = regexp.MustCompile(`^([+-]?[0-9.]+)(?:[eEdD]([+-]?\d+)|([+-]\d+))$`)
-
 // real reads a number as Fortran does: the letter of an exponent may be D or missing, and so may the point.
-func (b *boeing) real(text string) (float64, error) {
-	f := b.formats[2]
-	shift := -f.scale
-	if parts := exponent.FindStringSubmatch(text); parts != nil {
-		power, err := strconv.Atoi(strings.TrimPrefix(parts[2]+parts[3], "+"))
+func (f fixed) real(text string) (float64, error) {
+	mantissa, shift := text, -f.scale
+	if at := 1 + strings.IndexAny(text[1:], "eEdD+-"); at > 0 {
+		power, err := strconv.Atoi(strings.TrimLeft(text[at:at+1], "eEdD") + text[at+1:])
 		if err != nil {
-			return 0, b.failf("%q is no number", text)
+			return 0, err
 		}
-		text, shift = parts[1], power
+		mantissa, shift = text[:at], power
 	}
-	if strings.Trim(text, "+-0123456789") == "" {
+	if strings.Trim(mantissa, "+-0123456789") == "" {
 		shift -= f.decimals
 	}
-	if shift != 0 {
-		text += "e" + strconv.Itoa(shift)
+	if shift == 0 {
+		return float([]byte(mantissa))
 	}
-	return b.value(text)
+	return float(append(append([]byte(mantissa), 'e'), strconv.Itoa(shift)...))
 }

@@ -27,34 +27,36 @@ const (
 // writeRutherfordBoeing writes a matrix by columns.
 func writeRutherfordBoeing(w *bufio.Writer, t *Tensor) error {
 	if t.Shape[1] > mostColumns {
-		return diag.Errorf(diag.Format, "a .rb file lists every column, and there are %d; use .mtx", t.Shape[1])
+		return diag.Errorf(diag.Unsupported, "a .rb file lists every column, and there are %d; use .mtx", t.Shape[1])
 	}
-	entries := slices.Clone(t.Entries)
+	entries := t.Entries()
 	slices.SortStableFunc(entries, func(a, b format.Entry) int {
 		return cmp.Or(cmp.Compare(a.Coord[1], b.Coord[1]), cmp.Compare(a.Coord[0], b.Coord[0]))
 	})
-	begins, rows := []int64{1}, []int64{}
-	for _, e := range entries {
-		for len(begins) <= e.Coord[1] {
-			begins = append(begins, int64(len(rows))+1)
+	begins, rows := []int64{1}, make([]int64, len(entries))
+	for e, entry := range entries {
+		for len(begins) <= entry.Coord[1] {
+			begins = append(begins, int64(e)+1)
 		}
-		rows = append(rows, int64(e.Coord[0])+1)
+		rows[e] = int64(entry.Coord[0]) + 1
 	}
 	for len(begins) <= t.Shape[1] {
 		begins = append(begins, int64(len(rows))+1)
 	}
-	pointers, indices := whole(begins), whole(rows)
-	values := numbers(t.Elem, entries)
+	field := t.field()
+	pointers, indices, values := whole(begins), whole(rows), block{each: 1}
+	if field != "pattern" {
+		values = valueBlock(t.Elem, entries)
+	}
 	kind := map[bool]string{true: "u", false: "r"}[t.Shape[0] == t.Shape[1]]
-	letter := map[string]string{"real": "r", "complex": "c", "integer": "i"}[field(t.Elem)]
 	_, err := fmt.Fprintf(w, "%-72s%-8s\n%14d %13d %13d %13d\n%s%sa%11s %13d %13d %13d %13d\n%-16s%-16s%-20s\n",
 		"written by libsparse", "matrix", pointers.lines()+indices.lines()+values.lines(), pointers.lines(), indices.lines(), values.lines(),
-		letter, kind, "", t.Shape[0], t.Shape[1], len(rows), 0, pointers.format, indices.format, values.format)
+		field[:1], kind, "", t.Shape[0], t.Shape[1], len(rows), 0, pointers.format, indices.format, values.format)
 	if err != nil {
 		return err
 	}
-	for _, part := range []block{pointers, indices, values} {
-		if err := part.write(w); err != nil {
+	for _, b := range []block{pointers, indices, values} {
+		if err := b.write(w); err != nil {
 			return err
 		}
 	}
@@ -96,8 +98,8 @@ func whole(numbers []int64) block {
 	return b
 }
 
-// numbers is a block of values.
-func numbers(t dtype.T, entries []format.Entry) block {
+// valueBlock is a block of values.
+func valueBlock(t dtype.T, entries []format.Entry) block {
 	if !t.IsFloat() && !t.IsComplex() {
 		var values []int64
 		for _, e := range entries {

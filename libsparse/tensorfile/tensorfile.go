@@ -5,129 +5,205 @@
 package tensorfile
 
 import (
-	"bufio"
-	"compress/gzip"
-	"io"
-	"os"
-	"strconv"
-	"strings"
+	"slices"
+	"unsafe"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 )
 
-// Tensor is the content of a file.
+// Tensor is the content of a file: coordinates, and values unless all are true.
 type Tensor struct {
-	Shape   []int
-	Entries []format.Entry
-	// Elem is the type of the values: c128, f64, i64, or bool where the file has coordinates only.
-	Elem dtype.T
-	// Dense says that the file lists every element.
-	Dense bool
+	Shape []int
+	// Elem is the type of the values: bool where there are coordinates only. A file that was read has c128, f64, i64 or bool.
+	Elem  dtype.T
+	parts []*part
 }
 
-// Read reads a file; its name says how.
-func Read(path string) (*Tensor, error) {
-	kind, zipped := kindOf(path)
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, diag.Errorf(diag.Format, "%s can't be read: %v", path, err)
+// part is entries that stand together in a file.
+type part struct {
+	count  int
+	lines  int       // that hold the entries, which may stand for two each
+	coords [][]int64 // by mode
+	values
+}
+
+// values are of one kind: integers, floats or complex numbers; none of bool.
+type values struct {
+	ints      []int64
+	floats    []float64
+	complexes []complex128
+}
+
+// New is a tensor of entries; false ones make it a tensor of integers.
+func New(shape []int, elem dtype.T, entries []format.Entry) *Tensor {
+	if elem == dtype.Bool && slices.ContainsFunc(entries, func(e format.Entry) bool { return e.Value.Int == 0 }) {
+		elem = dtype.I64
 	}
-	defer func() { _ = f.Close() }() // nothing was written
-	in := io.Reader(f)
-	if zipped {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return nil, diag.Errorf(diag.Format, "%s is no gzip file: %v", path, err)
+	p := newPart(len(shape), elem, len(entries))
+	coord := make([]int64, len(shape))
+	for _, e := range entries {
+		for m, c := range e.Coord {
+			coord[m] = int64(c)
 		}
-		in = z
+		p.add(coord, e.Value)
 	}
-	r := &reader{path: path, in: bufio.NewScanner(in)}
-	r.in.Buffer(make([]byte, 1<<16), maxLine)
-	switch kind {
-	case ".mtx", ".ttx":
-		return r.matrixMarket()
-	case ".rb":
-		return r.rutherfordBoeing()
-	case ".tns":
-		return r.coordinates()
+	return &Tensor{Shape: shape, Elem: elem, parts: []*part{p}}
+}
+
+// newPart has room for n entries.
+func newPart(order int, elem dtype.T, n int) *part {
+	p := &part{coords: make([][]int64, order)}
+	for m := range p.coords {
+		p.coords[m] = make([]int64, 0, n)
+	}
+	switch {
+	case elem.IsComplex():
+		p.complexes = make([]complex128, 0, n)
+	case elem.IsFloat():
+		p.floats = make([]float64, 0, n)
+	case elem.IsInt():
+		p.ints = make([]int64, 0, n)
+	}
+	return p
+}
+
+func (p *part) add(coord []int64, v dtype.Value) {
+	p.count++
+	for m, c := range coord {
+		p.coords[m] = append(p.coords[m], c)
+	}
+	switch {
+	case p.complexes != nil:
+		p.complexes = append(p.complexes, v.Num)
+	case p.floats != nil:
+		p.floats = append(p.floats, real(v.Num))
+	case p.ints != nil:
+		p.ints = append(p.ints, v.Int)
+	}
+}
+
+func (v *values) value(e int) dtype.Value {
+	switch {
+	case v.complexes != nil:
+		return dtype.Value{Num: v.complexes[e]}
+	case v.floats != nil:
+		return dtype.Value{Num: complex(v.floats[e], 0)}
+	case v.ints != nil:
+		return dtype.Value{Int: v.ints[e]}
 	default:
-		return nil, unknownKind(path)
+		return dtype.Value{Int: 1}
 	}
 }
 
-func unknownKind(path string) error {
-	return diag.Errorf(diag.Format, "%s: the name has to end in .mtx, .ttx, .tns or .rb, with or without .gz", path)
-}
-
-// maxLine is the length of the longest line that is read.
-const maxLine = 1 << 20
-
-func kindOf(path string) (kind string, zipped bool) {
-	name, zipped := strings.CutSuffix(path, ".gz")
-	if at := strings.LastIndexByte(name, '.'); at >= 0 {
-		return name[at:], zipped
+// Len is the number of entries.
+func (t *Tensor) Len() int {
+	n := 0
+	for _, p := range t.parts {
+		n += p.count
 	}
-	return "", zipped
+	return n
 }
 
-// reader reads lines of words.
-type reader struct {
-	path string
-	in   *bufio.Scanner
-	line int
-}
-
-// words are those of the next line that has any and is no comment; nil at the end.
-func (r *reader) words(comment string) ([]string, error) {
-	for r.in.Scan() {
-		r.line++
-		text := strings.TrimSpace(r.in.Text())
-		if text != "" && !strings.HasPrefix(text, comment) {
-			return strings.Fields(text), nil
+// Entries are coordinates and values one by one.
+func (t *Tensor) Entries() []format.Entry {
+	out := make([]format.Entry, 0, t.Len())
+	for _, p := range t.parts {
+		for e := range p.count {
+			coord := make([]int, len(p.coords))
+			for m, c := range p.coords {
+				coord[m] = int(c[e])
+			}
+			out = append(out, format.Entry{Coord: coord, Value: p.value(e)})
 		}
 	}
-	if err := r.in.Err(); err != nil {
-		return nil, diag.Errorf(diag.Format, "%s can't be read after line %d: %v", r.path, r.line, err)
-	}
-	return nil, nil
+	return out
 }
 
-func (r *reader) failf(format string, args ...any) error {
-	return diag.Errorf(diag.Format, "%s, line %d: "+format, append([]any{r.path, r.line}, args...)...)
+// Header describes a tensor whose coordinates and values are arrays in memory: coordinates as int64, all of the first
+// mode first; values as int64, float64 or complex128, by the kind of Dtype, none for bool.
+type Header struct {
+	Shape   []int   `json:"shape"`
+	Dtype   dtype.T `json:"dtype"`
+	Entries int     `json:"entries"`
 }
 
-// extent reads a size.
-func (r *reader) extent(word string) (int, error) {
-	n, err := strconv.Atoi(word)
-	if err != nil || n < 0 {
-		return 0, r.failf("%q is no size", word)
+// Header describes the arrays that CopyTo fills.
+func (t *Tensor) Header() Header { return Header{Shape: t.Shape, Dtype: t.Elem, Entries: t.Len()} }
+
+// maxEntries is so small that the sizes of arrays fit in 64 bits.
+const maxEntries = 1 << 50
+
+// Check reports whether h describes a tensor.
+func (h Header) Check() error {
+	if t, ok := dtype.Parse(string(h.Dtype)); !ok || t != h.Dtype || h.Entries < 0 || h.Entries > maxEntries || slices.ContainsFunc(h.Shape, func(n int) bool { return n < 0 }) {
+		return diag.Errorf(diag.Format, "there are no tensors of shape %v with %d entries of type %q", h.Shape, h.Entries, h.Dtype)
 	}
-	return n, nil
+	return nil
 }
 
-// coordinate reads a number from 1 to n, and returns it from 0.
-func (r *reader) coordinate(word string, n int) (int, error) {
-	c, err := strconv.Atoi(word)
-	if err != nil || c < 1 || c > n {
-		return 0, r.failf("the coordinate %q is not from 1 to %d", word, n)
+// CoordBytes is the size of the array of coordinates.
+func (h Header) CoordBytes() int { return 8 * len(h.Shape) * h.Entries }
+
+// ValueBytes is the size of the array of values.
+func (h Header) ValueBytes() int {
+	switch {
+	case h.Dtype.IsComplex():
+		return 16 * h.Entries
+	case h.Dtype == dtype.Bool:
+		return 0
+	default:
+		return 8 * h.Entries
 	}
-	return c - 1, nil
 }
 
-func (r *reader) value(word string) (float64, error) {
-	v, err := strconv.ParseFloat(word, 64)
-	if err != nil && v == 0 { // a number out of range is infinite
-		return 0, r.failf("%q is no number", word)
+// CopyTo fills the arrays that the header describes.
+func (t *Tensor) CopyTo(coords, values []byte) {
+	each := 8 * t.Len()
+	at := 0
+	for _, p := range t.parts {
+		for m, c := range p.coords {
+			copy(coords[m*each+8*at:], view[byte](c))
+		}
+		copy(values[min(8*at, len(values)):], view[byte](p.ints))
+		copy(values[min(8*at, len(values)):], view[byte](p.floats))
+		copy(values[min(16*at, len(values)):], view[byte](p.complexes))
+		at += p.count
 	}
-	return v, nil
 }
 
-func (r *reader) integer(word string) (int64, error) {
-	v, err := strconv.ParseInt(word, 10, 64)
-	if err != nil {
-		return 0, r.failf("%q is no integer of 64 bits", word)
+// FromArrays is the tensor whose arrays a header describes; it borrows them.
+func FromArrays(h Header, coords, values []byte) *Tensor {
+	p := &part{count: h.Entries}
+	all := view[int64](coords)
+	for m := range h.Shape {
+		p.coords = append(p.coords, all[m*h.Entries:(m+1)*h.Entries])
 	}
-	return v, nil
+	switch {
+	case h.Dtype.IsComplex():
+		p.complexes = view[complex128](values)
+	case h.Dtype.IsFloat():
+		p.floats = view[float64](values)
+	case h.Dtype.IsInt():
+		p.ints = view[int64](values)
+	}
+	return &Tensor{Shape: h.Shape, Elem: h.Dtype, parts: []*part{p}}
+}
+
+// view is the memory of numbers as numbers of another type.
+func view[To, From byte | int64 | float64 | complex128](numbers []From) []To {
+	var from From
+	var to To
+	n := len(numbers) * int(unsafe.Sizeof(from)) / int(unsafe.Sizeof(to))
+	return unsafe.Slice((*To)(unsafe.Pointer(unsafe.SliceData(numbers))), n)
+}
+
+// bytes is the memory that was taken for the entries.
+func (p *part) bytes() int {
+	n := 8*cap(p.ints) + 8*cap(p.floats) + 16*cap(p.complexes)
+	for _, c := range p.coords {
+		n += 8 * cap(c)
+	}
+	return n
 }

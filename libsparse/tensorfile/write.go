@@ -3,10 +3,11 @@ package tensorfile
 import (
 	"bufio"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
-	"slices"
 	"strconv"
 
 	"libsparse/libsparse/diag"
@@ -17,7 +18,7 @@ import (
 func Write(path string, t *Tensor) (err error) {
 	kind, zipped := kindOf(path)
 	body, ok := map[string]func(*bufio.Writer, *Tensor) error{
-		".mtx": writeMarket, ".ttx": writeMarket, ".tns": writeEntries, ".rb": writeRutherfordBoeing,
+		".mtx": writeMarket, ".ttx": writeMarket, ".tns": writeCoordinates, ".rb": writeRutherfordBoeing,
 	}[kind]
 	if !ok {
 		return unknownKind(path)
@@ -26,118 +27,127 @@ func Write(path string, t *Tensor) (err error) {
 		return diag.Errorf(diag.Format, "%s: a tensor with %d modes can't be written there; use .ttx or .tns", path, n)
 	}
 	if kind == ".tns" && t.Elem.IsComplex() {
-		return diag.Errorf(diag.Format, "%s: a .tns file has no complex values; use .mtx or .ttx", path)
+		return diag.Errorf(diag.Dtype, "%s: a .tns file can't hold complex values; use .mtx or .ttx", path)
 	}
 	f, err := os.Create(path)
 	if err != nil {
-		return diag.Errorf(diag.Format, "%s can't be written: %v", path, err)
+		return systemError(path, "written", err)
 	}
-	defer func() {
-		if closed := f.Close(); err == nil {
-			err = closed
+	if err = writeTo(f, zipped, t, body); err != nil {
+		_ = f.Close() // the first error counts
+	} else {
+		err = f.Close()
+	}
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*os.PathError](err); ok {
+		return systemError(path, "written", err)
+	}
+	return err
+}
+
+func writeTo(f io.Writer, zipped bool, t *Tensor, body func(*bufio.Writer, *Tensor) error) error {
+	if !zipped {
+		w := bufio.NewWriterSize(f, 1<<16)
+		if err := body(w, t); err != nil {
+			return err
 		}
-	}()
-	out := io.Writer(f)
-	if zipped {
-		z := gzip.NewWriter(f)
-		defer func() {
-			if closed := z.Close(); err == nil {
-				err = closed
-			}
-		}()
-		out = z
+		return w.Flush()
 	}
-	w := bufio.NewWriter(out)
-	if err := body(w, t); err != nil {
+	z := gzip.NewWriter(f)
+	if err := writeTo(z, false, t, body); err != nil {
 		return err
 	}
-	return w.Flush()
+	return z.Close()
 }
 
 // writeEntries writes a line an entry: its coordinates from 1, and its value.
-func writeEntries(w *bufio.Writer, t *Tensor) error {
+func writeEntries(w *bufio.Writer, t *Tensor, number func(line []byte, p *part, e int) []byte) error {
 	var line []byte
-	for _, e := range t.Entries {
-		line = line[:0]
-		for _, c := range e.Coord {
-			line = append(strconv.AppendInt(line, int64(c)+1, 10), ' ')
-		}
-		line = append(appendValue(line, t.Elem, e.Value), '\n')
-		if _, err := w.Write(line); err != nil {
-			return err
+	for _, p := range t.parts {
+		for e := range p.count {
+			line = line[:0]
+			for _, c := range p.coords {
+				line = append(strconv.AppendInt(line, c[e]+1, 10), ' ')
+			}
+			line = number(line, p, e)
+			line[len(line)-1] = '\n' // in place of the space behind the last number
+			if _, err := w.Write(line); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// writeCoordinates writes .tns, in which a tensor of bool has ones.
+func writeCoordinates(w *bufio.Writer, t *Tensor) error {
+	if t.Elem == dtype.Bool {
+		return writeEntries(w, t, func(line []byte, _ *part, _ int) []byte { return append(line, "1 "...) })
+	}
+	return writeEntries(w, t, t.appender())
 }
 
 // writeMarket writes Matrix Market, of tensors where t is no matrix.
 func writeMarket(w *bufio.Writer, t *Tensor) error {
-	object, layout := "matrix", "coordinate"
+	object, field := "matrix", t.field()
 	if len(t.Shape) != 2 {
 		object = "tensor"
 	}
-	if t.Dense {
-		layout = "array"
-	}
-	head := fmt.Appendf(nil, "%%%%MatrixMarket %s %s %s general\n", object, layout, field(t.Elem))
+	head := fmt.Appendf(nil, "%%%%MatrixMarket %s coordinate %s general\n", object, field)
 	for _, n := range t.Shape {
 		head = append(strconv.AppendInt(head, int64(n), 10), ' ')
 	}
-	if !t.Dense {
-		head = strconv.AppendInt(head, int64(len(t.Entries)), 10)
-	}
-	if _, err := w.Write(append(head, '\n')); err != nil {
+	head = append(strconv.AppendInt(head, int64(t.Len()), 10), '\n')
+	if _, err := w.Write(head); err != nil {
 		return err
 	}
-	if t.Dense {
-		return writeElements(w, t)
-	}
-	return writeEntries(w, t)
+	return writeEntries(w, t, t.appender())
 }
 
-// writeElements writes a line an element, the first coordinate fastest.
-func writeElements(w *bufio.Writer, t *Tensor) error {
-	n := 1
-	for _, extent := range t.Shape {
-		n *= extent
+// appender is how a value of t is written: its numbers, with a space behind each.
+func (t *Tensor) appender() func(line []byte, p *part, e int) []byte {
+	digits := 9 // enough for a float32
+	if t.Elem == dtype.F64 || t.Elem == dtype.C128 {
+		digits = -1 // as many as it takes
 	}
-	values := make([]dtype.Value, n)
-	for _, e := range t.Entries {
-		at := 0
-		for mode, c := range slices.Backward(e.Coord) {
-			at = at*t.Shape[mode] + c
+	switch t.field() {
+	case "pattern":
+		return func(line []byte, _ *part, _ int) []byte { return line }
+	case "complex":
+		return func(line []byte, p *part, e int) []byte {
+			return appendFloat(appendFloat(line, real(p.complexes[e]), digits), imag(p.complexes[e]), digits)
 		}
-		values[at] = dtype.Add.Eval(t.Elem, values[at], e.Value)
-	}
-	var line []byte
-	for _, v := range values {
-		line = append(appendValue(line[:0], t.Elem, v), '\n')
-		if _, err := w.Write(line); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func appendValue(line []byte, t dtype.T, v dtype.Value) []byte {
-	switch {
-	case t.IsComplex():
-		line = append(strconv.AppendFloat(line, real(v.Num), 'g', -1, 64), ' ')
-		return strconv.AppendFloat(line, imag(v.Num), 'g', -1, 64)
-	case t.IsFloat():
-		return strconv.AppendFloat(line, real(v.Num), 'g', -1, 64)
+	case "real":
+		return func(line []byte, p *part, e int) []byte { return appendFloat(line, p.floats[e], digits) }
 	default:
-		return strconv.AppendInt(line, v.Int, 10)
+		return func(line []byte, p *part, e int) []byte { return append(strconv.AppendInt(line, p.ints[e], 10), ' ') }
 	}
 }
 
-// field is what Matrix Market calls values of type t.
-func field(t dtype.T) string {
+// appendFloat names infinities and NaN as C does, which other readers expect.
+func appendFloat(line []byte, x float64, digits int) []byte {
 	switch {
-	case t.IsComplex():
+	case math.IsInf(x, 1):
+		return append(line, "inf "...)
+	case math.IsInf(x, -1):
+		return append(line, "-inf "...)
+	case math.IsNaN(x):
+		return append(line, "nan "...)
+	}
+	return append(strconv.AppendFloat(line, x, 'g', digits, 64), ' ')
+}
+
+// field is what Matrix Market calls the values of t.
+func (t *Tensor) field() string {
+	switch {
+	case t.Elem.IsComplex():
 		return "complex"
-	case t.IsFloat():
+	case t.Elem.IsFloat():
 		return "real"
+	case t.Elem == dtype.Bool:
+		return "pattern"
 	default:
 		return "integer"
 	}

@@ -8,11 +8,27 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import subprocess
+import sys
+import textwrap
 from ctypes import POINTER, byref, c_char_p, c_int32, c_size_t, c_void_p
 from pathlib import Path
 from typing import Any
 
 LIBRARY = Path(__file__).parents[2] / "python" / "libsparse" / "_libsparse.so"
+
+PRELUDE = """
+import ctypes, json, os, sys
+from ctypes import byref, c_void_p
+from library import Library, spmv
+cache = sys.argv[1]
+lib = Library()
+def kind(outcome):
+    status, error = outcome[:2]
+    assert status == 1, outcome
+    assert set(error) <= {"kind", "message", "span", "detail"} and error["message"], error
+    return error["kind"]
+"""
 
 Outcome = tuple[int, dict[str, Any]]  # a status, and the error object where it is not 0
 
@@ -31,6 +47,10 @@ class Library:
             "kernel_info": [c_size_t, place, place],
             "release": [c_size_t, place],
             "explain": [text, text, place, place],
+            "read": [text, text, POINTER(c_size_t), place],
+            "tensor_info": [c_size_t, place, place],
+            "tensor_copy": [c_size_t, c_void_p, c_void_p, place],
+            "write": [text, text, c_void_p, c_void_p, place],
             "debug_panic": [place],
             "free": [c_void_p],
         }.items():
@@ -71,7 +91,7 @@ class Library:
         return (*self.outcome(status, error), json.loads(self.take(out) or "{}"))
 
     def release(self, handle: int) -> Outcome:
-        """Release a kernel."""
+        """Release a handle."""
         error = c_void_p()
         return self.outcome(self.c.libsparse_release(handle, byref(error)), error)
 
@@ -82,10 +102,47 @@ class Library:
         status = self.c.libsparse_explain(encode(request), name, byref(out), byref(error))
         return (*self.outcome(status, error), self.take(out))
 
+    def read(self, path: str | None, options: object = "{}") -> tuple[int, dict[str, Any], int]:
+        """Read a tensor's file."""
+        handle, error = c_size_t(), c_void_p()
+        status = self.c.libsparse_read(path and path.encode(), encode(options), byref(handle), byref(error))
+        return (*self.outcome(status, error), handle.value)
+
+    def tensor_info(self, handle: int) -> tuple[int, dict[str, Any], dict[str, Any]]:
+        """Describe a tensor."""
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_tensor_info(handle, byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "{}"))
+
+    def tensor_copy(self, handle: int, coordinates: Any, values: Any) -> Outcome:
+        """Copy a tensor's arrays."""
+        error = c_void_p()
+        return self.outcome(self.c.libsparse_tensor_copy(handle, coordinates, values, byref(error)), error)
+
+    def write(self, path: str | None, header: object, coordinates: Any, values: Any) -> Outcome:
+        """Write a tensor's file."""
+        error = c_void_p()
+        status = self.c.libsparse_write(path and path.encode(), encode(header), coordinates, values, byref(error))
+        return self.outcome(status, error)
+
     def panic(self) -> Outcome:
         """Panic inside the library."""
         error = c_void_p()
         return self.outcome(self.c.libsparse_debug_panic(byref(error)), error)
+
+
+def run(body: str, cache: Path, *more: str) -> str:
+    """Run statements in a process that has loaded the library; what they print is the result."""
+    done = subprocess.run(
+        [sys.executable, "-c", PRELUDE + textwrap.dedent(body), str(cache), *more],
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def encode(request: object) -> bytes | None:

@@ -4,41 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
-from library import LIBRARY
+from library import LIBRARY, run
 
 HEADER = Path(__file__).parents[2] / "capi" / "libsparse.h"
-
-PRELUDE = """
-import ctypes, json, os, sys
-from ctypes import byref, c_void_p
-from library import Library, spmv
-cache = sys.argv[1]
-lib = Library()
-def kind(outcome):
-    status, error = outcome[:2]
-    assert status == 1, outcome
-    assert set(error) <= {"kind", "message", "span", "detail"} and error["message"], error
-    return error["kind"]
-"""
-
-
-def run(body: str, cache: Path, *more: str) -> str:
-    """Run statements in a process that has loaded the library; what they print is the result."""
-    done = subprocess.run(
-        [sys.executable, "-c", PRELUDE + textwrap.dedent(body), str(cache), *more],
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_versions(tmp_path: Path) -> None:

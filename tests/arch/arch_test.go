@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	"libsparse/frontier":   {"diag", "format", "index", "infer", "autoschedule", "asymptotic", "/libsparse"},
 	"libsparse/candidates": {"diag", "schedule", "autoschedule", "backend", "/libsparse"},
 	"libsparse/prices":     {"diag", "autoschedule", "backend", "/libsparse"},
-	"capi":                 {"/libsparse", "diag", "/cache", "/codegen/native"},
+	"capi":                 {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native"},
 	"cmd/libsparse": {
 		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices",
 		"/codegen/native",

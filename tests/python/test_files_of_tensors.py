@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,55 @@ def test_the_sums_of_tacos_qcd(tmp_path: Path) -> None:
             assert ls.evaluate(f"tau = z(i) * z(j) * {factors}", z=given, theta=theta).item() == expected
         cube = "tau = z(i) * z(j) * theta(i,j) * theta(i,j) * theta(i,j)"
         assert ls.evaluate(cube, z=given, theta=theta).item() == 305
+
+
+FORKED = """
+import os, sys, torch, libsparse as ls
+folder = sys.argv[1]
+A = ls.from_coo([[0, 2], [1, 0]], torch.tensor([0.1, 1 - 2j], dtype=torch.complex128), (3, 2))
+P = ls.from_coo([[0, 2], [1, 0]], None, (3, 2))
+ls.write(f"{folder}/a.mtx", A)
+child = os.fork()
+if child == 0:
+    code = 1
+    try:
+        B = ls.read(f"{folder}/a.mtx", dtype=torch.complex128)
+        assert B.values().tolist() == A.values().tolist() and B.indices().tolist() == A.indices().tolist()
+        for name in ("p.mtx", "p.rb.gz"):
+            ls.write(f"{folder}/{name}", P)
+            assert ls.read(f"{folder}/{name}").indices().tolist() == P.indices().tolist()
+        ls.write(f"{folder}/b.mtx", B)
+        assert open(f"{folder}/a.mtx").read() == open(f"{folder}/b.mtx").read()
+        open(f"{folder}/c.tns", "w").write("1 1\\n0 1\\n")
+        open(f"{folder}/d.mtx", "w").write("x")
+        for name, kind in (("c.tns", IndexError), ("d.mtx", ls.FormatError), ("e.mtx", FileNotFoundError)):
+            try:
+                ls.read(f"{folder}/{name}")
+            except kind as error:
+                assert name in str(error), error
+            else:
+                raise AssertionError(name)
+        code = 0
+    finally:
+        os._exit(code)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_child_reads_and_writes(tmp_path: Path) -> None:
+    """Where the compiler can't be entered, its executable reads and writes."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKED, str(tmp_path)]
+    subprocess.run(command, timeout=120, check=True)
+
+
+def test_errors_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "d.mtx").mkdir()
+    A = ls.from_coo([[0, 2], [1, 0]], [1.0, 2.0], (3, 2))
+    with pytest.raises(IsADirectoryError, match=r"d\.mtx"):
+        ls.read(tmp_path / "d.mtx")
+    with pytest.raises(FileNotFoundError, match=r"none/a\.mtx"):
+        ls.write(tmp_path / "none" / "a.mtx", A)
+    for ending in (".mtx", ".mtx.gz"):
+        (tmp_path / f"full{ending}").symlink_to("/dev/full")
+        with pytest.raises(OSError, match=r"No space left.*full\.mtx"):
+            ls.write(tmp_path / f"full{ending}", A)

@@ -1,4 +1,4 @@
-"""The Go compiler behind its C interface, entered for compiling and explaining only, never on a kernel call.
+"""The Go compiler behind its C interface, entered for compiling, explaining and files only, never on a kernel call.
 
 Go can't live through a fork: a child of a process that has loaded the library runs the compiler as a subprocess.
 """
@@ -14,6 +14,9 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from libsparse._lang.errors import InternalError, ToolchainError, from_kind
 
@@ -45,7 +48,7 @@ def compile_request(request: dict[str, Any]) -> dict[str, Any]:
     """Has the compiler make a kernel (or find it in its cache) and returns the kernel's description."""
     text = json.dumps(request)
     if _must_not_enter():
-        answer = _run(["compile"], text)
+        answer = _run(["compile"], text.encode()).decode()
     else:
         library = _load()
         handle = ctypes.c_size_t()
@@ -62,9 +65,75 @@ def explain_request(request: dict[str, Any], stage: str) -> str:
     """The compiler's account of a request, of one stage or (with "") of all."""
     text = json.dumps(request)
     if _must_not_enter():
-        return _run(["explain", stage] if stage else ["explain"], text)
+        return _run(["explain", stage] if stage else ["explain"], text.encode()).decode()
     library = _load()
     return _string(library, lambda out, error: library.libsparse_explain(text.encode(), stage.encode(), out, error))
+
+
+def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:
+    """Shape, coordinates (ndim, nnz) and values (int64, float64, complex128 or none) of a text file's tensor.
+
+    Args:
+        path: The file; its ending says how it is read.
+        options: `shape`, of a .tns file, and `memory`, the bytes that there are for the result and a copy of it.
+
+    Raises:
+        OSError: The file can't be opened or read.
+        LibsparseError: The file is malformed; the message names it and the line.
+    """
+    text = json.dumps(options)
+    if _must_not_enter():
+        answer = _run(["read", path, text], b"", limit=None)
+        head, _, data = answer.partition(b"\n")
+        shape, coordinates, values = _arrays(json.loads(head))
+        for array in (coordinates, values):
+            if array is not None and array.nbytes:
+                ctypes.memmove(array.data_ptr(), data, array.nbytes)
+                data = data[array.nbytes :]
+        return shape, coordinates, values
+    library = _load()
+    handle = ctypes.c_size_t()
+    _check(library, lambda error: library.libsparse_read(os.fsencode(path), text.encode(), ctypes.byref(handle), error))
+    try:
+        info = _string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
+        shape, coordinates, values = _arrays(json.loads(info))
+        to = (coordinates.data_ptr(), None if values is None else values.data_ptr())
+        _check(library, lambda error: library.libsparse_tensor_copy(handle, *to, error))
+    finally:
+        _check(library, lambda error: library.libsparse_release(handle, error))
+    return shape, coordinates, values
+
+
+def _arrays(info: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:
+    """Shape, and room for coordinates and values."""
+    shape, count = tuple(info["shape"]), info["entries"]
+    dtype = {"i64": torch.int64, "f64": torch.float64, "c128": torch.complex128}.get(info["dtype"])
+    coordinates = torch.empty(len(shape), count, dtype=torch.int64)
+    return shape, coordinates, None if dtype is None else torch.empty(count, dtype=dtype)
+
+
+def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tensor, values: Tensor | None) -> None:
+    """Write a tensor to a text file, whose ending says how.
+
+    Args:
+        path: The file.
+        shape: The shape.
+        code: The compiler's name of the dtype whose values `values` are; it says how many digits they have.
+        coordinates: (ndim, nnz), int64.
+        values: int64, float64 or complex128, by the kind of dtype; None where that is bool.
+    """
+    header = json.dumps({"shape": shape, "dtype": code, "entries": coordinates.shape[1]})
+    plain = None if values is None else values.resolve_conj().resolve_neg().contiguous()
+    arrays = [coordinates.contiguous(), plain]
+    if _must_not_enter():
+        data = [
+            ctypes.string_at(array.data_ptr(), array.nbytes) for array in arrays if array is not None and array.nbytes
+        ]
+        _run(["write", path, header], b"".join(data), limit=None)
+        return
+    library = _load()
+    pointers = [None if array is None else array.data_ptr() for array in arrays]
+    _check(library, lambda error: library.libsparse_write(os.fsencode(path), header.encode(), *pointers, error))
 
 
 def is_loaded() -> bool:
@@ -94,11 +163,20 @@ def _load() -> ctypes.CDLL:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)  # Go raises it as it starts
         if found != ABI_VERSION:
             raise InternalError(f"{LIBRARY} has interface {found}, expected {ABI_VERSION}; run `make build` again")
-        library.libsparse_compile.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
-        library.libsparse_kernel_info.argtypes = [ctypes.c_size_t, ctypes.c_void_p, ctypes.c_void_p]
-        library.libsparse_release.argtypes = [ctypes.c_size_t, ctypes.c_void_p]
-        library.libsparse_explain.argtypes = [ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p]
-        library.libsparse_free.argtypes = [ctypes.c_void_p]
+        text, handle, pointer = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
+        signatures: dict[str, list[Any]] = {
+            "compile": [text, pointer],
+            "kernel_info": [handle, pointer],
+            "release": [handle],
+            "explain": [text, text, pointer],
+            "read": [text, text, pointer],
+            "tensor_info": [handle, pointer],
+            "tensor_copy": [handle, pointer, pointer],
+            "write": [text, text, pointer, pointer],
+        }
+        for name, arguments in signatures.items():
+            getattr(library, f"libsparse_{name}").argtypes = [*arguments, pointer]  # the last is the error's
+        library.libsparse_free.argtypes = [pointer]
         library.libsparse_free.restype = None
         _library = library
         return library
@@ -122,24 +200,25 @@ def _string(library: ctypes.CDLL, call: Callable[[Any, Any], int]) -> str:
         library.libsparse_free(out)
 
 
-def _run(arguments: list[str], text: str) -> str:
+def _run(arguments: list[str], data: bytes, limit: float | None = _SUBPROCESS_SECONDS) -> bytes:
     if not EXECUTABLE.exists():
         raise ToolchainError(f"the compiler {EXECUTABLE} is missing; run `make build`, or install libsparse again")
     command = [str(EXECUTABLE), *arguments]
     try:
-        done = subprocess.run(
-            command, input=text, capture_output=True, text=True, timeout=_SUBPROCESS_SECONDS, check=False
-        )
+        done = subprocess.run(command, input=data, capture_output=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{' '.join(command)} failed: {error}") from error
     if done.returncode != 0:
-        raise _to_exception(done.stderr)
+        raise _to_exception(done.stderr.decode("utf-8", "replace"))
     return done.stdout
 
 
 def _to_exception(text: str) -> Exception:
     try:
         error = json.loads(text)
+        if error["kind"] == "system":
+            number = int(error["detail"])
+            return OSError(number, os.strerror(number))
         return from_kind(error["kind"], error["message"], error.get("detail", ""))
     except (ValueError, KeyError, TypeError):
         return from_kind("internal", "the compiler failed without saying why", text[-2000:])

@@ -1,7 +1,6 @@
-"""Files: MatrixMarket (.mtx, .ttx of tensors), FROSTT text (.tns), Rutherford-Boeing (.rb) and SciPy's .npz.
+"""Files of tensors: the compiler reads and writes text, SciPy's .npz is read here and never unpickled.
 
-Each may also be gzipped. Text is parsed in chunks, plain ones by tensor operations and unusual ones line by line; .npz
-is read by its published layout and never unpickled.
+Text is MatrixMarket (.mtx, and .ttx of tensors), FROSTT (.tns) or Rutherford-Boeing (.rb). Each may also be gzipped.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from typing import IO
 import torch
 from torch import Tensor
 
+from libsparse._compiler import native
+from libsparse._lang.dtypes import code
 from libsparse._lang.errors import (
     DtypeError,
     FormatError,
@@ -24,13 +25,16 @@ from libsparse._lang.errors import (
     ShapeError,
     UnsupportedError,
 )
+from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._tensor.constructors import from_coo
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import boeing, scipy_npz, text_formats
+from . import scipy_npz
 
 __all__ = ["read", "write"]
+
+_ENOUGH = 1 << 26  # bytes that are there, whatever the system says
 
 
 def read(
@@ -62,22 +66,13 @@ def read(
     path = Path(path)
     kind = _kind(path)
     values: Tensor | None
-    with _open(path, "rb") as file:
-        try:
-            if kind == ".npz":
-                indices, values, size = scipy_npz.load(io.BytesIO(file.read()))
-            elif kind in (".mtx", ".ttx"):
-                indices, values, size = text_formats.read_mtx(file, dtype)
-            elif kind == ".rb":
-                indices, values, size, symmetry = boeing.load(file)
-                indices, values = text_formats.mirror(indices, values, symmetry)
-                values = None if values is None else text_formats.to_values(values, dtype)
-            else:
-                indices, values, size = text_formats.read_tns(file, dtype, shape)
-        except LibsparseError as error:
-            raise type(error)(f"{path}: {error}") from None
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise FormatError(f"{path}: the compressed file is damaged or cut off ({error})") from None
+    if kind == ".npz":
+        indices, values, size = _read_npz(path)
+    else:
+        indices, values, size = _read_text(path, shape)
+        if dtype is None and values is not None and values.dtype != torch.int64:
+            default = torch.get_default_dtype()
+            values = values.to(default.to_complex() if values.is_complex() else default)
     if shape is not None and tuple(shape) != size:
         raise ShapeError(f"{path}: the file has shape {size}, shape={tuple(shape)} was asked for")
     if dtype is not None and values is not None and values.is_complex() and not dtype.is_complex:
@@ -85,7 +80,7 @@ def read(
     if dtype is not None:
         values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
     try:
-        return from_coo(indices, values, size, format=format)
+        return from_coo(indices, values, size, format=format, check=False)
     except LibsparseError as error:
         raise type(error)(f"{path}: {error}") from None
 
@@ -115,48 +110,38 @@ def write(path: str | Path, A: SparseTensor) -> None:
         )
     indices = A.indices().to(torch.int64)
     entries = A.pattern.entries(A.values().detach())
-    values: Tensor | None = entries
-    if A.dtype == torch.bool:
-        values = None if bool(entries.all()) else entries.to(torch.int64)
-    with _open(path, "wb") as file:
-        if kind == ".npz":
+    if kind == ".npz":
+        with _open(path, "wb") as file:
             file.write(scipy_npz.dump(indices, entries, tuple(A.shape)))
-            return
-        if kind == ".rb":
-            boeing.dump(file, indices, values, tuple(A.shape))
-            return
-        if kind in (".mtx", ".ttx"):
-            what = "matrix" if A.ndim == 2 else "tensor"
-            file.write(f"%%MatrixMarket {what} coordinate {_field(values)} general\n".encode())
-            file.write(f"{' '.join(map(str, A.shape))} {indices.shape[1]}\n".encode())
-        elif values is None:
-            values = torch.ones(indices.shape[1], dtype=torch.int64)
-        elif values.is_complex():
-            raise DtypeError(
-                f"{path}: a .tns file can't hold complex values; use .mtx, .ttx or .npz, or A.real and A.imag"
-            )
-        for start in range(0, indices.shape[1], 1 << 16):
-            part = slice(start, start + (1 << 16))
-            columns: list[Iterator[str]] = [map(str, column) for column in (indices[:, part] + 1).tolist()]
-            if values is not None and values.is_complex():
-                columns += [_texts(values[part].real), _texts(values[part].imag)]
-            elif values is not None:
-                columns.append(_texts(values[part]))
-            file.write(("\n".join(map(" ".join, zip(*columns, strict=True))) + "\n").encode())
+        return
+    dtype = torch.int64 if A.dtype == torch.bool and not bool(entries.all()) else A.dtype
+    wide = torch.complex128 if dtype.is_complex else torch.float64 if dtype.is_floating_point else torch.int64
+    values = None if dtype == torch.bool else entries.to(wide)
+    try:
+        native.write_tensor(str(path), tuple(A.shape), code(dtype), indices, values)
+    except OSError as error:
+        error.filename = str(path)
+        raise
 
 
-def _field(values: Tensor | None) -> str:
-    """MatrixMarket's name of the kind of values."""
-    if values is None:
-        return "pattern"
-    return "complex" if values.is_complex() else "real" if values.is_floating_point() else "integer"
+def _read_text(path: Path, shape: Sequence[int] | None) -> tuple[Tensor, Tensor | None, tuple[int, ...]]:
+    options = {"shape": None if shape is None else [int(n) for n in shape], "memory": max(memory.available(), _ENOUGH)}
+    try:
+        size, indices, values = native.read_tensor(str(path), options)
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    return indices, values, size
 
 
-def _texts(values: Tensor) -> Iterator[str]:
-    """The shortest decimal texts that read back as the same numbers."""
-    if values.dtype == torch.float64 or not values.is_floating_point():
-        return map(repr, values.tolist())
-    return map("{:.9g}".format, values.tolist())
+def _read_npz(path: Path) -> tuple[Tensor, Tensor | None, tuple[int, ...]]:
+    with _open(path, "rb") as file:
+        try:
+            return scipy_npz.load(io.BytesIO(file.read()))
+        except LibsparseError as error:
+            raise type(error)(f"{path}: {error}") from None
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise FormatError(f"{path}: the compressed file is damaged or cut off ({error})") from None
 
 
 def _kind(path: Path) -> str:

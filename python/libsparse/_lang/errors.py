@@ -67,6 +67,7 @@ _KINDS: dict[str, type[LibsparseError]] = {
     "syntax": FormatError,
     "shape": ShapeError,
     "format": FormatError,
+    "bounds": IndexBoundsError,
     "dtype": DtypeError,
     "unsupported": UnsupportedError,
     "toolchain": ToolchainError,
