@@ -39,6 +39,11 @@ func read(path string, o Options, chunk int) (*Tensor, error) {
 		return nil, systemError(path, "read", err)
 	}
 	defer func() { _ = f.Close() }() // nothing was written
+	line := maxLine
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && !zipped { // no large buffers for a small file
+		size := int(min(info.Size()+1, int64(max(chunk, line))))
+		chunk, line = min(chunk, size), min(line, size)
+	}
 	r := &reader{path: path, chunkBytes: chunk, memory: o.Memory}
 	in := io.Reader(f)
 	if zipped {
@@ -46,7 +51,7 @@ func read(path string, o Options, chunk int) (*Tensor, error) {
 			return nil, r.broken(err)
 		}
 	}
-	r.in = bufio.NewReaderSize(in, maxLine)
+	r.in = bufio.NewReaderSize(in, line)
 	switch kind {
 	case ".mtx", ".ttx":
 		return r.matrixMarket()
