@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from typing import Any, NamedTuple
 
 from libsparse._lang.user_functions import Definition
@@ -12,7 +11,7 @@ from . import target
 
 
 class OperandInfo(NamedTuple):
-    """What the compiler is told of an operand; fields as in a request, sizes as representatives."""
+    """An operand as requests describe it; shape and counts are size classes. Of a dense one, format "" is a scalar."""
 
     name: str
     format: str
@@ -95,23 +94,3 @@ def key(request: Request, build: str) -> str:
 def complete(request: Request, name: str) -> dict[str, Any]:
     """The request as the compiler takes it, its answer to be kept under `name`."""
     return {**request.describe(), "target": target.target(), "request_key": name}
-
-
-def sparse_info(
-    name: str,
-    format: str,
-    dtype: str,
-    pattern_only: bool,
-    index: str,
-    shape: tuple[int, ...],
-    nnz: int,
-    same: int,
-    spread: tuple[int, tuple[int, ...], int] = (0, (), 0),
-) -> OperandInfo:
-    """Describes a sparse operand; shape, entries and how they are spread are in classes."""
-    return OperandInfo(name, format, dtype, pattern_only, index, shape, nnz, same, *spread)
-
-
-def dense_info(name: str, format: str, dtype: str, shape: tuple[int, ...]) -> OperandInfo:
-    """Describes a dense operand or, with format "", a scalar; the shape is in classes."""
-    return OperandInfo(name, format, dtype, False, "i32", shape, math.prod(shape), -1)

@@ -136,6 +136,11 @@ def accesses(expr: Expr) -> dict[str, Access]:
     return found
 
 
+def indices(expr: Expr) -> set[str]:
+    """The index variables of the accesses in an expression."""
+    return {index for node in walk(expr) if isinstance(node, Access) for index in node.indices}
+
+
 def distinct(expr: Expr, operands: Collection[str]) -> tuple[Expr, dict[str, str]]:
     """An expression in which every operand is read once: where one is read again, it gets another name.
 
@@ -200,8 +205,8 @@ def text(expr: Expr) -> str:
         return repr(expr.value) if expr.value >= 0 else f"({expr.value!r})"
     if isinstance(expr, Access):
         windows: Sequence[Part] = expr.windows or (None,) * len(expr.indices)
-        indices = [i if w is None else f"{i}{w}" for i, w in zip(expr.indices, windows, strict=True)]
-        return f"{expr.name}({','.join(indices)})" if expr.indices else expr.name
+        parts = [i if w is None else f"{i}{w}" for i, w in zip(expr.indices, windows, strict=True)]
+        return f"{expr.name}({','.join(parts)})" if expr.indices else expr.name
     if expr.op in operations.SIGNS:
         return _chain(expr)
     if expr.op == "neg" and not expr.region:

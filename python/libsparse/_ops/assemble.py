@@ -71,11 +71,10 @@ def to_format(source: Operand, format: str | Format) -> Operand:
     Of dense levels only it is a strided tensor: of `dd:1,0`, columns are contiguous.
     """
     wanted = Format(format).resolve(source.ndim)
-    assert source.pattern is not None
     if wanted.is_dense:
         back = [wanted.order.index(mode) for mode in range(source.ndim)]
         return Operand(None, to_dense(source).permute(wanted.order).contiguous().permute(back))
-    conversion = source.pattern.converted(wanted)
+    conversion = source.sparsity.converted(wanted)
     values = None if source.data is None else conversion.values(source.data, source.fill)
     return Operand(conversion.pattern, values, source.fill)
 

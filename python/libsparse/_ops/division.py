@@ -78,10 +78,9 @@ def _apply(name: str, a: Any, b: Any) -> Any:
 
 def _mapped(name: str, a: Operand, function: Callable[[Tensor], Tensor], scalar: Any) -> Operand:
     """A function of the elements and a number: of what is stored, and of the fill value where something isn't."""
-    assert a.pattern is not None
     fill: Any = 0
     try:
-        values = function(a.pattern.entries(a.values))
+        values = function(a.sparsity.entries(a.values))
         if not _is_full(a):
             fill = function(torch.full((1,), a.fill, dtype=a.dtype, device="cpu")).detach().item()
     except RuntimeError as error:
@@ -99,12 +98,11 @@ def _mapped(name: str, a: Operand, function: Callable[[Tensor], Tensor], scalar:
             f"{name}: elements of {_told(a)} that are not stored become {fill}, which "
             f"{'depends on a number that has a gradient' if follows else 'is complex'}; use to_dense()"
         )
-    return Operand(a.pattern, a.pattern.spread(values), fill)
+    return Operand(a.sparsity, a.sparsity.spread(values), fill)
 
 
 def _of_sparse(name: str, a: Operand, b: Operand) -> Any:
-    assert a.pattern is not None
-    format = a.pattern.format
+    format = a.sparsity.format
     if a.shape != b.shape:
         raise ShapeError(f"{name}: operand 0 ({_told(a)}) and operand 1 ({_told(b)}) differ in shape")
     full = _is_full(b)
@@ -117,7 +115,6 @@ def _of_sparse(name: str, a: Operand, b: Operand) -> Any:
 
 
 def _by_dense(name: str, a: Operand, b: Operand) -> Any:
-    assert a.pattern is not None
     kept, divisors = elementwise.broadcast_dims(a, b.values), b.values
     if name == "pow":
         return _evaluate(name, "0 | 1", a, b, "dense", kept)
@@ -129,7 +126,7 @@ def _by_dense(name: str, a: Operand, b: Operand) -> Any:
                 f"{name}: operand 1 (shape {tuple(b.shape)}, dense) has a zero or a NaN, where elements that are not "
                 "stored become NaN; use to_dense() on operand 0"
             )
-    return _evaluate(name, "0", a, b, a.pattern.format, kept)
+    return _evaluate(name, "0", a, b, a.sparsity.format, kept)
 
 
 def _of_dense(name: str, a: Operand, b: Operand) -> Any:
@@ -171,8 +168,7 @@ def _is_full(a: Operand) -> bool:
 
 def _absent(a: Operand) -> int:
     """How many elements are not stored."""
-    assert a.pattern is not None
-    return math.prod(a.shape) - a.pattern.nnz
+    return math.prod(a.shape) - a.sparsity.nnz
 
 
 def _divides_absent(name: str, b: Operand) -> DivisionByZeroError:

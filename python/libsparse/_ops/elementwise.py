@@ -140,13 +140,11 @@ def _multiply_sparse(a: Operand, b: Operand) -> Operand:
 
 def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:
     """The product of a sparse operand and one with some of its indices, in the format of the first."""
-    assert a.pattern is not None
-    data, pattern = contraction.contract([letters, own], letters, [a, b], output_format=a.pattern.format)
+    data, pattern = contraction.contract([letters, own], letters, [a, b], output_format=a.sparsity.format)
     return Operand(pattern, data)
 
 
 def _add_dense(a: Operand, dense: Tensor) -> Tensor:
-    assert a.pattern is not None
     if a.data is None:
         raise DtypeError("a tensor that is only a pattern can't be added to a dense one; give it values first")
     shape = torch.broadcast_shapes(a.shape, dense.shape)
@@ -156,4 +154,4 @@ def _add_dense(a: Operand, dense: Tensor) -> Tensor:
         )
     dtype = torch.promote_types(a.dtype, dense.dtype)
     flat = dense.to(dtype).expand(shape).reshape(-1)
-    return flat.index_add(0, a.pattern.linear(), a.pattern.entries(a.data).to(dtype)).reshape(shape)
+    return flat.index_add(0, a.sparsity.linear(), a.sparsity.entries(a.data).to(dtype)).reshape(shape)

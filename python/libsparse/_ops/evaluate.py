@@ -122,11 +122,7 @@ def _check_used(text: str, operands: Mapping[str, Any], read: set[str]) -> None:
 
 def _reduces(statement: Statement) -> bool:
     """Whether an assignment has indices on the right only."""
-    return not _indices(statement.value).issubset(statement.target.indices)
-
-
-def _indices(value: Expr) -> set[str]:
-    return {index for node in assignment.walk(value) if isinstance(node, Access) for index in node.indices}
+    return not assignment.indices(statement.value).issubset(statement.target.indices)
 
 
 class _Job:
@@ -147,7 +143,7 @@ class _Job:
             self.value = Call(sign, (self.target, self.value))
             self.sign, self.reduce = "", "sum"
         self.alone = not self.placed and not (self.sign and self.old is not None)
-        if not self.alone and not _indices(self.value).issuperset(self.target.indices):
+        if not self.alone and not assignment.indices(self.value).issuperset(self.target.indices):
             # The old elements say how long the indices are; where there is none, nothing is to be multiplied.
             self.value = Call("first", (self.value, self.target), "0 & 1" if self.sign in ("prod", "/") else "0")
         names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}

@@ -25,8 +25,7 @@ def to_scipy(source: Operand) -> Any:
     import scipy.sparse as sp  # optional, and slow to import
 
     source.need_zero_fill("a SciPy array")
-    pattern, shape = source.pattern, tuple(source.shape)
-    assert pattern is not None
+    pattern, shape = source.sparsity, tuple(source.shape)
     if source.dtype == torch.bfloat16:
         raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
     blocks = block_shape(source)
@@ -34,15 +33,12 @@ def to_scipy(source: Operand) -> Any:
         crow, col, values = block_arrays(source, blocks)
         return sp.bsr_array((values.detach().numpy(), col.numpy(), crow.numpy()), shape=shape)
     if pattern.format == "dia":
-        offsets = pattern.crd[1]
-        assert offsets is not None
+        (offsets,) = (crd for crd in pattern.crd if crd is not None)
         return sp.dia_array((_by_column(source, offsets).numpy(), offsets.numpy()), shape=shape)
     entries = pattern.entries(source.values.detach()).numpy()
     if pattern.format == "csr" or pattern.format == "csc":
         array = sp.csr_array if pattern.format == "csr" else sp.csc_array
-        pos, crd = pattern.pos[1], pattern.crd[1]
-        assert pos is not None
-        assert crd is not None
+        pos, crd = pattern.compressed(1)
         return array((entries, crd.numpy(), pos.numpy()), shape=shape)
     if source.ndim != 2:
         raise ShapeError(f"to_scipy takes matrices, got shape {shape}")
@@ -62,8 +58,7 @@ def _by_column(source: Operand, offsets: Tensor) -> Tensor:
 
 def describe(source: Operand) -> str:
     """Shape, nnz, density, dtype, format, and a few entries."""
-    pattern, data, fill = source
-    assert pattern is not None
+    pattern, data, fill = source.sparsity, source.data, source.fill
     total, nnz = math.prod(pattern.shape), pattern.nnz
     share = f"{nnz / total:.3g}" if total else "0"
     kind = "pattern only" if data is None else str(data.dtype).removeprefix("torch.")

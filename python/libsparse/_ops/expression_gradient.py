@@ -121,8 +121,7 @@ def _gradient(
     problem: Problem, operands: Sequence[Operand], known: dict[str, Any], names: _Names, number: int
 ) -> Tensor:
     """The gradient of one operand: values on its pattern, or a dense tensor."""
-    pattern, data, _ = operands[number]
-    assert data is not None
+    pattern, data = operands[number].pattern, operands[number].values
     value, reduce = _statement(problem)
     start = _start(problem, operands, names, value)
     factors, definitions = partials.of(value, problem.names[number], problem.functions, start)
@@ -138,7 +137,7 @@ def _gradient(
     windows = problem.windows[number] if problem.windows else ()
     if pattern is not None:
         return _sampled(pattern, Access(names.pattern, indices, windows), total, known, definitions)
-    carried = _carried(total)
+    carried = assignment.indices(total)
     kept = tuple(index for index in indices if index in carried)
     part = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
     extents = problem.extents(operands)
@@ -197,11 +196,6 @@ def _reduced(
     return Operand(stored, data)
 
 
-def _carried(value: Expr) -> set[str]:
-    """The indices of an expression."""
-    return {i for node in assignment.walk(value) if isinstance(node, Access) for i in node.indices}
-
-
 def _named(value: Expr) -> set[str]:
     """The scalars of an expression, and the indices that it has as values."""
     return {node.name for node in assignment.walk(value) if isinstance(node, Access) and not node.indices}
@@ -219,11 +213,11 @@ def _with_indices(problem: Problem, total: Expr, indices: Sequence[str], dense: 
     Raises:
         UnsupportedError: No operand has an index without others that are in the way.
     """
-    carried = _carried(total)
+    carried = assignment.indices(total)
     needed = {i for term in problem.inputs for i in term} - carried - set(indices)
     needed |= (_named(total) & set(indices)) - carried if dense else set()
     for index in sorted(needed):
-        if index in _carried(total):
+        if index in assignment.indices(total):
             continue
         allowed = carried | needed | set(indices)
         for number, name in enumerate(problem.names):

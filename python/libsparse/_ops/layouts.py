@@ -97,9 +97,7 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
     if name == "coo":
         for mode, row in enumerate(private[0]):
             validate.bounds(f"indices[{mode}]", row, shape[mode])
-        found = assemble(list(private[0].to(torch.int64)), None, shape, "coo").pattern
-        assert found is not None
-        pattern = found
+        pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
         if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
     else:
@@ -167,9 +165,8 @@ class _Followed(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         if grad.layout is torch.strided:
             return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None
-        pattern, values, _ = read(grad)
-        assert pattern is not None
-        return ctx.pattern.resample(values, pattern), None
+        source = read(grad)
+        return ctx.pattern.resample(source.values, source.sparsity), None
 
 
 def followed(source: Operand, layout: torch.layout) -> Tensor:
@@ -201,8 +198,7 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
-    assert source.pattern is not None
-    format, blocks = source.pattern.format, block_shape(source)
+    format, blocks = source.sparsity.format, block_shape(source)
     if layout is None:
         layout = next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
         layout = torch.sparse_bsr if blocks is not None else layout
@@ -216,24 +212,19 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
     if math.prod(shape) >= 2**63:
         raise UnsupportedError(f"torch has no tensors of shape {shape}, whose elements it can't number")
-    pattern, _, _ = converted = to_format(source, _FORMATS[layout])
-    assert pattern is not None
+    converted = to_format(source, _FORMATS[layout])
     if layout is torch.sparse_coo:
         return torch.sparse_coo_tensor(
-            pattern.coordinates(), converted.values, shape, is_coalesced=True, check_invariants=False
+            converted.sparsity.coordinates(), converted.values, shape, is_coalesced=True, check_invariants=False
         )
-    pos, crd = pattern.pos[1], pattern.crd[1]
-    assert pos is not None
-    assert crd is not None
     construct = torch.sparse_csr_tensor if layout is torch.sparse_csr else torch.sparse_csc_tensor
-    return construct(pos, crd, converted.values, shape, check_invariants=False)
+    return construct(*converted.sparsity.compressed(1), converted.values, shape, check_invariants=False)
 
 
 def block_shape(source: Operand) -> tuple[int, int] | None:
     """The height and width of the blocks that tile a BSR matrix, None for other tensors."""
-    assert source.pattern is not None
-    last = source.pattern.format.kinds[-1]
-    if not (last.filling and last.numbers) or source.ndim != 2 or source.pattern.format.order != (0, 1):
+    last = source.sparsity.format.kinds[-1]
+    if not (last.filling and last.numbers) or source.ndim != 2 or source.sparsity.format.order != (0, 1):
         return None
     height, width = last.numbers
     return None if source.shape[0] % height or source.shape[1] % width else (height, width)
@@ -241,11 +232,7 @@ def block_shape(source: Operand) -> tuple[int, int] | None:
 
 def block_arrays(source: Operand, blocks: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
     """The arrays of torch's and SciPy's BSR."""
-    assert source.pattern is not None
-    pos, crd = source.pattern.pos[1], source.pattern.crd[1]
-    assert pos is not None
-    assert crd is not None
-    return pos, crd, source.values.reshape(-1, *blocks)
+    return *source.sparsity.compressed(1), source.values.reshape(-1, *blocks)
 
 
 def pattern_from_levels(

@@ -182,7 +182,7 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
     if pattern is not None:
         smaller, places = pattern.diagonal(tuple(kept.index(index) for index in indices))
         return kept, Operand(smaller, None if data is None else data.index_select(0, places))
-    assert data is not None
+    data = operand.values
     left = list(indices)
     for index in kept:
         while left.count(index) > 1:

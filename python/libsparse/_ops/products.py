@@ -72,9 +72,8 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
     if not is_sparse(mask):
         raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
-    assert where.pattern is not None
     dots = "..." if where.ndim > 2 else ""
-    return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.pattern.format)
+    return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.sparsity.format)
 
 
 def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
@@ -115,8 +114,7 @@ def _short(a: Any, b: Any) -> Tensor | None:
     if not is_sparse(a) or not isinstance(b, Tensor) or is_sparse(b) or b.layout is not torch.strided or not b.is_cpu:
         return None
     source = to_operand(a)
-    pattern, values, _ = source
-    assert pattern is not None
+    pattern, values = source.sparsity, source.data
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
     if not fits or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None

@@ -19,13 +19,12 @@ from .operands import to_operand
 def sum(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
     a = to_operand(source)
-    assert a.pattern is not None
     a.need_zero_fill("a sum")
     dims = dimensions(a, dim)
     exact = a.dtype.is_floating_point or a.dtype.is_complex
     target = dtype or (a.dtype if exact else torch.int64)
     if len(dims) == a.ndim:
-        total = a.pattern.entries(a.values).sum(dtype=target)
+        total = a.sparsity.entries(a.values).sum(dtype=target)
         return total.reshape((1,) * a.ndim) if keepdim else total
     letters = tuple(string.ascii_letters[: a.ndim])
     kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)

@@ -24,21 +24,19 @@ def add(a: Operand, b: Operand) -> Operand:
         ShapeError: The shapes differ.
         DtypeError: An operand has no values.
     """
-    assert a.pattern is not None
-    assert b.pattern is not None
     if a.shape != b.shape:
         raise ShapeError(
             f"operand 0 ({a}) and operand 1 ({b}) differ in shape; sparse tensors are added only where shapes agree"
         )
     if a.data is None or b.data is None:
         raise DtypeError("a tensor that is only a pattern can't be added; give it values with with_values first")
-    if a.pattern is b.pattern:
+    if a.sparsity is b.sparsity:
         return a.with_data(a.data + b.data)
     letters = tuple(string.ascii_lowercase[: a.ndim])
     dtype = torch.promote_types(a.dtype, b.dtype)
     indices = ",".join(letters)
     text = f"C({indices}) = A({indices}) + B({indices})"
-    problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.pattern.format, dtype=dtype)
+    problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.sparsity.format, dtype=dtype)
     operands = [a, b]
     if tape.needed(operands):
         out, pattern = tape.follow(_Sum, problem, contraction.unify(operands, dtype))

@@ -74,12 +74,11 @@ def place(text: str, old: Any, target: Access, new: Operand, sign: str) -> Opera
     if not is_sparse(old):
         return Operand(None, _place_dense(old.values if isinstance(old, Operand) else old, windows, new, sign))
     whole = to_operand(old)
-    assert whole.pattern is not None
     moved = _moved(new, windows, whole.shape)
     if not sign:
         whole.need_zero_fill(f"evaluate {text!r}: replacing {assignment.text(target)}")
-        return update("sum", _outside(whole, windows), moved, target.indices, whole.pattern.format)
-    return update(sign, whole, moved, target.indices, whole.pattern.format)
+        return update("sum", _outside(whole, windows), moved, target.indices, whole.sparsity.format)
+    return update(sign, whole, moved, target.indices, whole.sparsity.format)
 
 
 def _place_dense(old: Tensor, windows: Sequence[Part], new: Operand, sign: str) -> Tensor:
@@ -135,8 +134,7 @@ def _spread(part: Operand, mode: int, selected: Selection, extent: int, coo: For
 
 def _outside(old: Operand, windows: Sequence[Part]) -> Operand:
     """The entries of a sparse tensor that are not in a part of it."""
-    assert old.pattern is not None
-    coords = old.pattern.coordinates()
+    coords = old.sparsity.coordinates()
     inside = torch.ones(coords.shape[1], dtype=torch.bool)
     for row, window in zip(coords, windows, strict=True):
         if isinstance(window, Selection):
@@ -145,5 +143,5 @@ def _outside(old: Operand, windows: Sequence[Part]) -> Operand:
             first, end, step = (int(bound or 0) for bound in window)
             inside &= (row >= first) & (row < end) & ((row - first) % step == 0)
     kept = (~inside).nonzero().flatten()
-    values = old.pattern.entries(old.values).index_select(0, kept)
-    return assemble(list(coords.index_select(1, kept)), values, old.shape, old.pattern.format)
+    values = old.sparsity.entries(old.values).index_select(0, kept)
+    return assemble(list(coords.index_select(1, kept)), values, old.shape, old.sparsity.format)

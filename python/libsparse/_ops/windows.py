@@ -51,8 +51,7 @@ def select(operand: Operand, mode: int, part: Selection) -> Operand:
     pattern, data, _ = operand
     places = torch.tensor(part.places, dtype=torch.int64)
     if pattern is None:
-        assert data is not None
-        return Operand(None, data.index_select(mode, places))
+        return Operand(None, operand.values.index_select(mode, places))
     ones = None if data is None else torch.ones(len(places), dtype=data.dtype)
     values, found = multiply_mode(operand, mode, torch.stack([torch.arange(len(places)), places]), ones, len(places))
     return Operand(found, values if found is None or data is not None else None)

@@ -140,9 +140,7 @@ class Call:
         if first is not None and first != tuple(range(len(first))):
             return
         # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
-        pattern, dense_data = operands[0].pattern, operands[inputs[1][0]].data
-        assert pattern is not None
-        assert dense_data is not None
+        pattern, dense_data = operands[0].sparsity, operands[inputs[1][0]].values
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._result[0][0], self._threads[0]
@@ -293,6 +291,5 @@ def _read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...
     """The order a dense operand is read in; None for a sparse one."""
     if operand.pattern is not None:
         return None
-    assert operand.data is not None
     wanted = kernel.convert.get(number)
-    return dense_order(operand.data) if wanted is None else wanted.order
+    return dense_order(operand.values) if wanted is None else wanted.order

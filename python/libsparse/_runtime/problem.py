@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -38,10 +39,7 @@ class Operand(NamedTuple):
     @property
     def shape(self) -> torch.Size:
         """The shape."""
-        if self.pattern is not None:
-            return self.pattern.shape
-        assert self.data is not None
-        return self.data.shape
+        return self.values.shape if self.pattern is None else self.pattern.shape
 
     @property
     def ndim(self) -> int:
@@ -58,8 +56,13 @@ class Operand(NamedTuple):
         """The values of a sparse tensor, ones where it is only a pattern; or the dense tensor."""
         if self.data is not None:
             return self.data
+        return torch.ones(1, dtype=torch.bool, device="cpu").expand(self.sparsity.size)
+
+    @property
+    def sparsity(self) -> Pattern:
+        """The pattern of an operand that is sparse."""
         assert self.pattern is not None
-        return torch.ones(1, dtype=torch.bool, device="cpu").expand(self.pattern.size)
+        return self.pattern
 
     def with_data(self, data: Tensor | None) -> Operand:
         """The same pattern and fill value with other values."""
@@ -72,10 +75,9 @@ class Operand(NamedTuple):
             UnsupportedError: They are something else, which `what` can't honour.
         """
         if self.fill != 0:
-            assert self.pattern is not None
             raise UnsupportedError(
                 f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
-                f"{self.pattern.format}) they are {self.fill}: use to_dense(), "
+                f"{self.sparsity.format}) they are {self.fill}: use to_dense(), "
                 "or ls.SparseTensor(A.pattern, A.values())"
             )
 
@@ -224,7 +226,7 @@ def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fa
 
 
 def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[request.OperandInfo]:
-    """What the compiler is told of each operand."""
+    """The operands as requests describe them."""
     first_of: dict[int, int] = {}
     varying = _varying(problem, operands)
     extent, count = size_classes.extent, size_classes.entries
@@ -232,26 +234,28 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
         extent, count = size_classes.finely, size_classes.finely_entries
     several = sum(operand.pattern is not None for operand in operands) > 1
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
-        pattern, data, _ = operand
+        pattern = operand.pattern
         shape = tuple(
             extent(n) if index in varying else size_classes.width(n)
             for index, n in zip(problem.inputs[number], operand.shape, strict=True)
         )
         if pattern is None:
-            assert data is not None
-            yield request.dense_info(name, dense_text(dense_order(data)), dtypes.code(data.dtype), shape)
+            text = dense_text(dense_order(operand.values))
+            yield request.OperandInfo(
+                name, text, dtypes.code(operand.dtype), False, "i32", shape, math.prod(shape), same_pattern=-1
+            )
             continue
         same = first_of.setdefault(id(pattern), number)
-        yield request.sparse_info(
+        yield request.OperandInfo(
             name,
             pattern.format.text,
-            "bool" if data is None else dtypes.code(data.dtype),
-            data is None,
+            dtypes.code(operand.dtype),
+            operand.data is None,
             dtypes.code(pattern.index_dtype),
             shape,
             count(pattern.size, pattern.shape[pattern.format.order[0]]),
             -1 if same == number else same,
-            _spread(pattern, several) if problem.temporary else _NOWHERE,
+            *(_spread(pattern, several) if problem.temporary else _NOWHERE),
         )
 
 

@@ -273,6 +273,13 @@ class Pattern:
         picked = source.entries(values).index_select(0, numbers)
         return self.spread(torch.where(found, picked, picked.new_zeros(())))
 
+    def compressed(self, level: int) -> tuple[Tensor, Tensor]:
+        """The positions and coordinates of a level that has both."""
+        pos, crd = self.pos[level], self.crd[level]
+        assert pos is not None
+        assert crd is not None
+        return pos, crd
+
     def tensors(self) -> list[Tensor]:
         """Every array of the pattern."""
         return [a for a in (*self.pos, *self.crd) if a is not None]

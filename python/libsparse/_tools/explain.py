@@ -90,10 +90,10 @@ def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, m
 
 def _call(problem: Problem, operands: Sequence[Operand]) -> str:
     lines = [problem.text]
-    for name, (pattern, data, _) in zip(problem.names, operands, strict=True):
+    for name, operand in zip(problem.names, operands, strict=True):
+        pattern, data, _ = operand
         if pattern is None:
-            assert data is not None
-            lines.append(f"{name}: {_shape(data.shape)}, dense, {data.dtype}")
+            lines.append(f"{name}: {_shape(operand.shape)}, dense, {operand.dtype}")
             continue
         kind = "a pattern without values" if data is None else str(data.dtype)
         share = pattern.nnz / max(math.prod(pattern.shape), 1)

@@ -15,7 +15,6 @@ import torch
 
 from libsparse._compiler import threads
 from libsparse._runtime.problem import Operand, Problem
-from libsparse._storage.pattern import Pattern
 
 _LARGEST = 1 << 28  # bytes that are copied to measure; beyond that it is all main memory
 _RATED = (torch.float32, torch.float64)
@@ -83,8 +82,7 @@ def _operations(problem: Problem, operands: Sequence[Operand]) -> int | None:
     sparse = [number for number, operand in enumerate(operands) if operand.pattern is not None]
     if problem.is_expr or len(sparse) != 1:
         return None
-    pattern = operands[sparse[0]].pattern
-    assert isinstance(pattern, Pattern)
+    pattern = operands[sparse[0]].sparsity
     others = set(problem.extents(operands)) - set(problem.inputs[sparse[0]])
     return 2 * pattern.nnz * math.prod(problem.extents(operands)[index] for index in others)
 

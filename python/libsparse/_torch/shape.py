@@ -27,8 +27,7 @@ def permute(a: Any, *dims: Any) -> Operand:
     wrapped = tuple(d + source.ndim if d < 0 else d for d in order)
     if sorted(wrapped) != list(range(source.ndim)):
         raise ShapeError(f"permute: {order} is not a permutation of the {source.ndim} dimensions")
-    assert source.pattern is not None
-    return source._replace(pattern=source.pattern.transposed(wrapped))
+    return source._replace(pattern=source.sparsity.transposed(wrapped))
 
 
 @implements(*named("transpose swapaxes swapdims", torch, Tensor))
