@@ -109,5 +109,5 @@ def __dir__() -> list[str]:
     return [*__all__, *(name for name in globals() if name.startswith("__") and name not in __all__)]
 
 
-# What every request names is found out now, so that the first call need not wait for it.
+# The target that every request names is found out now, so that the first call need not wait for it.
 target.identity()

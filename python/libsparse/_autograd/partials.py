@@ -33,7 +33,7 @@ class Start(NamedTuple):
 
     Attributes:
         grad: The gradient of the whole expression.
-        unit: What stands for the imaginary unit.
+        unit: The expression of the imaginary unit.
         categories: Which expressions are complex.
     """
 
@@ -80,7 +80,7 @@ def of(
 
 
 def _projected(factors: list[Expr], complex: Callable[[Expr], bool], arg: Expr) -> list[Expr]:
-    """The gradient of an argument: of a real one, it is the real part of what comes out."""
+    """The gradient of an argument: of a real one, it is the real part."""
     if complex(arg) or not any(complex(factor) for factor in factors):
         return factors
     return [Call("real", (product(factors),))]

@@ -70,7 +70,7 @@ _expression: Differentiable
 
 
 def register(*, product: Differentiable, expression: Differentiable) -> None:
-    """Registers what computes problems that autograd follows: sums of products, and all others."""
+    """Registers the functions that compute problems with gradients: sums of products, and all others."""
     global _product, _expression
     _product, _expression = product, expression
 

@@ -14,7 +14,7 @@ from . import kernel
 
 
 class CacheInfo(NamedTuple):
-    """What the cache holds.
+    """The contents of the cache.
 
     Attributes:
         path: The folder of this version's kernels.
@@ -40,7 +40,7 @@ class Cache:
         return kernel.store()
 
     def info(self) -> CacheInfo:
-        """Counts what is there."""
+        """Counts kernels and bytes."""
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
         return CacheInfo(self.path, len(objects), size, len(kernel.known()))

@@ -1,4 +1,4 @@
-"""Kernels: compiled functions by request, found in this process, in the cache on disk, or made by the compiler."""
+"""Kernels: compiled functions by request, found in this process, in the cache on disk, or by the compiler."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Step(NamedTuple):
     """One part of a computation that is done in several.
 
     Attributes:
-        result: The name of what it makes, which later steps use.
-        indices: The indices of that.
+        result: The name of its result, which later steps use.
+        indices: The indices of the result.
         expr: The assignment.
-        operands: The names of what it takes: operands of the whole, or results of earlier steps.
-        dtype: The compiler's name of the dtype of what it makes.
-        temporary: Whether no user sees what it makes, so that the compiler may choose any format.
-        format: The format of what it makes where nothing is asked for, "" to infer it.
+        operands: The names of its operands: those of the whole computation, or results of earlier steps.
+        dtype: The compiler's name of the result's dtype.
+        temporary: Whether no user sees the result, so that the compiler may choose any format.
+        format: The format of the result if there is no output format, "" to infer it.
     """
 
     result: str
@@ -60,15 +60,15 @@ class Kernel(NamedTuple):
     """A loaded kernel and how to call it.
 
     Attributes:
-        compute: Makes values, and coordinates where the result is sparse; takes the address of the slots.
-        assemble: Makes positions and counts of a sparse result whose pattern has to be discovered.
-        slots: What each word of the block means.
+        compute: Writes values, and coordinates where the result is sparse; takes the address of the slots.
+        assemble: Writes positions and counts of a sparse result whose pattern is not that of an operand.
+        slots: The meaning of each word of the block.
         format: Format of the result, None for a scalar.
         dtype: The compiler's name of the result's dtype.
         index: The compiler's name of the dtype of the result's positions and coordinates.
         pattern_of: The operand whose pattern the result has, -1 for none.
-        convert: Format that an operand has to be brought to before a call.
-        notes: What was chosen and why.
+        convert: The formats to which operands are converted before a call.
+        notes: The compiler's choices and their reasons.
         source: Path of the C source.
         steps: Computations to run one after the other instead; then there is nothing else but notes.
     """
@@ -108,7 +108,7 @@ def forget() -> None:
 
 
 def known() -> list[tuple[request.Request, Kernel]]:
-    """The kernels that this process has loaded, and what each was asked for."""
+    """The kernels that this process has loaded, with their requests."""
     return list(_kernels.items())
 
 
@@ -123,7 +123,7 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
     try:
         return load(_answer(f"{root}/requests/{name}.json"), root)
     except (_Unusable, OSError, ValueError):
-        pass  # the compiler verifies and rebuilds what can't be used
+        pass  # the compiler verifies such an entry and rebuilds it
     try:
         return load(native.compile_request(request.complete(wanted, name)), root)
     except _Unusable as error:
@@ -131,7 +131,7 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
 
 
 def _answer(path: str) -> dict[str, Any]:
-    """What the compiler once answered; the first line of the file is the checksum of the rest."""
+    """An earlier answer of the compiler; the first line of the file is the checksum of the rest."""
     checksum, _, text = _content(path).partition(b"\n")
     if hashlib.sha256(text).hexdigest().encode() != checksum:
         raise _Unusable(f"{path} does not have its checksum")
@@ -163,7 +163,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         root: The folder that a relative object path starts from.
 
     Raises:
-        _Unusable: The description or the object is not what it should be.
+        _Unusable: The description or the object is unusable.
     """
     try:
         if info["abi"] != ABI_VERSION or info["version"] != VERSION:

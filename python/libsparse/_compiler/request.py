@@ -1,4 +1,4 @@
-"""Requests: what the compiler is asked for, and their canonical form, under which answers are kept on disk."""
+"""Requests to the compiler, and their canonical form, under which answers are kept on disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OperandInfo(NamedTuple):
 
 
 class OutputInfo(NamedTuple):
-    """What is wanted of the result; None leaves a choice to the compiler."""
+    """The result as requests describe it; None leaves a choice to the compiler."""
 
     format: str | None = None
     dtype: str | None = None
@@ -78,7 +78,7 @@ def key(request: Request, build: str) -> str:
 
     Args:
         request: The question.
-        build: Identifies the compiler, so that a rebuilt one is asked anew.
+        build: Identifies the compiler, so that a rebuilt one gets its own answers.
     """
     represent = tuple.__repr__  # a NamedTuple's own takes longer
     # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.

@@ -63,7 +63,7 @@ class options:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Puts back what held before."""
+        """Restores the settings from before."""
         global _cache_dir
         number, _cache_dir = self._before
         threads.choose(number)

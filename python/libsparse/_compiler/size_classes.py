@@ -1,4 +1,4 @@
-"""Classes of sizes: what shares a kernel and the decisions behind it, so that a new mini-batch finds both.
+"""Size classes: similar sizes share a kernel and its decisions, so that a new mini-batch finds both.
 
 Each class is named by a representative, which the compiler is told in place of the number itself.
 """
@@ -34,7 +34,7 @@ def extent(n: int) -> int:
 def finely(n: int) -> int:
     """The class of an extent where the format of a temporary depends on it: powers of two.
 
-    What products store goes with the square of what their operands do: the classes above would decide by chance.
+    The entries of a product grow with the square of its operands' entries: the classes above would decide by chance.
     """
     return 10 if n < 16 else (3 << (min(n.bit_length(), _LARGEST) - 2)) + 1
 

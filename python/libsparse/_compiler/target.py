@@ -1,4 +1,4 @@
-"""What kernels are compiled for: this CPU, the OpenMP runtime torch has mapped, the C compiler and cache in use.
+"""The target of kernels: this CPU, the OpenMP runtime torch has mapped, the C compiler and cache in use.
 
 Everything is read when it is first needed, never at import.
 """
@@ -102,14 +102,14 @@ def _is_mapped(library: str) -> bool:
 
 @functools.cache
 def identity() -> str:
-    """A digest of what identifies this machine and process."""
+    """A digest of the properties that identify this machine and process."""
     return hashlib.sha256(f"{cpu()} {caches()} {openmp()} ".encode()).hexdigest()
 
 
 def compiler() -> str:
-    """The C compiler that was asked for, "" to take the first on PATH.
+    """The C compiler that the environment names, "" to take the first on PATH.
 
-    `CC` is often a command line ("ccache gcc -O2"); the compiler in it is what is wanted.
+    `CC` is often a command line ("ccache gcc -O2"); only the compiler in it counts.
     """
     given = os.environ.get("LIBSPARSE_CC") or os.environ.get("CC") or ""
     words = given.split()

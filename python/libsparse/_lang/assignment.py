@@ -26,7 +26,7 @@ class Window(NamedTuple):
         """How many coordinates it has, once its bounds are known."""
         return len(range(self.first or 0, self.end or 0, self.step or 1))
 
-    def resolved(self, extent: int, what: str) -> Window:
+    def resolved(self, extent: int, subject: str) -> Window:
         """The window with all bounds, of a dimension of this extent.
 
         Raises:
@@ -39,9 +39,9 @@ class Window(NamedTuple):
         )
         step = 1 if self.step is None else self.step
         if step < 1 or end < first:
-            raise ShapeError(f"{what}: the window {self} is no range first:end:step with a step of at least 1")
+            raise ShapeError(f"{subject}: the window {self} is no range first:end:step with a step of at least 1")
         if first < 0 or end > extent:
-            raise IndexBoundsError(f"{what}: the window {self} goes beyond the extent {extent}")
+            raise IndexBoundsError(f"{subject}: the window {self} goes beyond the extent {extent}")
         return Window(first, end, step)
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class Selection(NamedTuple):
         """How many they are."""
         return len(self.places)
 
-    def resolved(self, extent: int, what: str) -> Selection:
+    def resolved(self, extent: int, subject: str) -> Selection:
         """The selection with coordinates from the start, of a dimension of this extent.
 
         Raises:
@@ -68,7 +68,7 @@ class Selection(NamedTuple):
         """
         for place in self.places:
             if not -extent <= place < extent:
-                raise IndexBoundsError(f"{what}: coordinate {place} is beyond the extent {extent}")
+                raise IndexBoundsError(f"{subject}: coordinate {place} is beyond the extent {extent}")
         return Selection(tuple(place % extent for place in self.places))
 
     def __str__(self) -> str:
@@ -100,7 +100,7 @@ class Number(NamedTuple):
 
 
 class Call(NamedTuple):
-    """An operator (`+ - * /`, `neg`) or a function, what it is applied to, and its region if it is given one."""
+    """An operator (`+ - * /`, `neg`) or a function, its arguments, and its region if it is given one."""
 
     op: str
     args: tuple[Expr, ...]
@@ -111,7 +111,7 @@ Expr: TypeAlias = "Access | Number | Call"
 
 
 class Statement(NamedTuple):
-    """`target = value`, or a reduction such as `target += value`; `sign` is what stands before the equals sign."""
+    """`target = value`, or a reduction such as `target += value`; `sign` is the text before the equals sign."""
 
     target: Access
     sign: str
@@ -180,7 +180,7 @@ def distinct(expr: Expr, operands: Collection[str]) -> tuple[Expr, dict[str, str
 
 
 def fresh(name: str, taken: Collection[str]) -> str:
-    """A name made of `name` that is not in `taken`."""
+    """A name that begins with `name` and is not in `taken`."""
     number = 2
     while f"{name}_{number}" in taken:
         number += 1
@@ -188,7 +188,7 @@ def fresh(name: str, taken: Collection[str]) -> str:
 
 
 def replace(expr: Expr, change: Callable[[Access], Expr]) -> Expr:
-    """An expression with every access replaced by what `change` makes of it."""
+    """An expression with every access replaced by the result of `change`."""
     calls = []
     while isinstance(expr, Call):  # sums are deep to the left
         calls.append(expr)

@@ -75,7 +75,7 @@ def _promote(a: torch.dtype, b: torch.dtype) -> torch.dtype:
 
 
 def weakly(dtype: torch.dtype | None, numbers: Sequence[Number]) -> torch.dtype | None:
-    """What `dtype` (None: nothing) and Python numbers promote to; as in torch, numbers only widen the category."""
+    """The dtype that `dtype` (None: nothing) and Python numbers promote to; numbers only widen the category."""
     for number in numbers:
         scalar(number, None, "the number")
         dtype = whole(torch.result_type(torch.empty(1, dtype=dtype or torch.bool, device="cpu"), number))
@@ -98,7 +98,7 @@ def scalar(number: Number, dtype: torch.dtype | None, name: str) -> torch.Tensor
 
 
 def identity(reduce: str, dtype: torch.dtype) -> int | float:
-    """What a reduction of nothing is, the value of elements of a result without any term; 0 for mean."""
+    """The identity of a reduction, the value of elements of a result without any term; 0 for mean."""
     if reduce in ("prod", "all"):
         return 1
     if reduce not in ("min", "max") or dtype.is_complex:

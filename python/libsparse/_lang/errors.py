@@ -82,7 +82,7 @@ def from_kind(kind: str, message: str, detail: str = "") -> LibsparseError:
 
     Args:
         kind: The compiler's name of the kind of error.
-        message: What happened, for people.
+        message: The problem, for people.
         detail: Longer text such as the C compiler's output.
     """
     error = _KINDS.get(kind, InternalError)(message)

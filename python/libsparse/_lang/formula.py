@@ -22,7 +22,7 @@ def evaluate(formula: Formula, names: Mapping[str, Any]) -> Any:
 
     Args:
         formula: The formula.
-        names: What its names stand for: ints, tensors of one length, and arrays that are indexed.
+        names: The values of its names: ints, tensors of one length, and arrays that are indexed.
     """
     if isinstance(formula, int):
         return formula

@@ -1,6 +1,6 @@
 """The grammar of assignments: TACO's notation, read into the trees of `assignment`.
 
-The compiler reads the same in Go (`libsparse/index`), but for what has become something else before it is asked: bounds
+The compiler reads the same in Go (`libsparse/index`), but for parts that Python replaces first: bounds
 that are left out or counted from the end, and coordinates selected one by one. Reading it here too keeps Go out of warm
 calls; a test gives both a corpus of texts.
 """
@@ -57,7 +57,7 @@ def expression(text: str, functions: tuple[str, ...] = ()) -> Expr:
 
 
 class _Parser:
-    """Recursive descent; each method reads what it is named for."""
+    """Recursive descent; each method reads the part of its name."""
 
     def __init__(self, text: str, functions: Sequence[str]) -> None:
         self.text = text

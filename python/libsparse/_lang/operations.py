@@ -1,4 +1,4 @@
-"""The functions that expressions can call, as the compiler has them, and the derivatives of those that have one.
+"""The functions that expressions can call, as the compiler has them, and their derivatives.
 
 `python -m pytest tests -k grammar` compares the list with the compiler's own (`_libsparse_go functions`).
 """
@@ -22,7 +22,7 @@ ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.ite
 FLOAT_ONLY: Final = frozenset(name for names in FLOATING.values() for name in names.split())
 PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
 
-# Operators by their signs, and the names of reductions by what stands before the "=" of an assignment.
+# Operators by their signs, and the names of reductions by the text before the "=" of an assignment.
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
@@ -45,7 +45,7 @@ REDUCTIONS: Final = {
     "max": "max",
     "mean": "mean",
 }
-# What an old element and a new one become, and a new one where there is no old one.
+# The updates of an old element by a new one, and of a new one where there is no old one.
 UPDATES: Final = {
     "-": "a - b",
     "/": "a / b",

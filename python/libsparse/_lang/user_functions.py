@@ -99,7 +99,7 @@ def names() -> tuple[str, ...]:
 
 
 def needed(called: Iterable[str], extra: Mapping[str, Definition] | None = None) -> tuple[Definition, ...]:
-    """The definitions of functions and of those that they call, each after what it calls."""
+    """The definitions of functions and of the functions that they call, callees first."""
     known = {**_known, **(extra or {})}
     found: dict[str, Definition] = {}
 

@@ -1,4 +1,4 @@
-"""Assembly: sparse operands from coordinates and values; what happens to values is differentiable."""
+"""Assembly: sparse operands from coordinates and values; differentiable by the values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REDUCTIONS: Final = {
     "min": "amin",
     "amin": "amin",
 }
-"""What becomes of duplicates, and torch's name of it."""
+"""The reductions of duplicates, and torch's names of them."""
 
 
 def assemble(
@@ -41,7 +41,7 @@ def assemble(
         values: One for each coordinate; None for a pattern alone.
         shape: The shape.
         format: The format; the usual one of the rank by default.
-        reduce: What becomes of duplicates.
+        reduce: The reduction of duplicates.
     """
     wanted = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wanted.is_dense:

@@ -42,7 +42,7 @@ def contract(
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have.
-        dtype: The dtype of the result; what the operands promote to by default.
+        dtype: The dtype of the result; by default the operands are promoted.
 
     Returns:
         A dense tensor and None, or the values of a sparse result and its pattern.
@@ -58,8 +58,8 @@ def contract(
         and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
     ):
         operands, kinds = unify(operands, target), {target}
-    said = kinds == {target} or target is None  # whether the operands say what the result is
-    problem = product(tuple(inputs), output, output_format, reduce, combine, pattern_of, None if said else target)
+    implied = kinds == {target} or target is None  # whether the dtype of the result follows from the operands
+    problem = product(tuple(inputs), output, output_format, reduce, combine, pattern_of, None if implied else target)
     if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
         problem.extents(operands)
         same = unify(operands, target)

@@ -1,4 +1,4 @@
-"""Quotients of whole numbers, what they leave, and powers: `//`, `%`, `fmod` and `**`, element by element.
+"""Quotients of whole numbers, remainders, and powers: `//`, `%`, `fmod` and `**`, element by element.
 
 Integers stay integers, and one that is divided by zero is an error, as in torch: also where no entry is stored, since
 elements there are zero.
@@ -34,7 +34,7 @@ def remainder(a: Any, b: Any) -> Any:
 
 
 def fmod(a: Any, b: Any) -> Any:
-    """What a division rounded towards zero leaves, with the sign of `a`."""
+    """The remainder of a division rounded towards zero, with the sign of `a`."""
     return _apply("fmod", a, b)
 
 
@@ -77,7 +77,7 @@ def _apply(name: str, a: Any, b: Any) -> Any:
 
 
 def _mapped(name: str, a: Operand, function: Callable[[Tensor], Tensor], scalar: Any) -> Operand:
-    """A function of the elements and a number: of what is stored, and of the fill value where something isn't."""
+    """A function of the elements and a number: of the stored ones, and of the fill value where not all are."""
     fill: Any = 0
     try:
         values = function(a.sparsity.entries(a.values))
@@ -118,7 +118,7 @@ def _by_dense(name: str, a: Operand, b: Operand) -> Any:
     kept, divisors = elementwise.broadcast_dims(a, b.values), b.values
     if name == "pow":
         return _evaluate(name, "0 | 1", a, b, "dense", kept)
-    if not _is_full(a):  # 0 divided by what is no number, or by zero, is no 0
+    if not _is_full(a):  # 0 divided by NaN or by zero is not 0
         if _whole(a, b) and bool((divisors == 0).any()):
             raise DivisionByZeroError(f"{name}: operand 1 (shape {tuple(b.shape)}, dense, {b.dtype}) has a zero")
         if bool(((divisors == 0) | divisors.isnan()).any()):

@@ -96,7 +96,7 @@ def einsum(
     """Sums products of tensors over indices, as `torch.einsum` does, for operands sparse or dense.
 
     Operands are promoted to one dtype, which the result has: integers wrap, booleans combine by or and and, halves are
-    summed in float32 and rounded once. `mean` and what is no operation on integers make floats of them.
+    summed in float32 and rounded once. `mean` and operations that integers lack make floats of them.
 
     Args:
         equation: `"ij,jk->ik"`; spaces, `...`, repeated indices and a missing result are understood. Or torch's other

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic: products intersect, sums unite; what would fill a tensor is refused, not densified."""
+"""Elementwise arithmetic: products intersect, sums unite; operations that would fill a tensor are refused."""
 
 from __future__ import annotations
 

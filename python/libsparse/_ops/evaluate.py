@@ -7,7 +7,7 @@ from typing import Any
 
 from libsparse._autograd import tape
 from libsparse._lang import assignment, dtypes, grammar, operations, user_functions
-from libsparse._lang.assignment import Access, Call, Expr, Statement
+from libsparse._lang.assignment import Access, Call, Statement
 from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
@@ -29,13 +29,12 @@ def evaluate(
 
     Indices that are only on the right are reduced, per additive term: summed, or by the operator of `+=`, `*=`, `min=`,
     `max=`, `mean=`, `|=`, `&=`, `^=`. Where the name on the left is an operand or an earlier result, such a reduction
-    takes its old elements, those that are stored, as one more term; `-=` and `/=` need an old one. A later assignment
-    reads what earlier ones made, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any
-    and all do.
+    takes its stored old elements as one more term; `-=` and `/=` need an old one. A later assignment reads the results
+    of earlier ones, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any and all do.
 
     Terms of a sum inside of a function that have different indices are summed there: `max(A(i,j) * x(j) + b(i), 0)` is
     relu(A x + b), and `exp(A(i,j) - 1)` exp of a sum, but `exp(A(i,j) - B(i,j))` is summed itself. To be sure of the
-    sum of exp, name what is summed first: `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
+    sum of exp, name the summand first: `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
 
     `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
     that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
@@ -44,14 +43,14 @@ def evaluate(
     integers, which `//`, `%`, `fmod` and `pow` leave whole. `abs`, `real` and `imag` real values of complex ones.
 
     Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
-    sum, a comparison, min and max where some is, a quotient where the left one is; what isn't counts as zero there.
+    sum, a comparison, min and max where some is, a quotient where the left one is; arguments without one count as zero.
     `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments; see `register`.
 
     Args:
         text: The assignments.
         format: The format of the result; None lets the compiler choose.
         reduce: The reduction of a plain `=`, as in `einsum`.
-        combine: What `*` means, as in `einsum`.
+        combine: The meaning of `*`, as in `einsum`.
         operands: The tensors and numbers by name.
 
     Raises:
@@ -126,7 +125,7 @@ def _reduces(statement: Statement) -> bool:
 
 
 class _Job:
-    """One assignment with what is known before it."""
+    """One assignment with the operands and results before it."""
 
     def __init__(self, text: str, statement: Statement, known: Mapping[str, Any], reduce: str, combine: str) -> None:
         self.text = text
@@ -138,7 +137,7 @@ class _Job:
         self.reduce = self.sign if self.sign in REDUCTIONS else reduce
         self.placed = bool(self.target.windows)
         self._check()
-        # What can be part of the expression is: the old elements are a term of a sum.
+        # The old elements are a term of a sum wherever that is possible.
         if self.old is not None and not self.placed and sign in ("+", "-"):
             self.value = Call(sign, (self.target, self.value))
             self.sign, self.reduce = "", "sum"
@@ -165,7 +164,7 @@ class _Job:
         """The problem for the right side."""
         target = self.target._replace(windows=())
         if not self.alone:
-            # What has no term is to leave the old elements as they are.
+            # Elements without a term keep their old values.
             read = [self.known.get(name) for name in self.read - {target.name}]
             sparse = any(is_sparse(operand) for operand in read)
             kept = is_sparse(self.old) and self.sign and target.indices and sparse
@@ -175,7 +174,7 @@ class _Job:
     def finish(self, problem: Problem, plain: Sequence[Operand], format: str | Format | None) -> Operand:
         """The value of the assignment."""
         data, pattern = tape.compute(problem, plain)
-        # What has no term leaves old elements as they are.
+        # Elements without a term keep their old values.
         fill = 0 if self.sign and not self.alone else dtypes.identity(problem.reduce, data.dtype)
         new = Operand(pattern, data, fill if pattern is not None else 0)
         if self.placed:

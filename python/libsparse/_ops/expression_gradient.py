@@ -2,7 +2,7 @@
 
 The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
 times the gradient of the result, reduced over the indices that the operand does not have. Where the operand is sparse
-its pattern joins the product. What is reduced by min or max passes its gradient to the terms that equal the result,
+its pattern joins the product. A reduction by min or max passes its gradient to the terms that equal the result,
 in equal shares; a term of a product over an index gets the product of the others. Counts, and gradients of halves, are
 kept in float32.
 """
@@ -39,7 +39,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     variant = dispatch.prepare(problem, operands).variant
     if isinstance(variant, dispatch.Chain):
         return variant.through(operands, tape.compute)
-    value, _ = _statement(problem)  # says what has no gradient now, not in backward
+    value, _ = _statement(problem)  # raises now, not in backward, where something has no gradient
     start = _start(problem, operands, _names(problem), value)
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
@@ -86,7 +86,7 @@ class _Expression(tape.Node):
 
 
 class _Names(NamedTuple):
-    """The names that gradients give to what they add to the operands."""
+    """The names of the operands that gradients add."""
 
     grad: str
     out: str
@@ -150,7 +150,7 @@ def _gradient(
 
 
 def _result(problem: Problem, name: str) -> Access:
-    """What has the shape of the result, as the result is written: through its windows."""
+    """An access to a tensor of the shape of the result, through the windows of the result."""
     (statement,) = grammar.parse(problem.text, tuple(d.name for d in problem.functions))
     return Access(name, problem.output, statement.target.windows)
 
@@ -158,7 +158,7 @@ def _result(problem: Problem, name: str) -> Access:
 def _share(
     problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition]
 ) -> Expr:
-    """What a term that is the least or the greatest has of the gradient of the result."""
+    """The share in the gradient of the result of each term that is the least or the greatest."""
     hit = Call("eq", (value, _result(problem, names.out)), "every")  # of each term, not of their sums
     known[names.ties] = _reduced(problem, hit, known, names, definitions, "sum")
     return Call("/", (hit, Access(names.ties, problem.output)))
@@ -167,7 +167,7 @@ def _share(
 def _others(
     problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition]
 ) -> Expr:
-    """The product of all terms but one: that of those that are not zero, unless another one is.
+    """The product of all terms but one: of the nonzero terms, or 0 where another term is 0.
 
     Raises:
         UnsupportedError: A term is zero, and the gradient is to have one of its own.
@@ -187,7 +187,7 @@ def _others(
 def _reduced(
     problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition], reduce: str
 ) -> Operand:
-    """A reduction of what the terms of a result are, stored as the result is."""
+    """A reduction of expressions over the terms of a result, stored as the result is."""
     pattern = known[names.out].pattern
     format = pattern.format if pattern is not None else "dense" if problem.output else None
     target = Access("n_", problem.output)

@@ -25,13 +25,13 @@ _KEPT = 256
 
 
 class _Known(NamedTuple):
-    """What is kept of a tensor's indices.
+    """The pattern of a tensor's indices, kept for the next time.
 
     Attributes:
         pattern: The pattern.
         slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
-        storages: The storages of the index arrays, weakly: what nobody else holds is forgotten, but until it is no
-            other storage can have the same address.
+        storages: The storages of the index arrays, weakly: arrays that nobody else holds are forgotten, and
+            no other storage can have their address before.
         versions: Their version counters when they were read.
     """
 
@@ -144,7 +144,7 @@ class _Values(torch.autograd.Function):
         if ctx.source.layout in _BLOCKED:
             return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
         if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
-            # What is there several times has one gradient, as in torch.
+            # Duplicates of an entry have one gradient, as in torch.
             known = _look_up("coo", ctx.source.shape, (ctx.source._indices(),))
             if known.slots is not None:
                 grad = grad.new_zeros(known.pattern.size).index_copy(0, known.slots, grad)

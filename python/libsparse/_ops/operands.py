@@ -1,4 +1,4 @@
-"""Operands: what users hand over, taken apart; and einsum's operands made simple."""
+"""Operands: tensors and numbers of users taken apart, and einsum's operands simplified."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
 
     Args:
         value: The tensor.
-        name: What messages call it.
+        name: Its name in messages.
 
     Raises:
         DtypeError: It is none.
@@ -96,7 +96,7 @@ def to_operands(given: Sequence[Any], names: Sequence[int | str] | None = None, 
 
     Args:
         given: Tensors and numbers.
-        names: What messages call them.
+        names: Their names in messages.
         neutral: The reduction of the product. Elements that are not stored make no terms, so they may be its identity:
             the result of one in a semiring is an operand of the next.
 

@@ -111,7 +111,7 @@ def _sampled(pattern: Pattern, grad: Tensor, dense: Tensor) -> Prepared | None:
 
 
 def _prepare(name: Any, problem: Problem, operands: Sequence[Operand]) -> Prepared | None:
-    """What is prepared for a problem, kept as a short way by the pattern of operand 0; None where it has none."""
+    """A prepared problem, kept as a short way by the pattern of operand 0; None where it has none."""
     pattern = operands[0].sparsity
     prepared = dispatch.prepare(problem, operands)
     variant = prepared.variant

@@ -1,4 +1,4 @@
-"""Statements: one assignment and what it reads, as a problem."""
+"""Statements: one assignment and its operands, as a problem."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def prepare(
     """The problem of one assignment, and its operands in the order in which it reads them.
 
     Args:
-        text: What messages call it.
+        text: Its name in messages.
         target: The left side; if it has the name of an operand it gets another one.
         value: The right side.
         known: Tensors and numbers by name; names that are not read are ignored.
         format: The format of the result.
         reduce: The reduction.
-        combine: What `*` means.
+        combine: The meaning of `*`.
         definitions: Functions beside the registered ones.
         pattern_of: The operand whose pattern the result has to have.
         shape: The shape of the result, if the target has windows.
@@ -87,7 +87,7 @@ def _is_product(value: Expr) -> bool:
 
 
 class _Reading(NamedTuple):
-    """What is known of an assignment from its text and the names of its operands.
+    """The facts about an assignment that follow from its text and the names of its operands.
 
     Attributes:
         target: The left side, with a name of its own.

@@ -1,4 +1,4 @@
-"""Old elements in assignments: reductions take them along, and what is written to a part of a tensor keeps the rest."""
+"""Old elements in assignments: reductions take them along, and a write to a part of a tensor keeps the rest."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def update(sign: str, old: Any, new: Operand, indices: tuple[str, ...], format: 
     left = "ne(a, 0)" if sign in ("any", "all", "xor") else "a"
     cases = (("a & b", operations.UPDATES[sign]), ("a", left), ("b", operations.ALONE.get(sign, "b")))
     merge = Definition("merge_", ("a", "b"), cases)
-    value = assignment.Call("merge_", (Access("old", indices), Access("made", indices)))
+    value = assignment.Call("merge_", (Access("old", indices), Access("new", indices)))
     problem, operands = statements.prepare(
         "old and new elements",
         Access("out", indices),
         value,
-        {"old": old, "made": new},
+        {"old": old, "new": new},
         format,
         definitions={"merge_": merge},
     )
@@ -115,8 +115,8 @@ def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Oper
     problem, operands = statements.prepare(
         "a part",
         Access("out", indices, bounds),
-        Access("made", indices),
-        {"made": part},
+        Access("new", indices),
+        {"new": part},
         coo,
         shape=tuple(shape),
     )

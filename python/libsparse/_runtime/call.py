@@ -52,7 +52,7 @@ class Call:
     )
 
     def __init__(self, kernel: Kernel, problem: Problem, operands: Sequence[Operand]) -> None:
-        """Work out what goes into each slot."""
+        """Work out the contents of each slot."""
         self.kernel = kernel
         self.direct: Direct | None = None
         extents = problem.extents(operands)
@@ -60,8 +60,8 @@ class Call:
         self._strides = _strides(kernel.format, self._shape)
         self._dtype = dtypes.DTYPES[kernel.dtype]
         if kernel.format is not None and kernel.format.is_dense:
-            what = f"{problem.text}: a dense result of shape {self._shape}"
-            memory.check(math.prod(self._shape), self._dtype.itemsize, what, "ask for a sparse one with format=")
+            subject = f"{problem.text}: a dense result of shape {self._shape}"
+            memory.check(math.prod(self._shape), self._dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._orders = [_read_order(kernel, number, operand) for number, operand in enumerate(operands)]
@@ -89,16 +89,16 @@ class Call:
                 self._arrays.append((place, slot.operand, slot.kind, slot.level))
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-        """Run on operands that have the patterns, shapes, strides and dtypes the call was made for.
+        """Run on operands that have the patterns, shapes, strides and dtypes of this call.
 
         Returns:
             A dense tensor and None, or the values of a sparse result and its pattern.
 
         Raises:
-            IndexOverflowError: The call has to be made with wide indices.
+            IndexOverflowError: The result needs wide indices.
         """
         patterns = [o.pattern for o in operands]
-        conversions: dict[int, Conversion] = {}  # asked for once: what the kernel reads is alive until it is done
+        conversions: dict[int, Conversion] = {}  # held until the kernel is done, which reads their arrays
         for number, wanted in self._convert.items():
             source = patterns[number]
             if source is not None:
@@ -109,9 +109,7 @@ class Call:
             block[place] = _level_array(patterns[number], kind, level).data_ptr()
         for place, number in self._perms:
             block[place] = conversions[number].source_pointer()
-        held = [
-            self._input(number, operands[number], conversions.get(number)) for _, number in self._values
-        ]  # as above
+        held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._values]
         for (place, _), data in zip(self._values, held, strict=True):
             block[place] = data.data_ptr()
         for place in self._threads:
@@ -164,7 +162,7 @@ class Call:
         template: Tensor,
         order: tuple[int, ...] | None,
     ) -> Direct:
-        """What is left of a call: allocate, fill in the addresses and the thread count, go.
+        """The rest of a call: allocate, fill in the addresses and the thread count, compute.
 
         A closure, since every attribute that is looked up counts here. The second operand is read in `order`, None for
         the one that it has.
@@ -230,7 +228,7 @@ class Call:
         known = self._known
         if known is not None:
             # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
-            # others may be reading those of the pattern; only what the first half has written stays as it is.
+            # others may be reading those of the pattern; the arrays of the counting phase stay as they are.
             symbolic, raw = known
             scratch = [
                 a if slot.before == "assemble" else torch.empty_like(a) if a is not None else None

@@ -17,7 +17,7 @@ from .problem import Operand, Problem
 def convert(pattern: Pattern, format: Format) -> Conversion:
     """The entries of `pattern` in another format, and where each of them came from.
 
-    The kernel that is compiled copies a tensor whose values number its entries from 1, so that what it makes is the
+    The kernel that is compiled copies a tensor whose values number its entries from 1, so that its result is the
     permutation; padding, which a format with dense levels below sparse ones has, is left at 0.
     """
     if format.writable != format:
@@ -27,7 +27,7 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
 
 
 def _packed(pattern: Pattern, format: Format) -> Conversion:
-    """A format with levels that are laid out by all of what is stored: one after the other, from the outermost on."""
+    """A format with conversion-only levels: they are converted one after the other, from the outermost on."""
     listed = pattern.converted(format.writable)
     numbers = listed.values(_numbers(pattern))
     converted, reached = listed.pattern, list(format.writable.levels)

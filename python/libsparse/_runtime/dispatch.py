@@ -1,4 +1,4 @@
-"""Running problems: what is prepared for a problem on given patterns and shapes, kept with the first pattern."""
+"""Running problems: each is prepared for given patterns and shapes, and the first pattern keeps it."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class Prepared:
     """A problem on given patterns and shapes, and the variant that computes it now.
 
     A variant is one way to compute the problem: a kernel with the formats that it reads, or steps of several. Whoever
-    computes reads `variant` once and works with what was read. So any thread may replace it at any time, without a
-    lock: variants don't change, and what has begun ends with the variant that it began with.
+    computes reads `variant` once. So any thread may replace it at any time, without a
+    lock: variants don't change, and a computation ends with the variant that it began with.
 
     Attributes:
         problem: The problem.
@@ -132,7 +132,7 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
 
 
 def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
-    """What is prepared for a problem on these operands; the first pattern among them keeps it."""
+    """A problem prepared on these operands; the first pattern among them keeps it."""
     patterns = [o.pattern for o in operands if o.pattern is not None]
     if not patterns:
         return Prepared(problem, operands)
@@ -162,15 +162,15 @@ def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) 
 
 
 def _by_zero(problem: Problem) -> DivisionByZeroError:
-    """What to say where a kernel found an integer divided by zero."""
+    """The error of a kernel that found an integer divided by zero."""
     divisors = []
     if problem.is_expr:
         (statement,) = grammar.parse(problem.text, tuple(definition.name for definition in problem.functions))
         calls = [node for node in assignment.walk(statement.value) if isinstance(node, assignment.Call)]
         divisors = [assignment.text(node.args[1]) for node in calls if node.op in operations.DIVIDING]
-    what = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
+    subject = " or ".join(dict.fromkeys(divisors)) or "an operand after the first"
     return DivisionByZeroError(
-        f"{problem.text}: {what} is zero where an integer is divided by it (a sparse operand is zero where it "
+        f"{problem.text}: {subject} is zero where an integer is divided by it (a sparse operand is zero where it "
         "has no entry); choose with where(ne(y, 0), x // y, 0), or convert the operands to a floating dtype"
     )
 

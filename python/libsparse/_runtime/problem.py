@@ -68,16 +68,16 @@ class Operand(NamedTuple):
         """The same pattern and fill value with other values."""
         return Operand(self.pattern, data, self.fill)
 
-    def need_zero_fill(self, what: str) -> None:
+    def need_zero_fill(self, subject: str) -> None:
         """Elements that are not stored are 0.
 
         Raises:
-            UnsupportedError: They are something else, which `what` can't honour.
+            UnsupportedError: They are something else; `subject` names the operation.
         """
         if self.fill != 0:
             raise UnsupportedError(
-                f"{what} takes elements that are not stored for 0; in this tensor (shape {tuple(self.shape)}, format "
-                f"{self.sparsity.format}) they are {self.fill}: use to_dense(), "
+                f"{subject} takes elements that are not stored for 0; in this tensor ({self}) they are {self.fill}: "
+                "use to_dense(), "
                 "or ls.SparseTensor(A.pattern, A.values())"
             )
 
@@ -93,15 +93,15 @@ class Problem(NamedTuple):
     Attributes:
         text: The einsum specification or the assignment.
         is_expr: Whether `text` is an assignment.
-        names: What messages and the compiler call each operand.
+        names: The name of each operand for messages and the compiler.
         inputs: The indices of each operand.
         output: The indices of the result.
         output_format: The format of the result, None to let the compiler choose.
         reduce: How terms are reduced.
         combine: How factors are combined.
         pattern_of: The operand whose pattern the result has to have, None for none.
-        dtype: The dtype of the result, None for what the operands promote to. Kernels convert values as they read them.
-        schedule: Commands in place of what the compiler would choose, "" to let it.
+        dtype: The dtype of the result, None to promote those of the operands. Kernels convert values as they read them.
+        schedule: Commands in place of the compiler's choices, "" for none.
         windows: The windows of each operand, () for one without; () if there are none at all.
         shape: The shape of a result that is written through windows, None of any other.
         functions: The definitions of the user's functions that `text` calls.
@@ -127,7 +127,7 @@ class Problem(NamedTuple):
     step: bool = False
 
     def title(self, number: int) -> str:
-        """What a message calls an operand."""
+        """The name of an operand in messages."""
         if self.is_expr:
             return f"operand {self.names[number]!r}"
         return f"operand {number} ({''.join(self.inputs[number])!r})"
@@ -264,9 +264,9 @@ _WHOLE = 1 << 10  # the unit of a reach
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
-    """The classes of what the format of a temporary depends on: how many rows have entries, skew and reach.
+    """The classes of the statistics that decide the format of a temporary: rows with entries, skew and reach.
 
-    The last two matter where several sparse operands meet. What isn't known is 0 or empty.
+    The last two matter where several sparse operands meet. Unknown ones are 0 or empty.
     """
     found = pattern.statistics
     rows = pattern.extents[0]
@@ -318,7 +318,7 @@ def dense_text(order: Sequence[int]) -> str:
 
 
 def key(problem: Problem, operands: Sequence[Operand]) -> tuple[Any, ...]:
-    """What a prepared call depends on; the identity of patterns stands for everything about them."""
+    """The key of a prepared call; the identity of patterns stands for everything about them."""
     parts: list[Any] = [problem]
     for pattern, data, _ in operands:
         if pattern is not None:

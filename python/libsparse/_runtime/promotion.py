@@ -16,14 +16,14 @@ from .problem import Operand
 
 
 class _Kinds(NamedTuple):
-    """What meets in an expression: dtypes of tensors with and without dimensions, and numbers of each category."""
+    """The types in an expression: dtypes of tensors with and without dimensions, and numbers of each category."""
 
     tensors: torch.dtype | None = None
     scalars: torch.dtype | None = None
     numbers: tuple[Number, ...] = ()
 
     def dtype(self) -> torch.dtype | None:
-        """What they promote to; None where there is nothing but patterns."""
+        """The dtype that they promote to; None where there is nothing but patterns."""
         if self.tensors is None or self.scalars is None:
             found = self.tensors or self.scalars
         else:
@@ -39,7 +39,7 @@ class _Kinds(NamedTuple):
 
 
 def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch.dtype | None:
-    """What operands and plain numbers promote to; None for patterns alone."""
+    """The dtype that operands and plain numbers promote to; None for patterns alone."""
     operands, numbers = list(operands), tuple(numbers)
     found = {o.data.dtype for o in operands if o.data is not None}
     if len(found) == 1 and not numbers:
@@ -48,7 +48,7 @@ def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch
 
 
 def floats(reduce: str, combine: str) -> tuple[Number, ...]:
-    """What a reduction and a combination add to the numbers: 1.0 where they make floating values of integers."""
+    """The numbers that a reduction and a combination add: 1.0 where they make floating values of integers."""
     return (1.0,) if reduce == "mean" or operations.is_floating(combine) else ()
 
 
@@ -61,7 +61,7 @@ def of_assignment(
         text: The assignment.
         given: The operands by name.
         functions: The user's functions that it calls.
-        numbers: What counts as a literal beside those of the text.
+        numbers: Literals beside those of the text.
     """
     return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()), functions, numbers)
 
@@ -92,7 +92,7 @@ def _merge(kinds: Iterable[_Kinds]) -> _Kinds:
 
 
 class _Typing:
-    """What expressions promote to, with the user's functions that they call."""
+    """The types of expressions, with the user's functions that they call."""
 
     def __init__(self, functions: tuple[Definition, ...]) -> None:
         self._functions = {definition.name: definition for definition in functions}
@@ -117,7 +117,7 @@ class _Typing:
         return kinds.real() if op in operations.PARTS else kinds
 
     def _defined(self, definition: Definition, args: tuple[_Kinds, ...]) -> _Kinds:
-        """What all bodies of a function promote to: a result has one dtype wherever it is."""
+        """The types of all bodies of a function: a result has one dtype wherever it is."""
         if (definition.name, args) not in self._known:
             given = dict(zip(definition.params, args, strict=False))  # the compiler says where arguments are missing
             bodies = [user_functions.body(body, self._functions) for _, body in definition.cases]

@@ -19,7 +19,7 @@ _CPU = torch.device("cpu")
 
 
 class SlotNames(Mapping[str, Any]):
-    """What the formulas of slots speak of: `slot3` is the word of slot 3, or the array whose address it holds."""
+    """The values of names in the formulas of slots: `slot3` is the word of slot 3, or the array at its address."""
 
     def __init__(self, block: array[int], inputs: Mapping[int, Tensor]) -> None:
         self._block, self._inputs = block, inputs
@@ -63,11 +63,11 @@ class ResultArrays:
             self.arrays[name] = self.room(slot, dtype, f"{slot.kind} of level {slot.level}")
         return self.arrays[name]
 
-    def room(self, slot: Slot, dtype: torch.dtype, what: str) -> Tensor:
+    def room(self, slot: Slot, dtype: torch.dtype, subject: str) -> Tensor:
         """A new array."""
         length = evaluate(slot.length, self._names)
         advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
-        memory.check(length, dtype.itemsize, f"{what} of a result of format {self.format}", advice)
+        memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
         return torch.empty(length, dtype=dtype, device=_CPU)
 
     def levels(self) -> tuple[list[Tensor | None], list[Tensor | None]]:

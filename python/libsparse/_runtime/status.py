@@ -1,4 +1,4 @@
-"""What a kernel answers, as exceptions."""
+"""The statuses of kernels, as exceptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the arrays of levels: lengths always, since kernels trust them, contents where asked.
+"""Checks of the arrays of levels: lengths always, since kernels trust them, contents on request.
 
 Everything follows from the properties and formulas of the kinds.
 """
@@ -19,7 +19,7 @@ from .levels import Level
 
 
 class _Place(NamedTuple):
-    """A level with its arrays, and what surrounds it."""
+    """A level with its arrays and surroundings."""
 
     number: int
     level: Level
@@ -30,18 +30,18 @@ class _Place(NamedTuple):
     parents: int
 
     def names(self) -> dict[str, Any]:
-        """What formulas speak of."""
+        """The values of names in formulas."""
         return {**self._asdict(), "crd_len": 0 if self.crd is None else self.crd.numel()}
 
     def wrong(self, array: str, why: str) -> FormatError:
-        """The error for an array that doesn't hold what it should."""
+        """The error for an array with wrong contents."""
         return FormatError(f"{array}[{self.number}] (level {self.level.text}, {self.level.name}): {why}")
 
 
 def check(
     format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], contents: bool
 ) -> None:
-    """The arrays of every level are those of `format`; with `contents` what they hold is right, too.
+    """The arrays of every level are those of `format`; with `contents` their contents are right, too.
 
     Raises:
         ShapeError: A length is wrong.
@@ -88,7 +88,7 @@ def _lengths(place: _Place, format: Format, contents: bool) -> None:
 
 
 def _contents(place: _Place) -> None:
-    """What the arrays hold fits the kind, but for the order of levels that others may follow in one list."""
+    """The contents of the arrays fit the kind, but for the order of levels that others may follow in one list."""
     number, level, pos, crd = place[:4]
     names = place.names()
     for invariant in level.invariants:
@@ -140,8 +140,8 @@ def _distinct(place: _Place, found: levels.Walk) -> None:
         order = order[torch.argsort(parent[order], stable=True)]
         parent, coord = parent[order], coord[order]
     ascending = (parent[1:] != parent[:-1]) | (coord[1:] > coord[:-1])
-    what = "distinct and ascending" if place.level.ordered else "distinct"
-    _require(place, "crd", ascending, f"coordinates below one parent are {what}")
+    wanted = "distinct and ascending" if place.level.ordered else "distinct"
+    _require(place, "crd", ascending, f"coordinates below one parent are {wanted}")
 
 
 def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None:
@@ -190,10 +190,10 @@ def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | 
         if bool(wrong.any()):
             entry = int(wrong.nonzero()[0]) + 1
             coordinate, other = int(level_crd[entry]), int(level_crd[entry - 1])
-            what = "is there twice" if coordinate == other else f"comes after {other}"
+            fault = "is there twice" if coordinate == other else f"comes after {other}"
             raise FormatError(
-                f"crd[{number}] (level {number}, {level.text!r}), entry {entry}: coordinate {coordinate} {what} below "
-                f"one parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, which sorts and "
-                "reduces duplicates"
+                f"crd[{number}] (level {number}, {level.text!r}), entry {entry}: coordinate {coordinate} "
+                f"{fault} below one parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, "
+                "which sorts and reduces duplicates"
             )
         tied = same

@@ -33,7 +33,7 @@ class Format:
             sell(32,256) dia`) or letters (`d` dense, `s`
             compressed, `u` compressed not unique, `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
             `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR,
-            `w(256)` dense but sorted within windows by what is below as in SELL-C-sigma), with an optional mode
+            `w(256)` dense but sorted within windows by their lengths as in SELL-C-sigma), with an optional mode
             order (`ds:1,0`, `csf:2,1,0`).
 
     Attributes:
@@ -84,7 +84,7 @@ class Format:
 
     @functools.cached_property
     def writable(self) -> Format:
-        """This format with the sources of conversion-only levels in their places: what results are computed in."""
+        """This format with the sources of conversion-only levels in their places, which kernels can write."""
         letters = "".join(level.source or level.text for level in self.kinds)
         return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
 
@@ -255,7 +255,7 @@ def _parse_order(suffix: str, text: str) -> tuple[int, ...]:
 
 
 def default_format(ndim: int) -> Format:
-    """The format used where none is asked for: `s`, `csr`, or `csf` from three dimensions on."""
+    """The format of a tensor for which none is given: `s`, `csr`, or `csf` from three dimensions on."""
     return Format("csr") if ndim == 2 else Format("csf").resolve(ndim)
 
 

@@ -1,4 +1,4 @@
-"""Level kinds: how long the arrays of a level are and what they hold, whole arrays at a time.
+"""Level kinds: lengths and contents of the arrays of a level, whole arrays at a time.
 
 Nothing here knows a kind by name. The compiler describes each (`libsparse/format/describe.go`), and the build writes
 the descriptions to `formats.json` beside this file.
@@ -22,7 +22,7 @@ _LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
 
 
 class Around(NamedTuple):
-    """What surrounds a level.
+    """The surroundings of a level.
 
     Attributes:
         extent: The extent of the level.
@@ -40,7 +40,7 @@ class Around(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """What is stored in one level.
+    """The stored coordinates of one level.
 
     Attributes:
         parent: For each stored coordinate, the number of the parent it is below.
@@ -61,7 +61,7 @@ class Invariant(NamedTuple):
     Attributes:
         of: `pos` for each element of pos, `steps` for each step of a walk.
         holds: The condition.
-        text: What it requires.
+        text: The condition in words.
     """
 
     of: str
@@ -77,13 +77,13 @@ class Level:
         letter: The letter of the kind.
         numbers: Height of a slice, height and width of a block, or length of a window.
         name: The kind in a few words.
-        arrays: What the arrays hold, in words.
-        source: The kind that a conversion-only level is made from, "" for others.
+        arrays: The contents of the arrays, in words.
+        source: The source level of a conversion-only level, "" for others.
         distinct: The kind that a level of a kind that isn't unique is where no singleton follows, "" for others.
         bytes: Whether the elements of crd are bytes.
         full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
             has_crd, segmented: The properties that `libsparse/format/level.go` defines.
-        invariants: What else holds for its arrays.
+        invariants: Further conditions on its arrays.
     """
 
     text: str
@@ -135,7 +135,7 @@ class Level:
         return int(self.formula("size", pos=pos, crd_len=length, extent=extent, parents=parents))
 
     def walk(self, pos: Tensor | None, crd: Tensor | None, around: Around) -> Walk:
-        """What the level stores below the given parents, in the order of a walk."""
+        """The stored coordinates below the given parents, in the order of a walk."""
         names: dict[str, Any] = {
             **self._names,
             "pos": pos,

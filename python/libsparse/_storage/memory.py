@@ -1,4 +1,4 @@
-"""How much memory there is now: what can't fit is refused before it is asked for."""
+"""Memory that is available now: arrays that can't fit are refused before they are allocated."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from libsparse._lang.errors import FormatError
 
-_SMALL: Final = 1 << 26  # bytes that are asked for without asking the system first
-_MARGIN: Final = 16  # of so many bytes one more is needed, for page tables and what others take meanwhile
+_SMALL: Final = 1 << 26  # bytes that are allocated without a look at what the system has left
+_MARGIN: Final = 16  # one byte in so many is added, for page tables and for other processes
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
 class _Names(NamedTuple):
-    """What a version of cgroups calls a limit, what is used of it, and the parts of that which are given back."""
+    """The names in a version of cgroups: of a limit, of its use, and of the caches in that use that are given back."""
 
     limit: str
     used: str
@@ -27,7 +27,7 @@ _FIRST: Final = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", ("total
 _SECOND: Final = _Names("memory.max", "memory.current", ("inactive_file", "active_file"))
 
 
-def check(count: int, size: int, what: str, advice: str) -> None:
+def check(count: int, size: int, subject: str, advice: str) -> None:
     """An array of `count` elements of `size` bytes fits into the memory that is available now.
 
     Raises:
@@ -39,12 +39,12 @@ def check(count: int, size: int, what: str, advice: str) -> None:
     free = available()
     if need + need // _MARGIN > free:
         raise FormatError(
-            f"{what} would take {need / 2**30:.4g} GiB, {free / 2**30:.4g} GiB are available now; {advice}"
+            f"{subject} would take {need / 2**30:.4g} GiB, {free / 2**30:.4g} GiB are available now; {advice}"
         )
 
 
 def available() -> int:
-    """The bytes that this process can take without swapping: what the system, its cgroups and its own limit leave."""
+    """The bytes that this process can take without swapping, by the system, its cgroups and its own limit."""
     return max(0, min([_system(), _address_space(), *cgroups(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]))
 
 
@@ -56,14 +56,14 @@ def _system() -> int:
 
 
 def _address_space() -> int:
-    """What `ulimit -v` leaves."""
+    """The rest of the limit of `ulimit -v`."""
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     used = _text(Path("/proc/self/statm")).split()
     return limit - int(used[0]) * _PAGE if limit != resource.RLIM_INFINITY and used else 1 << 62
 
 
 def cgroups(own: Path, root: Path) -> Iterator[int]:
-    """What the limits of the process's cgroup and of those around it leave."""
+    """The rests of the limits of the process's cgroup and of the cgroups around it."""
     for line in _text(own).splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers and "memory" not in controllers.split(","):

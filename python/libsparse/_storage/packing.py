@@ -84,12 +84,12 @@ def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     Raises:
         IndexBoundsError: A number is out of range.
     """
-    made = torch.zeros(count + 1, dtype=dtype)
+    first = torch.zeros(count + 1, dtype=dtype)
     try:
-        made[1:].index_add_(0, parents, torch.ones((), dtype=dtype).expand(parents.numel()))
+        first[1:].index_add_(0, parents, torch.ones((), dtype=dtype).expand(parents.numel()))
     except IndexError:
         raise _outside() from None
-    return made.cumsum_(0)
+    return first.cumsum_(0)
 
 
 def _outside() -> IndexBoundsError:
@@ -112,7 +112,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     nnz = coords[0].numel()
     dtype = index_dtype(extents, nnz)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
-    bitmaps = 0  # bytes that were asked for and not yet touched: the system counts them as available
+    bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available
     parent, count = torch.zeros(nnz, dtype=torch.int64), 1
     alone = nnz <= 1  # whether no two entries are below the same position
     kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
@@ -121,12 +121,12 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     for number, (level, extent, coord) in enumerate(zip(format.kinds, extents, coords, strict=True)):
         first: Tensor | None = None
         stored: Tensor | None = None
-        what = f"the places of level {number} ({level.text}) of format {format}"
+        subject = f"the places of level {number} ({level.text}) of format {format}"
         if level.locate:
             parent, count = parent * extent + coord, count * extent
             last = number + 1 == len(coords)
             bitmaps += count * level.bytes
-            memory.check(bitmaps + count * itemsize * last, 1, what, advice)
+            memory.check(bitmaps + count * itemsize * last, 1, subject, advice)
             if level.bytes:
                 stored = _bitmap(parent, count)
         else:
@@ -136,7 +136,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
                 end = next((n for n in range(number + 1, len(coords)) if not format.kinds[n].branchless), len(coords))
                 kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
             if level.segmented:
-                memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, what, advice)
+                memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, subject, advice)
                 first = starts(parent if kept is None else parent[kept], count, dtype)
             stored = (coord if kept is None else coord[kept]).to(dtype)
             parent = torch.arange(nnz) if kept is None else torch.cumsum(kept, 0) - 1
@@ -169,7 +169,7 @@ def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
 def expand_levels(
     format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
 ) -> tuple[list[Tensor], Tensor | None]:
-    """What is stored, in the order of a walk.
+    """The stored coordinates, in the order of a walk.
 
     Returns:
         The coordinates of every entry, one int64 array a level in storage order, and the places of the entries among

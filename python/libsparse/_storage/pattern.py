@@ -1,4 +1,4 @@
-"""Pattern: the sparsity structure of a tensor, immutable and shared, and what has been derived from it."""
+"""Pattern: the sparsity structure of a tensor, immutable and shared, and the arrays and patterns derived from it."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Pattern:
     def __init__(
         self, format: Format, shape: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
     ) -> None:
-        """Trusts its arguments; what users hand over is checked by `validate` first."""
+        """Trusts its arguments; `validate` and `checks` check those of users first."""
         self.format = format
         self.shape = torch.Size(shape)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
@@ -141,7 +141,7 @@ class Pattern:
         """How many entries are stored, without padding."""
         return self.coordinates().shape[1] if self.format.padded else self.size
 
-    # What is derived is kept, so it is made as ordinary tensors even inside of torch.inference_mode().
+    # Derived arrays are kept, so they are ordinary tensors even inside of torch.inference_mode().
 
     def coordinates(self) -> Tensor:
         """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
@@ -167,8 +167,8 @@ class Pattern:
 
     def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
         """The strided tensor of these values; differentiable."""
-        what = f"a dense tensor of shape {tuple(self.shape)}"
-        memory.check(math.prod(self.shape), values.element_size(), what, "keep it sparse")
+        subject = f"a dense tensor of shape {tuple(self.shape)}"
+        memory.check(math.prod(self.shape), values.element_size(), subject, "keep it sparse")
         flat = values.new_full((self.shape.numel(),), fill)
         return flat.index_put_((self.linear(),), self.entries(values)).reshape(self.shape)
 
@@ -184,7 +184,7 @@ class Pattern:
 
     @property
     def statistics(self) -> statistics.Statistics:
-        """How the entries are spread; nothing is scanned before it is asked for, and nothing twice."""
+        """How the entries are spread; each number is computed when it is first read, and once."""
         if self._statistics is None:
             self._statistics = statistics.Statistics(self.format, self.extents, self.pos, self.crd, self.size)
         return self._statistics
@@ -205,7 +205,7 @@ class Pattern:
         return known
 
     def converted(self, format: Format) -> Conversion:
-        """The pattern in another format, made once."""
+        """The pattern in another format, converted once."""
         known = self._conversions.get(format)
         if known is None:
             with torch.inference_mode(False):

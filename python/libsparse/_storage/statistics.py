@@ -1,4 +1,4 @@
-"""Statistics of a pattern: how its entries are spread. Each is computed when it is first asked for, once for a pattern.
+"""Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
 No call of a kernel waits for them: kernels divide their work by the positions themselves.
 """
@@ -27,7 +27,7 @@ def _distinct(level: Level) -> bool:
 
 
 class Statistics:
-    """What a pattern's arrays say; made by `Pattern.statistics`."""
+    """Counts of a pattern's arrays; `Pattern.statistics` has them."""
 
     def __init__(
         self,

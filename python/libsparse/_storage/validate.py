@@ -1,4 +1,4 @@
-"""Checks of what users hand over: vectorised, and precise about the entry that is wrong."""
+"""Checks of arguments of users: vectorised, and precise about the entry that is wrong."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
 
 
 def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "") -> None:
-    """Every element is at least `least` and below `most`; `meaning` says what the array holds.
+    """Every element is at least `least` and below `most`; `meaning` describes the array.
 
     Raises:
         IndexBoundsError: One is not.
@@ -82,7 +82,7 @@ def positions(name: str, pos: Tensor, parents: int, children: int | None) -> Non
     """Positions start at 0, don't decrease, and end at the number of coordinates.
 
     Args:
-        name: What to call them.
+        name: Their name in messages.
         pos: The positions.
         parents: How many coordinates the level above has.
         children: How many coordinates the level has.

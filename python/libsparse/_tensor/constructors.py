@@ -57,7 +57,7 @@ def from_coo(
         values: (nnz,), or None for a tensor that is only a pattern.
         shape: The shape.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
-        reduce: What becomes of duplicates: `sum mean prod max min`.
+        reduce: The reduction of duplicates: `sum mean prod max min`.
         check: Whether to verify that every index is within `shape`.
 
     Raises:

@@ -1,6 +1,6 @@
 """torch's functions on SparseTensors: a table from function to handler, consulted above autograd.
 
-What is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it.
+A function that is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def title(func: Any) -> str:
-    """What users call a function of torch."""
+    """The name of a function of torch for users."""
     name = str(getattr(func, "__name__", "") or repr(func))
     owner = str(getattr(func, "__qualname__", "")).partition(".")[0]
     if name == "__getitem__":

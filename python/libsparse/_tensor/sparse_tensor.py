@@ -34,7 +34,7 @@ _follow = tape.Function.apply
 class SparseTensor(LevelViews, Tensor):
     """A sparse tensor: a `Pattern` and its values.
 
-    A wrapper subclass of `torch.Tensor` without a storage of its own: what is trained, moved and differentiated is
+    A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
     `values()`, an ordinary 1-D tensor. Make one with `ls.tensor`, `ls.from_coo`, `ls.from_torch` and so on.
 
     Args:
@@ -62,11 +62,11 @@ class SparseTensor(LevelViews, Tensor):
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
         """See the class."""
 
-    # What it is ------------------------------------------------------------------------------------------------
+    # Properties ----------------------------------------------------------------------------------------------
 
     @property
     def pattern(self) -> Pattern:
-        """The pattern, shared by every tensor that was made from this one without changing where entries are."""
+        """The pattern, shared by every tensor with the same entries that comes from this one."""
         return self._pattern
 
     @property
@@ -120,7 +120,7 @@ class SparseTensor(LevelViews, Tensor):
 
     @property
     def grad_fn(self) -> Any:  # type: ignore[override]
-        """The node of autograd's graph that made the values."""
+        """The node of autograd's graph that computed the values."""
         return None if self._held is None else self._held.grad_fn
 
     @property
@@ -138,7 +138,7 @@ class SparseTensor(LevelViews, Tensor):
     # Parts -----------------------------------------------------------------------------------------------------
 
     def values(self) -> Tensor:
-        """The values, 1-D, in storage order, with padding: what autograd follows (ones where there are none)."""
+        """The values, 1-D, in storage order, with padding; autograd follows them (ones where there are none)."""
         return self._operand().values
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
@@ -297,7 +297,7 @@ class SparseTensor(LevelViews, Tensor):
     def __torch_dispatch__(  # type: ignore[override]  # torch declares it as a plain function
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Only what torch itself does to any tensor arrives here."""
+        """Takes the few operators that torch applies to any tensor."""
         return dispatch_table.call_aten(func, args, kwargs or {})
 
 

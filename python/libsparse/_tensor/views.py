@@ -83,7 +83,7 @@ class LevelViews:
         return self._pattern.shape[0]
 
     def is_coalesced(self) -> bool:
-        """True: duplicates are reduced when a tensor is made."""
+        """True: duplicates are reduced when a tensor is assembled."""
         return True
 
     @property

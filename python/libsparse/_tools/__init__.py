@@ -1,1 +1,1 @@
-"""What shows and steers the compiler: explain, schedule, doctor."""
+"""Tools that show and steer the compiler: explain, schedule, doctor."""

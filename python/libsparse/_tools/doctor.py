@@ -1,4 +1,4 @@
-"""What libsparse needs and what it found: works, and says what to do, also where things are missing."""
+"""The parts that libsparse needs, as found, with advice; works also where some are missing."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Report(tuple[Finding, ...]):
         return all(finding.ok for finding in self)
 
     def __str__(self) -> str:
-        """One line a finding, and what to do under those that need it."""
+        """One line a finding, with advice below if need be."""
         lines = []
         for name, ok, found, advice in self:
             lines.append(f"{'ok     ' if ok else 'MISSING'}  {name:<14}  {found}")
@@ -124,7 +124,7 @@ def _library() -> Finding:
         return Finding(
             name, False, f"{native.LIBRARY} is missing", "in a clone run make build; else install libsparse again"
         )
-    # asked in a process of its own: this one may be about to fork, which a loaded Go doesn't survive
+    # loaded in a process of its own: this one may be about to fork, which a loaded Go doesn't survive
     code = (
         "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); v = ctypes.c_char_p(); e = ctypes.c_char_p();"
         "l.libsparse_version(ctypes.byref(v), ctypes.byref(e)); print(l.libsparse_abi_version(), v.value.decode())"
@@ -168,7 +168,7 @@ def _c_compiler() -> Finding:
 
 
 def _compile_probe(command: list[str]) -> str:
-    """What goes wrong when `command` makes and loads a small kernel, "" if nothing does."""
+    """The error when `command` compiles and loads a small kernel, "" for none."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
         source.write_text(_PROBE, encoding="utf-8")

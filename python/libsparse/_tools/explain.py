@@ -1,4 +1,4 @@
-"""`explain`: what the compiler makes of a computation and why, and how close it comes to what the machine can do."""
+"""`explain`: the compiler's account of a computation, and how close its time comes to the machine's limit."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def explain(
     Args:
         text: An einsum specification, or an assignment with operands by name.
         operands: The operands of an einsum.
-        stage: The name of one stage of the compiler; None for all, with what is known of the operands and of times.
+        stage: The name of one stage of the compiler; None for all, with facts about the operands and times.
         format: As in `einsum`.
         reduce: As in `einsum`.
         combine: As in `einsum`.
@@ -133,7 +133,7 @@ def _time(problem: Problem, operands: Sequence[Operand], measure: bool | None) -
 
 
 def _stored(problem: Problem, operands: Sequence[Operand]) -> int | None:
-    """How many elements of the result will be stored; None where that has to be found out."""
+    """How many elements of the result will be stored; None where that is not known."""
     volume = math.prod(problem.result_shape(problem.extents(operands)))
     if problem.output_format is not None:
         return volume if problem.output_format.is_dense else None
@@ -163,7 +163,7 @@ def _duration(seconds: float) -> str:
 
 
 def notes(text: str, *operands: Any) -> tuple[str, ...]:
-    """What was chosen for an einsum and why, in a few lines; compiles it if it has to.
+    """The choices for an einsum and their reasons, in a few lines; compiles it if need be.
 
     Args:
         text: An einsum specification.

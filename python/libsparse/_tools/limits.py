@@ -1,4 +1,4 @@
-"""What the machine could do at best: bytes that have to move against its bandwidth, operations against its rate.
+"""The machine's limits: the bytes that move against its bandwidth, operations against its rate.
 
 Both are measured with torch's own copy and product of matrices, for sizes like those in question, and kept.
 """

@@ -26,7 +26,7 @@ class Schedule:
 
     The commands are those of the compiler's scheduling language, applied in order to one loop an index, in the order in
     which the expression names them. Loops go by the names of their indices, operands of an einsum by A0, A1, and so on.
-    What a command can't do is an `UnsupportedError` when the schedule runs or is explained; it says which and why.
+    A command that can't be applied is an `UnsupportedError` when the schedule runs or is explained, which says why.
     """
 
     __slots__ = ("_commands", "_operands", "_problem")
@@ -59,7 +59,7 @@ class Schedule:
         return self.then(f"fuse({outer}, {inner}, {fused})")
 
     def pos(self, index: str, position: str, operand: str) -> Schedule:
-        """Visits what a sparse operand stores, by position."""
+        """Visits the entries of a sparse operand, by position."""
         return self.then(f"pos({index}, {position}, {operand})")
 
     def precompute(
@@ -89,7 +89,7 @@ class Schedule:
         """States the extent of an index, which the kernel is then compiled for.
 
         Raises:
-            ShapeError: It is not what the operands have.
+            ShapeError: The operands have another.
         """
         found = self._problem.extents(self._operands).get(index, extent)
         if found != extent:
@@ -110,13 +110,13 @@ class Schedule:
         Args:
             index: The loop.
             race: How threads that write the same elements keep apart: "temporary" (deterministic for a number of
-                threads) or "atomics" (sums differ in rounding from run to run). None where each owns what it writes.
+                threads) or "atomics" (sums differ in rounding from run to run). None where each owns its elements.
         """
         apart = "" if race is None else f", {race}"
         return self.then(f"parallelize({index}, threads{apart})")
 
     def mergeby(self, index: str, strategy: str) -> Schedule:
-        """Says how a loop finds what several sparse levels have in common: "twofinger", or "gallop" (by searches)."""
+        """Says how a loop intersects several sparse levels: "twofinger", or "gallop" (by searches)."""
         return self.then(f"mergeby({index}, {strategy})")
 
     def assemble(self, strategy: str) -> Schedule:
@@ -130,7 +130,7 @@ class Schedule:
         return self.then(f"convert({operand}, {wanted.text})")
 
     def prepare(self) -> Callable[[], Any]:
-        """Compiles, converts operands that have to be, and returns a function that computes on these operands.
+        """Compiles, converts operands if need be, and returns a function that computes on these operands.
 
         Raises:
             UnsupportedError: As `run`.
@@ -143,7 +143,7 @@ class Schedule:
         return _prepared(self._problem, self._operands)
 
     def request(self) -> dict[str, Any]:
-        """What the compiler is asked, without the commands, as JSON has it."""
+        """The request to the compiler, without the commands, as JSON has it."""
         return request.complete(to_request(self._problem, self._operands), "")
 
     def run(self) -> Any:
@@ -164,7 +164,7 @@ class Schedule:
             ) from None
 
     def explain(self, stage: str | None = None) -> Explanation:
-        """What the compiler makes of it; see `libsparse.explain`."""
+        """The compiler's account of it; see `libsparse.explain`."""
         question = request.complete(to_request(self._scheduled(), self._operands), "")
         return Explanation(native.explain_request(question, stage or ""))
 

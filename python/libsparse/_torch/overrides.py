@@ -67,7 +67,7 @@ def _change(step: int) -> None:
 
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
-    """Where torch has the functions that are replaced, and what is there."""
+    """The places in torch of the functions that are replaced, with the functions there."""
     wanted = {id(function) for function in overridable}
     for place in (torch, torch.sparse, Tensor, F):
         owners = place.__mro__ if isinstance(place, type) else (place,)
@@ -88,12 +88,12 @@ def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
     return routed
 
 
-# What libsparse refuses is torch's: it computes it after all, or says in its own words what is wrong.
+# A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
 
 
 def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Computes with libsparse; what libsparse doesn't take is left to torch."""
+    """Computes with libsparse; calls that libsparse refuses are left to torch."""
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
     layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in LAYOUTS)

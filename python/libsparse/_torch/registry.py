@@ -1,7 +1,7 @@
-"""The registry of torch's functions: what is registered here serves calls, methods, operators and torch's own layouts.
+"""The registry of torch's functions: a handler serves calls, methods, operators and torch's own layouts.
 
 A handler takes SparseTensors (and operands of torch's layouts, as `overrides` reads them) and returns an operand or
-whatever torch would. Signatures are checked here, and what no handler takes is refused here.
+whatever torch would. Signatures are checked here, and arguments that no handler takes are refused here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def implements(*functions: Any, layouts: bool = False) -> Callable[[_Handler], _
 
 
 def getter(name: str) -> Any:
-    """What torch calls to read a property of a tensor."""
+    """The function that torch calls to read a property of a tensor."""
     return getattr(Tensor, name).__get__
 
 

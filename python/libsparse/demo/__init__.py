@@ -40,7 +40,7 @@ def run(
     report: str | Path = "gcn-report.html",
     quick: bool = False,
 ) -> int:
-    """Train, print what happened and write the report.
+    """Train, print the results and write the report.
 
     Args:
         data: Folder with graphs in Planetoid's layout; by default one beside the clone, else a generated graph.
@@ -115,9 +115,11 @@ def _print_verdict(runs: Sequence[Run], distance: float) -> None:
 
 
 def _choices() -> list[tuple[str, str]]:
-    """Each kernel of this process: what it computes on which formats, and what was chosen."""
+    """Each kernel of this process: its expression and formats, and the choices of the compiler."""
     found = []
-    for request, made in kernel.known():
+    for request, found_kernel in kernel.known():
         operands = ", ".join(f"{o.format or 'scalar'} {o.dtype}" for o in request.operands)
-        found.append((f"{request.text}  on  {operands}", "\n".join((*made.notes, f"C source: {made.source}"))))
+        found.append(
+            (f"{request.text}  on  {operands}", "\n".join((*found_kernel.notes, f"C source: {found_kernel.source}")))
+        )
     return found

@@ -20,7 +20,7 @@ _TRAIN_PER_CLASS, _VALIDATION, _TEST = 20, 500, 1000
 
 @dataclass(frozen=True)
 class Matrix:
-    """A CSR matrix as plain tensors, so that every implementation is made from the same numbers."""
+    """A CSR matrix as plain tensors, so that every implementation has the same numbers."""
 
     crow: Tensor
     col: Tensor
@@ -38,7 +38,7 @@ class Graph:
     """A node classification task.
 
     Attributes:
-        name: What to call it.
+        name: Its name.
         source: Where it comes from, for people.
         adjacency: Symmetrically normalised, with self loops.
         features: One row a node, rows sum to one.

@@ -16,7 +16,7 @@ class Progress:
     """Counts steps and shows them on stderr.
 
     Args:
-        label: What is being done.
+        label: The name of the work.
         total: Number of steps.
     """
 

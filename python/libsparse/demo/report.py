@@ -1,4 +1,4 @@
-"""What the demo says at the end: a table for the terminal and one HTML file that needs nothing else."""
+"""The report of the demo: a table for the terminal and one HTML file that needs nothing else."""
 
 from __future__ import annotations
 

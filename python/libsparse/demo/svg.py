@@ -32,8 +32,8 @@ def lines(series: Sequence[tuple[str, Sequence[float]]], label: str, steps: str 
 
     Args:
         series: Name and values of each curve, the first one broad, the others dashed on top.
-        label: What the vertical axis shows.
-        steps: What the horizontal axis counts.
+        label: The quantity of the vertical axis.
+        steps: The unit of the horizontal axis.
     """
     longest = max(len(values) for _, values in series)
     ticks = _ticks(min(min(v) for _, v in series), max(max(v) for _, v in series))

@@ -26,7 +26,7 @@ _WARM_UP = 5  # epochs that are not timed
 
 @dataclass(frozen=True)
 class Contender:
-    """An implementation in the race: how to make it, and what its calls run inside."""
+    """An implementation in the race: its constructor, and the context of its calls."""
 
     title: str
     make: Callable[[Graph, int], GCN]
@@ -35,7 +35,7 @@ class Contender:
 
 @dataclass
 class Run:
-    """What one implementation did, over all seeds.
+    """The results of one implementation, over all seeds.
 
     Attributes:
         title: Of the implementation.
