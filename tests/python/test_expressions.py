@@ -208,17 +208,6 @@ def test_gradients(data, text, expected):
     torch.testing.assert_close(leaves[1].grad, twins[1].grad)
 
 
-def test_second_derivatives(data, registered):
-    A = ls.tensor(data)
-    values, x = A.values().clone().requires_grad_(), torch.rand(M, dtype=torch.float64, requires_grad=True)
-
-    def function(values, x):
-        return ls.evaluate("y(i) = sin(A(i,j)) * exp(x(j)) + shifted(x(j)) * A(i,j)", A=A.with_values(values), x=x)
-
-    assert torch.autograd.gradcheck(function, (values, x))
-    assert torch.autograd.gradgradcheck(function, (values, x))
-
-
 # Einsum --------------------------------------------------------------------------------------------------------
 
 

@@ -217,3 +217,14 @@ def test_definitions_are_part_of_the_key():
 def test_what_is_wrong_with_definitions(head, body, region, match):
     with pytest.raises(ls.FormatError, match=match):
         ls.register(head, body, region)
+
+
+def test_second_derivatives(data, registered):
+    A = ls.tensor(data)
+    values, x = A.values().clone().requires_grad_(), torch.rand(M, dtype=torch.float64, requires_grad=True)
+
+    def function(values, x):
+        return ls.evaluate("y(i) = sin(A(i,j)) * exp(x(j)) + shifted(x(j)) * A(i,j)", A=A.with_values(values), x=x)
+
+    assert torch.autograd.gradcheck(function, (values, x))
+    assert torch.autograd.gradgradcheck(function, (values, x))
