@@ -28,6 +28,7 @@ from ._lang.errors import (
 from ._lang.user_functions import register, unregister
 from ._storage.format import Format
 from ._storage.pattern import Pattern
+from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
 from ._tensor.constructors import (
     diag,
     eye,
@@ -44,6 +45,7 @@ from ._tensor.constructors import (
 )
 from ._tensor.functions import einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
 from ._tensor.sparse_tensor import SparseTensor
+from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.doctor import doctor
 from ._tools.explain import explain
 from ._tools.schedule import Schedule, schedule

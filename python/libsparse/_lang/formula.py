@@ -17,21 +17,25 @@ Formula = int | str | list[Any]
 _FACTOR: Final = -7046029254386353131  # 0x9E3779B97F4A7C15 as int64: Fibonacci hashing
 
 
-def evaluate(formula: Formula, names: Mapping[str, Any]) -> Any:
-    """The value of a formula: an int, or an int64 or bool tensor where a name stands for one.
+def compiled(formula: Formula) -> Callable[[Mapping[str, Any]], Any]:
+    """A function of what the names stand for: ints, tensors of one length, and arrays that are indexed.
 
-    Args:
-        formula: The formula.
-        names: The values of its names: ints, tensors of one length, and arrays that are indexed.
+    It returns an int, or an int64 or bool tensor where a name stands for one.
     """
     if isinstance(formula, int):
-        return formula
+        return lambda _: formula
     if isinstance(formula, str):
-        return names[formula]
+        return operator.itemgetter(formula)
     head, *rest = formula
-    values = [evaluate(operand, names) for operand in rest]
+    operands = [compiled(operand) for operand in rest]
     apply = _OPERATORS.get(head)
-    return _element(names[head], values[0]) if apply is None else apply(*values)
+    if apply is None:
+        (index,) = operands
+        return lambda names: _element(names[head], index(names))
+    if len(operands) == 2:
+        left, right = operands
+        return lambda names: apply(left(names), right(names))
+    return lambda names: apply(*(operand(names) for operand in operands))
 
 
 def _element(array: Tensor, at: int | Tensor) -> int | Tensor:

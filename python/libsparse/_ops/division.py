@@ -23,38 +23,40 @@ from .evaluate import evaluate
 from .operands import is_scalar, is_sparse, is_tensor, to_operand
 
 
-def floor_divide(a: Any, b: Any) -> Any:
-    """`a // b`, rounded down."""
-    return _apply("floor_divide", a, b)
+def floor_divide(input: Any, other: Any) -> Any:
+    """`input // other`, rounded down."""
+    return _apply("floor_divide", input, other)
 
 
-def remainder(a: Any, b: Any) -> Any:
-    """`a % b`, with the sign of `b`."""
-    return _apply("remainder", a, b)
+def remainder(input: Any, other: Any) -> Any:
+    """`input % other`, with the sign of `other`."""
+    return _apply("remainder", input, other)
 
 
-def fmod(a: Any, b: Any) -> Any:
-    """The remainder of a division rounded towards zero, with the sign of `a`."""
-    return _apply("fmod", a, b)
+def fmod(input: Any, other: Any) -> Any:
+    """The remainder of a division rounded towards zero, with the sign of `input`."""
+    return _apply("fmod", input, other)
 
 
-def power(a: Any, b: Any) -> Any:
-    """`a ** b`."""
-    return _apply("pow", a, b)
+def power(input: Any, other: Any) -> Any:
+    """`input ** other`."""
+    return _apply("pow", input, other)
 
 
-def divide(a: Any, b: Any, *, rounding_mode: str | None = None) -> Any:
+def divide(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """`torch.div`: rounded down where `rounding_mode` is "floor".
 
     Raises:
         UnsupportedError: Another rounding of two tensors.
     """
     if rounding_mode is None:
-        return elementwise.divide(a, b)
+        return elementwise.divide(input, other)
     if rounding_mode == "floor":
-        return floor_divide(a, b)
-    if is_sparse(a) and is_scalar(b):
-        return _mapped("div", to_operand(a), lambda values: torch.div(values, b, rounding_mode=rounding_mode), b)
+        return floor_divide(input, other)
+    if is_sparse(input) and is_scalar(other):
+        return _mapped(
+            "div", to_operand(input), lambda values: torch.div(values, other, rounding_mode=rounding_mode), other
+        )
     raise UnsupportedError(
         f"div with rounding_mode={rounding_mode!r} takes a number as its second operand; use 'floor'"
     )

@@ -16,10 +16,9 @@ from . import contraction, union
 from .operands import Indices, is_scalar, is_sparse, is_tensor, to_operand
 
 
-def multiply(a: Any, b: Any) -> Any:
+def multiply(input: Any, other: Any) -> Any:
     """The product of sparse, dense (broadcast to the sparse shape) and scalar operands: sparse."""
-    if not is_sparse(a):
-        a, b = b, a
+    a, b = (input, other) if is_sparse(input) else (other, input)
     first = to_operand(a)
     if is_scalar(b):
         first.need_zero_fill("*")

@@ -285,7 +285,7 @@ def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
     for indices, (pattern, *_) in zip(problem.inputs, operands, strict=True):
         if pattern is not None:
             format = pattern.format
-            last = max((n for n, level in enumerate(format.levels) if level != "d"), default=-1)
+            last = max((n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)), default=-1)
             found.update(indices[mode] for mode in format.order[: last + 1])
     return found
 

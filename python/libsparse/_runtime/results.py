@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler.kernel import Slot
-from libsparse._lang.formula import evaluate
+from libsparse._lang.formula import compiled
 from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -65,7 +65,7 @@ class ResultArrays:
 
     def room(self, slot: Slot, dtype: torch.dtype, subject: str) -> Tensor:
         """A new array."""
-        length = evaluate(slot.length, self._names)
+        length = compiled(slot.length)(self._names)
         advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
         memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
         return torch.empty(length, dtype=dtype, device=_CPU)

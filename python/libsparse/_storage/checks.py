@@ -31,7 +31,14 @@ class _Place(NamedTuple):
 
     def names(self) -> dict[str, Any]:
         """The values of names in formulas."""
-        return {**self._asdict(), "crd_len": 0 if self.crd is None else self.crd.numel()}
+        return {
+            "pos": self.pos,
+            "crd": self.crd,
+            "extent": self.extent,
+            "rows": self.rows,
+            "parents": self.parents,
+            "crd_len": 0 if self.crd is None else self.crd.numel(),
+        }
 
     def wrong(self, array: str, why: str) -> FormatError:
         """The error for an array with wrong contents."""
@@ -56,15 +63,16 @@ def check(
     parents, rows = 1, 1
     for number, (level, extent) in enumerate(zip(format.kinds, extents, strict=True)):
         place = _Place(number, level, pos[number], crd[number], extent, rows, parents)
-        _lengths(place, format, contents)
+        names = place.names()
+        _lengths(place, names, format, contents)
         if contents:
-            _contents(place)
+            _contents(place, names)
         parents, rows = level.size(place.pos, place.crd, extent, parents), extent
     if contents:
         _order(format, pos, crd)
 
 
-def _lengths(place: _Place, format: Format, contents: bool) -> None:
+def _lengths(place: _Place, names: dict[str, Any], format: Format, contents: bool) -> None:
     """The arrays are there, and as long as the kind says."""
     number, level, pos, crd = place[:4]
     if (pos is not None, crd is not None) != (level.has_pos, level.has_crd):
@@ -73,7 +81,6 @@ def _lengths(place: _Place, format: Format, contents: bool) -> None:
             f"level {number} ({level.text!r}, {level.name}) of format {format} has "
             f"{' and '.join(owned) or 'no arrays'}; pass None for what a level doesn't have"
         )
-    names = place.names()
     if pos is not None:
         length = level.formula("pos_len", **names)
         if level.segmented and contents:
@@ -81,19 +88,18 @@ def _lengths(place: _Place, format: Format, contents: bool) -> None:
             validate.positions(f"pos[{number}]", pos, length - 1, crd.numel())
         elif pos.numel() != length:
             raise ShapeError(f"pos[{number}] has {pos.numel()} elements; expected {length}: {level.arrays}")
+    for invariant in level.invariants:  # kernels trust these as they trust lengths
+        if invariant.of == "pos":
+            _require(place, "pos", level.holds(invariant, **names, element=pos), invariant.text)
     if crd is not None:
         length = level.formula("crd_len", **names)
         if crd.numel() != length:
             raise ShapeError(f"crd[{number}] has {crd.numel()} elements; expected {length}: {level.arrays}")
 
 
-def _contents(place: _Place) -> None:
+def _contents(place: _Place, names: dict[str, Any]) -> None:
     """The contents of the arrays fit the kind, but for the order of levels that others may follow in one list."""
     number, level, pos, crd = place[:4]
-    names = place.names()
-    for invariant in level.invariants:
-        if invariant.of == "pos":
-            _require(place, "pos", level.holds(invariant, **names, element=pos), invariant.text)
     if crd is not None:
         lo, hi = (level.formula(name, **names) for name in ("crd_lo", "crd_hi"))
         validate.bounds(f"crd[{number}]", crd, hi, lo, level.arrays)

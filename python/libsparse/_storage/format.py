@@ -70,7 +70,7 @@ class Format:
     @functools.cached_property
     def is_dense(self) -> bool:
         """Whether every level is dense: a strided tensor."""
-        return self.text == "dense" or (bool(self.levels) and set(self.levels) == {"d"})
+        return self.text == "dense" or (bool(self.levels) and all(level.full and level.ordered for level in self.kinds))
 
     @functools.cached_property
     def pads(self) -> bool:
@@ -142,7 +142,7 @@ class Format:
                 return f"{name}({','.join(numbers)})" if numbers else name
         if len(self.levels) > 1 and self.order == tuple(range(len(self.levels))):
             for name in ("coo", "csf"):
-                if Format(name).resolve(len(self.levels)).levels == self.levels and self.text != "ss":
+                if Format(name).resolve(len(self.levels)).levels == self.levels:
                     return name
         return self.text
 

@@ -9,15 +9,30 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.formula import Formula, evaluate
+from libsparse._lang.formula import compiled
 
 _SPACES: Final = re.compile(r"\s*([(),])\s*")
+_FORMULAS: Final = [
+    "lo",
+    "hi",
+    "coord",
+    "place",
+    "valid",
+    "size",
+    "pos_len",
+    "crd_len",
+    "crd_lo",
+    "crd_hi",
+    "locate",
+    "first",
+]
 _LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
 
 
@@ -65,7 +80,7 @@ class Invariant(NamedTuple):
     """
 
     of: str
-    holds: Formula
+    holds: Callable[[Mapping[str, Any]], Any]
     text: str
 
 
@@ -115,19 +130,21 @@ class Level:
         self.name, self.arrays, self.bytes = kind["name"], kind["arrays"], kind["bytes"]
         self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
         self.__dict__.update(kind["props"])
-        self._kind = kind
+        self._formulas = {name: compiled(kind[name]) for name in _FORMULAS if kind[name] is not None}
         self._names = {f"number{n}": number for n, number in enumerate(numbers)}
         self.invariants = tuple(
-            Invariant(i["of"], i["holds"], i["text"].format(**self._names)) for i in kind["invariants"] or ()
+            Invariant(i["of"], compiled(i["holds"]), i["text"].format(**self._names)) for i in kind["invariants"] or ()
         )
 
     def formula(self, name: str, **names: Any) -> Any:
         """The value of one of the kind's formulas, such as `pos_len`."""
-        return evaluate(self._kind[name], {**self._names, **names})
+        names.update(self._names)
+        return self._formulas[name](names)
 
     def holds(self, invariant: Invariant, **names: Any) -> Any:
         """Whether an invariant holds, for each element or step."""
-        return evaluate(invariant.holds, {**self._names, **names})
+        names.update(self._names)
+        return invariant.holds(names)
 
     def size(self, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> int:
         """How many positions the level has."""
@@ -148,14 +165,14 @@ class Level:
             "above": around.parent // max(around.rows, 1),
         }
         count = around.parent.numel()
-        lo, hi = (_each(evaluate(self._kind[name], names), count) for name in ("lo", "hi"))
+        lo, hi = (_each(self._formulas[name](names), count) for name in ("lo", "hi"))
         owner, step = _ragged(lo, hi - lo)
         names.update(step=step, parent=around.parent[owner], row=around.row[owner], above=names["above"][owner])
-        coord = step - lo[owner] if self._kind["coord"] is None else evaluate(self._kind["coord"], names)
-        found = Walk(owner, step, coord, evaluate(self._kind["place"], names))
-        if self._kind["valid"] is None:
+        coord = self._formulas["coord"](names) if self.has_crd else step - lo[owner]
+        found = Walk(owner, step, coord, self._formulas["place"](names))
+        if "valid" not in self._formulas:
             return found
-        keep = evaluate(self._kind["valid"], names)
+        keep = self._formulas["valid"](names)
         return Walk(*(array[keep] for array in found))
 
 

@@ -197,7 +197,7 @@ def _below_dense(
 
     The entries look for their places, so nothing is as long as the dense levels; [] where a walk is no worse.
     """
-    depth = next((n for n, level in enumerate(format.levels) if level != "d"), 0)
+    depth = next((n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)), 0)
     first, listed, level = pos[depth], crd[depth], format.kinds[depth]
     if not depth or not level.segmented or level.conversion_only or first is None or listed is None:
         return []

@@ -308,6 +308,8 @@ def restore_pattern(format: str, shape: tuple[int, ...], pos: list[Tensor | None
     return Pattern(resolved, shape, pos, crd)
 
 
+# Files name it: a place that stays.
+restore_pattern.__module__, restore_pattern.__qualname__ = "libsparse", "_restore_pattern"
 torch.serialization.add_safe_globals([restore_pattern])
 
 

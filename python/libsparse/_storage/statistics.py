@@ -42,6 +42,8 @@ class Statistics:
         self._pos, self._crd = pos, crd
         self._rows, self._columns = extents[0], extents[-1]
         self._size = size
+        kinds = format.kinds
+        self._listed = len(kinds) == 2 and _dense(kinds[0]) and _distinct(kinds[1])  # CSR or CSC
 
     @functools.cached_property
     def lengths(self) -> Tensor | None:
@@ -98,7 +100,7 @@ class Statistics:
             return ()
         squares = [(self.lengths, self._rows)]
         columns = self._crd[-1]
-        if self._format.levels == ("d", "s") and columns is not None:
+        if self._listed and columns is not None:
             squares.append((torch.bincount(columns, minlength=self._columns), self._columns))
         return tuple(float(n.double().square().sum()) * extent / self._size**2 for n, extent in squares)
 
@@ -106,7 +108,7 @@ class Statistics:
     def reach(self) -> float | None:
         """How far from the diagonal rows go on average, as a share of the columns, of a matrix in CSR or CSC."""
         columns = self._crd[-1]
-        if self._format.levels != ("d", "s") or self.lengths is None or columns is None or not self._size:
+        if not self._listed or self.lengths is None or columns is None or not self._size:
             return None
         ends = self.lengths.cumsum(0)
         filled = self.lengths.nonzero().squeeze(1)
@@ -136,7 +138,7 @@ class Statistics:
     def _places(self) -> tuple[Tensor, Tensor] | None:
         """Rows and columns of a matrix that isn't empty, as stored."""
         columns = self._crd[-1]
-        if self._format.levels != ("d", "s") or self.lengths is None or columns is None or not len(columns):
+        if not self._listed or self.lengths is None or columns is None or not len(columns):
             return None
         return torch.repeat_interleave(self.lengths), columns
 

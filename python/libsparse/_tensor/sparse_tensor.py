@@ -338,4 +338,6 @@ def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool,
     return SparseTensor(pattern, values, fill)
 
 
+# Files name it: a place that stays.
+restore_tensor.__module__, restore_tensor.__qualname__ = "libsparse", "_restore_tensor"
 torch.serialization.add_safe_globals([restore_tensor])

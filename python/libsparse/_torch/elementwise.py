@@ -22,36 +22,36 @@ implements(torch.pow, Tensor.pow, Tensor.__pow__)(division.power)
 
 
 @implements(torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__)
-def add(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """`a + alpha * b`: entries where either is stored; dense where one is."""
-    return elementwise.add(a, elementwise.scaled(b, alpha))
+def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input + alpha * other`: entries where either is stored; dense where one is."""
+    return elementwise.add(input, elementwise.scaled(other, alpha))
 
 
 @implements(*named("sub subtract __sub__", torch, Tensor))
-def sub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """`a - alpha * b`."""
-    return elementwise.subtract(a, elementwise.scaled(b, alpha))
+def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`input - alpha * other`."""
+    return elementwise.subtract(input, elementwise.scaled(other, alpha))
 
 
 @implements(*named("rsub __rsub__", torch, Tensor))
-def rsub(a: Any, b: Any, *, alpha: Any = 1) -> Any:
-    """`b - alpha * a`."""
-    return elementwise.subtract(b, elementwise.scaled(a, alpha))
+def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """`other - alpha * input`."""
+    return elementwise.subtract(other, elementwise.scaled(input, alpha))
 
 
 @implements(Tensor.__rfloordiv__)
-def rfloordiv(a: Any, b: Any) -> Any:
-    """`b // a`."""
-    return division.floor_divide(b, a)
+def rfloordiv(input: Any, other: Any) -> Any:
+    """`other // input`."""
+    return division.floor_divide(other, input)
 
 
 @implements(Tensor.__rmod__)
-def rmod(a: Any, b: Any) -> Any:
-    """`b % a`."""
-    return division.remainder(b, a)
+def rmod(input: Any, other: Any) -> Any:
+    """`other % input`."""
+    return division.remainder(other, input)
 
 
 @implements(Tensor.__rpow__)
-def rpow(a: Any, b: Any) -> Any:
-    """`b ** a`."""
-    return division.power(b, a)
+def rpow(input: Any, other: Any) -> Any:
+    """`other ** input`."""
+    return division.power(other, input)

@@ -20,10 +20,11 @@ implements(torch.mean, Tensor.mean)(reductions.mean)
 
 
 @implements(torch.permute, Tensor.permute)
-def permute(a: Any, *dims: Any) -> Operand:
+def permute(a: Any, *order: Any, dims: Sequence[int] = ()) -> Operand:
     """The tensor with its dimensions permuted."""
     source = to_operand(a)
-    order = tuple(int(d) for d in (dims[0] if len(dims) == 1 and isinstance(dims[0], Sequence) else dims))
+    given = dims or (order[0] if len(order) == 1 and isinstance(order[0], Sequence) else order)
+    order = tuple(int(d) for d in given)
     wrapped = tuple(d + source.ndim if d < 0 else d for d in order)
     if sorted(wrapped) != list(range(source.ndim)):
         raise ShapeError(f"permute: {order} is not a permutation of the {source.ndim} dimensions")

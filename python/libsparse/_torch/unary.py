@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 
@@ -89,6 +89,8 @@ for _name, _dtype in _CONVERSIONS.items():
 @implements(Tensor.type_as)
 def type_as(a: Any, other: Any) -> Any:
     """The tensor in the dtype of another."""
+    if not isinstance(other, Tensor):
+        raise DtypeError(f"type_as takes a tensor, got {type(other).__name__}")
     return a.to(other.dtype)
 
 
