@@ -161,7 +161,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 // TestRandomPrograms compares the meanings of random programs, each as autoschedule runs it and with a random schedule.
 // LIBSPARSE_FUZZ=n tries n of them; LIBSPARSE_SEED=s starts from another seed. make fuzz sets both.
 func TestRandomPrograms(t *testing.T) {
-	count, seed := fromEnv("LIBSPARSE_FUZZ", 2000), fromEnv("LIBSPARSE_SEED", 1)
+	count, seed := fromEnv("LIBSPARSE_FUZZ", 3000), fromEnv("LIBSPARSE_SEED", 1)
 	for first := 0; first < count; first += batched {
 		last := min(first+batched, count)
 		t.Run(fmt.Sprintf("%d-%d", seed+first, seed+last-1), func(t *testing.T) {
