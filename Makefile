@@ -31,7 +31,7 @@ help: ## list the targets
 build: $(NATIVE) $(STAMPS)/installed ## the compiler, the Python package and its environment
 
 .PHONY: demo
-demo: build ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
+demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
 	@$(PY) -m libsparse demo $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 .PHONY: test
@@ -107,6 +107,11 @@ $(STAMPS)/dev: $(STAMPS)/tools requirements-dev.txt
 
 $(STAMPS)/docs: $(STAMPS)/dev requirements-docs.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed --no-warn-conflicts -r requirements-docs.txt
+	@touch $@
+
+# The demo alone needs these; the versions are those of the package's extra.
+$(STAMPS)/demo: $(STAMPS)/installed
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[demo]'
 	@touch $@
 
 $(STAMPS)/installed: $(STAMPS)/dev pyproject.toml setup.py

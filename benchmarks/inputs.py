@@ -123,7 +123,8 @@ def _stand_in(nodes: int, degree: int) -> Matrix:
     source = torch.randint(nodes, (nodes * degree // 2,), generator=random)
     target = (nodes * torch.rand(source.numel(), generator=random).square()).long()
     made = normalised_adjacency(torch.stack([source, target]), nodes)
-    return Matrix(f"stand-in {nodes} x {degree}", made.crow.int(), made.col.int(), _random_values(made.col), made.shape)
+    crow, col = made.crow_indices().int(), made.col_indices().int()
+    return Matrix(f"stand-in {nodes} x {degree}", crow, col, _random_values(col), tuple(made.shape))
 
 
 def _random_values(like: Tensor) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from inputs import task
-from libsparse.demo import CONTENDERS
+from libsparse.demo.models import CONTENDERS
 from libsparse.demo.training import train
 
 

@@ -73,8 +73,10 @@ def _doctor(options: argparse.Namespace, rest: Sequence[str]) -> int:
 
 def _demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     del rest
-    from .demo import run  # the demo is no part of the package proper
-
+    try:
+        from .demo.run import run  # no part of the package proper, and of libraries that it doesn't need
+    except ModuleNotFoundError as error:
+        raise ls.LibsparseError(f"the demo needs {error.name}: pip install 'libsparse[demo]'") from None
     return run(options.data, options.dataset, options.seeds, options.epochs, options.report, options.quick)
 
 

@@ -12,25 +12,8 @@ from torch import Tensor
 from libsparse._io.files import read
 from libsparse._lang.errors import FormatError, LibsparseError
 
-__all__ = ["Graph", "Matrix", "find_data", "generate", "load"]
-
 _BESIDE = Path("shared") / "data" / "gnn"
 _TRAIN_PER_CLASS, _VALIDATION, _TEST = 20, 500, 1000
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """A CSR matrix as plain tensors, so that every implementation has the same numbers."""
-
-    crow: Tensor
-    col: Tensor
-    values: Tensor
-    shape: tuple[int, int]
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored entries."""
-        return self.values.numel()
 
 
 @dataclass(frozen=True)
@@ -40,16 +23,16 @@ class Graph:
     Attributes:
         name: Its name.
         source: Where it comes from, for people.
-        adjacency: Symmetrically normalised, with self loops.
-        features: One row a node, rows sum to one.
+        adjacency: CSR, symmetrically normalised, with self loops.
+        features: CSR, one row a node, rows sum to one.
         labels: Class of each node, -1 where unknown.
         train: Nodes to learn from; `validation` and `test` likewise.
     """
 
     name: str
     source: str
-    adjacency: Matrix
-    features: Matrix
+    adjacency: Tensor
+    features: Tensor
     labels: Tensor
     train: Tensor
     validation: Tensor
@@ -134,25 +117,20 @@ def _read_labels(path: Path, count: int) -> tuple[Tensor, dict[str, Tensor]]:
     return labels, {name: torch.tensor(nodes, dtype=torch.int64) for name, nodes in splits.items()}
 
 
-def _csr(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Matrix:
-    """Sort coordinates that are all different into CSR."""
-    order = torch.argsort(rows * shape[1] + columns)
-    crow = torch.zeros(shape[0] + 1, dtype=torch.int64)
-    crow[1:] = torch.bincount(rows, minlength=shape[0]).cumsum(0)
-    return Matrix(crow, columns[order].contiguous(), values[order].contiguous(), shape)
+def _csr(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
+    coo = torch.sparse_coo_tensor(torch.stack([rows, columns]), values, shape, check_invariants=False)
+    return coo.coalesce().to_sparse_csr()
 
 
-def _row_normalised(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Matrix:
+def _row_normalised(rows: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     sums = torch.zeros(shape[0]).index_add_(0, rows, values)
     return _csr(rows, columns, values / sums.clamp(min=1e-12)[rows], shape)
 
 
-def normalised_adjacency(edges: Tensor, count: int) -> Matrix:
+def normalised_adjacency(edges: Tensor, count: int) -> Tensor:
     """D^-1/2 (A + I) D^-1/2 of the undirected graph with these edges (2, any), each counted once."""
-    both = torch.cat([edges, edges.flip(0)], dim=1)
-    both = both[:, both[0] != both[1]]
-    loops = torch.arange(count).expand(2, count)
-    keys = torch.cat([both[0] * count + both[1], loops[0] * count + loops[1]]).unique()
+    both = torch.cat([edges, edges.flip(0), torch.arange(count).expand(2, count)], dim=1)
+    keys = (both[0] * count + both[1]).unique()
     rows, columns = keys // count, keys % count
     scale = torch.bincount(rows, minlength=count).float().rsqrt()
     return _csr(rows, columns, scale[rows] * scale[columns], (count, count))

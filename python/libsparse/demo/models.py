@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -10,9 +13,7 @@ from torch import Tensor, nn
 
 import libsparse as ls
 
-from .graphs import Graph, Matrix
-
-__all__ = ["HIDDEN", "ExpertGCN", "GCN", "LibsparseGCN", "TorchGCN", "make_optimizer"]
+from .graphs import Graph
 
 HIDDEN = 16
 _DROPOUT = 0.5
@@ -25,8 +26,6 @@ class GCN(nn.Module):
         graph: The task.
         seed: Of the initial weights.
     """
-
-    title: str
 
     def __init__(self, graph: Graph, seed: int) -> None:
         super().__init__()
@@ -55,12 +54,11 @@ class GCN(nn.Module):
 class LibsparseGCN(GCN):
     """On libsparse: sparse tensors and `@`."""
 
-    title = "libsparse"
-
     def __init__(self, graph: Graph, seed: int) -> None:
         super().__init__(graph, seed)
         self.adjacency, self.features = (
-            ls.from_csr(m.crow, m.col, m.values, m.shape) for m in (graph.adjacency, graph.features)
+            ls.from_csr(m.crow_indices(), m.col_indices(), m.values(), m.shape)
+            for m in (graph.adjacency, graph.features)
         )
 
     def embed(self, weight: Tensor) -> Tensor:  # noqa: D102
@@ -78,18 +76,14 @@ class LibsparseGCN(GCN):
 class TorchGCN(GCN):
     """On torch.sparse alone; unchanged, it also runs on libsparse under `ls.override()`."""
 
-    title = "torch.sparse"
-
     def __init__(self, graph: Graph, seed: int) -> None:
         super().__init__(graph, seed)
-        self.adjacency, self.features = (_torch_csr(m) for m in (graph.adjacency, graph.features))
+        self.adjacency, self.features = graph.adjacency, graph.features
 
     def embed(self, weight: Tensor) -> Tensor:  # noqa: D102
         features = self.features
         if self.training:
-            features = torch.sparse_csr_tensor(
-                features.crow_indices(), features.col_indices(), F.dropout(features.values(), _DROPOUT), features.shape
-            )
+            features = _with_values(features, F.dropout(features.values(), _DROPOUT))
         return _mm(features, weight)
 
     def aggregate(self, h: Tensor) -> Tensor:  # noqa: D102
@@ -99,14 +93,16 @@ class TorchGCN(GCN):
 class ExpertGCN(GCN):
     """torch.sparse with int32 indices, transposes made once and a backward pass of its own."""
 
-    title = "expert torch"
-
     def __init__(self, graph: Graph, seed: int) -> None:
         super().__init__(graph, seed)
-        self.adjacency = _torch_csr(graph.adjacency, torch.int32)  # symmetric: its own transpose
-        self.features = _torch_csr(graph.features, torch.int32)
-        turned, self.turn = _transpose(graph.features)
-        self.turned = _torch_csr(turned, torch.int32)
+        self.adjacency = _narrow(graph.adjacency)  # symmetric: its own transpose
+        self.features = _narrow(graph.features)
+        places = torch.arange(graph.features.values().numel())
+        turned = _with_values(graph.features, places).to_sparse_csc()
+        self.turn = turned.values()
+        shape = graph.features.shape[::-1]
+        arrays = turned.ccol_indices().int(), turned.row_indices().int(), self.features.values()[self.turn]
+        self.turned = torch.sparse_csr_tensor(*arrays, shape)
 
     def embed(self, weight: Tensor) -> Tensor:  # noqa: D102
         features, turned = self.features, self.turned
@@ -140,27 +136,25 @@ def _mm(matrix: Tensor, dense: Tensor) -> Tensor:
     return product
 
 
-def _torch_csr(m: Matrix, index: torch.dtype = torch.int64) -> Tensor:
-    return torch.sparse_csr_tensor(m.crow.to(index), m.col.to(index), m.values, m.shape)
-
-
 def _with_values(matrix: Tensor, values: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(matrix.crow_indices(), matrix.col_indices(), values, matrix.shape)
 
 
-def _transpose(m: Matrix) -> tuple[Matrix, Tensor]:
-    """The transpose, and where each of its values lies in `m.values`."""
-    rows = torch.repeat_interleave(torch.arange(m.shape[0]), m.crow.diff())
-    turn = torch.argsort(m.col, stable=True)
-    crow = torch.zeros(m.shape[1] + 1, dtype=torch.int64)
-    crow[1:] = torch.bincount(m.col, minlength=m.shape[1]).cumsum(0)
-    return Matrix(crow, rows[turn], m.values[turn], (m.shape[1], m.shape[0])), turn
+def _narrow(m: Tensor) -> Tensor:
+    return torch.sparse_csr_tensor(m.crow_indices().int(), m.col_indices().int(), m.values(), m.shape)
 
 
-def make_optimizer(model: GCN) -> torch.optim.Optimizer:
-    """Adam as the network is usually trained: weight decay on the first layer only."""
-    groups: list[dict[str, Any]] = [
-        {"params": [model.w1, model.b1], "weight_decay": 5e-4},
-        {"params": [model.w2, model.b2], "weight_decay": 0.0},
-    ]
-    return torch.optim.Adam(groups, lr=0.01, fused=True)
+class Contender(NamedTuple):
+    """An implementation in the race: its constructor, and the context of its calls."""
+
+    title: str
+    make: Callable[[Graph, int], GCN]
+    inside: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
+
+
+CONTENDERS = (
+    Contender("libsparse", LibsparseGCN),
+    Contender("torch.sparse", TorchGCN),
+    Contender("expert torch", ExpertGCN),
+    Contender("torch + ls.override()", TorchGCN, ls.override),
+)

@@ -1,35 +1,26 @@
-"""The report of the demo: a table for the terminal and one HTML file that needs nothing else."""
+"""The report of the demo: a table for the terminal, and one HTML file that needs nothing else."""
 
 from __future__ import annotations
 
+import base64
 import html
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from .graphs import Graph
-from .svg import STYLE, bars, lines
 from .training import Run
 
-__all__ = ["Result", "table", "write_html"]
-
-_PAGE = """
-body { background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif; max-width: 1180px;
-  margin: 2rem auto; padding: 0 1rem; }
-h1, h2, h3 { font-weight: 600; line-height: 1.2; } h2 { margin-top: 2.5rem; }
-p.soft, figcaption { color: var(--soft); } figure { margin: 0; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 1.5rem; }
-svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .35rem .9rem .35rem 0; text-align: right; border-bottom: 1px solid var(--grid); }
-th:first-child, td:first-child { text-align: left; } th { font-weight: 600; }
-pre { background: color-mix(in srgb, var(--grid) 40%, transparent);
-  padding: .8rem; overflow-x: auto; font-size: 12.5px; }
-"""
+_STYLE = "body { font: 15px/1.5 system-ui, sans-serif; max-width: 1180px; margin: auto } pre { overflow-x: auto }"
+_DASHES = ("-", "--", ":", "-.")  # curves that lie on each other stay visible
+_HEADS = ["", "test accuracy by seed", "mean", "step ms", "", "inference ms", "", "first step ms"]
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """One graph's race: `choices` says for each kernel what the compiler chose."""
 
     graph: Graph
@@ -44,40 +35,25 @@ class Result:
 
 def describe(graph: Graph) -> str:
     """One line about a graph."""
+    adjacency, features = graph.adjacency, graph.features
     return (
-        f"{graph.source}: {graph.labels.numel():,} nodes, {graph.adjacency.nnz:,} adjacency entries with self loops, "
-        f"{graph.features.shape[1]:,} features ({graph.features.nnz:,} stored), {graph.classes} classes"
+        f"{graph.source}: {graph.labels.numel():,} nodes, {adjacency.values().numel():,} adjacency entries with self "
+        f"loops, {features.shape[1]:,} features ({features.values().numel():,} stored), {graph.classes} classes"
     )
-
-
-def _rows(result: Result) -> list[list[str]]:
-    base = result.runs[0]
-    return [
-        [
-            run.title,
-            " ".join(f"{accuracy:.3f}" for accuracy in run.tests),
-            f"{run.accuracy:.4f}",
-            f"{run.step_ms:.3f}",
-            f"{run.step_ms / base.step_ms:.2f}x",
-            f"{run.inference_ms:.3f}",
-            f"{run.inference_ms / base.inference_ms:.2f}x",
-            f"{1e3 * run.first_step:.0f}",
-        ]
-        for run in result.runs
-    ]
-
-
-_HEADS = ["", "test accuracy by seed", "mean", "step ms", "", "inference ms", "", "first step ms"]
 
 
 def table(result: Result) -> str:
     """The numbers as text."""
-    rows = [_HEADS, *_rows(result)]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(_HEADS))]
+    base, rows = result.runs[0], [_HEADS]
+    for run in result.runs:
+        tests = " ".join(f"{accuracy:.3f}" for accuracy in run.tests)
+        step, inference = run.step_ms / base.step_ms, run.inference_ms / base.inference_ms
+        times = [f"{run.step_ms:.3f}", f"{step:.2f}x", f"{run.inference_ms:.3f}", f"{inference:.2f}x"]
+        rows.append([run.title, tests, f"{run.accuracy:.4f}", *times, f"{1e3 * run.first_step:.0f}"])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[0] = -widths[0]  # the only column that is aligned to the left
     return "\n".join(
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
+        "  ".join(f"{cell:{'<' if w < 0 else '>'}{abs(w)}}" for cell, w in zip(row, widths, strict=True))
         for row in rows
     )
 
@@ -90,37 +66,52 @@ def write_html(path: Path, results: Sequence[Result], facts: Sequence[str]) -> N
         results: One a graph.
         facts: Lines about the machine and the run.
     """
-    sections = "\n".join(_section(result) for result in results)
-    about = "<br>".join(html.escape(fact) for fact in facts)
+    sections = "\n".join(map(_section, results))
+    about = "<br>".join(map(html.escape, facts))
     path.write_text(
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>libsparse: graph network</title>\n'
-        f"<style>{STYLE}{_PAGE}</style></head><body>\n<h1>A graph network on libsparse and on torch.sparse</h1>\n"
-        f'<p class="soft">{about}</p>\n{sections}\n</body></html>\n',
+        f"<style>{_STYLE}</style></head><body>\n<h1>A graph network on libsparse and on torch.sparse</h1>\n"
+        f"<p>{about}</p>\n{sections}\n</body></html>\n",
         encoding="utf-8",
     )
 
 
 def _section(result: Result) -> str:
-    runs = result.runs
-    heads = "".join(f"<th>{html.escape(head)}</th>" for head in _HEADS)
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in _rows(result))
-    plots = [
-        (
-            "Training loss, first seed. Same weights, same dropout: the curves lie on each other.",
-            lines([(run.title, run.losses[0]) for run in runs], "training loss"),
-        ),
-        ("Validation accuracy, first seed.", lines([(run.title, run.validation[0]) for run in runs], "accuracy")),
-        ("Training step, median.", bars([(run.title, run.step_ms) for run in runs], "ms")),
-        ("Inference, median.", bars([(run.title, run.inference_ms) for run in runs], "ms", digits=3)),
-        ("Test accuracy, mean over the seeds.", bars([(run.title, run.accuracy) for run in runs], "", digits=4)),
-    ]
-    figures = "\n".join(f"<figure>{svg}<figcaption>{html.escape(text)}</figcaption></figure>" for text, svg in plots)
     choices = "\n".join(
         f"<h3>{html.escape(title)}</h3>\n<pre>{html.escape(text)}</pre>" for title, text in result.choices
     )
     return (
         f"<h2>{html.escape(result.graph.name)}</h2>\n<p>{html.escape(describe(result.graph))}</p>\n"
-        f"<table><tr>{heads}</tr>{rows}</table>\n"
-        f'<p class="soft">Test accuracy is taken at the epoch with the lowest validation loss.</p>\n'
-        f'<div class="plots">\n{figures}\n</div>\n<h3>What the compiler chose</h3>\n{choices}'
+        f"<pre>{html.escape(table(result))}</pre>\n"
+        "<p>Test accuracy is taken at the epoch with the lowest validation loss.</p>\n"
+        f'<img src="data:image/svg+xml;base64,{base64.b64encode(_plots(result.runs)).decode()}" alt="plots">\n'
+        f"<h3>What the compiler chose</h3>\n{choices}"
     )
+
+
+def _plots(runs: Sequence[Run]) -> bytes:
+    """Curves of the first seed, and bars, as SVG."""
+    figure = Figure(figsize=(12, 10), layout="constrained")
+    loss, validation, step, inference, accuracy, rest = figure.subplots(3, 2).flat
+    rest.remove()
+    for axes, title, curves in (
+        (loss, "Training loss: the curves lie on each other", [run.losses[0] for run in runs]),
+        (validation, "Validation accuracy", [run.validation[0] for run in runs]),
+    ):
+        axes.set(title=f"{title} (first seed)", xlabel="epoch")
+        for run, curve, dash in zip(runs, curves, _DASHES, strict=True):
+            axes.plot(curve, dash, label=run.title, linewidth=4 if run is runs[0] else 1.5)
+        axes.legend()
+    _bars(step, "Training step, median ms", runs, [run.step_ms for run in runs])
+    _bars(inference, "Inference, median ms", runs, [run.inference_ms for run in runs])
+    _bars(accuracy, "Test accuracy, mean over the seeds", runs, [run.accuracy for run in runs])
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="svg")
+    return buffer.getvalue()
+
+
+def _bars(axes: Axes, title: str, runs: Sequence[Run], values: Sequence[float]) -> None:
+    axes.set_title(title)
+    axes.bar_label(axes.barh([run.title for run in runs], values), fmt="%.3f")
+    axes.invert_yaxis()
+    axes.margins(x=0.15)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import resource
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import torch
@@ -16,21 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from .graphs import Graph
-from .models import GCN, make_optimizer
-from .progress import Progress
-
-__all__ = ["Contender", "Run", "peak_memory", "train"]
+from .models import Contender
 
 _WARM_UP = 5  # epochs that are not timed
-
-
-@dataclass(frozen=True)
-class Contender:
-    """An implementation in the race: its constructor, and the context of its calls."""
-
-    title: str
-    make: Callable[[Graph, int], GCN]
-    inside: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
 
 
 @dataclass
@@ -76,19 +61,25 @@ class _Racer:
     def __init__(self, contender: Contender, graph: Graph, run: Run, seed: int) -> None:
         self.contender, self.graph, self.run = contender, graph, run
         self.model = contender.make(graph, seed)
-        self.optimizer = make_optimizer(self.model)
-        self.best = (float("inf"), 0.0)
-        self.losses: list[float] = []
-        self.validation: list[float] = []
+        groups = [
+            {"params": [self.model.w1, self.model.b1], "weight_decay": 5e-4},
+            {"params": [self.model.w2, self.model.b2], "weight_decay": 0.0},
+        ]
+        self.optimizer = torch.optim.Adam(groups, lr=0.01, fused=True)
+        self.least = float("inf")  # validation loss
+        run.tests.append(0.0)
+        run.losses.append([])
+        run.validation.append([])
 
     def epoch(self, number: int, noise: int) -> None:
         """One timed step and one timed inference, with dropout drawn from `noise`."""
+        run, graph = self.run, self.graph
         with self.contender.inside():
             torch.manual_seed(noise)
             self.model.train()
             start = time.perf_counter()
             self.optimizer.zero_grad()
-            loss = F.cross_entropy(self.model()[self.graph.train], self.graph.labels[self.graph.train])
+            loss = F.cross_entropy(self.model()[graph.train], graph.labels[graph.train])
             loss.backward()
             self.optimizer.step()
             step = time.perf_counter() - start
@@ -98,47 +89,35 @@ class _Racer:
                 start = time.perf_counter()
                 scores = self.model()
                 inference = time.perf_counter() - start
-        self._record(number, float(loss.detach()), scores, step, inference)
-
-    def _record(self, number: int, loss: float, scores: Tensor, step: float, inference: float) -> None:
-        self.run.first_step = self.run.first_step or step
+        run.first_step = run.first_step or step
         if number >= _WARM_UP:
-            self.run.steps.append(step)
-            self.run.inferences.append(inference)
-        graph = self.graph
+            run.steps.append(step)
+            run.inferences.append(inference)
+        run.losses[-1].append(float(loss.detach()))
+        run.validation[-1].append(_accuracy(scores, graph.labels, graph.validation))
         validation_loss = float(F.cross_entropy(scores[graph.validation], graph.labels[graph.validation]))
-        self.losses.append(loss)
-        self.validation.append(_accuracy(scores, graph.labels, graph.validation))
-        if validation_loss < self.best[0]:
-            self.best = (validation_loss, _accuracy(scores, graph.labels, graph.test))
-
-    def finish(self) -> None:
-        """Hand the curves of this seed over."""
-        self.run.tests.append(self.best[1])
-        self.run.losses.append(self.losses)
-        self.run.validation.append(self.validation)
+        if validation_loss < self.least:
+            self.least, run.tests[-1] = validation_loss, _accuracy(scores, graph.labels, graph.test)
 
 
 def _accuracy(scores: Tensor, labels: Tensor, nodes: Tensor) -> float:
     return float((scores[nodes].argmax(1) == labels[nodes]).float().mean())
 
 
-def train(graph: Graph, contenders: Sequence[Contender], seeds: int, epochs: int) -> list[Run]:
+def train(
+    graph: Graph,
+    contenders: Sequence[Contender],
+    seeds: int,
+    epochs: int,
+    progress: Callable[[str], object] = lambda note: None,
+) -> list[Run]:
     """Train every contender on `graph` for each seed; in every epoch each takes one turn, in random order."""
     runs = [Run(contender.title) for contender in contenders]
     order = random.Random(0)
-    progress = Progress(f"training on {graph.name}", seeds * epochs)
     for seed in range(seeds):
         racers = [_Racer(c, graph, run, seed) for c, run in zip(contenders, runs, strict=True)]
         for epoch in range(epochs):
             for racer in order.sample(racers, len(racers)):
                 racer.epoch(epoch, noise=1_000_003 * (seed + 1) + epoch)
-            progress.step(f"seed {seed}  loss {racers[0].losses[-1]:.3f}  validation {racers[0].validation[-1]:.3f}")
-        for racer in racers:
-            racer.finish()
+            progress(f"seed {seed}  loss {runs[0].losses[-1][-1]:.3f}  validation {runs[0].validation[-1][-1]:.3f}")
     return runs
-
-
-def peak_memory() -> float:
-    """The largest resident size of this process so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
