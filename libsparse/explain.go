@@ -76,8 +76,8 @@ func printSteps(c *Compilation) string {
 func printDecision(n *Nest) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", n.Decision.Summary)
-	if n.Decision.Densities != "" {
-		fmt.Fprintf(&b, "# densities: %s; constants: %s\n", n.Decision.Densities, n.Decision.Profile)
+	if densities := n.Decision.Densities(); densities != "" {
+		fmt.Fprintf(&b, "# densities: %s; constants: %s\n", densities, n.Decision.Profile)
 	}
 	for _, note := range n.Decision.Notes {
 		fmt.Fprintf(&b, "# %s\n", note)

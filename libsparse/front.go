@@ -277,10 +277,11 @@ func (c *Compilation) inferFormat(n *Nest) (*index.Tensor, error) {
 		extents[i] = a.Extent(v)
 	}
 	result.Extents = extents
-	inferred, pattern := infer.Output(a)
+	infers := infer.Output
 	if out.Temporary {
-		inferred, pattern = infer.Temporary(a)
+		infers = infer.Temporary
 	}
+	inferred, pattern := infers(a)
 	n.Inferred = pattern == nil && !infer.Everywhere(a)
 	switch {
 	case out.PatternOf != nil && *out.PatternOf >= 0:

@@ -186,7 +186,10 @@ func promoted(operands []*index.Tensor) dtype.T {
 
 // Library is the functions that the request's expression can call: those of the compiler, and its own.
 func (r *Request) Library() (map[string]*index.Function, error) {
-	known := maps.Clone(index.Library())
+	known := index.Library()
+	if len(r.Functions) > 0 {
+		known = maps.Clone(known)
+	}
 	for _, f := range r.Functions {
 		if !identifier.MatchString(f.Name) || known[f.Name] != nil || dtype.Op(f.Name).Arity() > 0 {
 			return nil, diag.Errorf(diag.Syntax, "a function can't be called %q: names are letters and digits, none the library's or given twice", f.Name)

@@ -37,13 +37,12 @@ type Decision struct {
 	// Considered is every order that was priced, Profile where the constants are from.
 	Considered []Priced
 	Profile    string
-	// Densities says of the sparse operands whether their entries were counted or have the prior density.
-	Densities string
 	// Terms are those of the order that was chosen.
 	Terms     Terms
 	constants *Constants
 	machine   Machine
 	plan      *plan
+	operands  []*index.Tensor // as they are after conversions
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands stay as
@@ -73,15 +72,15 @@ func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Deci
 			c.Tensor.Name, c.Tensor.Format, c.To)
 	}
 	a = Convert(a, best.conversions).Assignment(a)
-	d.Densities = densities(a, c)
+	d.operands = a.Tensors()
 	d.carryOut(a, best)
 	return d, nil
 }
 
-// densities says where the numbers of entries are from.
-func densities(a *index.Assignment, c *Constants) string {
+// Densities says of the sparse operands whether their entries were counted or have the prior density; "" where there are none.
+func (d *Decision) Densities() string {
 	var counted, assumed []string
-	for _, t := range a.Tensors() {
+	for _, t := range d.operands {
 		switch {
 		case t.Format.Dense():
 		case t.NNZ > 0:
@@ -95,7 +94,7 @@ func densities(a *index.Assignment, c *Constants) string {
 		out = append(out, "measured for "+strings.Join(counted, ", "))
 	}
 	if len(assumed) > 0 {
-		out = append(out, fmt.Sprintf("a prior of %g for %s", c.Rho, strings.Join(assumed, ", ")))
+		out = append(out, fmt.Sprintf("a prior of %g for %s", d.constants.Rho, strings.Join(assumed, ", ")))
 	}
 	return strings.Join(out, "; ")
 }
@@ -103,6 +102,9 @@ func densities(a *index.Assignment, c *Constants) string {
 // Convert is the operands of a as they are stored after conversions. What shares a pattern with a converted one has arrays of
 // its own then.
 func Convert(a *index.Assignment, conversions []Conversion) index.Binding {
+	if len(conversions) == 0 {
+		return nil
+	}
 	to := map[*index.Tensor]format.Format{}
 	for _, c := range conversions {
 		to[c.Tensor] = c.To
@@ -136,8 +138,11 @@ func reordered(from, to format.Format) bool {
 
 // free is an unused name for a workspace or variable: base, or a longer one where a has that name already.
 func free(a *index.Assignment, base string) string {
-	names := index.Names([]*index.Assignment{a})
-	for names[base] || slices.Contains(a.Vars(), index.Var(base)) {
+	accesses := append(index.Accesses(a.RHS), a.LHS)
+	taken := func(acc *index.Access) bool {
+		return acc.Tensor.Name == base || slices.Contains(acc.Vars, index.Var(base))
+	}
+	for slices.ContainsFunc(accesses, taken) {
 		base += "_"
 	}
 	return base

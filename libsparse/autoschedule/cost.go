@@ -97,9 +97,13 @@ func newModel(a *index.Assignment, c *Constants, machine Machine) *model {
 // repeated reports whether the loops that walk an earlier operand walk operand i too: it has the same pattern and variables.
 func (m *model) repeated(i int) bool {
 	access := m.operands[i].access
-	return slices.ContainsFunc(m.operands[:i], func(o operand) bool {
-		return o.access.Tensor.Owner() == access.Tensor.Owner() && slices.Equal(o.access.Vars, access.Vars)
-	})
+	for k := range i {
+		earlier := m.operands[k].access
+		if earlier.Tensor.Owner() == access.Tensor.Owner() && slices.Equal(earlier.Vars, access.Vars) {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *model) prepare(e index.Expr, copied bool) node {
@@ -161,7 +165,7 @@ func (m *model) loops(order []int) (cost float64) {
 		switch {
 		case merged:
 			cost += visits * c.Merge
-		case m.asks(v):
+		case m.looksUp(v):
 			cost += visits // each with a branch, whether or not anything is there
 		case depth != last:
 			cost += visits * c.Loop
@@ -203,14 +207,19 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 	return t, true
 }
 
-// merged reports whether an operand besides o stores some coordinates of v only.
-func (m *model) merged(o *operand, v int) bool {
+// any reports whether some operand has a property.
+func (m *model) any(property func(*operand) bool) bool {
 	for i := range m.operands {
-		if other := &m.operands[i]; other != o && m.walks(other, v) {
+		if property(&m.operands[i]) {
 			return true
 		}
 	}
 	return false
+}
+
+// merged reports whether an operand besides o stores only some coordinates of v.
+func (m *model) merged(o *operand, v int) bool {
+	return m.any(func(other *operand) bool { return other != o && m.walks(other, v) })
 }
 
 // occupancy is the share of the coordinates of v at which the right-hand side exists.
@@ -284,22 +293,19 @@ func (m *model) walks(o *operand, v int) bool {
 
 // driven reports whether an operand stores only some coordinates of v, so that the loop must walk it.
 func (m *model) driven(v int) bool {
-	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !o.finds(v) })
+	return m.any(func(o *operand) bool { return o.walks(v) && !o.finds(v) })
 }
 
-// asks reports whether the loop over v asks an operand for each coordinate that others have.
-func (m *model) asks(v int) bool {
-	return slices.ContainsFunc(m.operands, func(o operand) bool { return o.walks(v) && !m.walks(&o, v) })
+// looksUp reports whether the loop over v looks up, in an operand, each coordinate that others have.
+func (m *model) looksUp(v int) bool {
+	return m.any(func(o *operand) bool { return o.walks(v) && !m.walks(o, v) })
 }
 
 // contiguous is how the innermost loop over v meets elements: strided is how many tensors it doesn't walk contiguously,
 // those that store v further out, and dense ones where the loop skips coordinates; lanes says that it can run in vector
 // lanes.
 func (m *model) contiguous(v int) (strided float64, lanes bool) {
-	skips := false
-	for i := range m.operands {
-		skips = skips || m.walks(&m.operands[i], v)
-	}
+	skips := m.any(func(o *operand) bool { return m.walks(o, v) })
 	for i := range m.operands {
 		strided += m.operands[i].jumps(v, skips)
 	}

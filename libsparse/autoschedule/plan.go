@@ -116,12 +116,7 @@ func (m *model) tiled(v int) bool {
 
 // dense reports whether a loop over v visits every coordinate without matching anything stored.
 func (m *model) dense(v int) bool {
-	for i := range m.operands {
-		if m.operands[i].walks(v) {
-			return false
-		}
-	}
-	return !m.result.walks(v)
+	return !m.result.walks(v) && !m.any(func(o *operand) bool { return o.walks(v) })
 }
 
 // collect chooses how terms of a result whose pattern is found come to their entries: directly where they come in storage
@@ -266,7 +261,7 @@ func (m *model) converted() index.Expr {
 	return index.Replace(m.assignment.RHS, func(a *index.Access) index.Expr {
 		next++ // accesses come in the order of operands
 		o := &m.operands[next]
-		shared := a.Tensor.SamePattern != nil && slices.ContainsFunc(m.operands, func(p operand) bool { return p.converted && p.access.Tensor == a.Tensor.Owner() })
+		shared := a.Tensor.SamePattern != nil && m.any(func(p *operand) bool { return p.converted && p.access.Tensor == a.Tensor.Owner() })
 		if !o.converted && !shared {
 			return nil
 		}
@@ -310,15 +305,7 @@ func (m *model) masked() bool {
 // striped reports whether a loop over v that merges what several levels store may be cut into strips of coordinates, which isn't
 // possible where a level is walked whole or not at all, and is worth it.
 func (m *model) striped(v int) bool {
-	if !m.worthThreads() || !m.result.cuts(v) {
-		return false
-	}
-	for i := range m.operands {
-		if !m.operands[i].cuts(v) {
-			return false
-		}
-	}
-	return true
+	return m.worthThreads() && m.result.cuts(v) && !m.any(func(o *operand) bool { return !o.cuts(v) })
 }
 
 // cuts reports whether a strip of the coordinates of v can be walked in o.

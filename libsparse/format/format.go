@@ -65,20 +65,31 @@ func parseLevel(text string) (level Level, length int, err error) {
 		}
 		length += len(inner) + 2
 	}
-	var known []string
-	for _, l := range Levels() {
+	for _, l := range byLetter[name] {
 		numbered, takes := l.(Numbered)
 		switch {
-		case l.String()[:1] != name:
 		case takes && len(numbers) == len(numbered.Numbers()):
 			return numbered.With(numbers), length, nil
 		case !takes && len(numbers) == 0:
 			return l, length, nil
 		}
+	}
+	var known []string
+	for _, l := range Levels() {
 		known = append(known, fmt.Sprintf("%s (%s)", l, l.Name()))
 	}
 	return nil, 0, fmt.Errorf("%q is no level; levels are %s", text[:length], strings.Join(known, ", "))
 }
+
+// byLetter holds the kinds of levels by the letter that their texts begin with.
+var byLetter = func() map[string][]Level {
+	out := map[string][]Level{}
+	for _, l := range Levels() {
+		letter := l.String()[:1]
+		out[letter] = append(out[letter], l)
+	}
+	return out
+}()
 
 // maxBlock bounds the extents of blocks and slices, so that sizes stay far from overflow.
 const maxBlock = 1 << 16

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"slices"
+
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 )
@@ -45,8 +47,11 @@ func NewFunctionCall(f *Function, args ...Expr) *Call {
 // Multiplies reports whether c is a product, which has a value where all its factors have one.
 func (c *Call) Multiplies() bool { return c.Op == dtype.Mul && c.Region.IsProduct() }
 
-// With is the call with other arguments.
+// With is the call with other arguments, or c itself where they are the same.
 func (c *Call) With(args []Expr) *Call {
+	if slices.Equal(args, c.Args) {
+		return c
+	}
 	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
 }
 

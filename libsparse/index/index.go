@@ -191,9 +191,18 @@ func Replace(e Expr, f func(*Access) Expr) Expr {
 		}
 		return e
 	case *Call:
-		args := make([]Expr, len(e.Args))
+		var args []Expr // nil as long as none has changed
 		for i, a := range e.Args {
-			args[i] = Replace(a, f)
+			r := Replace(a, f)
+			if r != a && args == nil {
+				args = slices.Clone(e.Args)
+			}
+			if args != nil {
+				args[i] = r
+			}
+		}
+		if args == nil {
+			return e
 		}
 		return e.With(args)
 	default:
@@ -217,7 +226,9 @@ func (a *Assignment) Tensors() []*Tensor {
 func (a *Assignment) Vars() []Var { return Vars(a.LHS, a.RHS) }
 
 // Reduced lists the variables that are only on the right.
-func (a *Assignment) Reduced() []Var { return a.Vars()[len(Vars(a.LHS)):] }
+func (a *Assignment) Reduced() []Var {
+	return slices.DeleteFunc(Vars(a.RHS), func(v Var) bool { return slices.Contains(a.LHS.Vars, v) })
+}
 
 // Extent is the representative extent of v, 0 if no tensor carries it.
 func (a *Assignment) Extent(v Var) (n int64) {

@@ -97,16 +97,17 @@ func permuted(a *index.Assignment) (format.Format, bool) {
 // stored by columns, and whether there are any.
 func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
 	columns = true
+	accesses := index.Accesses(a.RHS)
 	for _, v := range a.LHS.Vars {
 		carried, limited := false, false
-		for _, acc := range index.Accesses(a.RHS) {
+		for _, acc := range accesses {
 			if slices.Contains(acc.Vars, v) {
 				carried, limited = true, limited || !acc.Tensor.Format.Dense()
 			}
 		}
 		filled = append(filled, carried && !limited)
 	}
-	for _, acc := range index.Accesses(a.RHS) {
+	for _, acc := range accesses {
 		if !acc.Tensor.Format.Dense() {
 			sparse = true
 			columns = columns && acc.Tensor.Order() == 2 && !acc.Tensor.Format.Natural()

@@ -159,6 +159,9 @@ func matched(sets []uint, k int) bool {
 // optional is l for an operand that may be missing: every coordinate, matched against the stored ones.
 func optional(l Lattice) Lattice { return join(everywhere(), l, true) }
 
+// unconstrained reports whether l visits every coordinate and matches nothing, so that its intersection with another is that one.
+func (l Lattice) unconstrained() bool { return len(l.Points) == 1 && l.Dense() }
+
 func everywhere() Lattice { return Lattice{Points: []Point{{Full: true}}} }
 
 func access(a *index.Access, v index.Var) Lattice {
@@ -175,31 +178,46 @@ func access(a *index.Access, v index.Var) Lattice {
 
 // join combines two lattices. An intersection ends when one side does; a union goes on with what is left of the other.
 func join(a, b Lattice, union bool) Lattice {
-	var out Lattice
-	put := func(p Point) {
-		if !slices.ContainsFunc(out.Points, func(q Point) bool { return q.Full == p.Full && q.below(p) && p.below(q) }) {
-			out.Points = append(out.Points, p)
-		}
+	switch {
+	case union && len(a.Points) == 0, !union && a.unconstrained():
+		return b
+	case union && len(b.Points) == 0, !union && b.unconstrained():
+		return a
 	}
+	var out Lattice
 	for _, p := range a.Points {
 		for _, q := range b.Points {
-			r := Point{Full: p.Full && q.Full, Iterators: slices.Clone(p.Iterators)}
-			if union {
-				r.Full = p.Full || q.Full
-			}
-			for _, it := range q.Iterators {
-				if !r.Has(it.Key) {
-					r.Iterators = append(r.Iterators, it)
-				}
-			}
-			put(r)
+			out.add(p.with(q, union))
 		}
 	}
 	if union {
 		for _, p := range append(slices.Clone(a.Points), b.Points...) {
-			put(p)
+			out.add(p)
 		}
 	}
-	slices.SortStableFunc(out.Points, func(p, q Point) int { return len(q.Iterators) - len(p.Iterators) })
+	out.sort()
 	return out
+}
+
+// with is the point that has the iterators of p and of q; in a union it visits every coordinate where either does.
+func (p Point) with(q Point, union bool) Point {
+	r := Point{Full: p.Full && q.Full || union && (p.Full || q.Full), Iterators: slices.Clone(p.Iterators)}
+	for _, it := range q.Iterators {
+		if !r.Has(it.Key) {
+			r.Iterators = append(r.Iterators, it)
+		}
+	}
+	return r
+}
+
+// add appends a point, unless l has one with the same iterators.
+func (l *Lattice) add(p Point) {
+	if !slices.ContainsFunc(l.Points, func(q Point) bool { return q.Full == p.Full && q.below(p) && p.below(q) }) {
+		l.Points = append(l.Points, p)
+	}
+}
+
+// sort puts every point before the points below it.
+func (l Lattice) sort() {
+	slices.SortStableFunc(l.Points, func(p, q Point) int { return len(q.Iterators) - len(p.Iterators) })
 }

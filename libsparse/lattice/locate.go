@@ -16,7 +16,7 @@ func Loop(e index.Expr, v index.Var) Lattice {
 		func(p format.Props) bool { return p.Locate },
 		func(p format.Props) bool { return p.Probe },
 	} {
-		for _, it := range slices.Backward(slices.Clone(l.Iterators())) {
+		for _, it := range slices.Backward(l.Iterators()) {
 			if able(it.props()) && l.driven(it) {
 				l = l.located(it)
 			}
@@ -40,10 +40,8 @@ func (l Lattice) located(it Iterator) Lattice {
 				q.Iterators = append(q.Iterators, other)
 			}
 		}
-		if !slices.ContainsFunc(out.Points, func(r Point) bool { return r.Full == q.Full && r.below(q) && q.below(r) }) {
-			out.Points = append(out.Points, q)
-		}
+		out.add(q)
 	}
-	slices.SortStableFunc(out.Points, func(p, q Point) int { return len(q.Iterators) - len(p.Iterators) })
+	out.sort()
 	return out
 }
