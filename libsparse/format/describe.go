@@ -139,5 +139,5 @@ func formula(e ir.Expr) any {
 			}
 		}
 		return e
-	}))
+	}), nil)
 }

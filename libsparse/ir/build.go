@@ -14,11 +14,7 @@ type Builder struct{ used map[string]bool }
 func NewBuilder(slots []Slot) *Builder {
 	b := &Builder{used: map[string]bool{}}
 	for _, s := range slots {
-		if s.Var != nil {
-			b.used[s.Var.Name] = true
-		} else {
-			b.used[s.Array.Name] = true
-		}
+		b.used[s.Name()] = true
 	}
 	return b
 }

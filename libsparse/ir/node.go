@@ -308,6 +308,14 @@ type Slot struct {
 	Out bool
 }
 
+// Name is that of the variable or the array.
+func (s Slot) Name() string {
+	if s.Var != nil {
+		return s.Var.Name
+	}
+	return s.Array.Name
+}
+
 // Func is one entry point of a kernel. All functions of a Module share its slots.
 type Func struct {
 	Name string

@@ -25,8 +25,8 @@ type Iterator struct {
 	Key string
 }
 
-// props are the properties of the level.
-func (it Iterator) props() format.Props { return it.Access.Tensor.Format.Levels[it.Level].Props() }
+// Props are the properties of the level.
+func (it Iterator) Props() format.Props { return it.Access.Tensor.Format.Levels[it.Level].Props() }
 
 // Key identifies the positions of level of an access: the owner of the pattern, and the variables down to that level.
 func Key(a *index.Access, level int) string {

@@ -17,7 +17,7 @@ func Loop(e index.Expr, v index.Var) Lattice {
 		func(p format.Props) bool { return p.Probe },
 	} {
 		for _, it := range slices.Backward(l.Iterators()) {
-			if able(it.props()) && l.driven(it) {
+			if able(it.Props()) && l.driven(it) {
 				l = l.located(it)
 			}
 		}

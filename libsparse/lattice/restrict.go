@@ -36,7 +36,7 @@ func found(a *index.Access, v index.Var, bound func(index.Var) bool) bool {
 }
 
 // Without is e where the accesses that gone names have no value, or nil where e has none. known says of an access that
-// is left that it has a value for certain; a nil known says so of none.
+// is left that it has a value for certain. A nil gone or known says so of none.
 func Without(e index.Expr, gone, known func(*index.Access) bool) index.Expr {
 	r, _ := without(e, gone, known)
 	return r
@@ -45,7 +45,7 @@ func Without(e index.Expr, gone, known func(*index.Access) bool) index.Expr {
 func without(e index.Expr, gone, known func(*index.Access) bool) (rest index.Expr, certain bool) {
 	switch e := e.(type) {
 	case *index.Access:
-		if gone(e) {
+		if gone != nil && gone(e) {
 			return nil, false
 		}
 		return e, known != nil && known(e)

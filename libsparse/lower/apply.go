@@ -9,8 +9,7 @@ import (
 
 // inlined is the value of a call of a function. Whatever argument is not known to be missing has a value here.
 func (l *lowerer) inlined(c *index.Call, t dtype.T, e env) ir.Expr {
-	none := func(*index.Access) bool { return false }
-	body := lattice.Without(c.Inline(), none, nil)
+	body := lattice.Without(c.Inline(), nil, nil)
 	if body == nil {
 		return zero(t)
 	}

@@ -185,20 +185,26 @@ func (p pattern) parents(l *lowerer, g format.Group) ir.Expr {
 	return l.positions(p.access.Tensor, g.First-1)
 }
 
-func (p pattern) clearPos(l *lowerer, g format.Group) ir.Stmt {
-	pos := p.pos(l, g)
-	return &ir.Fill{Array: pos, Count: ir.Next(p.parents(l, g)), Value: zero(pos.Elem)}
+// summed sets the lengths of n rows to zero before they are counted, and turns them into positions afterwards.
+func summed(lengths *ir.Array, n ir.Expr) (clear, sum ir.Stmt) {
+	return &ir.Fill{Array: lengths, Count: ir.Next(n), Value: zero(lengths.Elem)}, &ir.PrefixSum{Array: lengths, Count: ir.Next(n)}
 }
 
-// summed is the frame of a group below rows that no loop need visit: all lengths are zero at first, and summed up at the end.
-func (p pattern) summed(l *lowerer, g format.Group) (before, after []ir.Stmt) {
-	return []ir.Stmt{p.clearPos(l, g)}, []ir.Stmt{&ir.PrefixSum{Array: p.pos(l, g), Count: ir.Next(p.parents(l, g))}}
+// appending declares a cursor for part at of a result, or of a list. It counts what the part writes, from zero, and leaves that
+// in starts; or it moves from where starts says that the part begins.
+func appending(cursor *ir.Var, starts *ir.Array, at ir.Expr, counts bool) (before, after []ir.Stmt) {
+	if counts {
+		return []ir.Stmt{ir.Declare(cursor, ir.Const(0))}, []ir.Stmt{ir.Put(starts, ir.Next(at), cursor)}
+	}
+	return []ir.Stmt{ir.Declare(cursor, ir.IndexAt(starts, at))}, nil
 }
 
-// sumRows turns the lengths of rows into positions, in 64 bits so that an overflow is seen.
-func (p pattern) sumRows(l *lowerer, g format.Group) []ir.Stmt {
-	total, out := l.sumLengths(p.pos(l, g), p.parents(l, g), 1)
-	return append(out, p.countOut(l, g, total)...)
+// countRows is the frame of loops that count the lengths of rows, which are summed in 64 bits so that an overflow is seen.
+func (p pattern) countRows(l *lowerer, g format.Group) (before, after []ir.Stmt) {
+	pos, n := p.pos(l, g), p.parents(l, g)
+	clear, _ := summed(pos, n)
+	total, after := l.sumLengths(pos, n, 1)
+	return []ir.Stmt{clear}, append(after, p.countOut(l, g, total)...)
 }
 
 // countOut reports a count to the caller, or that it exceeds the index type.

@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -45,12 +43,12 @@ func (b byBlocks) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 		switch {
 		case e.phase == counting:
 			total := l.Index("total")
-			before = append(before, &ir.Fill{Array: starts, Count: ir.Next(all), Value: zero(starts.Elem)})
-			after = append(after, &ir.PrefixSum{Array: starts, Count: ir.Next(all)}, ir.Let(total, ir.IndexAt(starts, all)))
+			clear, sum := summed(starts, all)
+			before, after = append(before, clear), append(after, sum, ir.Let(total, ir.IndexAt(starts, all)))
 			after = append(after, b.countOut(l, g, total)...)
 		case b.belowRows(g):
-			clear, sum := b.summed(l, g)
-			before, after = append(before, clear...), append(after, sum...)
+			clear, sum := summed(pos, b.parents(l, g))
+			before, after = append(before, clear), append(after, sum)
 		default:
 			before = append(before, ir.Put(pos, ir.Const(0), ir.Const(0)))
 			if g.First == 0 {
@@ -67,17 +65,10 @@ func (b byBlocks) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
 		return nil, false
 	}
 	part := l.Index("block")
-	return []ir.Stmt{l.team(l.inParts(f, e, part, ir.Const(Blocks), func(body []ir.Stmt) []ir.Stmt {
-		var before, after []ir.Stmt
-		for _, g := range b.groups {
-			cursor, starts := e.cursor.get(g.First), b.starts(l, g)
-			if e.phase == computing {
-				before = append(before, ir.Declare(cursor, ir.IndexAt(starts, part)))
-				continue
-			}
-			before = append(before, ir.Declare(cursor, ir.Const(0)))
-			after = append(after, ir.Put(starts, ir.Next(part), cursor))
-		}
-		return slices.Concat(before, body, after)
-	}))}, true
+	var before, after []ir.Stmt
+	for _, g := range b.groups {
+		start, end := appending(e.cursor.get(g.First), b.starts(l, g), part, e.phase == counting)
+		before, after = append(before, start...), append(after, end...)
+	}
+	return []ir.Stmt{l.team(l.inParts(f, e, part, ir.Const(Blocks), before, after))}, true
 }

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -21,8 +23,8 @@ func (c compact) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 		case e.phase == counting:
 			before, after = append(before, start), append(after, c.countOut(l, g, cursor)...)
 		case c.belowRows(g):
-			clear, sum := c.summed(l, g)
-			before, after = append(append(before, clear...), start), append(after, sum...)
+			clear, sum := summed(pos, c.parents(l, g))
+			before, after = append(before, clear, start), append(after, sum)
 		default:
 			before = append(before, start, ir.Put(pos, ir.Const(0), ir.Const(0)))
 			if g.First == 0 {
@@ -47,58 +49,43 @@ func (pattern) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
 }
 
 func (p pattern) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
-	return p.visitLevel(l, f, body, e, func(level int, child format.Group) []ir.Stmt {
+	return p.visitLevel(l, f, body, e, func(child format.Group) []ir.Stmt {
 		if e.phase == counting {
 			return l.stmt(body, e)
 		}
 		cursor, begin := e.cursor.get(child.First), l.Index("begin")
 		out := append([]ir.Stmt{ir.Let(begin, cursor)}, l.stmt(body, e)...)
-		return append(out, ir.Put(p.pos(l, child), ir.Next(l.position(p.access, level, e).Lo), ir.Sub(cursor, begin)))
+		return append(out, ir.Put(p.pos(l, child), ir.Next(l.position(p.access, child.First-1, e).Lo), ir.Sub(cursor, begin)))
 	})
 }
 
 // visitLevel lowers the body of the loop f at one coordinate; row does so where f is over the level above a group.
-func (p pattern) visitLevel(l *lowerer, f *cin.Forall, body cin.Stmt, e env, row func(level int, child format.Group) []ir.Stmt) []ir.Stmt {
-	for m, v := range p.access.Vars {
-		if v != f.Var {
-			continue
+func (p pattern) visitLevel(l *lowerer, f *cin.Forall, body cin.Stmt, e env, row func(child format.Group) []ir.Stmt) []ir.Stmt {
+	level := p.access.Tensor.Format.LevelOf(slices.Index(p.access.Vars, f.Var))
+	for i, g := range p.groups {
+		switch level {
+		case g.Last:
+			return p.visitEntry(l, i, body, e)
+		case g.First - 1:
+			return row(g)
 		}
-		level := p.access.Tensor.Format.LevelOf(m)
-		for _, g := range p.groups {
-			if level == g.Last {
-				return p.visitEntry(l, g, body, e)
-			}
-		}
-		if child, ok := p.below(level); ok {
-			return row(level, child)
-		}
-		break
 	}
 	return l.stmt(body, e)
 }
 
-// below is the group that starts right below a level.
-func (p pattern) below(level int) (format.Group, bool) {
-	for _, g := range p.groups {
-		if g.First == level+1 {
-			return g, true
-		}
-	}
-	return format.Group{}, false
-}
-
 // visitEntry is the last level of a group: below it are the levels of one entry, which is appended if they hold something. At the
 // last level of the tensor the assignment itself appends.
-func (p pattern) visitEntry(l *lowerer, g format.Group, body cin.Stmt, e env) []ir.Stmt {
+func (p pattern) visitEntry(l *lowerer, i int, body cin.Stmt, e env) []ir.Stmt {
+	g, last := p.groups[i], i == len(p.groups)-1
 	if g.Last == p.access.Tensor.Order()-1 {
 		return l.stmt(body, e)
 	}
 	cursor, inner := e.cursor.get(g.First), e
 	inner.pos = e.pos.with(lattice.Key(p.access, g.Last), format.Range{Lo: cursor, Hi: ir.Next(cursor)})
-	child, hasChild := p.below(g.Last)
-	if !hasChild {
+	if last || p.groups[i+1].First > g.Last+1 {
 		return p.visitBlock(l, g, body, inner, e)
 	}
+	child := p.groups[i+1]
 	below, begin := e.cursor.get(child.First), l.Index("begin")
 	stmts := l.stmt(body, inner)
 	if len(stmts) == 0 {

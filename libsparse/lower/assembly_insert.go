@@ -25,6 +25,9 @@ type inserted struct {
 	// rows is where each row begins, for a result with a compressed level of rows, such as DCSC: both functions count what
 	// each row gets as if that level were dense, and rows with entries are stored.
 	rows *ir.Array
+	// begins is rows, or the positions of the level below dense rows, and count the number of rows.
+	begins *ir.Array
+	count  ir.Expr
 }
 
 func newInserted(l *lowerer) assembly {
@@ -32,8 +35,11 @@ func newInserted(l *lowerer) assembly {
 	in := inserted{pattern: newPattern(l), next: l.Array(t.Name+"_next", t.Index)}
 	dense, _ := t.Format.Inserted()
 	in.group = dense.Groups()[0]
-	if !t.Format.Rowwise() {
+	if t.Format.Rowwise() {
+		in.begins, in.count = in.pos(l, in.group), in.parents(l, in.group)
+	} else {
 		in.rows = l.Array(t.Name+"_rows", t.Index)
+		in.begins, in.count = in.rows, l.modeExtent(in.access, 0)
 	}
 	return in
 }
@@ -61,14 +67,14 @@ func (in inserted) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 	case in.rows != nil:
 		return in.frameEmpty(l, *e), nil
 	case e.phase == counting:
-		return []ir.Stmt{in.clearPos(l, in.group)}, in.sumRows(l, in.group)
+		return in.countRows(l, in.group)
 	case sharedRows(l.program):
 		return nil, nil
 	}
-	p, rows := l.Index("p"), in.parents(l, in.group)
+	p := l.Index("p")
 	return []ir.Stmt{
-		ir.NewArray(in.next, ir.AtLeastOne(rows)),
-		ir.Count(p, rows, ir.Put(in.next, p, ir.At(in.pos(l, in.group), p))),
+		ir.NewArray(in.next, ir.AtLeastOne(in.count)),
+		ir.Count(p, in.count, ir.Put(in.next, p, ir.At(in.begins, p))),
 	}, []ir.Stmt{&ir.Free{Array: in.next}}
 }
 
@@ -105,7 +111,7 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 		}
 	}
 	out := []ir.Stmt{
-		ir.Let(rows, in.rowCount(l)),
+		ir.Let(rows, in.count),
 		ir.Let(parts, several),
 		&ir.Alloc{Array: in.next, Size: ir.AtLeastOne(ir.Mul(parts, rows)), Heap: true, Zero: true},
 	}
@@ -128,7 +134,7 @@ func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 func (in inserted) pass(l *lowerer, f *cin.Forall, rows, parts *ir.Var, e env) ir.Stmt {
 	part := l.Index("part")
 	e.row = ir.Mul(part, rows)
-	return l.several(parts, l.inParts(f, e, part, parts, func(body []ir.Stmt) []ir.Stmt { return body })...)
+	return l.several(parts, l.inParts(f, e, part, parts, nil, nil)...)
 }
 
 // several is a region with a team where there are several parts.
@@ -142,7 +148,7 @@ func (in inserted) sumParts(l *lowerer, rows, parts *ir.Var) ir.Stmt {
 		length := l.Index("length")
 		return []ir.Stmt{ir.Declare(length, ir.Const(0))},
 			[]ir.Stmt{ir.Increase(length, ir.IndexAt(in.next, at))},
-			[]ir.Stmt{ir.Put(in.begins(l), ir.Next(p), length)}
+			[]ir.Stmt{ir.Put(in.begins, ir.Next(p), length)}
 	})
 }
 
@@ -150,7 +156,7 @@ func (in inserted) sumParts(l *lowerer, rows, parts *ir.Var) ir.Stmt {
 func (in inserted) placeParts(l *lowerer, rows, parts *ir.Var) ir.Stmt {
 	return in.eachRow(l, rows, parts, func(p, at *ir.Var) (before, each, after []ir.Stmt) {
 		begin, count := l.Index("begin"), l.Index("count")
-		return []ir.Stmt{ir.Declare(begin, ir.IndexAt(in.begins(l), p))}, []ir.Stmt{
+		return []ir.Stmt{ir.Declare(begin, ir.IndexAt(in.begins, p))}, []ir.Stmt{
 			ir.Let(count, ir.IndexAt(in.next, at)),
 			ir.Put(in.next, at, begin),
 			ir.Increase(begin, count),
@@ -165,22 +171,6 @@ func (in inserted) eachRow(l *lowerer, rows, parts *ir.Var, visit func(p, at *ir
 	each = append([]ir.Stmt{ir.Let(at, ir.Add(ir.Mul(part, rows), p))}, each...)
 	body := slices.Concat(before, []ir.Stmt{ir.Count(part, parts, each...)}, after)
 	return l.several(parts, l.share(ir.Count(p, rows, body...)))
-}
-
-// rowCount is the number of rows that are inserted into.
-func (in inserted) rowCount(l *lowerer) ir.Expr {
-	if in.rows != nil {
-		return l.modeExtent(in.access, 0)
-	}
-	return in.parents(l, in.group)
-}
-
-// begins is where each row begins.
-func (in inserted) begins(l *lowerer) *ir.Array {
-	if in.rows != nil {
-		return in.rows
-	}
-	return in.pos(l, in.group)
 }
 
 // assign counts or stores one element.
@@ -223,21 +213,21 @@ func (in inserted) frameEmpty(l *lowerer, e env) (before []ir.Stmt) {
 
 // insertCompressed lowers the outermost loop.
 func (in inserted) insertCompressed(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
-	out := []ir.Stmt{&ir.Alloc{Array: in.rows, Size: ir.Next(in.rowCount(l)), Heap: true, Zero: true}}
+	out := []ir.Stmt{&ir.Alloc{Array: in.rows, Size: ir.Next(in.count), Heap: true, Zero: true}}
 	out = append(out, in.insertParts(l, f, e)...)
 	if e.phase == counting {
-		out = append(out, in.countRows(l)...)
+		out = append(out, in.countCompressed(l)...)
 	}
 	return append(out, &ir.Free{Array: in.rows})
 }
 
-// countRows says how many rows have entries, and how many entries there are.
-func (in inserted) countRows(l *lowerer) []ir.Stmt {
+// countCompressed says how many rows have entries, and how many entries there are.
+func (in inserted) countCompressed(l *lowerer) []ir.Stmt {
 	p, used, total := l.Index("p"), l.Index("used"), l.Index("total")
 	length := ir.IndexAt(in.rows, ir.Next(p))
 	out := []ir.Stmt{
 		ir.Declare(used, ir.Const(0)), ir.Declare(total, ir.Const(0)),
-		ir.Count(p, in.rowCount(l),
+		ir.Count(p, in.count,
 			ir.Increase(total, length),
 			ir.When(ir.Is(length, ir.Gt, ir.Const(0)), ir.Increment(used))),
 	}

@@ -72,9 +72,10 @@ func (l *lowerer) entriesBefore(a *index.Access, at ir.Expr) ir.Expr {
 	return at
 }
 
-// inParts lowers the loop f with its iterations cut into parts, which the threads of a team divide; around adds to what is
-// done for each.
-func (l *lowerer) inParts(f *cin.Forall, e env, part *ir.Var, parts ir.Expr, around func([]ir.Stmt) []ir.Stmt) []ir.Stmt {
+// inParts lowers the loop f with its iterations cut into parts, which the threads of a team divide. Each part runs before and
+// after around its iterations.
+func (l *lowerer) inParts(f *cin.Forall, e env, part *ir.Var, parts ir.Expr, before, after []ir.Stmt) []ir.Stmt {
+	around := func(body []ir.Stmt) []ir.Stmt { return slices.Concat(before, body, after) }
 	stmts := l.privately(f, e)
 	at := slices.IndexFunc(stmts, shared)
 	if at < 0 { // nothing is left to be divided
@@ -105,10 +106,11 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 }
 
 // balanced is a region whose shared loop is divided by weight; a loop too short for a team is one part.
-func (l *lowerer) balanced(stmts []ir.Stmt, w weight) []ir.Stmt {
+func (l *lowerer) balanced(f *cin.Forall, e env) []ir.Stmt {
 	parts := l.Index("parts")
 	many := ir.Mul(l.slots.threads, ir.Const(chunks))
-	part, at := l.Index("part"), slices.IndexFunc(stmts, shared)
-	stmts[at] = shareEach(ir.Count(part, parts, l.cut(stmts[at].(*ir.For), w, part, parts)...))
-	return []ir.Stmt{ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)}), l.several(parts, stmts...)}
+	return []ir.Stmt{
+		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)}),
+		l.several(parts, l.inParts(f, e, l.Index("part"), parts, nil, nil)...),
+	}
 }

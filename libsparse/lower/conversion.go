@@ -47,13 +47,10 @@ func (l conversion) kind() format.Layouter { return l.to.Format.Levels[l.level].
 
 // levelLayout describes the conversion to the level itself. place gets where each position of the operand's level goes.
 func (l conversion) levelLayout(place *ir.Array) *format.Layout {
+	from := l.stored(l.from, l.level)
 	out := &format.Layout{
-		From: l.slots.storage(l.from, l.level, nil), To: l.slots.storage(l.to, l.level, nil),
-		Extent: l.extentOfMode(l.from, l.level), Rows: ir.Const(1), Parents: l.positions(l.from, l.level-1), Place: place,
+		From: from, To: l.stored(l.to, l.level), Extent: from.Extent, Rows: from.Rows, Parents: l.positions(l.from, l.level-1), Place: place,
 		Builder: l.Builder, Threads: l.slots.threads, Shared: l.shared, Sum: l.sum,
-	}
-	if l.level > 0 {
-		out.Rows = l.extentOfMode(l.from, l.level-1)
 	}
 	if below := l.level + 1; below < l.from.Order() && l.from.Format.Levels[below].Props().HasPos {
 		out.Below = func(at ir.Expr) ir.Expr { return length(l.slots.storage(l.from, below, nil).Pos, at) }
@@ -145,11 +142,12 @@ func (l conversion) move(level int, parent *ir.Array) (place *ir.Array, stmts []
 		}
 		return place, append(stmts, l.each(q, level, body...))
 	}
-	k, moved, r, above := l.Index("k"), l.Index("moved"), l.Index("q"), l.placed(level-1)
+	k, moved, r := l.Index("k"), l.Index("moved"), l.Index("q")
+	clear, sum := summed(to.Pos, l.placed(level-1))
 	return place, append(stmts,
-		&ir.Fill{Array: to.Pos, Count: ir.Next(above), Value: zero(to.Pos.Elem)},
+		clear,
 		l.each(q, level-1, ir.Put(to.Pos, ir.Next(ir.IndexAt(parent, q)), length(from.Pos, q))),
-		&ir.PrefixSum{Array: to.Pos, Count: ir.Next(above)},
+		sum,
 		l.each(r, level-1,
 			ir.Let(moved, ir.Sub(ir.IndexAt(to.Pos, ir.IndexAt(parent, r)), ir.IndexAt(from.Pos, r))),
 			ir.Loop(k, ir.IndexAt(from.Pos, r), ir.IndexAt(from.Pos, ir.Next(r)),

@@ -199,21 +199,16 @@ func (l *lowerer) tiles(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []
 	return append(out, loop(at, done, n, s.Tail, rest))
 }
 
-// tileOf is a tile of a split: its first coordinate, and its width.
-type tileOf struct {
-	base  ir.Expr
-	width int64
-}
-
+// tile lowers the body of the loop over tiles for the one that starts at base.
 func (l *lowerer) tile(f *cin.Forall, s *cin.Split, e env, base ir.Expr, width int64) []ir.Stmt {
-	e.tile = e.tile.with(s.Inner, tileOf{base, width})
+	e.tile = e.tile.with(s.Inner, span{start: base, count: ir.Const(width)})
 	return l.stmt(f.Body, e)
 }
 
 // inside lowers the loop within a tile: a window of the parent's values, of constant width.
 func (l *lowerer) inside(f *cin.Forall, s *cin.Split, e env, kind ir.LoopKind) []ir.Stmt {
 	tile := e.tile.get(s.Inner)
-	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: tile.base})
-	e.narrow(s.Parent, span{start: tile.base, count: ir.Const(tile.width)})
+	e.chain = append(e.chain, strip{child: f.Var, parent: s.Parent, base: tile.start})
+	e.narrow(s.Parent, tile)
 	return l.along(f, s.Parent, e, kind)
 }

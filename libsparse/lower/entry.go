@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -38,14 +39,10 @@ func (l *lowerer) anyRoot(vars []index.Var, has func(root index.Var) bool) bool 
 // inBlock reports whether variables belong to dense levels below the last one that is not dense.
 func (l *lowerer) inBlock(vars []index.Var) bool {
 	lhs := l.program.Source.LHS
-	levels := lhs.Tensor.Format.Levels
-	last := len(levels) - 1
-	for last >= 0 && levels[last].Props().Full {
-		last--
-	}
+	sparse := func(level format.Level) bool { return !level.Props().Full }
 	return !l.anyRoot(vars, func(root index.Var) bool {
 		m := slices.Index(lhs.Vars, root)
-		return m < 0 || lhs.Tensor.Format.LevelOf(m) <= last
+		return m < 0 || slices.ContainsFunc(lhs.Tensor.Format.Levels[lhs.Tensor.Format.LevelOf(m):], sparse)
 	})
 }
 

@@ -46,7 +46,7 @@ type env struct {
 	// chain links the variable of the loop that is lowered next with the variables that it is a strip of.
 	chain []strip
 	// tile is the current tile of a split by its inner variable.
-	tile *scope[index.Var, tileOf]
+	tile *scope[index.Var, span]
 	// partial says that an enclosing loop skips coordinates.
 	partial bool
 
@@ -107,6 +107,16 @@ func (l *lowerer) modeExtent(a *index.Access, level int) ir.Expr {
 		return l.slots.modes[modeKey{a.Tensor, mode}]
 	}
 	return l.extent(a.Vars[mode])
+}
+
+// stored is a level of a stored tensor, whatever the place of the nest.
+func (l *lowerer) stored(t *index.Tensor, level int) format.Storage {
+	s := l.slots.storage(t, level, l.extentOfMode(t, level))
+	s.Rows = ir.Const(1)
+	if level > 0 {
+		s.Rows = l.extentOfMode(t, level-1)
+	}
+	return s
 }
 
 // storage is the level of an access.

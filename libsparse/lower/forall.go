@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -110,11 +109,6 @@ func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.Loop
 	return append(before, loop)
 }
 
-// level is the level that an iterator walks.
-func level(it lattice.Iterator) format.Level { return it.Access.Tensor.Format.Levels[it.Level] }
-
-func unique(it lattice.Iterator) bool { return level(it).Props().Unique }
-
 // positionVar names the position of an iterator: A_p2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
 	return l.Index(positionName(it) + suffix)
@@ -127,7 +121,7 @@ func positionName(it lattice.Iterator) string {
 // walk visits the coordinates that one level stores.
 func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
 	it := at.Iterators[0]
-	if !unique(it) {
+	if !it.Props().Unique {
 		return l.merge(f, lattice.Lattice{Points: []lattice.Point{at}}, e)
 	}
 	e.partial = e.partial || !l.coversResult(it)
@@ -156,8 +150,7 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
-	padded := level(it).Props().Padded
-	return !padded && lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
+	return !it.Props().Padded && lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
 }
 
 // visitAt is the body of the loop f at a point of its lattice.

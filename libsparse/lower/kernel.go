@@ -8,6 +8,8 @@
 package lower
 
 import (
+	"slices"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -84,7 +86,7 @@ func check(p *cin.Program, lattices lattice.Table) error {
 		lat, out := lattices[f], cin.Written(f.Body)
 		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(out, f.Var)
 		for _, it := range lat.Iterators() {
-			if ordered && !level(it).Props().Ordered {
+			if ordered && !it.Props().Ordered {
 				return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
 					"convert it to another format", f.Var, it.Access, it.Access.Tensor.Format)
 			}
@@ -112,10 +114,7 @@ func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
 		alloc, round := l.frameSums(e.out.vals)
 		body, after = append(body, alloc...), append(after, round...)
 	}
-	for _, part := range [][]ir.Stmt{l.clearResult(e), e.region.allocs, before, stmts, e.region.frees, after} {
-		body = append(body, part...)
-	}
-	return returnOK(name, body)
+	return returnOK(name, slices.Concat(body, l.clearResult(e), e.region.allocs, before, stmts, e.region.frees, after))
 }
 
 func returnOK(name string, body []ir.Stmt) *ir.Func {
@@ -124,9 +123,8 @@ func returnOK(name string, body []ir.Stmt) *ir.Func {
 
 // body lowers the whole program, without terms that have no value anywhere, whatever the sparse operands store.
 func (l *lowerer) body(s cin.Stmt, e env) []ir.Stmt {
-	none := func(*index.Access) bool { return false }
 	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
-	if s = without(s, func(x index.Expr) index.Expr { return lattice.Without(x, none, dense) }); s == nil {
+	if s = without(s, func(x index.Expr) index.Expr { return lattice.Without(x, nil, dense) }); s == nil {
 		return l.nothing()
 	}
 	return l.stmt(s, e)
@@ -157,10 +155,7 @@ func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 // positionsBelow is the number of positions of the last of several levels, given the number n of positions above the first.
 func (l *lowerer) positionsBelow(t *index.Tensor, first, last int, n ir.Expr) ir.Expr {
 	for i := first; i <= last; i++ {
-		store := l.slots.storage(t, i, l.extentOfMode(t, i))
-		if i > 0 {
-			store.Rows = l.extentOfMode(t, i-1)
-		}
+		store := l.stored(t, i)
 		switch size := t.Format.Levels[i].Size(store, n); {
 		case size != nil:
 			n = size

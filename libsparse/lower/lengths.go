@@ -12,6 +12,10 @@ import (
 // levels of an operand, the operand's arrays.
 func (l *lowerer) lengths() {
 	t := l.program.Source.LHS.Tensor
+	numbers := map[string]string{}
+	for i, slot := range l.slots.slots {
+		numbers[slot.Name()] = fmt.Sprintf("slot%d", i)
+	}
 	for i, slot := range l.slots.layout {
 		if slot.Operand != Result || l.slots.slots[i].Array == nil {
 			continue
@@ -20,7 +24,7 @@ func (l *lowerer) lengths() {
 		switch slot.Kind {
 		case "pos":
 			parents := l.resultPositions(t, slot.Level-1)
-			length = t.Format.Levels[slot.Level].PosLen(l.resultStorage(t, slot.Level), parents)
+			length = t.Format.Levels[slot.Level].PosLen(l.stored(t, slot.Level), parents)
 		case "crd":
 			if p := t.Format.Levels[slot.Level].Props(); p.ConversionOnly && !p.Locate {
 				length = l.slots.counts[slot.Level]
@@ -33,17 +37,8 @@ func (l *lowerer) lengths() {
 			continue
 		}
 		l.slots.layout[i].length = length
-		l.slots.layout[i].Length = ir.Formula(l.slots.numbered(length))
+		l.slots.layout[i].Length = ir.Formula(length, numbers)
 	}
-}
-
-// resultStorage is the extents that the length of a level's pos depends on.
-func (l *lowerer) resultStorage(t *index.Tensor, level int) format.Storage {
-	s := format.Storage{Extent: l.extentOfMode(t, level), Rows: ir.Const(1)}
-	if level > 0 {
-		s.Rows = l.extentOfMode(t, level-1)
-	}
-	return s
 }
 
 // resultPositions is the number of positions of a level of the result, once the first phase has counted its entries.
@@ -55,39 +50,11 @@ func (l *lowerer) resultPositions(t *index.Tensor, level int) ir.Expr {
 	if first := l.slots.first; first > 0 { // the levels above are those of the operand
 		n = l.positions(l.program.Source.Tensors()[0], first-1)
 	}
-	for i := l.slots.first; i <= level; i++ {
-		kind := t.Format.Levels[i]
-		layouter, fixed := kind.(format.Layouter)
-		switch {
-		case kind.Props().Locate:
-			n = ir.Mul(n, l.extentOfMode(t, i))
-		case fixed:
-			n = layouter.Positions(l.slots.counts[i], n)
-		default:
-			n = l.slots.counts[i]
+	first := l.slots.first
+	if level >= first {
+		if kind, ok := t.Format.Levels[first].(format.Layouter); ok && !t.Format.Levels[first].Props().Locate {
+			n, first = kind.Positions(l.slots.counts[first], n), first+1
 		}
 	}
-	return n
-}
-
-// numbered is e with variables and arrays named by their slots: slot0, slot1 and so on.
-func (s *slots) numbered(e ir.Expr) ir.Expr {
-	name := func(is func(ir.Slot) bool) string {
-		for i, slot := range s.slots {
-			if is(slot) {
-				return fmt.Sprintf("slot%d", i)
-			}
-		}
-		panic("BUG: a length depends on what is no slot")
-	}
-	return ir.MapExpr(e, func(e ir.Expr) ir.Expr {
-		switch e := e.(type) {
-		case *ir.Var:
-			return &ir.Var{Name: name(func(slot ir.Slot) bool { return slot.Var == e }), T: e.T}
-		case *ir.Load:
-			return &ir.Load{Array: &ir.Array{Name: name(func(slot ir.Slot) bool { return slot.Array == e.Array }), Elem: e.Array.Elem}, Index: e.Index}
-		default:
-			return e
-		}
-	})
+	return l.positionsBelow(t, first, level, n)
 }

@@ -48,11 +48,11 @@ func (l *lowerer) skip(c cursor, e env) []ir.Stmt {
 func (l *lowerer) run(c cursor, v ir.Expr, e env) (end *ir.Var, stmts []ir.Stmt) {
 	end = l.positionVar(c.it, "_run")
 	conds := []ir.Expr{ir.Is(end, ir.Lt, c.end)}
-	if valid := l.valid(c.it, end, e); valid != nil && !unique(c.it) { // between two coordinates of a window there may be others
+	if valid := l.valid(c.it, end, e); valid != nil && !c.it.Props().Unique { // between two coordinates of a window there may be others
 		conds = append(conds, valid)
 	}
 	here := ir.All(append(conds, ir.Is(l.coordinate(c.it, end, e), ir.Eq, v))...)
-	if unique(c.it) {
+	if c.it.Props().Unique {
 		return end, []ir.Stmt{ir.Declare(end, c.pos), ir.When(here, ir.Increment(end))}
 	}
 	return end, []ir.Stmt{ir.Declare(end, c.pos), ir.Repeat(here, ir.Increment(end))}
@@ -93,7 +93,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 			m.held = ir.Is(coords[i], ir.Eq, v)
 			next = ir.Add(c.pos, &ir.Cast{X: m.held, To: dtype.I64})
 		}
-		if !unique(c.it) {
+		if !c.it.Props().Unique {
 			end, stmts := l.run(c, v, e)
 			body = append(body, stmts...)
 			m.last, next = end, end
@@ -140,7 +140,7 @@ func (l *lowerer) visited(cs []cursor, v *ir.Var, name string, gallops bool, e e
 // coordinates passes long runs of another.
 func (l *lowerer) gallops(f *cin.Forall, lat lattice.Lattice, cs []cursor, e env) bool {
 	return f.Gallop && len(lat.Points) == 1 && len(cs) > 1 && !slices.ContainsFunc(cs, func(c cursor) bool {
-		return !unique(c.it) || l.valid(c.it, c.pos, e) != nil
+		return !c.it.Props().Unique || l.valid(c.it, c.pos, e) != nil
 	})
 }
 

@@ -19,12 +19,12 @@ func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
 		return l.combined(f, e)
 	}
 	e.out.atomic = f.Race == cin.Atomics && races
+	if l.weigh(f, e) != nil {
+		return l.balanced(f, e)
+	}
 	stmts := l.privately(f, e)
 	if !slices.ContainsFunc(stmts, shared) {
 		return []ir.Stmt{ir.Do(stmts...)}
-	}
-	if w := l.weigh(f, e); w != nil {
-		return l.balanced(stmts, w)
 	}
 	return []ir.Stmt{l.team(stmts)}
 }
@@ -78,7 +78,7 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	size, thread := l.Index(t.Name+"_size"), l.Index("thread")
 	room := ir.Mul(l.slots.threads, size)
 	e.out = target{vals: own, base: ir.Mul(thread, size)}
-	stmts := l.inParts(f, e, thread, l.slots.threads, func(body []ir.Stmt) []ir.Stmt { return body })
+	stmts := l.inParts(f, e, thread, l.slots.threads, nil, nil)
 	l.partly = true
 	q, from := l.Index("q"), l.Index("thread")
 	add := &ir.Store{Array: vals, Index: q, Reduce: scalarOp(op, vals.Elem), Value: ir.At(own, ir.Add(ir.Mul(from, size), q))}

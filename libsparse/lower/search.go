@@ -35,7 +35,7 @@ func (l *lowerer) narrowed(it lattice.Iterator, v index.Var, e env) (pre []ir.St
 		return nil, l.children(it, e)
 	}
 	end := ir.Add(w.start, w.count)
-	if level(it).Props().Locate {
+	if it.Props().Locate {
 		return nil, l.walked(it, e).located(w.start, end)
 	}
 	r = l.children(it, e)
@@ -88,7 +88,7 @@ func (l *lowerer) find(f *cin.Forall, lat lattice.Lattice, e env) (out []ir.Stmt
 
 // locate finds the entry of coordinate x in a level, if there is one.
 func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, match) {
-	switch p := level(it).Props(); {
+	switch p := it.Props(); {
 	case p.Locate:
 		at := l.position(it.Access, it.Level, e).Lo
 		pos, run := l.positionVar(it, ""), l.positionVar(it, "_run")

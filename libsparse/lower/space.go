@@ -99,11 +99,11 @@ func exact(s *cin.Split, width, n ir.Expr) bool {
 
 // ceilDiv is n / by rounded up.
 func ceilDiv(n, by ir.Expr) ir.Expr {
-	if x, d, ok := constants(n, by); ok {
-		return ir.Const((x + d - 1) / d)
-	}
-	return ir.Div(ir.Add(n, ir.Sub(by, ir.Const(1))), by)
+	return ir.SimplifyExpr(ir.Div(ir.Add(n, ir.Sub(by, ir.Const(1))), by))
 }
+
+// shift is by + x.
+func shift(x, by ir.Expr) ir.Expr { return ir.SimplifyExpr(ir.Add(by, x)) }
 
 func constants(x, y ir.Expr) (a, b int64, ok bool) {
 	m, okX := x.(*ir.Int)
@@ -112,18 +112,6 @@ func constants(x, y ir.Expr) (a, b int64, ok bool) {
 		return 0, 0, false
 	}
 	return m.Value, n.Value, true
-}
-
-// shift is by + x without a zero.
-func shift(x, by ir.Expr) ir.Expr {
-	switch {
-	case isZero(by):
-		return x
-	case isZero(x):
-		return by
-	default:
-		return ir.Add(by, x)
-	}
 }
 
 func isZero(x ir.Expr) bool {

@@ -20,23 +20,17 @@ type walked struct {
 }
 
 func (l *lowerer) walked(it lattice.Iterator, e env) walked {
-	return walked{level(it), l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), it.Access.Window(it.Access.Tensor.Format.ModeOrder[it.Level])}
+	return walked{it.Access.Tensor.Format.Levels[it.Level], l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), it.Access.Window(it.Access.Tensor.Format.ModeOrder[it.Level])}
 }
 
 // coordOf is the coordinate of a level of an access at the current values of the variables.
 func coordOf(a *index.Access, level int, e env) ir.Expr {
 	m := a.Tensor.Format.ModeOrder[level]
-	v, w := e.coord.get(a.Vars[m]), a.Window(m)
-	if w == nil {
-		return v
+	v := e.coord.get(a.Vars[m])
+	if w := a.Window(m); w != nil {
+		return ir.Add(ir.Mul(v, ir.Const(w.Step)), ir.Const(w.Lo))
 	}
-	if w.Step != 1 {
-		v = ir.Mul(v, ir.Const(w.Step))
-	}
-	if w.Lo == 0 {
-		return v
-	}
-	return ir.Add(v, ir.Const(w.Lo))
+	return v
 }
 
 // located is the positions of the coordinates from lo to hi of a level that computes them.
@@ -57,11 +51,8 @@ func (l *lowerer) children(it lattice.Iterator, e env) format.Range {
 func (l *lowerer) coordinate(it lattice.Iterator, at ir.Expr, e env) ir.Expr {
 	w := l.walked(it, e)
 	c := w.Coord(w.store, w.parent, at)
-	if w.window != nil && w.window.Lo != 0 {
-		c = ir.Sub(ir.Convert(c, dtype.I64), ir.Const(w.window.Lo))
-	}
-	if w.window != nil && w.window.Step != 1 {
-		c = ir.Div(ir.Convert(c, dtype.I64), ir.Const(w.window.Step))
+	if w.window != nil {
+		c = ir.Div(ir.Sub(ir.Convert(c, dtype.I64), ir.Const(w.window.Lo)), ir.Const(w.window.Step))
 	}
 	return c
 }

@@ -45,7 +45,7 @@ type kind struct {
 
 // workspaces lists the kinds.
 var workspaces = map[cin.Storage]kind{
-	cin.Tile:  {new: func(_ *lowerer, t *index.Tensor, _ env) workspace { return tile{t} }, dense: true},
+	cin.Tile:  {new: newTile, dense: true},
 	cin.Array: {new: newArray, dense: true, sized: func(*index.Tensor) bool { return true }},
 	cin.Row:   {new: newRow, sized: func(t *index.Tensor) bool { return t.Order() > 1 }},
 	cin.List:  {new: newList},
@@ -85,7 +85,7 @@ func (v *view) storage(l *lowerer, of index.Var, level int, e env) format.Storag
 		return format.Storage{Crd: v.crd[level]}
 	}
 	if tile, ok := e.tile.lookup(of); ok {
-		return format.Storage{Extent: ir.Const(tile.width)}
+		return format.Storage{Extent: tile.count}
 	}
 	return format.Storage{Extent: l.count(of)}
 }

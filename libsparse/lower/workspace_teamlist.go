@@ -79,12 +79,8 @@ func (w teamList) fill(l *lowerer, _ *cin.Where, e env) (v *view, before, done [
 
 // sumStarts turns the numbers that count leaves for the blocks into where they begin.
 func (w teamList) sumStarts(count ir.Stmt) []ir.Stmt {
-	all := ir.Const(Blocks)
-	return []ir.Stmt{
-		&ir.Fill{Array: w.starts, Count: ir.Next(all), Value: ir.Const(0)},
-		count,
-		&ir.PrefixSum{Array: w.starts, Count: ir.Next(all)},
-	}
+	clear, sum := summed(w.starts, ir.Const(Blocks))
+	return []ir.Stmt{clear, count, sum}
 }
 
 // pass runs the loop once, block by block. The phase stays the same where entries are only counted: it says which terms are known
@@ -93,12 +89,8 @@ func (w teamList) pass(l *lowerer, e env, counts bool) ir.Stmt {
 	block := l.Index("block")
 	cursor := l.Index(w.tensor.Name + "_next")
 	e.writers = e.writers.with(w.tensor, writer(blockWriter{w.entries, cursor, counts}))
-	return l.team(l.inParts(w.loop, e, block, ir.Const(Blocks), func(body []ir.Stmt) []ir.Stmt {
-		if counts {
-			return append(append([]ir.Stmt{ir.Declare(cursor, ir.Const(0))}, body...), ir.Put(w.starts, ir.Next(block), cursor))
-		}
-		return append([]ir.Stmt{ir.Declare(cursor, ir.IndexAt(w.starts, block))}, body...)
-	}))
+	before, after := appending(cursor, w.starts, block, counts)
+	return l.team(l.inParts(w.loop, e, block, ir.Const(Blocks), before, after))
 }
 
 // sortedBlocks is a shared loop over blocks of the sorted entries from lo to hi.

@@ -9,71 +9,62 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// tile is a scalar, or an array whose size is known at compile time: the C compiler keeps it in registers.
-type tile struct{ tensor *index.Tensor }
-
-// array is allocated once and cleared before each use.
-type array struct {
+// sums is a workspace with a place for each element. An array is allocated once and cleared before each use. A tile is declared
+// by each use: it is a scalar, or an array whose size is known at compile time, and the C compiler keeps it in registers.
+type sums struct {
 	tensor *index.Tensor
+	tile   bool
+	// A tile of order zero is a scalar, anything else has vals; there is neither where entries are counted.
 	vals   *ir.Array
+	scalar *ir.Var
+	// set is nil unless it decides whether there is a result.
+	set *ir.Var
 }
 
+func newTile(_ *lowerer, t *index.Tensor, _ env) workspace { return sums{tensor: t, tile: true} }
+
 func newArray(l *lowerer, t *index.Tensor, e env) workspace {
-	if e.phase == counting {
-		return array{tensor: t}
+	w := sums{tensor: t}
+	if e.phase == computing {
+		w.vals = l.Array(t.Name, t.Elem)
+		e.region.local(w.vals, ir.AtLeastOne(l.elements(t)), false)
 	}
-	w := array{t, l.Array(t.Name, t.Elem)}
-	e.region.local(w.vals, ir.AtLeastOne(l.elements(t)), false)
 	return w
 }
 
-func (w array) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
-	return sums{vals: w.vals}.fill(l, s, e, func(start ir.Expr) []ir.Stmt { return []ir.Stmt{l.clear(w.vals, l.elements(w.tensor), start)} })
-}
-
-func (w tile) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
-	t := w.tensor
-	switch {
-	case e.phase == counting:
-		return sums{}.fill(l, s, e, nil)
-	case t.Order() == 0:
-		u := sums{scalar: l.Scalar(t.Name, t.Elem)}
-		return u.fill(l, s, e, func(start ir.Expr) []ir.Stmt { return []ir.Stmt{ir.Declare(u.scalar, start)} })
-	}
-	u := sums{vals: l.Array(t.Name, t.Elem)}
-	return u.fill(l, s, e, func(start ir.Expr) []ir.Stmt {
-		size := int64(1)
-		for level, of := range cin.Written(s.Producer).Vars {
-			extent, ok := (&view{}).storage(l, of, level, e).Extent.(*ir.Int)
-			if !ok {
-				panic("BUG: tile " + t.Name + " has no constant size")
-			}
-			size *= extent.Value
-		}
-		return []ir.Stmt{&ir.Alloc{Array: u.vals, Size: ir.Const(size)}, l.clear(u.vals, ir.Const(size), start)}
-	})
-}
-
-// sums is one use of a tile or an array. It is a scalar or has vals; set is nil unless it decides whether there is a result.
-type sums struct {
-	vals        *ir.Array
-	scalar, set *ir.Var
-}
-
-// fill sets the elements to the identity of the reduction and runs the producer.
-func (u sums) fill(l *lowerer, s *cin.Where, e env, clear func(start ir.Expr) []ir.Stmt) (v *view, before, done []ir.Stmt) {
-	t := cin.Written(s.Producer).Tensor
-	v = &view{element: u.element}
+func (w sums) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
 	if l.decides(s, e) {
-		u.set = l.Scalar(t.Name+"_set", dtype.Bool)
-		v.set = u.set
-		before = append(before, ir.Declare(u.set, ir.Bool(false)))
+		w.set = l.Scalar(w.tensor.Name+"_set", dtype.Bool)
+		before = append(before, ir.Declare(w.set, ir.Bool(false)))
 	}
 	if e.phase == computing {
-		before = append(before, clear(l.startOf(s))...)
+		before = append(before, w.start(l, s, e)...)
 	}
-	e.views = e.views.with(t, v)
-	return v, append(before, l.produce(s, u, e)...), nil
+	v = &view{element: w.element, set: w.set}
+	e.views = e.views.with(w.tensor, v)
+	return v, append(before, l.produce(s, w, e)...), nil
+}
+
+// start declares a tile, and sets all elements to the identity of the reduction.
+func (w *sums) start(l *lowerer, s *cin.Where, e env) (out []ir.Stmt) {
+	t, value := w.tensor, l.startOf(s)
+	if w.tile && t.Order() == 0 {
+		w.scalar = l.Scalar(t.Name, t.Elem)
+		return []ir.Stmt{ir.Declare(w.scalar, value)}
+	}
+	size := l.elements(t)
+	if w.tile {
+		size = ir.Const(1)
+		for level, of := range cin.Written(s.Producer).Vars {
+			size = ir.Mul(size, (&view{}).storage(l, of, level, e).Extent)
+		}
+		size, w.vals = ir.SimplifyExpr(size), l.Array(t.Name, t.Elem)
+		out = append(out, &ir.Alloc{Array: w.vals, Size: size})
+	}
+	q := l.Index("q")
+	loop := ir.Count(q, size, &ir.Store{Array: w.vals, Index: q, Value: value})
+	loop.Kind = ir.Simd
+	return append(out, loop)
 }
 
 // startOf is the value that the sums of s start with.
@@ -86,32 +77,25 @@ func (l *lowerer) startOf(s *cin.Where) ir.Expr {
 	return identity(op, t.Elem)
 }
 
-func (l *lowerer) clear(vals *ir.Array, size, start ir.Expr) ir.Stmt {
-	q := l.Index("q")
-	loop := ir.Count(q, size, &ir.Store{Array: vals, Index: q, Value: start})
-	loop.Kind = ir.Simd
-	return loop
-}
-
-func (u sums) element(l *lowerer, a *index.Access, e env) ir.Expr {
-	if u.scalar != nil {
-		return u.scalar
+func (w sums) element(l *lowerer, a *index.Access, e env) ir.Expr {
+	if w.scalar != nil {
+		return w.scalar
 	}
-	return byPosition(u.vals)(l, a, e)
+	return byPosition(w.vals)(l, a, e)
 }
 
-func (u sums) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+func (w sums) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	var out []ir.Stmt
-	if u.set != nil {
-		out = append(out, ir.Set(u.set, ir.Bool(true)))
+	if w.set != nil {
+		out = append(out, ir.Set(w.set, ir.Bool(true)))
 	}
 	if e.phase == counting {
 		return out
 	}
 	t := a.LHS.Tensor.Elem
 	value, op := l.value(a.RHS, t, e), scalarOp(a.Reduce, t)
-	if u.scalar != nil {
-		return append(out, &ir.Assign{Var: u.scalar, Reduce: op, Value: value})
+	if w.scalar != nil {
+		return append(out, &ir.Assign{Var: w.scalar, Reduce: op, Value: value})
 	}
-	return append(out, &ir.Store{Array: u.vals, Index: l.elementAt(a.LHS, e), Reduce: op, Value: value})
+	return append(out, &ir.Store{Array: w.vals, Index: l.elementAt(a.LHS, e), Reduce: op, Value: value})
 }
