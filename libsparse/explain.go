@@ -93,7 +93,7 @@ func printDecision(n *Nest) string {
 func printLattices(n *Nest) string {
 	var b strings.Builder
 	for _, f := range cin.Loops(n.Scheduled.Body) {
-		fmt.Fprintf(&b, "%s: %s\n", f.Var, n.Lattices[f])
+		fmt.Fprintf(&b, "%s: %s\n", f.Var, n.Lattices.Loop(f))
 	}
 	return b.String()
 }

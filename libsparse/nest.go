@@ -30,7 +30,7 @@ type Nest struct {
 	Decision  *autoschedule.Decision
 	Script    *schedule.Script // of the caller's schedule, or nil
 	Scheduled *cin.Program
-	Lattices  lattice.Table // of the loops of Scheduled
+	Lattices  *lattice.Table // of the loops of Scheduled
 	Kernel    *lower.Kernel
 	Loops     *ir.Module // after the passes
 	Source    string

@@ -3,6 +3,7 @@ package lattice
 import (
 	"testing"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -78,11 +79,36 @@ func TestRestrict(t *testing.T) {
 		{"(B(i) + C(i)) * d(i)", "C", "C(i) * d(i)"},
 	} {
 		got := ""
-		if e := Restrict(parse(t, c.text), "i", only(c.has), func(index.Var) bool { return false }); e != nil {
+		if e := restrict(parse(t, c.text), "i", only(c.has), func(index.Var) bool { return false }); e != nil {
 			got = index.String(e)
 		}
 		if got != c.want {
 			t.Errorf("%s where only %s is stored: got %q, want %q", c.text, c.has, got, c.want)
+		}
+	}
+}
+
+// TestLoopsThatRestrictLeaves asks for the inner loop of a union of matrices where both have the row, and where one has.
+func TestLoopsThatRestrictLeaves(t *testing.T) {
+	a, err := index.ParseAssignment("y(i,j) = B(i,j) + C(i,j)", func(name string, _ int, _ bool) (*index.Tensor, error) {
+		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.MustParse("ss")}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := cin.Concretize(a)
+	table := Of(p)
+	outer := table.Body.(*cin.Forall)
+	if outer != p.Body {
+		t.Errorf("nothing has no value, and the loops are others: %v", outer)
+	}
+	for k, want := range []string{"{B.2 C.2} > {B.2} > {C.2}", "{B.2}", "{C.2}"} {
+		body := Restrict(outer, table.Loop(outer).Points[k], func(v index.Var) bool { return v == "i" })
+		if got := table.Loop(body.(*cin.Forall)).String(); got != want {
+			t.Errorf("at point %d: got %s, want %s", k, got, want)
+		}
+		if same := body == outer.Body; same != (k == 0) {
+			t.Errorf("at point %d: the same statement: %v", k, same)
 		}
 	}
 }

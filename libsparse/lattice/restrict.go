@@ -3,14 +3,74 @@ package lattice
 import (
 	"slices"
 
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
 
-// Restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone; of located ones
+// Restrict is the body of f at a point of its lattice, without the terms that need an iterator which ran out. given says of a
+// variable whether it has a value there. It returns nil where nothing is left to do.
+func Restrict(f *cin.Forall, p Point, given func(index.Var) bool) cin.Stmt {
+	// The value of a variable may be known before its levels have been searched, as in a fused loop.
+	bound := func(w index.Var) bool {
+		return given(w) && !slices.ContainsFunc(cin.Loops(f.Body), func(f *cin.Forall) bool { return f.Var == w })
+	}
+	return without(f.Body, func(e index.Expr) index.Expr { return restrict(e, f.Var, p, bound) })
+}
+
+// without rewrites the right-hand sides of s and drops what loses its own. What doesn't change stays the same statement.
+func without(s cin.Stmt, f func(index.Expr) index.Expr) cin.Stmt {
+	switch s := s.(type) {
+	case *cin.Forall:
+		switch body := without(s.Body, f); body {
+		case nil:
+		case s.Body:
+			return s
+		default:
+			return s.With(body)
+		}
+	case *cin.Assign:
+		switch rhs := f(s.RHS); rhs {
+		case nil:
+		case s.RHS:
+			return s
+		default:
+			return &cin.Assign{LHS: s.LHS, Reduce: s.Reduce, RHS: rhs}
+		}
+	case *cin.Where:
+		return withoutIn(s, f)
+	}
+	return nil
+}
+
+// withoutIn is a statement with a workspace: without what produces it, or without both where the consumer reads it no more.
+func withoutIn(s *cin.Where, f func(index.Expr) index.Expr) cin.Stmt {
+	consumer, producer, held := without(s.Consumer, f), without(s.Producer, f), cin.Written(s.Producer).Tensor
+	switch {
+	case consumer == nil || !reads(consumer, held):
+		return consumer
+	case producer == nil:
+		gone := func(a *index.Access) bool { return a.Tensor == held }
+		return without(consumer, func(e index.Expr) index.Expr { return Without(e, gone, nil) })
+	case consumer == s.Consumer && producer == s.Producer:
+		return s
+	default:
+		return &cin.Where{Consumer: consumer, Producer: producer}
+	}
+}
+
+// reads reports whether s reads t.
+func reads(s cin.Stmt, t *index.Tensor) bool {
+	return cin.Some(s, func(s cin.Stmt) bool {
+		a, ok := s.(*cin.Assign)
+		return ok && slices.ContainsFunc(index.Accesses(a.RHS), func(a *index.Access) bool { return a.Tensor == t })
+	})
+}
+
+// restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone; of located ones
 // nothing is known yet. bound says of a variable whether a loop outside of that of v has matched it. It returns nil where
 // nothing is left.
-func Restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
+func restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
 	located := Point{Iterators: p.Located}
 	return Without(e, func(a *index.Access) bool {
 		return slices.ContainsFunc(access(a, v).Points[0].Iterators, func(it Iterator) bool {
@@ -38,11 +98,11 @@ func found(a *index.Access, v index.Var, bound func(index.Var) bool) bool {
 // Without is e where the accesses that gone names have no value, or nil where e has none. known says of an access that
 // is left that it has a value for certain. A nil gone or known says so of none.
 func Without(e index.Expr, gone, known func(*index.Access) bool) index.Expr {
-	r, _ := without(e, gone, known)
+	r, _ := certainly(e, gone, known)
 	return r
 }
 
-func without(e index.Expr, gone, known func(*index.Access) bool) (rest index.Expr, certain bool) {
+func certainly(e index.Expr, gone, known func(*index.Access) bool) (rest index.Expr, certain bool) {
 	switch e := e.(type) {
 	case *index.Access:
 		if gone != nil && gone(e) {
@@ -54,7 +114,7 @@ func without(e index.Expr, gone, known func(*index.Access) bool) (rest index.Exp
 	case *index.Call:
 		args, certain := make([]index.Expr, len(e.Args)), make([]bool, len(e.Args))
 		for i, a := range e.Args {
-			args[i], certain[i] = without(a, gone, known)
+			args[i], certain[i] = certainly(a, gone, known)
 		}
 		return restrictCall(e, args, certain)
 	default:

@@ -26,7 +26,7 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	original := *f
 	original.Var = v
 	followed, _ := l.inStoredOrder(&original, e)
-	walked := lattice.Loop(cin.Value(f.Body), v).Iterators()
+	walked := l.lattices.Loop(f).Iterators()
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
 		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v

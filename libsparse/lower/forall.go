@@ -25,9 +25,9 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	if r := l.program.Derivation(f.Var); r != nil {
 		return l.derived(f, r, e, kind)
 	}
-	lat := lattice.Loop(cin.Value(f.Body), f.Var)
+	lat := l.lattices.Loop(f)
 	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
-		body := restrict(f.Body, f.Var, lat.Points[0], e)
+		body := restrict(f, lat.Points[0], e)
 		if body == nil {
 			return l.nothing()
 		}
@@ -35,13 +35,13 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	}
 	switch {
 	case e.coord.get(f.Var) != nil:
-		return l.known(f, lattice.Build(cin.Value(f.Body), f.Var), e)
+		return l.known(f, e)
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, lat.Points[0], e, kind)
 	case lat.Full():
 		return l.matchAll(f, lat, e)
 	case len(lat.Points) == 1 && len(lat.Iterators()) == 1:
-		return l.walk(f, lat.Points[0], e, kind)
+		return l.walk(f, lat, e, kind)
 	default:
 		return l.merge(f, lat, e)
 	}
@@ -119,10 +119,10 @@ func positionName(it lattice.Iterator) string {
 }
 
 // walk visits the coordinates that one level stores.
-func (l *lowerer) walk(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
-	it := at.Iterators[0]
+func (l *lowerer) walk(f *cin.Forall, lat lattice.Lattice, e env, kind ir.LoopKind) []ir.Stmt {
+	at, it := lat.Points[0], lat.Iterators()[0]
 	if !it.Props().Unique {
-		return l.merge(f, lattice.Lattice{Points: []lattice.Point{at}}, e)
+		return l.merge(f, lat, e)
 	}
 	e.partial = e.partial || !l.coversResult(it)
 	return l.walkLevel(f, at, it, e, kind)
@@ -155,12 +155,13 @@ func (l *lowerer) coversResult(it lattice.Iterator) bool {
 
 // visitAt is the body of the loop f at a point of its lattice.
 func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
-	body := restrict(f.Body, f.Var, p, e)
+	body := restrict(f, p, e)
 	switch {
 	case body == nil:
 		return nil
 	case len(p.Located) > 0:
-		return l.find(f.With(body), lattice.Build(cin.Value(body), f.Var), e)
+		found := f.With(body)
+		return l.find(found, l.lattices.Known(found), e)
 	default:
 		return l.visit(f, body, e)
 	}

@@ -54,13 +54,15 @@ type lowerer struct {
 	*ir.Builder
 	program *cin.Program
 	slots   *slots
-	result  assembly
+	// lattices say what loops visit; they are nil where there are no loops to lower.
+	lattices *lattice.Table
+	result   assembly
 	// partly is a finding about a dense result: some element may be left unwritten, or is reduced into, so that it is filled first.
 	partly bool
 }
 
 // Lower lowers a program whose loops no format contradicts. The lattices are those of its loops.
-func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
+func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	if level, ok := Conversion(p.Source); ok {
 		return conversionKernel(p, level), nil
 	}
@@ -73,17 +75,17 @@ func Lower(p *cin.Program, lattices lattice.Table) (*Kernel, error) {
 	s := newSlots(p)
 	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: cin.Discovered(p.Source.LHS.Tensor)}
 	if k.Assembled {
-		k.Module.Funcs = append(k.Module.Funcs, function(p, s, AssembleName, counting))
+		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, AssembleName, counting))
 	}
-	k.Module.Funcs = append(k.Module.Funcs, function(p, s, ComputeName, computing))
+	k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, ComputeName, computing))
 	return k, nil
 }
 
 // check refuses loops that need coordinates in order of a level that has none: loops that walk it together with other levels,
 // and loops over what a result is appended by.
-func check(p *cin.Program, lattices lattice.Table) error {
+func check(p *cin.Program, lattices *lattice.Table) error {
 	for _, f := range cin.Loops(p.Body) {
-		lat, out := lattices[f], cin.Written(f.Body)
+		lat, out := lattices.Loop(f), cin.Written(f.Body)
 		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(out, f.Var)
 		for _, it := range lat.Iterators() {
 			if ordered && !it.Props().Ordered {
@@ -99,16 +101,16 @@ func newLowerer(p *cin.Program, s *slots) *lowerer {
 	return &lowerer{Builder: ir.NewBuilder(s.slots), program: p, slots: s}
 }
 
-func function(p *cin.Program, s *slots, name string, ph phase) *ir.Func {
+func function(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph phase) *ir.Func {
 	l := newLowerer(p, s)
-	l.result = assemblyOf(p).new(l)
+	l.lattices, l.result = lattices, assemblyOf(p).new(l)
 	e := env{phase: ph, region: &region{}, out: target{vals: s.vals(p.Source.LHS.Tensor)}}
 	sums := ph == computing && summedApart(p)
 	if sums {
 		e.out.vals = l.Array(p.Source.LHS.Tensor.Name+"_sums", p.Source.LHS.Tensor.Elem.Accum())
 	}
 	before, after := l.result.frame(l, &e)
-	stmts := l.body(p.Body, e)
+	stmts := l.body(e)
 	body := l.guards()
 	if sums {
 		alloc, round := l.frameSums(e.out.vals)
@@ -121,13 +123,12 @@ func returnOK(name string, body []ir.Stmt) *ir.Func {
 	return &ir.Func{Name: name, Body: ir.Do(append(body, &ir.Return{Value: ir.Const(ir.OK)})...)}
 }
 
-// body lowers the whole program, without terms that have no value anywhere, whatever the sparse operands store.
-func (l *lowerer) body(s cin.Stmt, e env) []ir.Stmt {
-	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
-	if s = without(s, func(x index.Expr) index.Expr { return lattice.Without(x, nil, dense) }); s == nil {
+// body lowers the whole program.
+func (l *lowerer) body(e env) []ir.Stmt {
+	if l.lattices.Body == nil {
 		return l.nothing()
 	}
-	return l.stmt(s, e)
+	return l.stmt(l.lattices.Body, e)
 }
 
 // clearResult sets a dense result to its fill value where the loops don't write every element.

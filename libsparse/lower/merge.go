@@ -198,7 +198,7 @@ func held(it lattice.Iterator, first, last ir.Expr) match {
 
 // matched chooses among the points of a lattice at a coordinate that some of them may not visit.
 func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, matches []match, e env) ir.Stmt {
-	dropped := func(p lattice.Point) bool { return restrict(f.Body, f.Var, p, e) == nil }
+	dropped := func(p lattice.Point) bool { return restrict(f, p, e) == nil }
 	none := func(p lattice.Point) bool { return len(p.Iterators) == 0 }
 	e.partial = e.partial || slices.ContainsFunc(lat.Points, dropped) || !slices.ContainsFunc(lat.Points, none)
 	return l.branches(f, lat.Points, matches, e)

@@ -52,8 +52,8 @@ func (l *lowerer) before(it lattice.Iterator, x ir.Expr, e env) func(ir.Expr) ir
 }
 
 // known lowers the loop over a variable whose value is known: levels that are walked hold it, others are searched.
-func (l *lowerer) known(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
-	searched := false
+func (l *lowerer) known(f *cin.Forall, e env) []ir.Stmt {
+	lat, searched := l.lattices.Known(f), false
 	for _, it := range lat.Iterators() {
 		if _, walked := e.pos.lookup(it.Key); walked {
 			e.partial = e.partial || !l.coversResult(it)
@@ -65,7 +65,7 @@ func (l *lowerer) known(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
 	if searched {
 		return l.find(f, lat, e)
 	}
-	if rest := restrict(f.Body, f.Var, lat.Points[0], e); rest != nil {
+	if rest := restrict(f, lat.Points[0], e); rest != nil {
 		return l.visit(f, rest, e)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
-	"libsparse/libsparse/lattice"
 )
 
 // marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. The marks are
@@ -83,7 +82,7 @@ func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.S
 // onlyCounted reports whether the consumer of s only counts the entries one by one: not in strips, nor together with another level.
 func (l *lowerer) onlyCounted(s *cin.Where) bool {
 	v := cin.Written(s.Producer).Vars[0]
-	lat := lattice.Loop(cin.Value(s.Consumer), v)
+	lat := l.lattices.Loop(&cin.Forall{Var: v, Body: s.Consumer})
 	return !l.program.Divided(v) && len(lat.Points) == 1 && len(lat.Iterators()) == 1 && !lat.Full()
 }
 

@@ -283,6 +283,23 @@ func TestTensorsOfAccessesDontChange(t *testing.T) {
 	}
 }
 
+// What loops visit is computed in one place; lowering asks its table, also for loops that it restricts.
+func TestLoweringBuildsNoLattice(t *testing.T) {
+	for _, f := range sources(t) {
+		if !strings.Contains(filepath.ToSlash(f.path), "libsparse/lower/") || f.test {
+			continue
+		}
+		ast.Inspect(f.ast, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && (s.Sel.Name == "Build" || s.Sel.Name == "Loop" || s.Sel.Name == "Of") {
+				if of, ok := s.X.(*ast.Ident); ok && of.Name == "lattice" {
+					t.Errorf("%s calls lattice.%s; ask the table of the lattice stage", f.path, s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
 // pyproject.toml is where the version is changed; the package needs it without reading its own metadata.
 func TestTheVersionIsOne(t *testing.T) {
 	var found []string
