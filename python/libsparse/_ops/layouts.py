@@ -257,6 +257,8 @@ def pattern_from_levels(
         for name, given in (("pos", pos), ("crd", crd))
     ]
     checks.check(wanted, [size[mode] for mode in wanted.order], arrays[0], arrays[1], check)
-    bitmaps = [level.bytes for level in wanted.kinds]
-    arrays[1] = [a.to(torch.uint8) if a is not None and b else a for a, b in zip(arrays[1], bitmaps, strict=True)]
+    for number, level in enumerate(wanted.kinds):
+        bitmap = arrays[1][number]
+        if level.bytes and bitmap is not None:
+            arrays[1][number] = bitmap.to(torch.uint8)
     return Pattern(wanted, size, arrays[0], arrays[1])

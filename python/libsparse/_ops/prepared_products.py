@@ -51,15 +51,16 @@ class PreparedProduct(tape.Node):
     """
 
     __slots__ = ("prepared",)
+    pattern = None  # the result is dense
 
     def __init__(self, prepared: Prepared, pattern: Pattern) -> None:
         """Begin without a result."""
-        self.prepared, self.problem, self.patterns, self.pattern = prepared, prepared.problem, (pattern, None), None
+        self.prepared, self.patterns = prepared, (pattern, None)
 
-    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, None]:
         direct = self.prepared.variant.direct
         if direct is None:  # the variant has been replaced by one without a short way
-            return super().forward(datas)
+            return self.prepared(self.operands(datas))[0], None
         return direct(datas[0], datas[1], threads.count()), None
 
     def gradients(
@@ -77,7 +78,7 @@ class PreparedProduct(tape.Node):
         for number, data in enumerate(found):
             if wanted[number] and data is None:
                 operands = self.operands((values, dense))
-                found[number] = product_gradient.gradient(self.problem, operands, Operand(None, grad), number)
+                found[number] = product_gradient.gradient(self.prepared.problem, operands, Operand(None, grad), number)
         return found
 
 

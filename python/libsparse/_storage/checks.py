@@ -31,14 +31,9 @@ class _Place(NamedTuple):
 
     def names(self) -> dict[str, Any]:
         """The values of names in formulas."""
-        return {
-            "pos": self.pos,
-            "crd": self.crd,
-            "extent": self.extent,
-            "rows": self.rows,
-            "parents": self.parents,
-            "crd_len": 0 if self.crd is None else self.crd.numel(),
-        }
+        names = self.level.names(self.pos, self.crd, self.extent, self.parents)
+        names["rows"] = self.rows
+        return names
 
     def wrong(self, array: str, why: str) -> FormatError:
         """The error for an array with wrong contents."""
@@ -64,10 +59,11 @@ def check(
     for number, (level, extent) in enumerate(zip(format.kinds, extents, strict=True)):
         place = _Place(number, level, pos[number], crd[number], extent, rows, parents)
         names = place.names()
-        _lengths(place, names, format, contents)
-        if contents:
-            _contents(place, names)
-        parents, rows = level.size(place.pos, place.crd, extent, parents), extent
+        if level.has_pos or level.has_crd or place.pos is not None or place.crd is not None:
+            _lengths(place, names, format, contents)
+            if contents:
+                _contents(place, names)
+        parents, rows = level.formula("size", names), extent
     if contents:
         _order(format, pos, crd)
 
@@ -75,14 +71,14 @@ def check(
 def _lengths(place: _Place, names: dict[str, Any], format: Format, contents: bool) -> None:
     """The arrays are there, and as long as the kind says."""
     number, level, pos, crd = place[:4]
-    if (pos is not None, crd is not None) != (level.has_pos, level.has_crd):
+    if (pos is None) is level.has_pos or (crd is None) is level.has_crd:
         owned = [name for name, has in (("pos", level.has_pos), ("crd", level.has_crd)) if has]
         raise FormatError(
             f"level {number} ({level.text!r}, {level.name}) of format {format} has "
             f"{' and '.join(owned) or 'no arrays'}; pass None for what a level doesn't have"
         )
     if pos is not None:
-        length = level.formula("pos_len", **names)
+        length = level.formula("pos_len", names)
         if level.segmented and contents:
             assert crd is not None
             validate.positions(f"pos[{number}]", pos, length - 1, crd.numel())
@@ -90,9 +86,9 @@ def _lengths(place: _Place, names: dict[str, Any], format: Format, contents: boo
             raise ShapeError(f"pos[{number}] has {pos.numel()} elements; expected {length}: {level.arrays}")
     for invariant in level.invariants:  # kernels trust these as they trust lengths
         if invariant.of == "pos":
-            _require(place, "pos", level.holds(invariant, **names, element=pos), invariant.text)
+            _require(place, "pos", invariant.holds({**names, "element": pos}), invariant.text)
     if crd is not None:
-        length = level.formula("crd_len", **names)
+        length = level.formula("crd_len", names)
         if crd.numel() != length:
             raise ShapeError(f"crd[{number}] has {crd.numel()} elements; expected {length}: {level.arrays}")
 
@@ -101,7 +97,7 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
     """The contents of the arrays fit the kind, but for the order of levels that others may follow in one list."""
     number, level, pos, crd = place[:4]
     if crd is not None:
-        lo, hi = (level.formula(name, **names) for name in ("crd_lo", "crd_hi"))
+        lo, hi = level.formula("crd_lo", names), level.formula("crd_hi", names)
         validate.bounds(f"crd[{number}]", crd, hi, lo, level.arrays)
     if pos is not None and level.locate:
         validate.bounds(f"pos[{number}]", pos, place.extent, meaning=level.arrays)
@@ -114,9 +110,9 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
     steps = {**names, "parent": found.parent, "step": found.step, "coord": found.coord}
     for invariant in level.invariants:
         if invariant.of == "steps":
-            _require(place, "crd", level.holds(invariant, **steps), invariant.text)
+            _require(place, "crd", invariant.holds(steps), invariant.text)
     if pos is not None and level.locate:
-        _require(place, "pos", level.formula("locate", **steps) == found.place, _INVERSE)
+        _require(place, "pos", level.formula("locate", steps) == found.place, _INVERSE)
     elif level.unique:
         _distinct(place, found)
     if level.probe:
@@ -155,7 +151,7 @@ def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None
     level, crd = place.level, place.crd
     assert crd is not None
     names = {**place.names(), "parent": around.parent}
-    lo, hi = (level.formula(name, **names) for name in ("lo", "hi"))
+    lo, hi = level.formula("lo", names), level.formula("hi", names)
     length, used = hi - lo, torch.bincount(found.parent, minlength=place.parents)
     _require(place, "pos", length & (length - 1) == 0, "tables have a power of two of places, or none")
     free = (length == 0) | (used < length)
@@ -163,7 +159,7 @@ def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None
     nothing = torch.zeros(crd.numel() + 1, dtype=torch.int64)  # how many places before each hold nothing
     torch.cumsum(crd < 0, 0, out=nothing[1:])
     lo, hi, at = lo[found.parent], hi[found.parent], found.place
-    first = level.formula("first", lo=lo, hi=hi, coord=found.coord)
+    first = level.formula("first", {"lo": lo, "hi": hi, "coord": found.coord})
     whole = torch.where(first > at, nothing[hi] - nothing[lo], 0)  # of a search that goes around the end
     _require(
         place,
@@ -186,13 +182,10 @@ def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | 
             continue
         if level_pos is not None:  # a parent's first coordinate may be anything
             tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool)
-            tied[level_pos.to(torch.int64)] = False
+            tied.index_fill_(0, level_pos.to(torch.int64), False)
             tied = tied[1:-1]
         before, here = level_crd[:-1], level_crd[1:]
-        same = tied & (here == before)
-        wrong = tied & (here < before)
-        if level.unique:
-            wrong |= same
+        wrong = tied & (here <= before if level.unique else here < before)
         if bool(wrong.any()):
             entry = int(wrong.nonzero()[0]) + 1
             coordinate, other = int(level_crd[entry]), int(level_crd[entry - 1])
@@ -202,4 +195,5 @@ def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | 
                 f"{fault} below one parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, "
                 "which sorts and reduces duplicates"
             )
-        tied = same
+        if number + 1 < len(format.levels):
+            tied = tied & (here == before)

@@ -136,20 +136,18 @@ class Level:
             Invariant(i["of"], compiled(i["holds"]), i["text"].format(**self._names)) for i in kind["invariants"] or ()
         )
 
-    def formula(self, name: str, **names: Any) -> Any:
-        """The value of one of the kind's formulas, such as `pos_len`."""
-        names.update(self._names)
-        return self._formulas[name](names)
+    def names(self, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> dict[str, Any]:
+        """The values of the names in formulas of lengths and ranges."""
+        length = 0 if crd is None else crd.numel()
+        return {**self._names, "pos": pos, "crd": crd, "crd_len": length, "extent": extent, "parents": parents}
 
-    def holds(self, invariant: Invariant, **names: Any) -> Any:
-        """Whether an invariant holds, for each element or step."""
-        names.update(self._names)
-        return invariant.holds(names)
+    def formula(self, name: str, names: Mapping[str, Any]) -> Any:
+        """The value of one of the kind's formulas, such as `pos_len`."""
+        return self._formulas[name](names)
 
     def size(self, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> int:
         """How many positions the level has."""
-        length = 0 if crd is None else crd.numel()
-        return int(self.formula("size", pos=pos, crd_len=length, extent=extent, parents=parents))
+        return int(self._formulas["size"](self.names(pos, crd, extent, parents)))
 
     def walk(self, pos: Tensor | None, crd: Tensor | None, around: Around) -> Walk:
         """The stored coordinates below the given parents, in the order of a walk."""

@@ -100,7 +100,7 @@ class Pattern:
         self.format = format
         self.shape = torch.Size(shape)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
-        self.seen_shape = self.shape if math.prod(self.shape) < 2**63 else torch.Size((0,) * len(self.shape))
+        self.seen_shape = self.shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(self.shape))
         self.size = _count(format, self.extents, pos, crd)
         arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]  # bitmaps are bytes
         dtype = packing.index_dtype(self.shape, self.size)

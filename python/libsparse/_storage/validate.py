@@ -58,7 +58,7 @@ def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
     if not array.is_cpu:
         raise UnsupportedError(f"{name} is on {array.device}; libsparse computes on the CPU, use .cpu()")
     wide = array.dtype if array.dtype in (torch.int32, torch.int64) else torch.int64
-    return array.detach().to(wide, copy=True).contiguous()
+    return array.to(wide, copy=True).contiguous()
 
 
 def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "") -> None:

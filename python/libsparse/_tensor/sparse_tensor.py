@@ -53,10 +53,13 @@ class SparseTensor(LevelViews, Tensor):
     _fill: int | float
     _whole: Operand
     _fast: dict[Any, Any]
+    _node: PreparedProduct | None = None  # of the last product that autograd followed, for the next
 
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
         """Wrap `pattern` and `values`."""
+        if values is not None:
+            check_values(pattern, values)
         return _wrapped(Operand(pattern, values, fill), cls)
 
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
@@ -256,7 +259,10 @@ class SparseTensor(LevelViews, Tensor):
                     and forward_ad._current_level < 0
                 ):
                     if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                        return _follow(PreparedProduct(known, self._pattern), values, other)
+                        node = self._node
+                        if node is None or node.prepared is not known:
+                            node = self._node = PreparedProduct(known, self._pattern)
+                        return _follow(node, values, other)
                     direct = known.variant.direct
                     if direct is not None:
                         return direct(values, other, threads.count())
@@ -320,7 +326,6 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
             )
         dtype, grad = torch.bool, False
     else:
-        check_values(pattern, values)
         if not values.is_contiguous() or values.is_conj() or values.is_neg():
             values = values.resolve_conj().resolve_neg().contiguous()
             operand = operand.with_data(values)

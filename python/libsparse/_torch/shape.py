@@ -53,7 +53,8 @@ def t(a: Any) -> Operand:
 @implements(getter("T"))
 def reverse(a: Any) -> Operand:
     """The tensor with its dimensions reversed."""
-    return permute(a, range(a.ndim)[::-1])
+    source = to_operand(a)
+    return source._replace(pattern=source.sparsity.transposed(tuple(range(source.ndim)[::-1])))
 
 
 @implements(getter("mT"))
