@@ -65,8 +65,45 @@ func lastUse(stat os.FileInfo) time.Time {
 	return used
 }
 
+// DefaultBytes is how much the cache may take where nobody says otherwise: some 30,000 kernels.
+const DefaultBytes = 1 << 30
+
+const (
+	// trimInterval is how long nobody looks at the size of the cache after it was looked at: that reads every entry's folder.
+	trimInterval = time.Hour
+	// recent entries are kept whatever they take: a process may be about to load them.
+	recent = 10 * time.Minute
+)
+
+// trimLock names the lock that is held while the size is checked; its file has the time of the last check.
+const trimLock = "trim"
+
+// Trim prunes the cache if nobody has looked at its size for a while, in any process. It is called after a build, which takes
+// longer.
+func (s *Store) Trim(maxBytes int64) error {
+	path := filepath.Join(s.root, "locks", trimLock+".lock")
+	stat, err := os.Stat(path)
+	if err == nil && time.Since(stat.ModTime()) < trimInterval {
+		return nil
+	}
+	fresh := errors.Is(err, os.ErrNotExist)
+	unlock, ok, err := s.tryLock(trimLock)
+	if !ok || err != nil {
+		return err // somebody else looks
+	}
+	defer unlock()
+	if fresh {
+		return nil // tryLock has made the file
+	}
+	if _, err := s.Prune(maxBytes); err != nil {
+		return err
+	}
+	now := time.Now()
+	return os.Chtimes(path, now, now)
+}
+
 // Prune removes the least recently used entries until the rest takes at most maxBytes, and the requests that they
-// answered. It skips entries that are being built, and returns the number of bytes removed.
+// answered. It skips entries that are being built or were used just now, and returns the number of bytes removed.
 func (s *Store) Prune(maxBytes int64) (freed int64, err error) {
 	list, err := s.List()
 	if err != nil {
@@ -76,8 +113,9 @@ func (s *Store) Prune(maxBytes int64) (freed int64, err error) {
 	for _, info := range list {
 		total += info.Size
 	}
+	var last time.Time // when the last one that was removed was used
 	for _, info := range list {
-		if total <= maxBytes {
+		if total <= maxBytes || time.Since(info.Used) < recent {
 			break
 		}
 		removed, err := s.remove(info.Key)
@@ -87,29 +125,14 @@ func (s *Store) Prune(maxBytes int64) (freed int64, err error) {
 		if removed {
 			total -= info.Size
 			freed += info.Size
+			last = info.Used
 		}
 	}
 	if freed > 0 {
-		s.dropDangling()
+		s.dropRequests(last)
 	}
 	s.sweep()
 	return freed, nil
-}
-
-// Clear removes everything that is not being built.
-func (s *Store) Clear() error {
-	list, err := s.List()
-	if err != nil {
-		return err
-	}
-	for _, info := range list {
-		if _, err := s.remove(info.Key); err != nil {
-			return err
-		}
-	}
-	s.dropDangling()
-	s.sweep()
-	return nil
 }
 
 // sweep removes what killed builds and writers left behind.
@@ -152,24 +175,33 @@ func (s *Store) remove(key string) (removed bool, err error) {
 	return true, nil
 }
 
-// dropDangling removes the requests whose object is gone. A reader would find out by itself.
-func (s *Store) dropDangling() {
+// dropRequests removes the requests whose object is gone, which a reader would find out by itself, and those without an object,
+// which are computed in several steps, that nobody has used since a time.
+func (s *Store) dropRequests(since time.Time) {
 	requests, _ := filepath.Glob(filepath.Join(s.root, "requests", "*.json"))
 	for _, path := range requests {
-		var answer struct {
-			Object string `json:"object"`
-		}
-		text, ok := s.Request(strings.TrimSuffix(filepath.Base(path), ".json"))
-		object := ""
-		if ok && json.Unmarshal(text, &answer) == nil && answer.Object != "" {
-			object = answer.Object
-			if !filepath.IsAbs(object) {
-				object = filepath.Join(s.root, object)
-			}
-		}
-		if object == "" || !isFile(object) {
+		stat, err := os.Stat(path)
+		if err == nil && !s.answers(path, stat, since) {
 			_ = os.Remove(path)
 		}
+	}
+}
+
+// answers reports whether the request at path has an answer worth keeping.
+func (s *Store) answers(path string, stat os.FileInfo, since time.Time) bool {
+	var answer struct {
+		Object string `json:"object"`
+	}
+	text, ok := s.Request(strings.TrimSuffix(filepath.Base(path), ".json"))
+	switch {
+	case !ok || json.Unmarshal(text, &answer) != nil:
+		return false
+	case answer.Object == "":
+		return lastUse(stat).After(since)
+	case filepath.IsAbs(answer.Object):
+		return isFile(answer.Object)
+	default:
+		return isFile(filepath.Join(s.root, answer.Object))
 	}
 }
 

@@ -6,6 +6,7 @@
 //	<dir>/v<version>/kernels/<key[:2]>/<key>/   entries
 //	<dir>/v<version>/requests/<name>.json       answers to compile requests, small
 //	<dir>/v<version>/locks/<key>.lock           held while an entry is made or removed
+//	<dir>/v<version>/locks/trim.lock            held while the size is checked
 //	<dir>/v<version>/tmp/                       entries being made
 package cache
 

@@ -101,13 +101,19 @@ func (c *Compiler) Compile(ctx context.Context, r *Request) (*Kernel, error) {
 	}
 	identity := append([]string{nest.Source}, tools.Identity()...)
 	key := cache.Key(append(identity, r.Target.CPU, r.Target.OpenMP)...)
+	built := false
 	entry, err := store.Build(ctx, key, nest.Source, func(dir string) error {
+		built = true
 		return tools.Build(ctx, filepath.Join(dir, cache.SourceName), filepath.Join(dir, cache.ObjectName))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return c.publish(r, store, c.describe(nest, store, entry))
+	k, err := c.publish(r, store, c.describe(nest, store, entry))
+	if built {
+		_ = store.Trim(r.Target.cacheBytes()) // the kernel is there, whether or not others could be removed
+	}
+	return k, err
 }
 
 // publish enters the answer to a request in the cache's table.

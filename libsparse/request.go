@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	"libsparse/cache"
 	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -84,6 +85,15 @@ type Target struct {
 	// OpenMP is the runtime that the process has loaded, or empty for the compiler's own.
 	OpenMP   string `json:"openmp,omitempty"`
 	CacheDir string `json:"cache_dir,omitempty"`
+	// CacheBytes is how much the cache may take; 0 leaves it to the cache.
+	CacheBytes int64 `json:"cache_bytes,omitempty"`
+}
+
+func (t Target) cacheBytes() int64 {
+	if t.CacheBytes > 0 {
+		return t.CacheBytes
+	}
+	return cache.DefaultBytes
 }
 
 // Tools is the tools that a backend builds kernels for t with.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import threading
+import time
 
 import processes
 import pytest
@@ -52,11 +54,11 @@ def test_second_process_needs_no_go(tmp_path):
     assert processes.run(second, tmp_path).split() == ["False", "False"]
 
 
-def spmm():
+def spmm(columns=16):
     """A fresh tensor and product, so that nothing prepared is reused."""
     kernel.forget()
     a = ls.tensor(torch.eye(50) + torch.eye(50).roll(1, 0))
-    x = torch.arange(50 * 16.0).reshape(50, 16)
+    x = torch.arange(50.0 * columns).reshape(50, columns)
     torch.testing.assert_close(a @ x, a.to_dense() @ x)
 
 
@@ -85,6 +87,30 @@ def test_cache_is_private_and_can_be_cleared(tmp_path, compiled):
         assert ls.cache.info().kernels == 0
         spmm()
         assert len(compiled) == 2
+
+
+@pytest.mark.compiler
+def test_cache_drops_what_was_not_used_for_longest(tmp_path, monkeypatch):
+    old = tmp_path / f"v{ls.__version__}" / "kernels" / "00" / ("0" * 64)
+    old.mkdir(parents=True, mode=0o700)
+    (old / "kernel.so").write_bytes(bytes(2 << 20))
+    day = time.time() - 86400
+    os.utime(old / "kernel.so", (day, day))
+    monkeypatch.setenv("LIBSPARSE_CACHE_MIB", "1")
+    with ls.options(cache_dir=tmp_path):
+        spmm()
+        assert old.exists()  # the size is first looked at when the folder is an hour old
+        (checked,) = tmp_path.rglob("trim.lock")
+        os.utime(checked, (day, day))
+        spmm(columns=3)
+        assert not old.exists()
+        assert ls.cache.info().kernels == 2
+
+
+def test_cache_size_must_be_a_number(tmp_path, monkeypatch):
+    monkeypatch.setenv("LIBSPARSE_CACHE_MIB", "much")
+    with ls.options(cache_dir=tmp_path), pytest.raises(ls.LibsparseError, match="positive number of MiB"):
+        spmm()
 
 
 @pytest.mark.compiler

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from libsparse._lang.errors import LibsparseError
+
 from . import settings
 
 _OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*")
@@ -127,6 +129,16 @@ def cache_dir() -> str:
     return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111  # as above
 
 
+def cache_bytes() -> int:
+    """How much the kernel cache may take, 0 to leave it to the compiler."""
+    text = os.environ.get("LIBSPARSE_CACHE_MIB", "")
+    if not text:
+        return 0
+    if not text.isdecimal() or int(text) < 1:
+        raise LibsparseError(f"LIBSPARSE_CACHE_MIB={text!r}: expected a positive number of MiB")
+    return int(text) << 20
+
+
 def target() -> dict[str, Any]:
     """The `target` part of a request."""
     return {
@@ -136,4 +148,5 @@ def target() -> dict[str, Any]:
         "path": os.environ.get("PATH", ""),
         "openmp": openmp(),
         "cache_dir": cache_dir(),
+        "cache_bytes": cache_bytes(),
     }
