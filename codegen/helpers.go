@@ -10,51 +10,56 @@ import (
 
 // text is the C definition of h.
 func (h helper) text() string {
-	source, ok := helperText[h.kind]
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
-	if text, divides := division(h.kind, h.t.Elem); divides {
-		source, ok = text, true
-	}
-	if h.t.Elem.IsComplex() && h.kind != "fill" && h.kind != "and" && h.kind != "or" && h.kind != "xor" {
-		source, ok = complexText[h.kind]
-	}
-	if !ok {
-		panic("BUG: no helper function " + h.kind)
-	}
-	if (h.kind == "min" || h.kind == "max") && h.t.Lanes > 1 {
-		source = vectorChoice
-	} else if (h.kind == "min" || h.kind == "max") && !h.t.Elem.IsFloat() {
-		source = integerChoice
-	}
-	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
-	mask := ""
-	if h.t.Lanes > 1 && h.t.Elem.Size() > 0 {
-		mask = vectorName(maskType(h.t))
-	}
-	orNaN := ""
-	if h.t.Elem.IsFloat() {
-		orNaN = " | (" + mask + ")(x != x)"
-	}
-	key := ""
-	if h.key != "" {
-		key = elemType(h.key)
-	}
-	element := ""
+	element, vector, mask, orNaN, key := "", "", "", "", ""
 	if h.t.Elem != dtype.Invalid {
 		element = elemType(h.t.Elem)
 	}
-	vector := element
+	vector = element
 	if h.t.Lanes > 1 {
 		vector = vectorName(h.t)
+	}
+	if h.t.Lanes > 1 && h.t.Elem.Size() > 0 {
+		mask = vectorName(maskType(h.t))
+	}
+	if h.t.Elem.IsFloat() {
+		orNaN = " | (" + mask + ")(x != x)"
+	}
+	if h.key != "" {
+		key = elemType(h.key)
 	}
 	part, suffix := "double", ""
 	if h.t.Elem.Real() == dtype.F32 {
 		part, suffix = "float", "f"
 	}
+	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
-		"SIGN", sign, "ORNAN", orNaN, "MASK", mask, "KEY", key).Replace(source)
+		"SIGN", sign, "ORNAN", orNaN, "MASK", mask, "KEY", key).Replace(h.template())
+}
+
+// template is the text of h before its words in capitals are replaced.
+func (h helper) template() string {
+	choice := h.kind == "min" || h.kind == "max"
+	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
+	source, ok := helperText[h.kind]
+	if text, divides := division(h.kind, h.t.Elem); divides {
+		source, ok = text, true
+	}
+	if h.t.Elem.IsComplex() && h.kind != "fill" && !logical {
+		source, ok = complexText[h.kind]
+	}
+	switch {
+	case !ok:
+		panic("BUG: no helper function " + h.kind)
+	case choice && h.t.Lanes > 1:
+		return vectorChoice
+	case choice && !h.t.Elem.IsFloat():
+		return integerChoice
+	default:
+		return source
+	}
 }
 
 // helperText holds the helper functions, with the words in capitals that text replaces.

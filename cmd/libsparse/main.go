@@ -118,48 +118,49 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 			return printUsage(out)
 		}
 	}
-	switch args[0] {
-	case "compile":
-		r, _, err := request(in, args[1:])
-		if err != nil {
-			return err
-		}
-		return compile(r, out)
-	case "explain":
-		return explain(args[1:], in, out)
-	case "run":
-		if len(args) < 2 {
-			return usageError("run needs an expression, such as \"y(i) = A(i,j) * x(j)\"")
-		}
-		p, err := parse(args[1], args[2:], runExtent)
-		if err != nil {
-			return err
-		}
-		return p.run(context.Background(), out)
-	case "functions":
-		_, err := fmt.Fprintf(out, "%s\n", libsparse.FunctionsJSON())
-		return err
-	case "formats":
-		_, err := fmt.Fprintf(out, "%s\n", libsparse.FormatsJSON())
-		return err
-	case "frontier":
-		return printFrontier(in, out, args[1:])
-	case "candidates":
-		return printCandidates(in, out, args[1:])
-	case "prices":
-		return prices.Serve(in, out, native.New())
-	case "read":
-		return readTensor(out, args[1:])
-	case "write":
-		return writeTensor(in, args[1:])
-	case "version":
-		_, err := fmt.Fprintln(out, version)
-		return err
-	case "help", "-h", "-help", "--help":
-		return printUsage(out)
-	default:
+	command, ok := commands[args[0]]
+	if !ok {
 		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, formats, version, help", args[0])
 	}
+	return command(args[1:], in, out)
+}
+
+// commands are what the executable does, by its first argument.
+var commands = map[string]func(args []string, in io.Reader, out io.Writer) error{
+	"compile":    compile,
+	"explain":    explain,
+	"run":        runProgram,
+	"functions":  func(_ []string, _ io.Reader, out io.Writer) error { return printLine(out, libsparse.FunctionsJSON()) },
+	"formats":    func(_ []string, _ io.Reader, out io.Writer) error { return printLine(out, libsparse.FormatsJSON()) },
+	"frontier":   func(args []string, in io.Reader, out io.Writer) error { return printFrontier(in, out, args) },
+	"candidates": func(args []string, in io.Reader, out io.Writer) error { return printCandidates(in, out, args) },
+	"prices":     func(_ []string, in io.Reader, out io.Writer) error { return prices.Serve(in, out, native.New()) },
+	"read":       func(args []string, _ io.Reader, out io.Writer) error { return readTensor(out, args) },
+	"write":      func(args []string, in io.Reader, _ io.Writer) error { return writeTensor(in, args) },
+	"version":    func(_ []string, _ io.Reader, out io.Writer) error { return printLine(out, []byte(version)) },
+	"help":       printHelp,
+	"-h":         printHelp,
+	"-help":      printHelp,
+	"--help":     printHelp,
+}
+
+func printHelp(_ []string, _ io.Reader, out io.Writer) error { return printUsage(out) }
+
+func printLine(out io.Writer, text []byte) error {
+	_, err := fmt.Fprintf(out, "%s\n", text)
+	return err
+}
+
+// runProgram compiles an expression and runs it.
+func runProgram(args []string, _ io.Reader, out io.Writer) error {
+	if len(args) == 0 {
+		return usageError("run needs an expression, such as \"y(i) = A(i,j) * x(j)\"")
+	}
+	p, err := parse(args[0], args[1:], runExtent)
+	if err != nil {
+		return err
+	}
+	return p.run(context.Background(), out)
 }
 
 func printUsage(out io.Writer) error {
@@ -184,7 +185,11 @@ func request(in io.Reader, args []string) (r *libsparse.Request, stage string, e
 	return r, "", err
 }
 
-func compile(r *libsparse.Request, out io.Writer) error {
+func compile(args []string, in io.Reader, out io.Writer) error {
+	r, _, err := request(in, args)
+	if err != nil {
+		return err
+	}
 	c := &libsparse.Compiler{Version: version, Backend: native.New()}
 	k, err := c.Compile(context.Background(), r)
 	if err != nil {

@@ -49,35 +49,44 @@ func (op Op) onFloats(x []Value) float64 {
 		return float64(a * b)
 	case Div:
 		return a / b
-	case Min: // NaN wins, even over infinity
-		if a < b || math.IsNaN(a) {
-			return a
-		}
-		return b
-	case Max:
-		if a > b || math.IsNaN(a) {
-			return a
-		}
-		return b
 	case Neg:
 		return -a
-	case Pow:
-		return math.Pow(a, b)
-	case Atan2:
-		return math.Atan2(a, b)
-	case Fmod:
-		return math.Mod(a, b)
-	case Remainder:
-		return remainder(a, b)
-	case FloorDivide:
-		return floorDivide(a, b)
 	case Conj, Real:
 		return a
 	}
 	if f := functions[op]; f.eval != nil {
 		return f.eval(a)
 	}
+	if f := floatOperators[op]; f != nil {
+		return f(a, b)
+	}
 	panic("BUG: no meaning for operator " + string(op))
+}
+
+// floatOperators are the operators with two arguments beside arithmetic.
+var floatOperators = map[Op]func(a, b float64) float64{
+	Min:         minimum,
+	Max:         maximum,
+	Pow:         math.Pow,
+	Atan2:       math.Atan2,
+	Fmod:        math.Mod,
+	Remainder:   remainder,
+	FloorDivide: floorDivide,
+}
+
+// minimum is the lesser of two numbers; NaN wins, even over infinity.
+func minimum(a, b float64) float64 {
+	if a < b || math.IsNaN(a) {
+		return a
+	}
+	return b
+}
+
+func maximum(a, b float64) float64 {
+	if a > b || math.IsNaN(a) {
+		return a
+	}
+	return b
 }
 
 // compares is a comparison of values of type t; complex ones are only equal or not.

@@ -91,14 +91,12 @@ func (op Op) Result(t T) T {
 
 // On reports whether op is defined on values of type t, which are computed in t.
 func (op Op) On(t T) bool {
-	f, function := functions[op]
 	switch {
 	case t.IsComplex():
-		ordered := op.IsComparison() && op != Eq && op != Ne || op == Min || op == Max || op == Atan2 || op == Pow || op.Divides()
-		return !ordered && (!function || f.complex != nil || op.IsPart())
-	case !function && op.NeedsFloat() && op != Div:
+		return op.onComplexNumbers()
+	case !op.IsFunction() && op.NeedsFloat() && op != Div:
 		return t.IsFloat()
-	case !function:
+	case !op.IsFunction():
 		return t != Bool || op != Neg && op != Sub && op != Div && op != Pow && !op.Divides()
 	case t.IsFloat():
 		return op != Imag
@@ -107,6 +105,16 @@ func (op Op) On(t T) bool {
 	default:
 		return op == Conj || op == Real
 	}
+}
+
+// onComplexNumbers reports whether op is defined on complex numbers, which have no order.
+func (op Op) onComplexNumbers() bool {
+	switch op {
+	case Lt, Le, Gt, Ge, Min, Max, Atan2, Pow, Fmod, Remainder, FloorDivide:
+		return false
+	}
+	f, function := functions[op]
+	return !function || f.complex != nil || op.IsPart()
 }
 
 // Functions lists the operators that are written as functions, unsorted.

@@ -55,29 +55,40 @@ func foldBinary(e *Binary) Expr {
 	if okY && dividesByZero(e.Op, y) {
 		return e
 	}
-	if okX && okY {
+	switch {
+	case okX && okY:
 		if z, err := apply(e.Op, x, y); err == nil {
 			return fromValue(z)
 		}
 		return e
-	}
-	if e.X.Type() != e.Y.Type() { // a scalar meets a vector
+	case e.X.Type() != e.Y.Type(): // a scalar meets a vector
 		return e
-	}
-	t := e.X.Type().Elem
-	switch {
 	case neutral(e.Op, e.Y):
 		return e.X
 	case e.Op.Commutes() && neutral(e.Op, e.X):
 		return e.Y
-	case okX && e.Op == dtype.Mul && t.IsInt() && x.Int == 0 && !divides(e.Y):
+	case !e.X.Type().Elem.IsInt():
+		return e
+	case okX && annuls(e.Op, x, e.Y):
 		return e.X
-	case okY && e.Op == dtype.Mul && t.IsInt() && y.Int == 0 && !divides(e.X):
-		return e.Y
-	case okY && t.IsInt():
-		return foldSum(e, y)
+	case okY:
+		return foldInteger(e, y)
+	default:
+		return e
 	}
-	return e
+}
+
+// foldInteger is e, whose right side is the integer y.
+func foldInteger(e *Binary, y value) Expr {
+	if annuls(e.Op, y, e.X) {
+		return e.Y
+	}
+	return foldSum(e, y)
+}
+
+// annuls reports whether a product of integers is zero because of its factor x, and the other may go.
+func annuls(op dtype.Op, x value, other Expr) bool {
+	return op == dtype.Mul && x.Int == 0 && !divides(other)
 }
 
 // divides reports whether e may divide an integer by zero, which has to be noticed even if nothing depends on the value.
@@ -135,31 +146,31 @@ func isSum(op dtype.Op) bool { return op == dtype.Add || op == dtype.Sub }
 func foldCompare(e *Compare) Expr {
 	x, okX := literal(e.X)
 	y, okY := literal(e.Y)
+	logical := e.Op == LogAnd || e.Op == LogOr
 	switch {
-	case e.Op == LogAnd && okX:
-		return choose(x.truth(), e.Y, e.X)
-	case e.Op == LogOr && okX:
-		return choose(x.truth(), e.X, e.Y)
-	case e.Op == LogAnd && okY:
-		return choose(y.truth(), e.X, e.Y)
-	case e.Op == LogOr && okY:
-		return choose(y.truth(), e.Y, e.X)
+	case logical && okX:
+		return choose(x.truth() == (e.Op == LogAnd), e.Y, e.X)
+	case logical && okY:
+		return choose(y.truth() == (e.Op == LogAnd), e.X, e.Y)
 	case okX && okY:
 		return fromValue(boolValue(compare(e.Op, x, y)))
 	}
-	v, okV := e.X.(*Var)
-	w, okW := e.Y.(*Var)
-	if okV && okW && v.Name == w.Name && v.T.Elem.IsInt() {
-		same := e.Op == Eq || e.Op == Le || e.Op == Ge
-		return fromValue(boolValue(same))
-	}
-	if okY {
+	switch v, ok := e.X.(*Var); {
+	case ok && sameInteger(v, e.Y):
+		return fromValue(boolValue(e.Op == Eq || e.Op == Le || e.Op == Ge))
+	case okY:
 		return foldBound(e, e.Op, e.X, y)
-	}
-	if okX {
+	case okX:
 		return foldBound(e, mirrored[e.Op], e.Y, x)
+	default:
+		return e
 	}
-	return e
+}
+
+// sameInteger reports whether e is the integer variable v too.
+func sameInteger(v *Var, e Expr) bool {
+	w, ok := e.(*Var)
+	return ok && v.Name == w.Name && v.T.Elem.IsInt()
 }
 
 // mirrored are the comparisons with their sides exchanged.

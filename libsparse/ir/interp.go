@@ -105,9 +105,7 @@ func (m *machine) block(b *Block) {
 }
 
 func (m *machine) stmt(s Stmt) {
-	if m.steps--; m.steps < 0 {
-		m.failf("too many steps at %q", summary(s))
-	}
+	m.step(s)
 	switch s := s.(type) {
 	case *Block:
 		m.block(s)
@@ -120,18 +118,9 @@ func (m *machine) stmt(s Stmt) {
 	case *For:
 		m.loop(s)
 	case *While:
-		for !m.done && m.eval(s.Cond).truth() {
-			if m.steps--; m.steps < 0 {
-				m.failf("too many steps at %q", summary(s))
-			}
-			m.block(s.Body)
-		}
+		m.repeat(s)
 	case *If:
-		if m.eval(s.Cond).truth() {
-			m.block(s.Then)
-		} else if s.Else != nil {
-			m.stmt(s.Else)
-		}
+		m.branch(s)
 	case *Parallel:
 		m.eval(s.Threads)
 		if s.Cond != nil {
@@ -143,6 +132,28 @@ func (m *machine) stmt(s Stmt) {
 	case *Comment:
 	default:
 		m.arrayStmt(s)
+	}
+}
+
+// step counts a statement or iteration, so that programs without an end fail.
+func (m *machine) step(s Stmt) {
+	if m.steps--; m.steps < 0 {
+		m.failf("too many steps at %q", summary(s))
+	}
+}
+
+func (m *machine) repeat(s *While) {
+	for !m.done && m.eval(s.Cond).truth() {
+		m.step(s)
+		m.block(s.Body)
+	}
+}
+
+func (m *machine) branch(s *If) {
+	if m.eval(s.Cond).truth() {
+		m.block(s.Then)
+	} else if s.Else != nil {
+		m.stmt(s.Else)
 	}
 }
 
@@ -176,8 +187,6 @@ func (m *machine) loop(s *For) {
 
 func (m *machine) iteration(s *For, i int64) {
 	m.vars[s.Var.Name] = intValue(s.Var.T.Elem, i)
-	if m.steps--; m.steps < 0 {
-		m.failf("too many steps at %q", summary(s))
-	}
+	m.step(s)
 	m.block(s.Body)
 }

@@ -9,11 +9,7 @@ import (
 func (m *machine) eval(e Expr) value {
 	switch e := e.(type) {
 	case *Var:
-		x, ok := m.vars[e.Name]
-		if !ok {
-			m.failf("variable %s has no value", e.Name)
-		}
-		return x
+		return m.variable(e.Name)
 	case *Int:
 		return intValue(e.T, e.Value)
 	case *Float:
@@ -44,6 +40,14 @@ func (m *machine) eval(e Expr) value {
 	default:
 		panic(fmt.Sprintf("BUG: no value for expression %T", e))
 	}
+}
+
+func (m *machine) variable(name string) value {
+	x, ok := m.vars[name]
+	if !ok {
+		m.failf("variable %s has no value", name)
+	}
+	return x
 }
 
 func (m *machine) compare(e *Compare) value {

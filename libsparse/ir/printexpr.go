@@ -47,14 +47,7 @@ func exprForm(e Expr) (string, int) {
 	case *Binary:
 		return binaryText(e)
 	case *Compare:
-		bind := bindCompare
-		switch e.Op {
-		case LogAnd:
-			bind = bindAnd
-		case LogOr:
-			bind = bindOr
-		}
-		return fmt.Sprintf("%s %s %s", exprText(e.X, bind+1), e.Op, exprText(e.Y, bind+1)), bind
+		return compareText(e)
 	case *Unary:
 		if e.Op != dtype.Neg {
 			return fmt.Sprintf("%s(%s)", e.Op, ExprText(e.X)), bindAtom
@@ -81,6 +74,17 @@ func binaryText(e *Binary) (string, int) {
 		return fmt.Sprintf("%s(%s, %s)", e.Op, ExprText(e.X), ExprText(e.Y)), bindAtom
 	}
 	return fmt.Sprintf("%s %s %s", exprText(e.X, bind), e.Op.Infix(), exprText(e.Y, bind+1)), bind
+}
+
+func compareText(e *Compare) (string, int) {
+	bind := bindCompare
+	switch e.Op {
+	case LogAnd:
+		bind = bindAnd
+	case LogOr:
+		bind = bindOr
+	}
+	return fmt.Sprintf("%s %s %s", exprText(e.X, bind+1), e.Op, exprText(e.Y, bind+1)), bind
 }
 
 // cell is the text of one element, or of lanes elements, of an array.

@@ -170,10 +170,15 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 		arg, ok := x.expr(e.X, v, lanes)
 		return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
 	case *Select:
-		then, okX := x.expr(e.Then, v, lanes)
-		otherwise, okY := x.expr(e.Else, v, lanes)
-		return &Select{Cond: e.Cond, Then: then, Else: otherwise}, okX && okY && !uses(e.Cond, v) && then.Type() == otherwise.Type()
+		return x.selection(e, v, lanes)
 	default: // the number of the iteration itself, a comparison
 		return nil, false
 	}
+}
+
+func (x vectorizer) selection(e *Select, v *Var, lanes int) (Expr, bool) {
+	then, okX := x.expr(e.Then, v, lanes)
+	otherwise, okY := x.expr(e.Else, v, lanes)
+	ok := okX && okY && !uses(e.Cond, v) && then.Type() == otherwise.Type()
+	return &Select{Cond: e.Cond, Then: then, Else: otherwise}, ok
 }

@@ -4,20 +4,21 @@ import "libsparse/libsparse/dtype"
 
 // expr checks e and returns its type.
 func (v *verifier) expr(e Expr) Type {
+	if v.err == nil {
+		v.node(e)
+	}
 	if v.err != nil {
 		return Type{}
 	}
+	return e.Type()
+}
+
+func (v *verifier) node(e Expr) {
 	switch e := e.(type) {
 	case *Var:
-		if b := v.vars[e.Name]; b == nil || b.t != e.T {
-			v.failf("variable %s: %s is not in scope", e.Name, e.T)
-		}
+		v.bound(e)
 	case *Int:
-		if !e.T.IsInt() && e.T != dtype.Bool {
-			v.failf("integer literal %d of type %q", e.Value, e.T)
-		} else if dtype.Int(e.T, e.Value).Int != e.Value {
-			v.failf("integer literal %d does not fit %s", e.Value, e.T)
-		}
+		v.integer(e)
 	case *Float:
 		if !e.T.IsFloat() && !e.T.IsComplex() {
 			v.failf("floating literal %v of type %q", e.Value, e.T)
@@ -30,30 +31,52 @@ func (v *verifier) expr(e Expr) Type {
 	case *Compare:
 		v.compare(e)
 	case *Unary:
-		t := v.expr(e.X)
-		if e.Op.Arity() != 1 || !e.Op.On(t.Elem) || t.Elem.IsHalf() || t.Lanes > 1 && e.Op != dtype.Neg {
-			v.failf("%s does not apply to %s", e.Op, t)
-		}
+		v.unary(e)
 	case *Cast:
-		v.expr(e.X)
-		if e.To.Size() == 0 {
-			v.failf("cast to unknown type %q", e.To)
-		}
+		v.cast(e)
 	case *Select:
-		v.cond(e.Cond)
-		if x, y := v.expr(e.Then), v.expr(e.Else); x != y {
-			v.failf("%s chooses between %s and %s", ExprText(e), x, y)
-		}
+		v.selection(e)
 	case *Hash:
 		v.index(e.Key)
 		v.index(e.Size)
 	default:
 		v.failf("unknown expression %T", e)
 	}
-	if v.err != nil {
-		return Type{}
+}
+
+func (v *verifier) bound(e *Var) {
+	if b := v.vars[e.Name]; b == nil || b.t != e.T {
+		v.failf("variable %s: %s is not in scope", e.Name, e.T)
 	}
-	return e.Type()
+}
+
+func (v *verifier) cast(e *Cast) {
+	v.expr(e.X)
+	if e.To.Size() == 0 {
+		v.failf("cast to unknown type %q", e.To)
+	}
+}
+
+func (v *verifier) integer(e *Int) {
+	if !e.T.IsInt() && e.T != dtype.Bool {
+		v.failf("integer literal %d of type %q", e.Value, e.T)
+	} else if dtype.Int(e.T, e.Value).Int != e.Value {
+		v.failf("integer literal %d does not fit %s", e.Value, e.T)
+	}
+}
+
+func (v *verifier) unary(e *Unary) {
+	t := v.expr(e.X)
+	if e.Op.Arity() != 1 || !e.Op.On(t.Elem) || t.Elem.IsHalf() || t.Lanes > 1 && e.Op != dtype.Neg {
+		v.failf("%s does not apply to %s", e.Op, t)
+	}
+}
+
+func (v *verifier) selection(e *Select) {
+	v.cond(e.Cond)
+	if x, y := v.expr(e.Then), v.expr(e.Else); x != y {
+		v.failf("%s chooses between %s and %s", ExprText(e), x, y)
+	}
 }
 
 func (v *verifier) binary(e *Binary) {

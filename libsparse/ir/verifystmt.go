@@ -12,13 +12,7 @@ func (v *verifier) stmt(s Stmt) {
 		v.convertible(s.Value, s.Var.T)
 		v.reduce(s.Reduce, s.Var.T.Elem)
 	case *Store:
-		v.writable(s.Array)
-		v.index(s.Index)
-		v.convertible(s.Value, Type{Elem: s.Array.Elem, Lanes: StoreLanes(s)})
-		v.reduce(s.Reduce, s.Array.Elem)
-		if s.Atomic && (s.Reduce != dtype.Add && s.Reduce != dtype.Mul || s.Array.Elem == dtype.Bool || StoreLanes(s) > 1) {
-			v.failf("%s can't be updated atomically by %q", s.Array.Name, s.Reduce)
-		}
+		v.store(s)
 	case *For:
 		v.loop(s)
 	case *While:
@@ -36,6 +30,16 @@ func (v *verifier) stmt(s Stmt) {
 	case *Comment:
 	default:
 		v.arrayStmt(s)
+	}
+}
+
+func (v *verifier) store(s *Store) {
+	v.writable(s.Array)
+	v.index(s.Index)
+	v.convertible(s.Value, Type{Elem: s.Array.Elem, Lanes: StoreLanes(s)})
+	v.reduce(s.Reduce, s.Array.Elem)
+	if s.Atomic && (s.Reduce != dtype.Add && s.Reduce != dtype.Mul || s.Array.Elem == dtype.Bool || StoreLanes(s) > 1) {
+		v.failf("%s can't be updated atomically by %q", s.Array.Name, s.Reduce)
 	}
 }
 

@@ -79,19 +79,22 @@ func Exprs(s Stmt) []Expr {
 	case *Store:
 		return []Expr{s.Index, s.Value}
 	case *For:
-		if s.Chunk != nil {
-			return []Expr{s.Lo, s.Hi, s.Chunk}
-		}
-		return []Expr{s.Lo, s.Hi}
+		return given(s.Lo, s.Hi, s.Chunk)
 	case *While:
 		return []Expr{s.Cond}
 	case *If:
 		return []Expr{s.Cond}
 	case *Parallel:
-		if s.Cond == nil {
-			return []Expr{s.Threads}
-		}
-		return []Expr{s.Threads, s.Cond}
+		return given(s.Threads, s.Cond)
+	case *Return:
+		return []Expr{s.Value}
+	default:
+		return arrayExprs(s)
+	}
+}
+
+func arrayExprs(s Stmt) []Expr {
+	switch s := s.(type) {
 	case *Alloc:
 		return []Expr{s.Size}
 	case *Grow:
@@ -103,15 +106,18 @@ func Exprs(s Stmt) []Expr {
 	case *Sort:
 		return []Expr{s.Lo, s.Hi}
 	case *SortBy:
-		if s.Threads != nil {
-			return []Expr{s.Count, s.Extent, s.Threads}
-		}
-		return []Expr{s.Count, s.Extent}
-	case *Return:
-		return []Expr{s.Value}
+		return given(s.Count, s.Extent, s.Threads)
 	default:
 		return nil
 	}
+}
+
+// given are expressions of which the last may be nil.
+func given(exprs ...Expr) []Expr {
+	if last := len(exprs) - 1; exprs[last] == nil {
+		return exprs[:last]
+	}
+	return exprs
 }
 
 // Arrays are the arrays that s names directly, outside its expressions and inner statements.

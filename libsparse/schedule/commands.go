@@ -8,66 +8,78 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// command reads the arguments of the command called name.
-func (a *arguments) command(name string) Command {
-	switch name {
-	case "split":
-		c := Split{Var: a.variable(), Outer: a.variable(), Inner: a.variable(), Factor: a.number(a.next("the factor"))}
-		if tail, ok := a.option("tail"); ok {
-			if c.Tail = a.number(tail); c.Tail < 1 {
-				a.failf("a tail is at least 1")
-			}
-		}
-		return c
-	case "divide":
+// readers read the arguments of a command, by its name.
+var readers = map[string]func(a *arguments) Command{
+	"split": (*arguments).split,
+	"divide": func(a *arguments) Command {
 		return Divide{Var: a.variable(), Outer: a.variable(), Inner: a.variable(), Parts: a.number(a.next("the number of parts"))}
-	case "fuse":
+	},
+	"fuse": func(a *arguments) Command {
 		return Fuse{Outer: a.variable(), Inner: a.variable(), Fused: a.variable()}
-	case "pos":
+	},
+	"pos": func(a *arguments) Command {
 		return Pos{Var: a.variable(), Pos: a.variable(), Of: string(a.variable())}
-	case "bound":
+	},
+	"bound": func(a *arguments) Command {
 		return Bound{Var: a.variable(), Extent: a.number(a.next("the extent"))}
-	case "unroll":
+	},
+	"unroll": func(a *arguments) Command {
 		return Unroll{Var: a.variable(), Factor: a.number(a.next("the factor"))}
-	case "vectorize":
-		return Vectorize{Var: a.variable()}
-	case "reorder":
-		c := Reorder{}
-		for len(a.parts) > 0 && a.err == nil {
-			c.Vars = append(c.Vars, a.variable())
+	},
+	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
+	"reorder":     (*arguments).reorder,
+	"parallelize": (*arguments).parallelize,
+	"convert":     (*arguments).convert,
+	"mergeby": func(a *arguments) Command {
+		return MergeBy{Var: a.variable(), Gallop: a.either("gallop", "twofinger")}
+	},
+	"assemble":   func(a *arguments) Command { return Assemble{Insert: a.either("insert", "append")} },
+	"precompute": (*arguments).precompute,
+}
+
+func (a *arguments) split() Command {
+	c := Split{Var: a.variable(), Outer: a.variable(), Inner: a.variable(), Factor: a.number(a.next("the factor"))}
+	if tail, ok := a.option("tail"); ok {
+		if c.Tail = a.number(tail); c.Tail < 1 {
+			a.failf("a tail is at least 1")
 		}
-		return c
-	case "parallelize":
-		c := Parallelize{Var: a.variable()}
-		a.choice("threads")
-		c.Race = cin.Race(a.choice(string(cin.Atomics), string(cin.Temporary)))
-		return c
-	case "convert":
-		c := Convert{Tensor: string(a.variable())}
-		text := strings.Join(a.parts, ",") // mode orders have commas
-		f, err := format.Parse(text)
-		if err != nil || f.Order() == 0 {
-			a.failf("%q is no format", text)
-		}
-		a.parts, c.To = nil, f
-		return c
-	case "mergeby":
-		c := MergeBy{Var: a.variable()}
-		word := a.choice("gallop", "twofinger")
-		if word == "" {
-			a.failf("how is missing")
-		}
-		c.Gallop = word == "gallop"
-		return c
-	case "assemble":
-		word := a.choice("insert", "append")
-		if word == "" {
-			a.failf("how is missing")
-		}
-		return Assemble{Insert: word == "insert"}
-	default:
-		return a.precompute()
 	}
+	return c
+}
+
+func (a *arguments) reorder() Command {
+	c := Reorder{}
+	for len(a.parts) > 0 && a.err == nil {
+		c.Vars = append(c.Vars, a.variable())
+	}
+	return c
+}
+
+func (a *arguments) parallelize() Command {
+	c := Parallelize{Var: a.variable()}
+	a.choice("threads")
+	c.Race = cin.Race(a.choice(string(cin.Atomics), string(cin.Temporary)))
+	return c
+}
+
+func (a *arguments) convert() Command {
+	c := Convert{Tensor: string(a.variable())}
+	text := strings.Join(a.parts, ",") // mode orders have commas
+	f, err := format.Parse(text)
+	if err != nil || f.Order() == 0 {
+		a.failf("%q is no format", text)
+	}
+	a.parts, c.To = nil, f
+	return c
+}
+
+// either reads one of two words, and reports whether it is the first.
+func (a *arguments) either(first, second string) bool {
+	word := a.choice(first, second)
+	if word == "" {
+		a.failf("how is missing")
+	}
+	return word == first
 }
 
 func (a *arguments) precompute() Command {

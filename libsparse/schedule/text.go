@@ -103,7 +103,7 @@ func parseCommand(text string) (Command, error) {
 		return nil, diag.Errorf(diag.Syntax, "schedule: %s: expected %s", text, usage)
 	}
 	a := &arguments{text: text, usage: usage, parts: cutArguments(strings.TrimSuffix(rest, ")"))}
-	c := a.command(name)
+	c := readers[name](a)
 	if a.err == nil && len(a.parts) > 0 {
 		a.failf("too many arguments")
 	}
