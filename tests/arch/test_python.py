@@ -41,6 +41,7 @@ LAZY = {
     "__main__.py": {"libsparse.demo"},
     "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
+    "_io/scipy_npz.py": {"numpy"},
     "_ops/export.py": {"scipy.sparse"},
     "_tools/explain.py": {"html"},
     "_torch/interop.py": {"scipy.sparse"},

@@ -1,63 +1,40 @@
-"""SciPy's .npz layout of sparse matrices, by the published .npy format: nothing here can run code from a file."""
+"""SciPy's .npz layout of sparse matrices, whose arrays NumPy reads; nothing is unpickled, so no file can run code."""
 
 from __future__ import annotations
 
-import ast
-import ctypes
 import io
-import math
-import struct
 import zipfile
-from typing import IO
+from typing import IO, Any
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.dtypes import INT32_MAX
-from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, UnsupportedError
+from libsparse._lang.dtypes import CODES, INT32_MAX
+from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, LibsparseError, UnsupportedError
 from libsparse._storage import memory, packing
 
-_DTYPES = {
-    "b1": torch.bool,
-    "u1": torch.uint8,
-    "i1": torch.int8,
-    "i2": torch.int16,
-    "i4": torch.int32,
-    "i8": torch.int64,
-    "f2": torch.float16,
-    "f4": torch.float32,
-    "f8": torch.float64,
-    "c8": torch.complex64,
-    "c16": torch.complex128,
-}
-_CODES = {dtype: code for code, dtype in _DTYPES.items()}
 _MEMBERS = ("format", "shape", "data", "indices", "indptr", "row", "col", "offsets")
-_LONGEST = 10_000  # bytes of a header, as in NumPy: beyond that it is no header
-_ELEMENTS = 1 << 59  # whose bytes 64 bits number
-_MAGIC = b"\x93NUMPY"
 
 
 def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """Indices (2, nnz), values and shape of the matrix in `file`."""
     members = _members(file)
 
-    def data(name: str) -> bytes:
+    def array(name: str) -> Any:
         if name not in members:
             raise FormatError(f"the archive has no array {name!r}; it is not SciPy's layout of a sparse matrix")
         return members[name]
 
     def tensor(name: str) -> Tensor:
-        return _array(data(name), name)
+        return _tensor(array(name), name)
 
     def integers(name: str) -> Tensor:
-        array = tensor(name)
-        if array.ndim != 1 or array.dtype.is_floating_point or array.dtype.is_complex or array.dtype == torch.bool:
-            raise FormatError(
-                f"array {name!r} is {array.dtype} of shape {tuple(array.shape)}, expected a row of integers"
-            )
-        return array
+        row = tensor(name)
+        if row.ndim != 1 or row.dtype.is_floating_point or row.dtype.is_complex or row.dtype == torch.bool:
+            raise FormatError(f"array {name!r} is {row.dtype} of shape {tuple(row.shape)}, expected a row of integers")
+        return row
 
-    kind = _text(data("format"))
+    kind = array("format").tobytes().replace(b"\0", b"").decode("latin-1")  # bytes, or UTF-32 of str
     size = tuple(integers("shape").tolist())
     if len(size) != 2 or min(size) < 0:
         raise FormatError(f"the archive's shape is {size}, expected two extents")
@@ -85,23 +62,47 @@ def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     return indices, values, size
 
 
-def _members(file: IO[bytes]) -> dict[str, bytes]:
-    """The .npy files of the layout that are in the archive."""
+def _members(file: IO[bytes]) -> dict[str, Any]:
+    """The arrays of the layout that are in the archive."""
     try:
         with zipfile.ZipFile(file) as archive:
-            found = [member for member in archive.infolist() if member.filename.removesuffix(".npy") in _MEMBERS]
-            size = sum(member.file_size for member in found)
-            memory.check(2 * size, 1, "reading the archive's arrays", "the file is damaged, or for a larger machine")
-            return {member.filename.removesuffix(".npy"): archive.read(member) for member in found}
-    except FormatError:
+            found = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            found = {name: member for name, member in found.items() if name in _MEMBERS}
+            size = sum(member.file_size for member in found.values())
+            memory.check(3 * size, 1, "reading the archive's arrays", "the file is damaged, or for a larger machine")
+            return {name: _array(archive.read(member), name) for name, member in found.items()}
+    except LibsparseError:
         raise
     except Exception as error:  # zipfile lets through what its readers and decompressors raise
         raise FormatError(f"not an .npz archive, or a damaged one ({error})") from None
 
 
+def _array(data: bytes, name: str) -> Any:
+    import numpy as np  # optional
+
+    try:
+        return np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
+    except Exception as error:  # whatever Python's parser raises
+        if "Object arrays" in str(error):
+            raise UnsupportedError(f"array {name!r} holds Python objects, which are never unpickled") from None
+        raise FormatError(f"array {name!r} is malformed ({error})") from None
+
+
+def _tensor(array: Any, name: str) -> Tensor:
+    try:
+        tensor = torch.from_numpy(array)
+    except (TypeError, ValueError):
+        tensor = None
+    if tensor is None or tensor.dtype not in CODES:
+        raise DtypeError(f"array {name!r} has dtype {array.dtype}, expected bool or a number in this byte order")
+    return tensor
+
+
 def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
-    """The archive of a matrix, as CSR."""
-    if values.dtype not in _CODES:
+    """The archive of a matrix, as CSR; equal matrices make equal files."""
+    import numpy as np  # optional
+
+    if values.dtype not in CODES or values.dtype == torch.bfloat16:
         raise DtypeError(f".npz files can't hold {values.dtype}; convert the values first")
     order = packing.sort_order(list(indices), size)
     if order is not None:
@@ -110,74 +111,16 @@ def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
     narrow = packing.index_dtype(size, values.numel())
     copies = 3  # an array, and its bytes without and with a header
     memory.check(copies * (size[0] + 1), narrow.itemsize, "row positions in an .npz file", "write .mtx, or .ttx")
-    members = {
-        "indices": _bytes(columns.to(narrow)),
-        "indptr": _bytes(packing.starts(rows, size[0], narrow)),
-        "format": _header("|S3", ()) + b"csr",
-        "shape": _bytes(torch.tensor(size, dtype=torch.int64)),
-        "data": _bytes(values),
-    }
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in members.items():
-            # a fixed date: equal matrices make equal files
-            archive.writestr(zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+    np.savez_compressed(
+        buffer,
+        indices=columns.to(narrow).numpy(),
+        indptr=packing.starts(rows, size[0], narrow).numpy(),
+        format=np.array(b"csr"),
+        shape=np.array(size),
+        data=values.numpy(),
+    )
     return buffer.getvalue()
-
-
-def _split(data: bytes, name: str) -> tuple[str, tuple[int, ...], bool, memoryview]:
-    """Type code, shape, whether in Fortran's order, and the bytes of an .npy member."""
-    try:
-        if data[:6] != _MAGIC:
-            raise ValueError("no .npy header")
-        wide = data[6] > 1
-        length = struct.unpack_from("<I" if wide else "<H", data, 8)[0]
-        start = (12 if wide else 10) + length
-        if length > _LONGEST:
-            raise ValueError(f"a header of {length} bytes")
-        header = ast.literal_eval(data[start - length : start].decode("latin-1"))
-        code, shape, fortran = header["descr"], tuple(header["shape"]), bool(header["fortran_order"])
-        if not isinstance(code, str) or not all(isinstance(n, int) and n >= 0 for n in shape):
-            raise ValueError("an unusual header")
-        if math.prod(max(n, 1) for n in shape) > _ELEMENTS:
-            raise ValueError(f"shape {shape}")
-    except (ValueError, SyntaxError, LookupError, TypeError, RecursionError, MemoryError, struct.error) as error:
-        raise FormatError(f"array {name!r} is malformed ({error})") from None
-    return code, shape, fortran, memoryview(data)[start:]
-
-
-def _array(data: bytes, name: str) -> Tensor:
-    code, shape, fortran, payload = _split(data, name)
-    if "O" in code:
-        raise UnsupportedError(f"array {name!r} holds Python objects, which are never unpickled")
-    if code[1:] not in _DTYPES or (code[0] == ">" and code[2:] != "1"):
-        raise DtypeError(f"array {name!r} has dtype {code!r}, expected bool or a number in this byte order")
-    dtype = _DTYPES[code[1:]]
-    count = math.prod(shape)
-    if len(payload) != count * dtype.itemsize:
-        raise FormatError(f"array {name!r} has {len(payload)} bytes, its shape {shape} needs {count * dtype.itemsize}")
-    flat = torch.frombuffer(bytearray(payload), dtype=dtype) if count else torch.empty(0, dtype=dtype)
-    return flat.reshape(shape[::-1]).permute(*range(len(shape))[::-1]) if fortran else flat.reshape(shape)
-
-
-def _text(data: bytes) -> str:
-    """A scalar string: bytes, or UTF-32 as NumPy keeps str."""
-    code, _, _, payload = _split(data, "format")
-    wide = "utf-32-le" if "U" in code else "latin-1"
-    return str(payload, wide, "replace").rstrip("\0") if code[1:2] in ("S", "U") else ""
-
-
-def _header(code: str, shape: tuple[int, ...]) -> bytes:
-    text = f"{{'descr': '{code}', 'fortran_order': False, 'shape': {shape!r}, }}".encode()
-    text += b" " * (-(len(text) + 11) % 64) + b"\n"
-    return _MAGIC + b"\x01\x00" + struct.pack("<H", len(text)) + text
-
-
-def _bytes(tensor: Tensor) -> bytes:
-    code = _CODES[tensor.dtype]
-    flat = tensor.contiguous()
-    payload = ctypes.string_at(flat.data_ptr(), flat.numel() * flat.element_size()) if flat.numel() else b""
-    return _header(("|" if code[1:] == "1" else "<") + code, tuple(tensor.shape)) + payload
 
 
 def _expand(indptr: Tensor, extent: int, count: int) -> Tensor:
