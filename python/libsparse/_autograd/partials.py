@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from libsparse._lang import assignment, grammar, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Number
-from libsparse._lang.categories import Categories
 from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.types import Typing
 from libsparse._lang.user_functions import Definition
 
 ONE = Number(1)
@@ -34,12 +34,12 @@ class Start(NamedTuple):
     Attributes:
         grad: The gradient of the whole expression.
         unit: The expression of the imaginary unit.
-        categories: Which expressions are complex.
+        types: The types of expressions, as far as they are complex.
     """
 
     grad: Expr
     unit: Expr
-    categories: Categories
+    types: Typing
 
 
 def of(
@@ -61,7 +61,7 @@ def of(
     """
     called = tuple(definition.name for definition in functions)
     definitions = {definition.name: definition for definition in functions}
-    complex = start.categories.is_complex
+    complex = start.types.is_complex
     factors = _projected([start.grad], complex, value)
     for call, place in _path(value, name):
         arg = call.args[place]
@@ -72,7 +72,7 @@ def of(
         partial = _partial(call, place, called, definitions)
         if partial is None:
             return None, definitions
-        start.categories.add(definitions)
+        start.types.add(definitions)
         if partial != ONE:
             factors.append(Call("conj", (partial,)) if complex(partial) else partial)
         factors = _projected(factors, complex, arg)

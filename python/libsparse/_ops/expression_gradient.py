@@ -10,23 +10,25 @@ kept in float32.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import partials, tape
 from libsparse._lang import assignment, dtypes, grammar, operations
-from libsparse._lang.assignment import Access, Call, Expr, Number, Statement, Window
-from libsparse._lang.categories import Categories
+from libsparse._lang.assignment import Access, Call, Expr, Number, Part, Statement, Window
 from libsparse._lang.errors import UnsupportedError
-from libsparse._lang.user_functions import Definition
+from libsparse._lang.types import Type, Typing
 from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import statements
+
+_COMPLEX = Type(torch.complex64)
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -39,11 +41,9 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     variant = dispatch.prepare(problem, operands).variant
     if isinstance(variant, dispatch.Chain):
         return variant.through(operands, tape.compute)
-    value, _ = _statement(problem)  # raises now, not in backward, where something has no gradient
-    start = _start(problem, operands, _names(problem), value)
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
-            partials.of(value, problem.names[number], problem.functions, start)
+            _Gradient(problem, operands, number)  # raises now, not in backward, where something has no gradient
     return tape.follow(_Expression, problem, operands)
 
 
@@ -74,205 +74,176 @@ class _Expression(tape.Node):
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
-        problem, operands = self.problem, self.operands(datas)
-        names = _names(problem)
-        known: dict[str, Any] = dict(zip(problem.names, operands, strict=True))
-        known[names.grad] = Operand(self.pattern, grad)
-        known[names.out] = Operand(self.pattern, kept)
-        known[names.unit] = torch.tensor(1j, device="cpu")
+        operands = self.operands(datas)
+        result, unrounded = Operand(self.pattern, grad), Operand(self.pattern, kept)
         return [
-            _gradient(problem, operands, known, names, number) if want else None for number, want in enumerate(wanted)
+            _Gradient(self.problem, operands, number).values(result, unrounded) if want else None
+            for number, want in enumerate(wanted)
         ]
 
 
-class _Names(NamedTuple):
-    """The names of the operands that gradients add."""
+class _Gradient:
+    """The gradient of one operand of an assignment, as an expression."""
 
-    grad: str
-    out: str
-    ties: str
-    others: str
-    zeros: str
-    pattern: str
-    unit: str
+    def __init__(self, problem: Problem, operands: Sequence[Operand], number: int) -> None:
+        """Differentiate.
 
+        Args:
+            problem: The assignment.
+            operands: Its operands.
+            number: The operand in question.
 
-def _names(problem: Problem) -> _Names:
-    return _Names(*(_free(word, problem.names) for word in _Names._fields))
+        Raises:
+            UnsupportedError: Something on the way to the operand has no derivative.
+        """
+        self.problem, self.operands, self.number = problem, operands, number
+        self.known: dict[str, Any] = dict(zip(problem.names, operands, strict=True))
+        statement, self.value, self.reduce = _statement(problem)
+        self.result = Access(self._named("grad", None), problem.output, statement.target.windows)
+        unit = Access(self._named("unit", torch.tensor(1j, device="cpu")))
+        complexes = [name for name, o in zip(problem.names, operands, strict=True) if o.dtype.is_complex]
+        self.types = Typing(dict.fromkeys(complexes, _COMPLEX), problem.functions)
+        result = self.types.is_complex(self.value) if problem.dtype is None else problem.dtype.is_complex
+        complexes += [unit.name] * bool(complexes) + [self.result.name] * result
+        self.types = Typing(dict.fromkeys(complexes, _COMPLEX), problem.functions)
+        start = partials.Start(self.result, unit, self.types)
+        self.factors, self.definitions = partials.of(self.value, problem.names[number], problem.functions, start)
 
+    def values(self, grad: Operand, out: Operand) -> Tensor:
+        """The gradient: values on the pattern of the operand, or a dense tensor.
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    return name if name not in taken else assignment.fresh(name, taken)
+        Args:
+            grad: The gradient of the result.
+            out: The unrounded result.
+        """
+        problem, (pattern, data, _) = self.problem, self.operands[self.number]
+        assert data is not None
+        if self.factors is None:
+            return torch.zeros_like(data)
+        self.known[self.result.name] = grad
+        factors = list(self.factors)
+        if self.reduce in ("min", "max"):
+            factors.append(self._share(out))
+        elif self.reduce == "prod":
+            others = self._others(out.pattern)
+            factors.append(Call("conj", (others,)) if self.types.is_complex(self.value) else others)
+        indices = problem.inputs[self.number]
+        windows = problem.windows[self.number] if problem.windows else ()
+        total = self._with_indices(partials.product(factors), indices, pattern is None)
+        if pattern is not None:
+            return self._sampled(pattern, indices, windows, total)
+        carried = assignment.indices(total)
+        kept = tuple(index for index in indices if index in carried)
+        part, _ = self._compute(Access("d_", kept), total, "dense" if kept else None)
+        extents = problem.extents(self.operands)
+        part = part[tuple(slice(None) if i in carried else None for i in indices)].expand([extents[i] for i in indices])
+        if not windows:
+            return part
+        whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
+        whole[tuple(w.slice if isinstance(w, Window) else slice(None) for w in windows)] = part
+        return whole
 
+    def _named(self, word: str, operand: Any) -> str:
+        """The name of one more operand of the gradient, which begins with `word`."""
+        names = self.problem.names
+        name = word if word not in names else assignment.fresh(word, names)
+        self.known[name] = operand
+        return name
 
-def _start(problem: Problem, operands: Sequence[Operand], names: _Names, value: Expr) -> partials.Start:
-    """Where the gradients of the operands of a problem begin."""
-    complexes = {
-        name for name, o in zip(problem.names, operands, strict=True) if o.data is not None and o.data.is_complex()
-    }
-    found = Categories(complexes, problem.functions)
-    result = found.is_complex(value) if problem.dtype is None else problem.dtype.is_complex
-    complexes |= {names.unit} if complexes else set()
-    complexes |= {names.grad} if result else set()
-    return partials.Start(_result(problem, names.grad), Access(names.unit), Categories(complexes, problem.functions))
+    def _compute(
+        self, target: Access, value: Expr, format: str | Format | None, reduce: str = "sum", **options: Any
+    ) -> Result:
+        """Computes an assignment, not rounded to halves; autograd brings gradients to the dtype of their tensors."""
+        problem, operands = statements.prepare(
+            "a gradient", target, value, self.known, format, reduce, definitions=self.definitions, **options
+        )
+        dtype = None if problem.dtype is None else dtypes.accumulator(problem.dtype)
+        return tape.compute(problem._replace(dtype=dtype), operands)
 
+    def _reduced(self, word: str, value: Expr, stored: Pattern | None, reduce: str = "sum") -> Access:
+        """An access to a reduction of an expression over the terms of the result, stored as the result is."""
+        output = self.problem.output
+        format = stored.format if stored is not None else "dense" if output else None
+        data, pattern = self._compute(Access("n_", output), value, format, reduce)
+        return Access(self._named(word, Operand(pattern, data)), output)
 
-def _gradient(
-    problem: Problem, operands: Sequence[Operand], known: dict[str, Any], names: _Names, number: int
-) -> Tensor:
-    """The gradient of one operand: values on its pattern, or a dense tensor."""
-    pattern, data = operands[number].pattern, operands[number].values
-    value, reduce = _statement(problem)
-    start = _start(problem, operands, names, value)
-    factors, definitions = partials.of(value, problem.names[number], problem.functions, start)
-    if factors is None:
-        return torch.zeros_like(data)
-    if reduce in ("min", "max"):
-        factors.append(_share(problem, value, known, names, definitions))
-    elif reduce == "prod":
-        others = _others(problem, value, known, names, definitions)
-        factors.append(Call("conj", (others,)) if start.categories.is_complex(value) else others)
-    indices = problem.inputs[number]
-    total = _with_indices(problem, partials.product(factors), indices, pattern is None)
-    windows = problem.windows[number] if problem.windows else ()
-    if pattern is not None:
-        return _sampled(pattern, Access(names.pattern, indices, windows), total, known, definitions)
-    carried = assignment.indices(total)
-    kept = tuple(index for index in indices if index in carried)
-    part = _value(Access("d_", kept), total, known, definitions, "dense" if kept else None)
-    extents = problem.extents(operands)
-    part = part[tuple(slice(None) if i in carried else None for i in indices)].expand([extents[i] for i in indices])
-    if not windows:
-        return part
-    whole = torch.zeros(data.shape, dtype=part.dtype, device="cpu")
-    whole[tuple(w.slice if isinstance(w, Window) else slice(None) for w in windows)] = part
-    return whole
+    def _share(self, out: Operand) -> Expr:
+        """The share in the gradient of the result of each term that is the least or the greatest."""
+        result = self.result._replace(name=self._named("out", out))
+        hit = Call("eq", (self.value, result), "every")  # of each term, not of their sums
+        return Call("/", (hit, self._reduced("ties", hit, out.pattern)))
 
+    def _others(self, stored: Pattern | None) -> Expr:
+        """The product of all terms but one: of the nonzero terms, or 0 where another term is 0.
 
-def _result(problem: Problem, name: str) -> Access:
-    """An access to a tensor of the shape of the result, through the windows of the result."""
-    (statement,) = grammar.parse(problem.text, tuple(d.name for d in problem.functions))
-    return Access(name, problem.output, statement.target.windows)
+        Raises:
+            UnsupportedError: A term is zero, and the gradient is to have one of its own.
+        """
+        zero = Call("eq", (self.value, Number(0)), "every")
+        zeros = self._reduced("zeros", zero, stored)
+        if torch.is_grad_enabled() and bool(self.known[zeros.name].data.any()):
+            text = self.problem.text
+            raise UnsupportedError(f"{text}: a product over an index has no second gradient where a term is 0 yet")
+        rest = Call("where", (zero, Number(1), self.value), "every")
+        others = self._reduced("others", rest, stored, "prod")
+        alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
+        among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), self.value))
+        return Call("where", (zero, alone, among), "every")
 
+    def _with_indices(self, total: Expr, indices: Sequence[str], dense: bool) -> Expr:
+        """A gradient in which every index that it is summed over, or that it has as a value, is one of an operand.
 
-def _share(
-    problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition]
-) -> Expr:
-    """The share in the gradient of the result of each term that is the least or the greatest."""
-    hit = Call("eq", (value, _result(problem, names.out)), "every")  # of each term, not of their sums
-    known[names.ties] = _reduced(problem, hit, known, names, definitions, "sum")
-    return Call("/", (hit, Access(names.ties, problem.output)))
+        Args:
+            total: The gradient, without the operand's own pattern.
+            indices: The operand's indices.
+            dense: Whether the operand is: a sparse one has its indices in the product.
 
+        Raises:
+            UnsupportedError: No operand has an index without others that are in the way.
+        """
+        problem, carried = self.problem, assignment.indices(total)
+        needed = {i for term in problem.inputs for i in term} - carried - set(indices)
+        if dense:  # scalars, and indices as values, are accesses without indices
+            named = {node.name for node in assignment.walk(total) if isinstance(node, Access) and not node.indices}
+            needed |= (named & set(indices)) - carried
+        for index in sorted(needed):
+            if index in assignment.indices(total):
+                continue
+            allowed = carried | needed | set(indices)
+            for number, name in enumerate(problem.names):
+                if index in problem.inputs[number] and allowed.issuperset(problem.inputs[number]):
+                    windows = problem.windows[number] if problem.windows else ()
+                    total = Call("first", (total, Access(name, problem.inputs[number], windows)), "0")
+                    break
+            else:
+                raise UnsupportedError(
+                    f"{problem.text}: no gradient of a term that doesn't depend on index {index!r} yet"
+                )
+        return total
 
-def _others(
-    problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition]
-) -> Expr:
-    """The product of all terms but one: of the nonzero terms, or 0 where another term is 0.
-
-    Raises:
-        UnsupportedError: A term is zero, and the gradient is to have one of its own.
-    """
-    zero = Call("eq", (value, Number(0)), "every")
-    known[names.zeros] = _reduced(problem, zero, known, names, definitions, "sum")
-    if torch.is_grad_enabled() and bool(known[names.zeros].data.any()):
-        raise UnsupportedError(f"{problem.text}: a product over an index has no second gradient where a term is 0 yet")
-    rest = Call("where", (zero, Number(1), value), "every")
-    known[names.others] = _reduced(problem, rest, known, names, definitions, "prod")
-    others, zeros = Access(names.others, problem.output), Access(names.zeros, problem.output)
-    alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
-    among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), value))
-    return Call("where", (zero, alone, among), "every")
-
-
-def _reduced(
-    problem: Problem, value: Expr, known: dict[str, Any], names: _Names, definitions: dict[str, Definition], reduce: str
-) -> Operand:
-    """A reduction of expressions over the terms of a result, stored as the result is."""
-    pattern = known[names.out].pattern
-    format = pattern.format if pattern is not None else "dense" if problem.output else None
-    target = Access("n_", problem.output)
-    counted, plain = statements.prepare("a gradient", target, value, known, format, reduce, definitions=definitions)
-    data, stored = tape.compute(_wide(counted), plain)
-    return Operand(stored, data)
-
-
-def _named(value: Expr) -> set[str]:
-    """The scalars of an expression, and the indices that it has as values."""
-    return {node.name for node in assignment.walk(value) if isinstance(node, Access) and not node.indices}
-
-
-def _with_indices(problem: Problem, total: Expr, indices: Sequence[str], dense: bool) -> Expr:
-    """A gradient in which every index that it is summed over, or that it has as a value, is one of an operand.
-
-    Args:
-        problem: The computation.
-        total: The gradient, without the operand's own pattern.
-        indices: The operand's indices.
-        dense: Whether the operand is: a sparse one has its indices in the product.
-
-    Raises:
-        UnsupportedError: No operand has an index without others that are in the way.
-    """
-    carried = assignment.indices(total)
-    needed = {i for term in problem.inputs for i in term} - carried - set(indices)
-    needed |= (_named(total) & set(indices)) - carried if dense else set()
-    for index in sorted(needed):
-        if index in assignment.indices(total):
-            continue
-        allowed = carried | needed | set(indices)
-        for number, name in enumerate(problem.names):
-            if index in problem.inputs[number] and allowed.issuperset(problem.inputs[number]):
-                windows = problem.windows[number] if problem.windows else ()
-                total = Call("first", (total, Access(name, problem.inputs[number], windows)), "0")
-                break
-        else:
-            raise UnsupportedError(f"{problem.text}: no gradient of a term that doesn't depend on index {index!r} yet")
-    return total
-
-
-def _sampled(
-    pattern: Pattern, access: Access, value: Expr, known: dict[str, Any], definitions: dict[str, Definition]
-) -> Tensor:
-    """The values of an expression at the entries of a pattern."""
-    problem, plain = statements.prepare(
-        "a gradient",
-        Access("d_", access.indices, access.windows),
-        partials.product([access, value]),
-        {**known, access.name: Operand(pattern, None)},
-        pattern.format,
-        definitions=definitions,
-        pattern_of=None if access.windows else access.name,
-        shape=tuple(pattern.shape) if access.windows else None,
-    )
-    values, found = tape.compute(_wide(problem), plain)
-    if found is None:  # a format of dense levels only
-        return pattern.spread(values.reshape(-1).index_select(0, pattern.linear()))
-    return pattern.resample(values, found)
+    def _sampled(self, pattern: Pattern, indices: tuple[str, ...], windows: tuple[Part, ...], total: Expr) -> Tensor:
+        """The values of the gradient at the entries of the operand."""
+        own = Access(self._named("pattern", Operand(pattern, None)), indices, windows)
+        values, found = self._compute(
+            Access("d_", indices, windows),
+            partials.product([own, total]),
+            pattern.format,
+            pattern_of=None if windows else own.name,
+            shape=tuple(pattern.shape) if windows else None,
+        )
+        if found is None:  # a format of dense levels only
+            return pattern.spread(values.reshape(-1).index_select(0, pattern.linear()))
+        return pattern.resample(values, found)
 
 
-def _value(
-    target: Access, value: Expr, known: dict[str, Any], definitions: dict[str, Definition], format: Any
-) -> Tensor:
-    problem, plain = statements.prepare("a gradient", target, value, known, format, definitions=definitions)
-    return tape.compute(_wide(problem), plain)[0]
-
-
-def _wide(problem: Problem) -> Problem:
-    """A problem without rounding to halves; autograd brings gradients to the dtype of their tensors."""
-    return problem if problem.dtype is None else problem._replace(dtype=dtypes.accumulator(problem.dtype))
-
-
-def _statement(problem: Problem) -> tuple[Expr, str]:
-    """The right side of a problem, and its reduction if there is anything to reduce.
+def _statement(problem: Problem) -> tuple[Statement, Expr, str]:
+    """The statement of a problem, its right side with what `*` means, and its reduction if there is one.
 
     Raises:
         UnsupportedError: The reduction has no gradient.
     """
-    called = tuple(d.name for d in problem.functions)
-    (statement,) = grammar.parse(problem.text, called)
-    value = statement.value
-    if problem.combine != "mul":
-        value = _combined(value, problem.combine)
+    (statement,) = grammar.parse(problem.text, tuple(definition.name for definition in problem.functions))
+    value = statement.value if problem.combine == "mul" else _combined(statement.value, problem.combine)
     reduce = operations.REDUCTIONS[statement.sign] if statement.sign else problem.reduce
     if {i for term in problem.inputs for i in term} <= set(problem.output):
         reduce = "sum"
@@ -280,7 +251,7 @@ def _statement(problem: Problem) -> tuple[Expr, str]:
         raise UnsupportedError(
             f"{problem.text}: a reduction by {reduce!r} has no gradient; detach the operands or use torch.no_grad()"
         )
-    return value, reduce
+    return statement, value, reduce
 
 
 def _combined(value: Expr, combine: str) -> Expr:

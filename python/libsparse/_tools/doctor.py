@@ -18,9 +18,7 @@ import torch
 from libsparse._compiler import native, target
 from libsparse._compiler.version import ABI_VERSION, VERSION
 
-__all__ = ["Finding", "Report", "doctor"]
-
-_COMPILER_SECONDS = 60
+_SECONDS = 60  # for a command
 _PROBE = """
 #include <stdint.h>
 int32_t probe(int64_t *s) {
@@ -69,116 +67,98 @@ def doctor() -> Report:
     Returns:
         The findings; `print(ls.doctor())` shows them, `.ok` says whether all is well. Never raises.
     """
-    checks: list[tuple[str, Callable[[], Finding]]] = [
-        ("python", _python),
-        ("torch", _torch),
-        ("OpenMP", _openmp),
-        ("compiler (Go)", _library),
-        ("helper (Go)", _helper),
-        ("C compiler", _c_compiler),
-        ("kernel cache", _cache),
-        ("CPU", _cpu),
-    ]
-    return Report(_guarded(name, check) for name, check in checks)
+    checks: dict[str, Callable[[], tuple[bool, str, str]]] = {
+        "python": _python,
+        "torch": _torch,
+        "OpenMP": _openmp,
+        "compiler (Go)": _library,
+        "helper (Go)": _helper,
+        "C compiler": _c_compiler,
+        "kernel cache": _cache,
+        "CPU": _cpu,
+    }
+    return Report(_guarded(name, check) for name, check in checks.items())
 
 
-def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+def _guarded(name: str, check: Callable[[], tuple[bool, str, str]]) -> Finding:
+    """A check's finding; what it advises counts only where not all is well."""
     try:
-        return check()
+        ok, found, advice = check()
     except Exception as error:  # a doctor that dies tells nothing
-        return Finding(name, False, f"{type(error).__name__}: {error}", "this check itself failed; please report it")
+        ok, found, advice = False, f"{type(error).__name__}: {error}", "this check itself failed; please report it"
+    return Finding(name, ok, found, "" if ok else advice)
 
 
-def _python() -> Finding:
+def _python() -> tuple[bool, str, str]:
     ok = sys.version_info >= (3, 10)
-    return Finding(
-        "python", ok, f"{platform.python_version()} at {sys.executable}", "" if ok else "install Python 3.10 or newer"
-    )
+    return ok, f"{platform.python_version()} at {sys.executable}", "install Python 3.10 or newer"
 
 
-def _torch() -> Finding:
+def _torch() -> tuple[bool, str, str]:
     version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
     found = f"{torch.__version__}, {torch.get_num_threads()} threads"
-    return Finding("torch", version >= (2, 4), found, "" if version >= (2, 4) else "pip install 'torch>=2.4'")
+    return version >= (2, 4), found, "pip install 'torch>=2.4'"
 
 
-def _openmp() -> Finding:
+def _openmp() -> tuple[bool, str, str]:
     maps = Path("/proc/self/maps")
     if not maps.exists():
-        return Finding("OpenMP", False, "this system doesn't list what a process has mapped", "use Linux")
+        return False, "this system doesn't list what a process has mapped", "use Linux"
     paths = {line.split(maxsplit=5)[-1] for line in maps.read_text(encoding="utf-8", errors="replace").splitlines()}
     runtimes = sorted(p for p in paths if Path(p).name.startswith(("libgomp", "libomp.", "libiomp5")))
-    if len(runtimes) == 1:
-        return Finding("OpenMP", True, f"{runtimes[0]} (torch's, kernels use the same)")
-    if runtimes:
-        advice = (
-            "two runtimes in one process are slow and can compute wrong numbers; find which package brings the second"
-        )
-        return Finding("OpenMP", False, " and ".join(runtimes), advice)
-    return Finding("OpenMP", True, "torch has none mapped; kernels run on one thread")
+    if not runtimes:
+        return True, "torch has none mapped; kernels run on one thread", ""
+    found = " and ".join(runtimes) if len(runtimes) > 1 else f"{runtimes[0]} (torch's, kernels use the same)"
+    advice = "two runtimes in one process are slow and can compute wrong numbers; find which package brings the second"
+    return len(runtimes) == 1, found, advice
 
 
-def _library() -> Finding:
-    name = "compiler (Go)"
+def _library() -> tuple[bool, str, str]:
     if not native.LIBRARY.exists():
-        return Finding(
-            name, False, f"{native.LIBRARY} is missing", "in a clone run make build; else install libsparse again"
-        )
+        return False, f"{native.LIBRARY} is missing", "in a clone run make build; else install libsparse again"
     # loaded in a process of its own: this one may be about to fork, which a loaded Go doesn't survive
     code = (
         "import ctypes, sys; l = ctypes.CDLL(sys.argv[1]); v = ctypes.c_char_p(); e = ctypes.c_char_p();"
         "l.libsparse_version(ctypes.byref(v), ctypes.byref(e)); print(l.libsparse_abi_version(), v.value.decode())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(native.LIBRARY)], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = _run([sys.executable, "-c", code, str(native.LIBRARY)])
     if done.returncode != 0:
-        return Finding(name, False, f"{native.LIBRARY} can't be loaded: {done.stderr.strip()[-200:]}", "run make build")
+        return False, f"{native.LIBRARY} can't be loaded: {done.stderr.strip()[-200:]}", "run make build"
     abi, version = done.stdout.split()
-    ok = int(abi) == ABI_VERSION and version == VERSION
     found = f"{native.LIBRARY}, version {version}, interface {abi}"
-    return Finding(
-        name, ok, found, "" if ok else f"expected version {VERSION}, interface {ABI_VERSION}: run make build"
-    )
+    ok = int(abi) == ABI_VERSION and version == VERSION
+    return ok, found, f"expected version {VERSION}, interface {ABI_VERSION}: run make build"
 
 
-def _helper() -> Finding:
+def _helper() -> tuple[bool, str, str]:
     ok = os.access(native.EXECUTABLE, os.X_OK)
-    advice = "" if ok else "in a clone run make build; without it forked children can't compile new kernels"
-    return Finding("helper (Go)", ok, str(native.EXECUTABLE) if ok else f"{native.EXECUTABLE} is missing", advice)
+    advice = "in a clone run make build; without it forked children can't compile new kernels"
+    return ok, str(native.EXECUTABLE) if ok else f"{native.EXECUTABLE} is missing", advice
 
 
-def _c_compiler() -> Finding:
-    name = "C compiler"
+def _c_compiler() -> tuple[bool, str, str]:
     wanted, tried = target.compiler(), []
     for text in [wanted] if wanted else ["cc", "gcc", "clang"]:
         path = shutil.which(text)
-        if path is None:
-            tried.append(f"{text}: not found")
-            continue
-        problem = _compile_probe([path])
-        if not problem:
-            version = subprocess.run(
-                [path, "--version"], capture_output=True, text=True, timeout=60, check=False
-            ).stdout
-            return Finding(name, True, f"{path}: {version.splitlines()[0] if version else 'works'}")
+        problem = "not found" if path is None else _compile_probe(path)
+        if path is not None and not problem:
+            version = _run([path, "--version"]).stdout
+            return True, f"{path}: {version.splitlines()[0] if version else 'works'}", ""
         tried.append(f"{text}: {problem}")
     advice = "install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set LIBSPARSE_CC; cached kernels work without"
-    return Finding(name, False, "; ".join(tried), advice)
+    return False, "; ".join(tried), advice
 
 
-def _compile_probe(command: list[str]) -> str:
-    """The error when `command` compiles and loads a small kernel, "" for none."""
+def _compile_probe(compiler: str) -> str:
+    """The error when a C compiler compiles a small kernel that is loaded, "" for none."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder, "probe.c"), Path(folder, "probe.so")
         source.write_text(_PROBE, encoding="utf-8")
-        # no OpenMP runtime is linked: kernels take the one torch brought
-        command = [*command, "-O2", "-fopenmp", "-fPIC", "-c", "-o", str(library.with_suffix(".o")), str(source)]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
+            # no OpenMP runtime is linked: kernels take the one torch brought
+            done = _run([compiler, "-O2", "-fopenmp", "-fPIC", "-c", "-o", f"{folder}/probe.o", str(source)])
             if done.returncode == 0:
-                plain = [command[0], "-shared", "-fPIC", "-o", str(library), str(source)]
-                done = subprocess.run(plain, capture_output=True, text=True, timeout=_COMPILER_SECONDS, check=False)
+                done = _run([compiler, "-shared", "-fPIC", "-o", str(library), str(source)])
             if done.returncode == 0:
                 ctypes.CDLL(str(library))
                 return ""
@@ -187,7 +167,11 @@ def _compile_probe(command: list[str]) -> str:
         return (done.stderr.strip().splitlines() or ["failed without a message"])[-1][:200]
 
 
-def _cache() -> Finding:
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+
+
+def _cache() -> tuple[bool, str, str]:
     folder = Path(target.cache_dir())
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -195,17 +179,13 @@ def _cache() -> Finding:
             pass
     except OSError as error:
         advice = "set LIBSPARSE_CACHE_DIR to a folder you can write, or repair this one"
-        return Finding("kernel cache", False, f"{folder}: {error.strerror or error}", advice)
-    size = sum(1 for _ in folder.glob("v*/kernels/*/*/kernel.so"))
-    return Finding("kernel cache", True, f"{folder}, {size} kernels")
+        return False, f"{folder}: {error.strerror or error}", advice
+    return True, f"{folder}, {sum(1 for _ in folder.glob('v*/kernels/*/*/kernel.so'))} kernels", ""
 
 
-def _cpu() -> Finding:
+def _cpu() -> tuple[bool, str, str]:
     fields = dict(part.partition(": ")[::2] for part in target.cpu().split("; "))
     flags = fields.get("flags", fields.get("Features", "")).split()
     shown = [f for f in ("avx2", "fma", "f16c", "avx512f", "avx512_bf16", "asimd", "sve") if f in flags]
-    return Finding(
-        "CPU",
-        True,
-        f"{fields.get('model name', platform.machine())}, {os.cpu_count()} cores, {' '.join(shown)}".rstrip(", "),
-    )
+    name = fields.get("model name", platform.machine())
+    return True, f"{name}, {os.cpu_count()} cores, {' '.join(shown)}".rstrip(", "), ""
