@@ -7,7 +7,7 @@ the derivative.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from libsparse._lang import assignment, grammar, operations, user_functions
@@ -63,7 +63,7 @@ def of(
     definitions = {definition.name: definition for definition in functions}
     complex = start.types.is_complex
     factors = _projected([start.grad], complex, value)
-    for call, place in _path(value, name):
+    for call, place in next(_paths(value, name)):
         arg = call.args[place]
         if call.op in _NOT_HOLOMORPHIC and complex(arg):
             factors = _not_holomorphic(call, factors, start.unit)
@@ -110,20 +110,22 @@ def _check_holomorphic(call: Call, definitions: dict[str, Definition], complex: 
                 raise UnsupportedError(f"{call.op}() calls {min(found)}(): no gradient for complex values yet")
 
 
-def _path(value: Expr, name: str) -> list[tuple[Call, int]]:
-    """The calls from the root of an expression to the access of a name, each with the argument that it is in."""
+def _paths(value: Expr, name: str) -> Iterator[list[tuple[Call, int]]]:
+    """For each access of a name, the calls from the root of an expression to it, each with the argument that it is in.
+
+    Without recursion: sums may have thousands of terms.
+    """
     waiting: list[tuple[Expr, tuple[Any, ...] | None]] = [(value, None)]
     while waiting:
         node, above = waiting.pop()
         if isinstance(node, Call):
-            waiting.extend((arg, (node, place, above)) for place, arg in enumerate(node.args))
+            waiting.extend((arg, (node, place, above)) for place, arg in reversed([*enumerate(node.args)]))
         elif isinstance(node, Access) and node.name == name:
             found: list[tuple[Call, int]] = []
             while above is not None:
                 call, place, above = above
                 found.append((call, place))
-            return found[::-1]
-    raise UnsupportedError(f"{name!r} is in no term")
+            yield found[::-1]
 
 
 def _partial(call: Call, place: int, called: tuple[str, ...], definitions: dict[str, Definition]) -> Expr | None:
@@ -171,25 +173,16 @@ def _derived(
     cases = []
     for region, body in definition.cases:
         total: Expr | None = None
-        for term in _terms(user_functions.body(body, called), definition.params[place]):
+        for path in _paths(user_functions.body(body, called), definition.params[place]):
             factors: list[Expr] = []
-            for call, where in term:
+            for call, where in path:
                 partial = _partial(call, where, called, definitions)
                 if partial is None:
                     break
                 if partial != ONE:
                     factors.append(partial)
             else:
-                term_ = product(factors)
-                total = term_ if total is None else Call("+", (total, term_))
+                term = product(factors)
+                total = term if total is None else Call("+", (total, term))
         cases.append((region, assignment.text(total or Number(0))))
     return Definition(name, definition.params, tuple(cases))
-
-
-def _terms(value: Expr, name: str) -> list[list[tuple[Call, int]]]:
-    """The paths to all occurrences of a parameter."""
-    if isinstance(value, Access):
-        return [[]] if value.name == name else []
-    if not isinstance(value, Call):
-        return []
-    return [[(value, place), *rest] for place, arg in enumerate(value.args) for rest in _terms(arg, name)]

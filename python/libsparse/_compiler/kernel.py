@@ -171,16 +171,8 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         notes = tuple(info.get("notes") or ())
         if info.get("steps"):
             steps = tuple(
-                Step(
-                    s["result"],
-                    tuple(s["indices"] or ()),
-                    s["expr"],
-                    tuple(s["operands"]),
-                    s["dtype"],
-                    s.get("temporary", False),
-                    s.get("format", ""),
-                )
-                for s in info["steps"]
+                Step(**{**step, "indices": tuple(step["indices"] or ()), "operands": tuple(step["operands"])})
+                for step in info["steps"]
             )
             return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)
         path = f"{root}/{info['object']}"

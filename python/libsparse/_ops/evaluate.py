@@ -59,17 +59,16 @@ def evaluate(
         DivisionByZeroError: `//`, `%` or `fmod` of an integer and zero, in a term that exists; `where` computes only
             what it chooses.
     """
-    *_, (_, _, _, value) = _results(text, operands, format, reduce, combine)
-    assert value is not None
-    return value
+    *_, job = _jobs(text, operands, format, reduce, combine)
+    return job.result()
 
 
 def problems(
     text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
 ) -> Iterator[tuple[Problem, Sequence[Operand]]]:
     """The problem for the right side of each assignment, and its operands; earlier ones are computed on the way."""
-    for _, problem, plain, _ in _results(text, operands, format, reduce, combine, compute_last=False):
-        yield problem, plain
+    for job in _jobs(text, operands, format, reduce, combine):
+        yield job.problem, job.operands
 
 
 def problem_of(
@@ -80,43 +79,32 @@ def problem_of(
     Raises:
         UnsupportedError: There is more to it than a problem.
     """
-    *_, (job, problem, plain, _) = _results(text, operands, format, reduce, combine, compute_last=False)
+    *_, job = _jobs(text, operands, format, reduce, combine)
     if not job.alone:
         raise UnsupportedError(f"{text!r}: the old elements of {job.target.name!r} come after; assign to another name")
-    return problem, plain
+    return job.problem, job.operands
 
 
-def _results(
-    text: str,
-    operands: Mapping[str, Any],
-    format: str | Format | None,
-    reduce: str,
-    combine: str,
-    *,
-    compute_last: bool = True,
-) -> Iterator[tuple[_Job, Problem, Sequence[Operand], Operand | None]]:
+def _jobs(
+    text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
+) -> Iterator[_Job]:
+    """Each assignment; its result is computed when the next one is asked for."""
     if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
     reduce = checked(reduce, combine)
     program = grammar.parse(text, user_functions.names())
     known = dict(operands)
     read: set[str] = set()
-    for statement in program:
-        last = statement is program[-1]
-        job = _Job(text, statement, known, reduce if last or _reduces(statement) else "sum", combine)
-        problem, plain = job.problem(format if last else None)
+    for statement in program[:-1]:
+        job = _Job(text, statement, known, None, reduce if _reduces(statement) else "sum", combine)
         read |= job.read
-        if last:
-            _check_used(text, operands, read)
-        value = job.finish(problem, plain, format if last else None) if compute_last or not last else None
-        known[statement.target.name] = value
-        yield job, problem, plain, value
-
-
-def _check_used(text: str, operands: Mapping[str, Any], read: set[str]) -> None:
-    unused = sorted(set(operands) - read)
+        yield job
+        known[statement.target.name] = job.result()
+    job = _Job(text, program[-1], known, format, reduce, combine)
+    unused = sorted(set(operands) - read - job.read)
     if unused:
         raise FormatError(f"evaluate {text!r}: {unused[0]!r} is given and not used")
+    yield job
 
 
 def _reduces(statement: Statement) -> bool:
@@ -125,28 +113,41 @@ def _reduces(statement: Statement) -> bool:
 
 
 class _Job:
-    """One assignment with the operands and results before it."""
+    """One assignment with the operands and results before it, as a problem and its operands."""
 
-    def __init__(self, text: str, statement: Statement, known: Mapping[str, Any], reduce: str, combine: str) -> None:
-        self.text = text
-        self.target, sign, self.value = statement
-        self.known = known
-        self.combine = combine
+    def __init__(
+        self,
+        text: str,
+        statement: Statement,
+        known: Mapping[str, Any],
+        format: str | Format | None,
+        reduce: str,
+        combine: str,
+    ) -> None:
+        self.text, self.format = text, format
+        self.target, sign, value = statement
         self.old = known.get(self.target.name)
         self.sign = operations.REDUCTIONS.get(sign, sign)
-        self.reduce = self.sign if self.sign in REDUCTIONS else reduce
+        reduce = self.sign if self.sign in REDUCTIONS else reduce
         self.placed = bool(self.target.windows)
         self._check()
         # The old elements are a term of a sum wherever that is possible.
         if self.old is not None and not self.placed and sign in ("+", "-"):
-            self.value = Call(sign, (self.target, self.value))
-            self.sign, self.reduce = "", "sum"
+            value = Call(sign, (self.target, value))
+            self.sign, reduce = "", "sum"
         self.alone = not self.placed and not (self.sign and self.old is not None)
-        if not self.alone and not assignment.indices(self.value).issuperset(self.target.indices):
+        if not self.alone and not assignment.indices(value).issuperset(self.target.indices):
             # The old elements say how long the indices are; where there is none, nothing is to be multiplied.
-            self.value = Call("first", (self.value, self.target), "0 & 1" if self.sign in ("prod", "/") else "0")
-        names = {node.name for node in assignment.walk(self.value) if isinstance(node, Access)}
+            value = Call("first", (value, self.target), "0 & 1" if self.sign in ("prod", "/") else "0")
+        names = {node.name for node in assignment.walk(value) if isinstance(node, Access)}
         self.read = names | ({self.target.name} if self.sign or self.placed else set())
+        if not self.alone:
+            # Elements without a term keep their old values.
+            sparse = any(is_sparse(known.get(name)) for name in self.read - {self.target.name})
+            kept = is_sparse(self.old) and self.sign and self.target.indices and sparse
+            format = "s" * len(self.target.indices) if kept else None
+        target = self.target._replace(windows=())
+        self.problem, self.operands = statements.prepare(text, target, value, known, format, reduce, combine)
 
     def _check(self) -> None:
         name, kind = self.target.name, f"{self.sign}="
@@ -160,25 +161,12 @@ class _Job:
         if self.old is not None and self.sign == "mean":
             raise FormatError(f"evaluate {self.text!r}: 'mean=' can't take old elements; assign it to another name")
 
-    def problem(self, format: str | Format | None) -> tuple[Problem, Sequence[Operand]]:
-        """The problem for the right side."""
-        target = self.target._replace(windows=())
-        if not self.alone:
-            # Elements without a term keep their old values.
-            read = [self.known.get(name) for name in self.read - {target.name}]
-            sparse = any(is_sparse(operand) for operand in read)
-            kept = is_sparse(self.old) and self.sign and target.indices and sparse
-            format = "s" * len(target.indices) if kept else None
-        return statements.prepare(self.text, target, self.value, self.known, format, self.reduce, self.combine)
-
-    def finish(self, problem: Problem, plain: Sequence[Operand], format: str | Format | None) -> Operand:
+    def result(self) -> Operand:
         """The value of the assignment."""
-        data, pattern = tape.compute(problem, plain)
+        data, pattern = tape.compute(self.problem, self.operands)
         # Elements without a term keep their old values.
-        fill = 0 if self.sign and not self.alone else dtypes.identity(problem.reduce, data.dtype)
+        fill = 0 if self.sign and not self.alone else dtypes.identity(self.problem.reduce, data.dtype)
         new = Operand(pattern, data, fill if pattern is not None else 0)
         if self.placed:
             return updates.place(self.text, self.old, self.target, new, self.sign)
-        if self.alone:
-            return new
-        return updates.update(self.sign, self.old, new, self.target.indices, format)
+        return new if self.alone else updates.update(self.sign, self.old, new, self.target.indices, self.format)

@@ -61,17 +61,30 @@ def read(source: Tensor) -> Operand:
         raise UnsupportedError(
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
-    if name == "coo":
-        arrays: tuple[Tensor, ...] = (source._indices(),)
-    elif source.layout in (torch.sparse_csr, torch.sparse_bsr):
-        arrays = source.crow_indices(), source.col_indices()
-    else:
-        arrays = source.ccol_indices(), source.row_indices()
-    known = _look_up(name, source.shape, arrays)
+    known = _look_up(name, source.shape, _arrays(source))
     values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
         values = values.new_zeros(known.pattern.size).index_add(0, known.slots, values)
     return Operand(known.pattern, values)
+
+
+def _arrays(source: Tensor) -> tuple[Tensor, ...]:
+    """The index arrays of a tensor of any sparse layout."""
+    if source.layout is torch.sparse_coo:
+        return (source._indices(),)
+    if source.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return source.crow_indices(), source.col_indices()
+    return source.ccol_indices(), source.row_indices()
+
+
+def _tensor(
+    layout: torch.layout, arrays: Sequence[Tensor], values: Tensor, shape: torch.Size, coalesced: bool = True
+) -> Tensor:
+    """A tensor of a sparse layout from its arrays."""
+    if layout is torch.sparse_coo:
+        return torch.sparse_coo_tensor(arrays[0], values, shape, is_coalesced=coalesced, check_invariants=False)
+    starts, indices = arrays
+    return torch.sparse_compressed_tensor(starts, indices, values, shape, layout=layout, check_invariants=False)
 
 
 def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
@@ -145,7 +158,7 @@ class _Values(torch.autograd.Function):
             return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
         if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
             # Duplicates of an entry have one gradient, as in torch.
-            known = _look_up("coo", ctx.source.shape, (ctx.source._indices(),))
+            known = _look_up("coo", ctx.source.shape, _arrays(ctx.source))
             if known.slots is not None:
                 grad = grad.new_zeros(known.pattern.size).index_copy(0, known.slots, grad)
             return write(Operand(known.pattern, grad), torch.sparse_coo)
@@ -181,15 +194,8 @@ def followed(source: Operand, layout: torch.layout) -> Tensor:
 
 def _with_values(source: Tensor, values: Tensor) -> Tensor:
     """A tensor of the layout and the indices of `source` with other values."""
-    shape = tuple(source.shape)
-    if source.layout is torch.sparse_coo:
-        coalesced = source.is_coalesced()
-        return torch.sparse_coo_tensor(source._indices(), values, shape, is_coalesced=coalesced, check_invariants=False)
-    if source.layout is torch.sparse_csr:
-        return torch.sparse_csr_tensor(
-            source.crow_indices(), source.col_indices(), values, shape, check_invariants=False
-        )
-    return torch.sparse_csc_tensor(source.ccol_indices(), source.row_indices(), values, shape, check_invariants=False)
+    coalesced = source.layout is not torch.sparse_coo or source.is_coalesced()
+    return _tensor(source.layout, _arrays(source), values, source.shape, coalesced)
 
 
 def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
@@ -205,20 +211,18 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
-    shape = tuple(source.shape)
+    shape = source.shape
     if layout is torch.sparse_bsr and blocks is not None:
-        return torch.sparse_bsr_tensor(*block_arrays(source, blocks), shape, check_invariants=False)
+        *arrays, values = block_arrays(source, blocks)
+        return _tensor(layout, arrays, values, shape)
     if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
     if math.prod(shape) >= 2**63:
-        raise UnsupportedError(f"torch has no tensors of shape {shape}, whose elements it can't number")
+        raise UnsupportedError(f"torch has no tensors of shape {tuple(shape)}, whose elements it can't number")
     converted = to_format(source, _FORMATS[layout])
-    if layout is torch.sparse_coo:
-        return torch.sparse_coo_tensor(
-            converted.sparsity.coordinates(), converted.values, shape, is_coalesced=True, check_invariants=False
-        )
-    construct = torch.sparse_csr_tensor if layout is torch.sparse_csr else torch.sparse_csc_tensor
-    return construct(*converted.sparsity.compressed(1), converted.values, shape, check_invariants=False)
+    pattern = converted.sparsity
+    indices = [pattern.coordinates()] if layout is torch.sparse_coo else pattern.compressed(1)
+    return _tensor(layout, indices, converted.values, shape)
 
 
 def block_shape(source: Operand) -> tuple[int, int] | None:
