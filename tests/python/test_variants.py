@@ -7,11 +7,11 @@ import threading
 import pytest
 import torch
 from libsparse._runtime import dispatch
-from libsparse._runtime.problem import Operand, product
+from libsparse._runtime.problem import Einsum, Operand, product
 
 import libsparse as ls
 
-SPMM = product((("i", "j"), ("j", "k")), ("i", "k"))
+SPMM = product(Einsum((("i", "j"), ("j", "k")), ("i", "k")))
 SCHEDULES = (
     "reorder(i, j, k);",
     "split(i, i0, i1, 8); parallelize(i0, threads);",

@@ -11,7 +11,7 @@ from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._runtime import promotion
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Operand, product
+from libsparse._runtime.problem import Einsum, Operand, product
 from libsparse._storage.format import Format
 
 
@@ -21,28 +21,8 @@ def dense_format(ndim: int) -> Format | None:
     return Format("d" * ndim) if ndim else None
 
 
-def contract(
-    inputs: Sequence[tuple[str, ...]],
-    output: tuple[str, ...],
-    operands: Sequence[Operand],
-    *,
-    output_format: Format | None = None,
-    reduce: str = "sum",
-    combine: str = "mul",
-    pattern_of: int | None = None,
-    dtype: torch.dtype | None = None,
-) -> Result:
+def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     """Computes an einsum; autograd follows it where it has to.
-
-    Args:
-        inputs: The indices of each operand, none of them twice in one operand.
-        output: The indices of the result.
-        operands: The operands.
-        output_format: The format of the result, None to let the compiler choose.
-        reduce: How terms are reduced.
-        combine: How factors are combined.
-        pattern_of: The operand whose pattern the result has to have.
-        dtype: The dtype of the result; by default the operands are promoted.
 
     Returns:
         A dense tensor and None, or the values of a sparse result and its pattern.
@@ -51,7 +31,7 @@ def contract(
         ShapeError: Extents do not agree.
     """
     kinds = {o.data.dtype for o in operands if o.data is not None}
-    target = dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
+    target = einsum.dtype or (next(iter(kinds)) if len(kinds) == 1 else promotion.common(operands))
     if (
         target is not None
         and kinds - {target}
@@ -59,8 +39,9 @@ def contract(
     ):
         operands, kinds = unify(operands, target), {target}
     implied = kinds == {target} or target is None  # whether the dtype of the result follows from the operands
-    problem = product(tuple(inputs), output, output_format, reduce, combine, pattern_of, None if implied else target)
-    if all(o.pattern is None for o in operands) and reduce == "sum" and combine == "mul" and target != torch.bool:
+    problem = product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied)
+    plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
+    if plain and all(o.pattern is None for o in operands):
         problem.extents(operands)
         same = unify(operands, target)
         out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))

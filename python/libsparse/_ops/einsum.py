@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -11,12 +12,12 @@ from torch import Tensor
 from libsparse._lang import dtypes, spec
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime import promotion
-from libsparse._runtime.problem import Operand, Problem, product
+from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
 from . import contraction
 from .assemble import assemble
-from .operands import Indices, is_tensor, simplify, to_operands
+from .operands import is_tensor, simplify, to_operands
 
 REDUCTIONS = ("sum", "prod", "min", "max", "any", "all", "xor", "mean")
 COMBINATIONS = (
@@ -26,48 +27,13 @@ COMBINATIONS = (
 _ALIASES = {"amax": "max", "amin": "min"}
 
 
-class Einsum(NamedTuple):
-    """An einsum, read and checked.
-
-    Attributes:
-        inputs: The indices of each operand, none of them twice in one operand.
-        output: The indices of the result.
-        operands: The operands.
-        output_format: The format of the result, None to let the compiler choose.
-        reduce: How terms are reduced.
-        combine: How factors are combined.
-        dtype: The dtype of the result, None of patterns alone.
-    """
-
-    inputs: list[Indices]
-    output: Indices
-    operands: list[Operand]
-    output_format: Format | None
-    reduce: str
-    combine: str
-    dtype: torch.dtype | None
-
-    def problem(self) -> Problem:
-        """The problem, whose indices are renamed so that spellings share kernels."""
-        return product(tuple(self.inputs), self.output, self.output_format, self.reduce, self.combine, dtype=self.dtype)
-
-    def spelled(self) -> Problem:
-        """The problem with the user's indices, which commands of a schedule name."""
-        text = ",".join(map("".join, self.inputs)) + "->" + "".join(self.output)
-        names = tuple(f"A{number}" for number in range(len(self.inputs)))
-        output_format, reduce, combine = self.output_format, self.reduce, self.combine
-        return Problem(
-            text, False, names, tuple(self.inputs), self.output, output_format, reduce, combine, dtype=self.dtype
-        )
-
-
 def read(
     equation: Any,
     operands: Sequence[Any],
     format: str | Format | None = None,
     reduce: str = "sum",
     combine: str = "mul",
-) -> Einsum:
+) -> tuple[Einsum, list[Operand]]:
     """Reads an einsum and its operands; the arguments are those of `einsum`."""
     if isinstance(equation, str):
         if len(operands) == 1 and isinstance(operands[0], (list, tuple)) and not is_tensor(operands[0]):
@@ -83,7 +49,7 @@ def read(
     # of operands as they came: one without dimensions counts less
     dtype = promotion.common(plain, promotion.floats(reduce, combine))
     inputs, simple = simplify(parsed.inputs, plain)
-    return Einsum(inputs, parsed.output, simple, output_format, reduce, combine, dtype)
+    return Einsum(tuple(inputs), parsed.output, output_format, reduce, combine, None, dtype), simple
 
 
 def einsum(
@@ -117,25 +83,23 @@ def einsum(
         DtypeError: An operand is no tensor.
         UnsupportedError: Something libsparse can't do yet.
     """
-    question = read(equation, operands, format, reduce, combine)
+    question, plain = read(equation, operands, format, reduce, combine)
     try:
-        return compute(question)
+        return compute(question, plain)
     except ShapeError:  # says it in the user's letters
-        question.spelled()._replace(text=str(equation)).extents(question.operands)
+        question.problem()._replace(text=str(equation)).extents(plain)
         raise
 
 
-def compute(question: Einsum) -> Operand:
+def compute(question: Einsum, operands: Sequence[Operand]) -> Operand:
     """The result of an einsum."""
-    inputs, output, operands, output_format, reduce, combine, dtype = question
+    output_format, reduce = question.output_format, question.reduce
     dense = all(o.pattern is None for o in operands) and output_format is not None and not output_format.is_dense
-    if dense and dtypes.identity(reduce, dtype or torch.bool) == 0:
-        data, _ = contraction.contract(inputs, output, operands, reduce=reduce, combine=combine, dtype=dtype)
+    if dense and dtypes.identity(reduce, question.dtype or torch.bool) == 0:
+        data, _ = contraction.contract(question._replace(output_format=None), operands)
         coords = data.detach().nonzero(as_tuple=True)
         return assemble(list(coords), data[coords], data.shape, output_format)
-    data, pattern = contraction.contract(
-        inputs, output, operands, output_format=output_format, reduce=reduce, combine=combine, dtype=dtype
-    )
+    data, pattern = contraction.contract(question, operands)
     return Operand(pattern, data, 0 if pattern is None else dtypes.identity(reduce, data.dtype))
 
 
@@ -151,23 +115,17 @@ def checked(reduce: str, combine: str) -> str:
     return reduce
 
 
-def count_terms(question: Einsum) -> Tensor:
+def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
     """How many terms every element of a result has; broadcasts against the result."""
-    inputs, output, operands, *_ = question
-    sparse = [(i, Operand(o.pattern, None)) for i, o in zip(inputs, operands, strict=True) if o.pattern is not None]
-    extents = {i: e for term, o in zip(inputs, operands, strict=True) for i, e in zip(term, o.shape, strict=True)}
+    output, terms = question.output, [*zip(question.inputs, operands, strict=True)]
+    extents = {i: e for term, o in terms for i, e in zip(term, o.shape, strict=True)}
+    sparse = [(term, Operand(o.pattern, None)) for term, o in terms if o.pattern is not None]
     covered = {index for term, _ in sparse for index in term}
-    factor = 1
-    for index, extent in extents.items():
-        factor *= extent if index not in covered and index not in output else 1
+    factor = math.prod(extent for index, extent in extents.items() if index not in {*covered, *output})
     if not sparse:
         return torch.tensor(factor)
     kept = tuple(index for index in output if index in covered)
-    number, _ = contraction.contract(
-        [i for i, _ in sparse],
-        kept,
-        [o for _, o in sparse],
-        output_format=contraction.dense_format(len(kept)),
-        dtype=torch.int64,
-    )
+    inputs, patterns = zip(*sparse, strict=True)
+    counted = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=torch.int64)
+    number, _ = contraction.contract(counted, patterns)
     return number[tuple(slice(None) if i in covered else None for i in output)] * factor if output else number * factor

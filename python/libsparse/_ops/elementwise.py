@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._runtime.problem import Operand
+from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction, union
 from .operands import Indices, is_scalar, is_sparse, is_tensor, to_operand
@@ -139,7 +139,7 @@ def _multiply_sparse(a: Operand, b: Operand) -> Operand:
 
 def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:
     """The product of a sparse operand and one with some of its indices, in the format of the first."""
-    data, pattern = contraction.contract([letters, own], letters, [a, b], output_format=a.sparsity.format)
+    data, pattern = contraction.contract(Einsum((letters, own), letters, a.sparsity.format), [a, b])
     return Operand(pattern, data)
 
 

@@ -16,7 +16,7 @@ from libsparse._compiler import threads
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared
-from libsparse._runtime.problem import Operand, Problem, product, stored
+from libsparse._runtime.problem import Einsum, Operand, Problem, product, stored
 from libsparse._storage.pattern import Pattern
 
 from . import product_gradient
@@ -24,7 +24,9 @@ from .product_gradient import conjugate
 
 _KEPT = 64  # short ways that a pattern keeps, one for each shape (and strides, if unusual) of the dense operand
 _PRODUCTS = {
-    (transposed, ndim): product((("j", "i") if transposed else ("i", "j"), ("j", "k")[:ndim]), ("i", "k")[:ndim])
+    (transposed, ndim): product(
+        Einsum((("j", "i") if transposed else ("i", "j"), ("j", "k")[:ndim]), ("i", "k")[:ndim])
+    )
     for transposed in (False, True)
     for ndim in (1, 2)
 }
@@ -105,7 +107,7 @@ def _sampled(pattern: Pattern, grad: Tensor, dense: Tensor) -> Prepared | None:
     if known is not None and known.dtype == dense.dtype and known.variant.direct is not None:
         return known
     outer, inner = ("i", "k")[: dense.ndim], ("j", "k")[: dense.ndim]
-    problem = product((("i", "j"), outer, inner), ("i", "j"), pattern.format, pattern_of=0)
+    problem = product(Einsum((("i", "j"), outer, inner), ("i", "j"), pattern.format, pattern_of=0))
     return _prepare(
         name, problem, [Operand(pattern, None), Operand(None, grad.detach()), Operand(None, dense.detach())]
     )

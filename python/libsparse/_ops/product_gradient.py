@@ -14,7 +14,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.problem import Einsum, Operand, Problem
 
 from . import contraction
 
@@ -49,25 +49,20 @@ def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, numbe
     """
     indices, pattern = problem.inputs[number], operands[number].pattern
     others = [n for n in range(len(operands)) if n != number]
-    inputs = [problem.output, *(problem.inputs[n] for n in others)]
+    inputs = (problem.output, *(problem.inputs[n] for n in others))
     factors = [
         grad,
         *(o if o.data is None else o.with_data(conjugate(o.data)) for o in map(operands.__getitem__, others)),
     ]
     if pattern is not None:
-        values, found = contraction.contract(
-            [indices, *inputs],
-            indices,
-            [Operand(pattern, None), *factors],
-            output_format=pattern.format,
-            pattern_of=0,
-        )
+        question = Einsum((indices, *inputs), indices, pattern.format, pattern_of=0)
+        values, found = contraction.contract(question, [Operand(pattern, None), *factors])
         assert found is not None
         return pattern.resample(values, found)
     # Indices that no other factor has were only summed over: the gradient is the same all along them.
     available = {index for term in inputs for index in term}
     kept = tuple(index for index in indices if index in available)
-    dense, _ = contraction.contract(inputs, kept, factors, output_format=contraction.dense_format(len(kept)))
+    dense, _ = contraction.contract(Einsum(inputs, kept, contraction.dense_format(len(kept))), factors)
     shape = operands[number].shape
     places = tuple(slice(None) if index in available else None for index in indices)
     return dense[places].expand(shape) if len(kept) < len(indices) else dense

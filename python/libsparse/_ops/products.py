@@ -105,7 +105,7 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
         if wanted.pads:  # its blocks hold elements without a term
             result = einsum.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
         return to_format(result._replace(fill=0), wanted)
-    number = einsum.count_terms(einsum.read(equation, (a, b)))
+    number = einsum.count_terms(*einsum.read(equation, (a, b)))
     return Operand(None, result.values.masked_fill(number == 0, 0))
 
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._runtime.problem import Operand
+from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction
 from .operands import to_operand
@@ -28,8 +28,8 @@ def sum(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
         return total.reshape((1,) * a.ndim) if keepdim else total
     letters = tuple(string.ascii_letters[: a.ndim])
     kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
-    output_format = contraction.dense_format(len(kept))
-    out, _ = contraction.contract([letters], kept, [a], output_format=output_format, dtype=target)
+    question = Einsum((letters,), kept, contraction.dense_format(len(kept)), dtype=target)
+    out, _ = contraction.contract(question, [a])
     if keepdim:
         return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
     return out

@@ -11,7 +11,7 @@ from libsparse._lang import assignment
 from libsparse._lang.assignment import Access, Expr, Part, Selection
 from libsparse._lang.errors import ShapeError
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Operand
+from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
 from . import contraction
@@ -75,7 +75,8 @@ def multiply_mode(
     kept = tuple("new" if d == mode else index for d, index in enumerate(indices))
     if output_format is None and operand.pattern is not None:
         output_format = operand.pattern.format
-    return contraction.contract([("new", indices[mode]), indices], kept, [matrix, operand], output_format=output_format)
+    question = Einsum((("new", indices[mode]), indices), kept, output_format)
+    return contraction.contract(question, [matrix, operand])
 
 
 def windows_of(access: Access, shape: Sequence[int]) -> tuple[Part, ...]:

@@ -172,26 +172,49 @@ class Problem(NamedTuple):
         ]
 
 
+class Einsum(NamedTuple):
+    """A reduction of combined operands over indices, without the operands; hashable.
+
+    Attributes:
+        inputs: The indices of each operand, none of them twice in one operand.
+        output: The indices of the result.
+        output_format: The format of the result, None to let the compiler choose.
+        reduce: How terms are reduced.
+        combine: How factors are combined.
+        pattern_of: The operand whose pattern the result has to have.
+        dtype: The dtype of the result, None to promote those of the operands.
+    """
+
+    inputs: tuple[tuple[str, ...], ...]
+    output: tuple[str, ...]
+    output_format: Format | None = None
+    reduce: str = "sum"
+    combine: str = "mul"
+    pattern_of: int | None = None
+    dtype: torch.dtype | None = None
+
+    def problem(self) -> Problem:
+        """The problem with these indices, which commands of a schedule name."""
+        text = ",".join(map("".join, self.inputs)) + "->" + "".join(self.output)
+        names = tuple(f"A{number}" for number in range(len(self.inputs)))
+        return Problem(text, False, names, *self)
+
+
 @functools.lru_cache(maxsize=4096)
-def product(
-    inputs: tuple[tuple[str, ...], ...],
-    output: tuple[str, ...],
-    output_format: Format | None = None,
-    reduce: str = "sum",
-    combine: str = "mul",
-    pattern_of: int | None = None,
-    dtype: torch.dtype | None = None,
-) -> Problem:
-    """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels."""
-    found = dict.fromkeys(index for term in inputs for index in term)
+def product(einsum: Einsum, implied: bool = False) -> Problem:
+    """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels.
+
+    Args:
+        einsum: The einsum.
+        implied: Whether the operands promote to its dtype anyway.
+    """
+    found = dict.fromkeys(index for term in einsum.inputs for index in term)
     if len(found) > len(_LETTERS):
         raise UnsupportedError(f"einsum: {len(found)} indices; up to {len(_LETTERS)} are supported")
     letters = dict(zip(found, _LETTERS, strict=False))
-    terms = tuple(tuple(letters[index] for index in term) for term in inputs)
-    result = tuple(letters[index] for index in output)
-    text = ",".join(map("".join, terms)) + "->" + "".join(result)
-    names = tuple(f"A{number}" for number in range(len(inputs)))
-    return Problem(text, False, names, terms, result, output_format, reduce, combine, pattern_of, dtype)
+    terms = tuple(tuple(letters[index] for index in term) for term in einsum.inputs)
+    output = tuple(letters[index] for index in einsum.output)
+    return einsum._replace(inputs=terms, output=output, dtype=None if implied else einsum.dtype).problem()
 
 
 def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:

@@ -12,7 +12,7 @@ import torch
 from libsparse._compiler import native, request, threads
 from libsparse._ops import einsum, evaluate
 from libsparse._runtime import dispatch, promotion
-from libsparse._runtime.problem import Operand, Problem, key, to_request
+from libsparse._runtime.problem import Operand, Problem, key, product, to_request
 from libsparse._storage.format import Format
 
 from . import limits
@@ -75,8 +75,8 @@ def explain(
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
     else:
-        question = einsum.read(text, operands, format, reduce, combine)
-        problems = iter([(question.problem(), question.operands)])
+        question, plain = einsum.read(text, operands, format, reduce, combine)
+        problems = iter([(product(question), plain)])
     return Explanation("\n".join(_account(problem, plain, stage, measure) for problem, plain in problems))
 
 
@@ -169,5 +169,5 @@ def notes(text: str, *operands: Any) -> tuple[str, ...]:
         text: An einsum specification.
         operands: Its operands.
     """
-    question = einsum.read(text, operands)
-    return dispatch.prepare(question.problem(), question.operands).kernel.notes
+    question, plain = einsum.read(text, operands)
+    return dispatch.prepare(product(question), plain).kernel.notes

@@ -222,5 +222,5 @@ def schedule(
     if named or "=" in text:
         problem, plain = evaluate.problem_of(text, named, format, reduce, combine)
         return Schedule(problem, tuple(plain))
-    question = einsum.read(text, operands, format, reduce, combine)
-    return Schedule(question.spelled(), tuple(question.operands))
+    question, plain = einsum.read(text, operands, format, reduce, combine)
+    return Schedule(question.problem(), tuple(plain))
