@@ -51,13 +51,8 @@ class Request(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
-        output = self.output._asdict()
-        if self.output.pattern_of is None:
-            del output["pattern_of"]
-        if not self.output.temporary:
-            del output["temporary"]
-        if not self.output.step:
-            del output["step"]
+        unset = {"pattern_of": None, "temporary": False, "step": False}
+        output = {name: value for name, value in self.output._asdict().items() if unset.get(name, self) is not value}
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {
             "expr" if self.is_expr else "spec": self.text,

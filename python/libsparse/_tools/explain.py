@@ -91,31 +91,22 @@ def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, m
 def _call(problem: Problem, operands: Sequence[Operand]) -> str:
     lines = [problem.text]
     for name, operand in zip(problem.names, operands, strict=True):
-        pattern, data, _ = operand
+        pattern, shape = operand.pattern, " x ".join(map(str, operand.shape)) or "a number"
         if pattern is None:
-            lines.append(f"{name}: {_shape(operand.shape)}, dense, {operand.dtype}")
+            lines.append(f"{name}: {shape}, dense, {operand.dtype}")
             continue
-        kind = "a pattern without values" if data is None else str(data.dtype)
+        kind = "a pattern without values" if operand.data is None else str(operand.dtype)
         share = pattern.nnz / max(math.prod(pattern.shape), 1)
-        lines.append(f"{name}: {_shape(pattern.shape)}, {pattern.format}, {kind}, {pattern.nnz} entries ({share:.3g})")
-        spread = str(pattern.statistics)
-        if spread:
+        lines.append(f"{name}: {shape}, {pattern.format}, {kind}, {pattern.nnz} entries ({share:.3g})")
+        if spread := str(pattern.statistics):
             lines.append(f"   {spread}")
-    lines.append(f"threads: at most {threads.count()}")
-    return "\n".join(lines)
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return " x ".join(map(str, shape)) or "a number"
+    return "\n".join([*lines, f"threads: at most {threads.count()}"])
 
 
 def _time(problem: Problem, operands: Sequence[Operand], measure: bool | None) -> str:
-    if measure is None:
-        measure = _has_run(problem, operands)
-    kinds = promotion.common(operands)
-    dtype = problem.dtype or kinds or torch.float32
-    if not measure:
+    if not (_has_run(problem, operands) if measure is None else measure):
         advice = "not measured: it has not been run on these operands; measure=True does"
+        dtype = problem.dtype or promotion.common(operands) or torch.float32
         count = _stored(problem, operands)
         if count is None:
             return advice

@@ -38,21 +38,14 @@ class Limit(NamedTuple):
     @property
     def seconds(self) -> float:
         """The larger of both times."""
-        return max(self._moving, self._computing)
-
-    @property
-    def _moving(self) -> float:
-        return self.moved / self.bandwidth
-
-    @property
-    def _computing(self) -> float:
-        return self.operations / self.rate if self.operations and self.rate else 0.0
+        computing = self.operations / self.rate if self.operations and self.rate else 0.0
+        return max(self.moved / self.bandwidth, computing)
 
     def __str__(self) -> str:
         """Which of them it is, and why."""
-        if self._moving >= self._computing or not self.operations or not self.rate:
-            return f"{_count(self.moved)}B at {_count(self.bandwidth)}B/s, as copies of that size reach"
-        return f"{_count(self.operations)} operations at {_count(self.rate)}/s, as products of dense matrices reach"
+        if self.operations and self.rate and self.seconds > self.moved / self.bandwidth:
+            return f"{_count(self.operations)} operations at {_count(self.rate)}/s, as products of dense matrices reach"
+        return f"{_count(self.moved)}B at {_count(self.bandwidth)}B/s, as copies of that size reach"
 
 
 def of(problem: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: int) -> Limit:
@@ -72,9 +65,8 @@ def of(problem: Problem, operands: Sequence[Operand], dtype: torch.dtype, result
 
 def size(operand: Operand) -> int:
     """The bytes of an operand."""
-    pattern, data, _ = operand
-    arrays: list[torch.Tensor] = [] if pattern is None else pattern.tensors()
-    return sum(a.numel() * a.itemsize for a in (*arrays, *(() if data is None else (data,))))
+    arrays = [] if operand.pattern is None else operand.pattern.tensors()
+    return sum(array.nbytes for array in (*arrays, operand.data) if array is not None)
 
 
 def _operations(problem: Problem, operands: Sequence[Operand]) -> int | None:
