@@ -129,6 +129,11 @@ func IndexAt(a *Array, at Expr) Expr { return Convert(At(a, at), dtype.I64) }
 // register.
 func Put(a *Array, at, x Expr) Stmt { return &Store{Array: a, Index: at, Value: Convert(x, a.Elem)} }
 
+// Update reduces x into an element.
+func Update(a *Array, at Expr, op dtype.Op, x Expr) Stmt {
+	return &Store{Array: a, Index: at, Reduce: op, Value: x}
+}
+
 // Declare declares a variable that may change.
 func Declare(v *Var, x Expr) Stmt { return &Decl{Var: v, Init: x} }
 

@@ -109,7 +109,7 @@ func (l *lowerer) mark(a *index.Access, e env) []ir.Stmt {
 	var out []ir.Stmt
 	for _, level := range l.masks() {
 		mask := l.slots.storage(a.Tensor, level, nil).Crd
-		out = append(out, ir.Put(mask, l.position(a, level, e).Lo, &ir.Int{Value: 1, T: dtype.U8}))
+		out = append(out, ir.Put(mask, l.position(a, level, e).Lo, ir.Number(1, dtype.U8)))
 	}
 	return out
 }

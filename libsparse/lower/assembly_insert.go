@@ -179,16 +179,16 @@ func (in inserted) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if in.rows == nil {
 		row = l.position(in.access, in.group.First-1, e).Lo
 	}
+	one := ir.Number(1, in.access.Tensor.Index)
 	cursor := row
 	if e.row != nil {
 		cursor = ir.Add(e.row, row)
 	}
-	if e.phase == counting {
-		count := &ir.Store{Array: in.next, Index: cursor, Reduce: dtype.Add, Value: &ir.Int{Value: 1, T: in.access.Tensor.Index}}
-		if e.row == nil {
-			count.Array, count.Index = in.pos(l, in.group), ir.Next(row)
-		}
-		return []ir.Stmt{count}
+	switch {
+	case e.phase == counting && e.row == nil:
+		return []ir.Stmt{ir.Update(in.begins, ir.Next(row), dtype.Add, one)}
+	case e.phase == counting:
+		return []ir.Stmt{ir.Update(in.next, cursor, dtype.Add, one)}
 	}
 	at := l.Index(in.access.Tensor.Name + "_p")
 	out := append(l.mark(a.LHS, e), ir.Let(at, ir.IndexAt(in.next, cursor)))

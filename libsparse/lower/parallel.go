@@ -81,7 +81,7 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	stmts := l.inParts(f, e, thread, l.slots.threads, nil, nil)
 	l.partly = true
 	q, from := l.Index("q"), l.Index("thread")
-	add := &ir.Store{Array: vals, Index: q, Reduce: scalarOp(op, vals.Elem), Value: ir.At(own, ir.Add(ir.Mul(from, size), q))}
+	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
 	stmts = append(stmts, l.share(ir.Count(q, size, ir.Count(from, l.slots.threads, add))))
 	return []ir.Stmt{
 		ir.Let(size, l.positions(t, t.Order()-1)),

@@ -76,7 +76,7 @@ func (w hash) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	}
 	if value != nil {
 		first = append(first, ir.Put(w.vals, w.count, value))
-		again = ir.Do(&ir.Store{Array: w.vals, Index: entry, Reduce: scalarOp(a.Reduce, t.Elem), Value: value})
+		again = ir.Do(ir.Update(w.vals, entry, scalarOp(a.Reduce, t.Elem), value))
 	}
 	first = append(first, ir.Put(w.table, at, w.count), ir.Increment(w.count), w.rehash(l))
 	return append(out, &ir.If{Cond: ir.Is(entry, ir.Lt, ir.Const(0)), Then: ir.Do(first...), Else: again})

@@ -155,7 +155,7 @@ func (w list) reduceSorted(l *lowerer, perm *ir.Array, sorted entries) []ir.Stmt
 	}
 	again := ir.Do()
 	if w.vals != nil {
-		again = ir.Do(&ir.Store{Array: sorted.vals, Index: last, Reduce: w.op(l), Value: ir.At(w.vals, from)})
+		again = ir.Do(ir.Update(sorted.vals, last, w.op(l), ir.At(w.vals, from)))
 	}
 	first := append(sorted.copied(kept, w.entries, from), ir.Increment(kept))
 	return []ir.Stmt{

@@ -38,7 +38,7 @@ func newRow(l *lowerer, t *index.Tensor, e env) workspace {
 // writeAt reduces a value into a place.
 func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) []ir.Stmt {
 	first := []ir.Stmt{
-		ir.Put(w.mark, place, &ir.Int{Value: 1, T: dtype.U8}),
+		ir.Put(w.mark, place, ir.Number(1, dtype.U8)),
 		ir.Put(w.list, w.count, place),
 		ir.Increment(w.count),
 	}
@@ -51,7 +51,7 @@ func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) []ir.St
 	return []ir.Stmt{ir.Let(value, l.value(a.RHS, t.Elem, e)), &ir.If{
 		Cond: isNew,
 		Then: ir.Do(append(first, ir.Put(w.vals, place, value))...),
-		Else: ir.Do(&ir.Store{Array: w.vals, Index: place, Reduce: scalarOp(a.Reduce, t.Elem), Value: value}),
+		Else: ir.Do(ir.Update(w.vals, place, scalarOp(a.Reduce, t.Elem), value)),
 	}}
 }
 

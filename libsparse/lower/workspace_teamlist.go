@@ -135,7 +135,7 @@ func (w teamList) reduceBlocks(l *lowerer, perm *ir.Array, sorted entries) ir.St
 			if w.vals == nil {
 				return nil
 			}
-			return []ir.Stmt{&ir.Store{Array: sorted.vals, Index: ir.Sub(kept, ir.Const(1)), Reduce: w.op(l), Value: value(at)}}
+			return []ir.Stmt{ir.Update(sorted.vals, ir.Sub(kept, ir.Const(1)), w.op(l), value(at))}
 		}
 		var first []ir.Stmt
 		for d, a := range w.crd {

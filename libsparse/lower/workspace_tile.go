@@ -97,5 +97,5 @@ func (w sums) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if w.scalar != nil {
 		return append(out, &ir.Assign{Var: w.scalar, Reduce: op, Value: value})
 	}
-	return append(out, &ir.Store{Array: w.vals, Index: l.elementAt(a.LHS, e), Reduce: op, Value: value})
+	return append(out, ir.Update(w.vals, l.elementAt(a.LHS, e), op, value))
 }
