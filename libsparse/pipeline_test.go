@@ -43,16 +43,16 @@ func corpusRequests(t *testing.T) (out []*Request) {
 	return out
 }
 
-// part is one value that stages may read: its text before a stage, and how to print it again.
-type part struct {
+// stageInput is one value that stages may read: its text before a stage, and how to print it again.
+type stageInput struct {
 	then  string
 	print func() string
 }
 
 // given is what stages may read.
-type given []part
+type given []stageInput
 
-func (g *given) add(print func() string) { *g = append(*g, part{print(), print}) }
+func (g *given) add(print func() string) { *g = append(*g, stageInput{print(), print}) }
 
 func (g *given) assignment(a *index.Assignment) {
 	g.add(a.String)
@@ -92,9 +92,9 @@ func (g *given) nest(n *Nest) {
 // check reports what a stage has changed in place.
 func (g *given) check(t *testing.T, r *Request, stage string) {
 	t.Helper()
-	for _, part := range *g {
-		if now := part.print(); now != part.then {
-			t.Errorf("%s: the stage %q changes what it was given\nbefore:\n%s\nafter:\n%s", r.Expr, stage, part.then, now)
+	for _, in := range *g {
+		if now := in.print(); now != in.then {
+			t.Errorf("%s: the stage %q changes what it was given\nbefore:\n%s\nafter:\n%s", r.Expr, stage, in.then, now)
 		}
 	}
 }
