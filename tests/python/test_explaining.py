@@ -84,7 +84,6 @@ def test_statistics_of_rows():
     found = a.pattern.statistics
     assert found.lengths.tolist() == [64, 3, 0, 2, 0, 0, 0, 0, 0, 1]
     assert (found.longest, found.empty, found.bandwidth) == (64, 6, 63)
-    assert found.histogram == (1, 2, 0, 0, 0, 0, 1)
     assert found.half == pytest.approx(0.1)
     assert found.block_fill == pytest.approx(70 / 16 / 17)
     assert "64 at most" in str(found)
@@ -119,7 +118,7 @@ def test_statistics_of_slices_and_of_nothing():
     t = ls.random((6, 5, 4), 0.3)
     assert int(t.pattern.statistics.lengths.sum()) == t.nnz
     nothing = ls.from_coo(torch.zeros(2, 0, dtype=torch.long), torch.zeros(0), (5, 5)).pattern.statistics
-    assert (nothing.longest, nothing.empty, nothing.histogram, str(nothing)) == (0, 5, (), "")
+    assert (nothing.longest, nothing.empty, str(nothing)) == (0, 5, "")
 
 
 def test_nothing_is_scanned_twice(monkeypatch):

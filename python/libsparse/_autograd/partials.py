@@ -47,12 +47,6 @@ def of(
 ) -> tuple[list[Expr] | None, dict[str, Definition]]:
     """The gradient of an operand that an expression reads once, before it is summed.
 
-    Args:
-        value: The expression.
-        name: The operand.
-        functions: The user's functions that it calls.
-        start: The gradient of the expression.
-
     Returns:
         The factors of the gradient, None where it is zero, and the functions that occur in it.
 

@@ -123,22 +123,15 @@ def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tens
         values: int64, float64 or complex128, by the kind of dtype; None where that is bool.
     """
     header = json.dumps({"shape": shape, "dtype": code, "entries": coordinates.shape[1]})
-    plain = None if values is None else values.resolve_conj().resolve_neg().contiguous()
+    plain = torch.empty(0) if values is None else values.resolve_conj().resolve_neg().contiguous()
     arrays = [coordinates.contiguous(), plain]
     if _must_not_enter():
-        data = [
-            ctypes.string_at(array.data_ptr(), array.nbytes) for array in arrays if array is not None and array.nbytes
-        ]
+        data = [ctypes.string_at(array.data_ptr(), array.nbytes) for array in arrays if array.nbytes]
         _run(["write", path, header], b"".join(data), limit=None)
         return
     library = _load()
-    pointers = [None if array is None else array.data_ptr() for array in arrays]
+    pointers = [array.data_ptr() for array in arrays]
     _check(library, lambda error: library.libsparse_write(os.fsencode(path), header.encode(), *pointers, error))
-
-
-def is_loaded() -> bool:
-    """Whether this process has loaded Go."""
-    return _library is not None and _entered_by == os.getpid()
 
 
 def _must_not_enter() -> bool:

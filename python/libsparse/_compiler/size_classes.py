@@ -40,12 +40,7 @@ def finely(n: int) -> int:
 
 
 def entries(n: int, rows: int) -> int:
-    """The class of a number of entries, by how many there are for each coordinate of the first level: powers of 8.
-
-    Args:
-        n: The number.
-        rows: The extent of the first level.
-    """
+    """The class of a number of entries, by how many there are for each of the rows, the first level: powers of 8."""
     n, rows = max(n, 1), max(rows, 1)
     if n < rows:
         return max(1, extent(rows) // 3 >> ((rows // n).bit_length() - 1) // 3 * 3)

@@ -39,19 +39,22 @@ _CPU_FIELDS = (
 @functools.cache
 def cpu() -> str:
     """Text that identifies the model and the instruction sets of this CPU."""
-    found: dict[str, str] = {}
-    try:
-        with open("/proc/cpuinfo", "rb", buffering=0) as file:  # noqa: PTH123  # a first call has no time for pathlib
-            text = file.read(_CPU_BYTES).decode("utf-8", "replace")
-        for line in text.partition("\n\n")[0].splitlines():  # the first processor speaks for all
-            name, _, value = line.partition(":")
-            if name.strip() in _CPU_FIELDS:
-                found[name.strip()] = value.strip()
-    except OSError:
+    lines = _text("/proc/cpuinfo").partition("\n\n")[0].splitlines()  # the first processor speaks for all
+    if not lines:
         import platform
 
         return f"{platform.machine()} {platform.processor()}"
+    found = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     return "; ".join(f"{name}: {found[name]}" for name in _CPU_FIELDS if name in found)
+
+
+def _text(path: str) -> str:
+    """The beginning of one of the system's files, "" where there is none."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  # a first call has no time for pathlib
+            return file.read(_CPU_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 @functools.cache
@@ -59,17 +62,10 @@ def caches() -> tuple[int, ...]:
     """The sizes in bytes of the caches beyond the first level, the nearest first; fewer if the system doesn't say."""
     found: list[int] = []
     for level in (2, 3):
-        try:
-            descriptor = os.open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size", os.O_RDONLY)
-        except OSError:
+        size = re.fullmatch(r"(\d+)([KM])\s*", _text(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size"))
+        if size is None:
             break
-        try:
-            text = os.read(descriptor, 32).decode().strip()
-        finally:
-            os.close(descriptor)
-        if not re.fullmatch(r"\d+[KM]", text):
-            break
-        found.append(int(text[:-1]) << {"K": 10, "M": 20}[text[-1]])
+        found.append(int(size[1]) << {"K": 10, "M": 20}[size[2]])
     return tuple(found)
 
 

@@ -23,11 +23,7 @@ def choose(number: int | None) -> None:
     global count, _chosen
     _chosen = number
     wanted = torch.get_num_threads if number is None else (lambda: number)
-    count = _one if _forked else wanted
-
-
-def _one() -> int:
-    return 1
+    count = (lambda: 1) if _forked else wanted
 
 
 def _after_fork() -> None:

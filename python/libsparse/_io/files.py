@@ -32,8 +32,6 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 
 from . import scipy_npz
 
-__all__ = ["read", "write"]
-
 _ENOUGH = 1 << 26  # bytes that are there, whatever the system says
 
 

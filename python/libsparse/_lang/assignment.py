@@ -144,10 +144,6 @@ def indices(expr: Expr) -> set[str]:
 def distinct(expr: Expr, operands: Collection[str]) -> tuple[Expr, dict[str, str]]:
     """An expression in which every operand is read once: where one is read again, it gets another name.
 
-    Args:
-        expr: The expression.
-        operands: The names of operands.
-
     Returns:
         The expression, and the operand that each of its names stands for, in order of appearance.
 

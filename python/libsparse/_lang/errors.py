@@ -2,19 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = [
-    "DivisionByZeroError",
-    "DtypeError",
-    "FormatError",
-    "IndexBoundsError",
-    "InternalError",
-    "LibsparseError",
-    "ShapeError",
-    "ToolchainError",
-    "UnsupportedError",
-    "from_kind",
-]
-
 
 class LibsparseError(RuntimeError):
     """Base class of every error that libsparse raises.
@@ -78,13 +65,7 @@ _KINDS: dict[str, type[LibsparseError]] = {
 
 
 def from_kind(kind: str, message: str, detail: str = "") -> LibsparseError:
-    """Make the exception for an error of the compiler.
-
-    Args:
-        kind: The compiler's name of the kind of error.
-        message: The problem, for people.
-        detail: Longer text such as the C compiler's output.
-    """
+    """The exception for an error of the compiler, by the compiler's name of its kind."""
     error = _KINDS.get(kind, InternalError)(message)
     error.detail = detail
     return error

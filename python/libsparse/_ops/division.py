@@ -23,24 +23,17 @@ from .evaluate import evaluate
 from .operands import is_scalar, is_sparse, is_tensor, to_operand
 
 
-def floor_divide(input: Any, other: Any) -> Any:
-    """`input // other`, rounded down."""
-    return _apply("floor_divide", input, other)
+def _operator(name: str) -> Callable[[Any, Any], Any]:
+    """Torch's function of this name, for tensors and numbers of which one is sparse."""
+
+    def apply(input: Any, other: Any) -> Any:
+        return _apply(name, input, other)
+
+    apply.__name__, apply.__doc__ = name, getattr(torch, name).__doc__
+    return apply
 
 
-def remainder(input: Any, other: Any) -> Any:
-    """`input % other`, with the sign of `other`."""
-    return _apply("remainder", input, other)
-
-
-def fmod(input: Any, other: Any) -> Any:
-    """The remainder of a division rounded towards zero, with the sign of `input`."""
-    return _apply("fmod", input, other)
-
-
-def power(input: Any, other: Any) -> Any:
-    """`input ** other`."""
-    return _apply("pow", input, other)
+floor_divide, remainder, fmod, power = map(_operator, ("floor_divide", "remainder", "fmod", "pow"))
 
 
 def divide(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
@@ -83,21 +76,21 @@ def _mapped(name: str, a: Operand, function: Callable[[Tensor], Tensor], scalar:
     fill: Any = 0
     try:
         values = function(a.sparsity.entries(a.values))
-        if not _is_full(a):
+        if _absent(a):
             fill = function(torch.full((1,), a.fill, dtype=a.dtype, device="cpu")).detach().item()
     except RuntimeError as error:
         if "ZeroDivisionError" not in str(error):
             raise
         raise DivisionByZeroError(
-            f"{name}: {_told(a)} and the number {scalar}: an integer is divided by zero; elements that are not stored "
-            f"are {a.fill}"
+            f"{name}: {a}, {a.dtype}, and the number {scalar}: an integer is divided by zero; elements that are not "
+            f"stored are {a.fill}"
         ) from None
     if isinstance(fill, complex):
         fill = fill.real if fill.imag == 0 else fill
     follows = isinstance(scalar, Tensor) and scalar.requires_grad
     if isinstance(fill, complex) or (follows and fill != 0):
         raise UnsupportedError(
-            f"{name}: elements of {_told(a)} that are not stored become {fill}, which "
+            f"{name}: elements of {a}, {a.dtype}, that are not stored become {fill}, which "
             f"{'depends on a number that has a gradient' if follows else 'is complex'}; use to_dense()"
         )
     return Operand(a.sparsity, a.sparsity.spread(values), fill)
@@ -106,12 +99,11 @@ def _mapped(name: str, a: Operand, function: Callable[[Tensor], Tensor], scalar:
 def _of_sparse(name: str, a: Operand, b: Operand) -> Any:
     format = a.sparsity.format
     if a.shape != b.shape:
-        raise ShapeError(f"{name}: operand 0 ({_told(a)}) and operand 1 ({_told(b)}) differ in shape")
-    full = _is_full(b)
-    if name != "pow" and not full and _whole(a, b):
-        raise _divides_absent(name, b)
-    if name != "pow" and full:
-        return _evaluate(name, "0", a, b, format)
+        raise ShapeError(f"{name}: operand 0 ({a}, {a.dtype}) and operand 1 ({b}, {b.dtype}) differ in shape")
+    if name != "pow":
+        _check_absent(name, a, b)
+        if not _absent(b):
+            return _evaluate(name, "0", a, b, format)
     quotient = _evaluate(name, "0 | 1", a, b, format.compressed if format.pads else format)
     return quotient._replace(fill=1 if name == "pow" else float("nan"))
 
@@ -120,7 +112,7 @@ def _by_dense(name: str, a: Operand, b: Operand) -> Any:
     kept, divisors = elementwise.broadcast_dims(a, b.values), b.values
     if name == "pow":
         return _evaluate(name, "0 | 1", a, b, "dense", kept)
-    if not _is_full(a):  # 0 divided by NaN or by zero is not 0
+    if _absent(a):  # 0 divided by NaN or by zero is not 0
         if _whole(a, b) and bool((divisors == 0).any()):
             raise DivisionByZeroError(f"{name}: operand 1 (shape {tuple(b.shape)}, dense, {b.dtype}) has a zero")
         if bool(((divisors == 0) | divisors.isnan()).any()):
@@ -133,8 +125,8 @@ def _by_dense(name: str, a: Operand, b: Operand) -> Any:
 
 def _of_dense(name: str, a: Operand, b: Operand) -> Any:
     kept = elementwise.broadcast_dims(b, a.values)
-    if name != "pow" and _whole(a, b) and not _is_full(b):
-        raise _divides_absent(name, b)
+    if name != "pow":
+        _check_absent(name, a, b)
     return _evaluate(name, "0 | 1", a, b, "dense", kept)
 
 
@@ -163,23 +155,15 @@ def _whole(a: Operand, b: Operand) -> bool:
     return not kind.is_floating_point and not kind.is_complex
 
 
-def _is_full(a: Operand) -> bool:
-    """Whether every element is stored."""
-    return _absent(a) == 0
-
-
 def _absent(a: Operand) -> int:
     """How many elements are not stored."""
     return math.prod(a.shape) - a.sparsity.nnz
 
 
-def _divides_absent(name: str, b: Operand) -> DivisionByZeroError:
-    return DivisionByZeroError(
-        f"{name}: operand 1 ({_told(b)}) divides integers, and its {_absent(b)} elements that are "
-        "not stored are zero; divide the entries with A.with_values(...), or convert to a floating dtype"
-    )
-
-
-def _told(a: Operand) -> str:
-    """Shape, format and dtype, for messages."""
-    return f"{a}, {a.dtype}"
+def _check_absent(name: str, a: Operand, b: Operand) -> None:
+    """Raises a DivisionByZeroError where elements that are not stored divide integers."""
+    if _absent(b) and _whole(a, b):
+        raise DivisionByZeroError(
+            f"{name}: operand 1 ({b}, {b.dtype}) divides integers, and its {_absent(b)} elements that are "
+            "not stored are zero; divide the entries with A.with_values(...), or convert to a floating dtype"
+        )

@@ -23,15 +23,7 @@ from .windows import multiply_mode, windows_of
 
 
 def update(sign: str, old: Any, new: Operand, indices: tuple[str, ...], format: str | Format | None) -> Operand:
-    """Old elements reduced with new ones; where only one of them has a value, that.
-
-    Args:
-        sign: The reduction, or "-" or "/".
-        old: The old tensor, or number.
-        new: The new elements.
-        indices: The indices of both.
-        format: The format of the result.
-    """
+    """Old elements reduced with new ones; where only one of them has a value, that."""
     fill: int | float = 0
     if is_sparse(old):
         operand = to_operand(old)

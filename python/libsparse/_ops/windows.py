@@ -60,15 +60,9 @@ def select(operand: Operand, mode: int, part: Selection) -> Operand:
 def multiply_mode(
     operand: Operand, mode: int, coords: Tensor, ones: Tensor | None, extent: int, output_format: Format | None = None
 ) -> Result:
-    """The product of an operand, along one mode, with a matrix of ones.
+    """The product of an operand, along one mode, with a matrix of `extent` rows and ones at these coordinates.
 
-    Args:
-        operand: The operand.
-        mode: The mode.
-        coords: The coordinates of the matrix, whose columns are those of the mode.
-        ones: Its values, None for a pattern alone.
-        extent: Its rows.
-        output_format: The format of the result; that of the operand by default.
+    The format of the result is that of the operand by default.
     """
     matrix = assemble(list(coords), ones, (extent, operand.shape[mode]))
     indices = tuple(f"i{d}" for d in range(operand.ndim))

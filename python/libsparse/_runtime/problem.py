@@ -204,9 +204,7 @@ class Einsum(NamedTuple):
 def product(einsum: Einsum, implied: bool = False) -> Problem:
     """The problem of an einsum, its indices renamed in order of appearance so that spellings share kernels.
 
-    Args:
-        einsum: The einsum.
-        implied: Whether the operands promote to its dtype anyway.
+    It names no dtype where that is implied, because the operands promote to it anyway.
     """
     found = dict.fromkeys(index for term in einsum.inputs for index in term)
     if len(found) > len(_LETTERS):
@@ -218,13 +216,7 @@ def product(einsum: Einsum, implied: bool = False) -> Problem:
 
 
 def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
-    """The request to the compiler for a problem.
-
-    Args:
-        problem: The computation.
-        operands: Its operands.
-        wide: Whether positions and coordinates of the result must be int64.
-    """
+    """The request to the compiler for a problem; `wide` ones of sparse results have int64 indices."""
     extents = problem.extents(operands)
     sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
     fits = max(sizes, default=0) <= INT32_MAX

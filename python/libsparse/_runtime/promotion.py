@@ -32,14 +32,7 @@ def floats(reduce: str, combine: str) -> tuple[Number, ...]:
 def of_assignment(
     text: str, given: Mapping[str, Operand], functions: tuple[Definition, ...] = (), numbers: tuple[Number, ...] = ()
 ) -> torch.dtype | None:
-    """The dtype of the right side of an assignment; None for patterns alone.
-
-    Args:
-        text: The assignment.
-        given: The operands by name.
-        functions: The user's functions that it calls.
-        numbers: Literals beside those of the text.
-    """
+    """The dtype of the right side of an assignment, and of `numbers` beside it; None for patterns alone."""
     return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()), functions, numbers)
 
 

@@ -6,7 +6,7 @@ import os
 import resource
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from libsparse._lang.errors import FormatError
 
@@ -15,16 +15,9 @@ _MARGIN: Final = 16  # one byte in so many is added, for page tables and for oth
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 
-class _Names(NamedTuple):
-    """The names in a version of cgroups: of a limit, of its use, and of the caches in that use that are given back."""
-
-    limit: str
-    used: str
-    cached: tuple[str, str]
-
-
-_FIRST: Final = _Names("memory.limit_in_bytes", "memory.usage_in_bytes", ("total_inactive_file", "total_active_file"))
-_SECOND: Final = _Names("memory.max", "memory.current", ("inactive_file", "active_file"))
+# The names in both versions of cgroups: of a limit, of its use, and of the caches in that use that are given back.
+_FIRST: Final = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file", "total_active_file")
+_SECOND: Final = ("memory.max", "memory.current", "inactive_file", "active_file")
 
 
 def check(count: int, size: int, subject: str, advice: str) -> None:
@@ -71,10 +64,10 @@ def cgroups(own: Path, root: Path) -> Iterator[int]:
         names, mount = (_FIRST, root / "memory") if controllers else (_SECOND, root)
         folder = mount / path.lstrip("/")
         for group in (folder, *folder.parents):
-            limit, used = _text(group / names.limit), _text(group / names.used)
+            limit, used = (_text(group / name) for name in names[:2])
             if limit.strip().isdigit() and used.strip().isdigit():
                 stat = dict(line.split(maxsplit=1) for line in _text(group / "memory.stat").splitlines())
-                yield int(limit) - int(used) + sum(int(stat.get(name, 0)) for name in names.cached)
+                yield int(limit) - int(used) + sum(int(stat.get(name, 0)) for name in names[2:])
             if group == mount:
                 break
 

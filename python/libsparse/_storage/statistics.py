@@ -74,14 +74,6 @@ class Statistics:
         return self._rows - int((self.lengths > 0).sum())
 
     @functools.cached_property
-    def histogram(self) -> tuple[int, ...]:
-        """How many rows have 1, 2 to 3, 4 to 7, ... entries."""
-        if self.lengths is None or not self.longest:
-            return ()
-        filled = self.lengths[self.lengths > 0]
-        return tuple(torch.bincount(torch.log2(filled.double()).long()).tolist())
-
-    @functools.cached_property
     def half(self) -> float:
         """The share of the rows that half of the entries are in: 0.5 where rows are equal, near 0 for a power law."""
         if self.lengths is None or not self.longest:

@@ -151,14 +151,3 @@ def _duration(seconds: float) -> str:
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds / 1e-9:.3g} ns"
-
-
-def notes(text: str, *operands: Any) -> tuple[str, ...]:
-    """The choices for an einsum and their reasons, in a few lines; compiles it if need be.
-
-    Args:
-        text: An einsum specification.
-        operands: Its operands.
-    """
-    question, plain = einsum.read(text, operands)
-    return dispatch.prepare(product(question), plain).kernel.notes

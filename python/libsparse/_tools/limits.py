@@ -49,14 +49,7 @@ class Limit(NamedTuple):
 
 
 def of(problem: Problem, operands: Sequence[Operand], dtype: torch.dtype, result: int) -> Limit:
-    """The limit of a computation.
-
-    Args:
-        problem: The computation.
-        operands: Its operands.
-        dtype: The dtype of its result.
-        result: The bytes of its result.
-    """
+    """The limit of a computation whose result has this dtype and as many bytes."""
     moved = result + sum(size(operand) for operand in operands)
     rate = _rate(dtype, threads.count()) if dtype in _RATED else None
     copied = min(_LARGEST, 1 << max(moved, 1 << 12).bit_length() - 1)

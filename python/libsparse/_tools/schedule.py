@@ -18,8 +18,6 @@ from libsparse._tensor.sparse_tensor import dress
 
 from .explain import Explanation
 
-__all__ = ["Schedule", "schedule"]
-
 
 class Schedule:
     """A computation with the commands that say how it is done; immutable, each command gives a new one.
@@ -183,10 +181,7 @@ class Schedule:
 def _prepared(problem: Problem, operands: tuple[Operand, ...]) -> Callable[[], Any]:
     prepared = dispatch.prepare(problem, operands)
     for number, format in prepared.kernel.convert.items():
-        pattern = operands[number].pattern
-        if pattern is not None:
-            pattern.converted(format)
-
+        operands[number].sparsity.converted(format)
     return lambda: _tensor(problem, prepared(operands))
 
 

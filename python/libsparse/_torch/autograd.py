@@ -11,6 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._tensor.dispatch_table import passed
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import getter, implements, named
 
@@ -24,16 +25,8 @@ passed.update(
 )
 
 
-@implements(*named("clone", torch, Tensor))
-def clone(a: Any, **_: Any) -> Any:
-    """A copy of the values on the same pattern."""
-    return a.clone()
-
-
-@implements(*named("detach", torch, Tensor), getter("data"))
-def detach(a: Any) -> Any:
-    """The same entries, cut from autograd's graph."""
-    return a.detach()
+implements(*named("clone", torch, Tensor))(SparseTensor.clone)
+implements(*named("detach", torch, Tensor), getter("data"))(SparseTensor.detach)
 
 
 @implements(Tensor.copy_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -39,19 +40,11 @@ def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     return elementwise.subtract(other, elementwise.scaled(input, alpha))
 
 
-@implements(Tensor.__rfloordiv__)
-def rfloordiv(input: Any, other: Any) -> Any:
-    """`other // input`."""
-    return division.floor_divide(other, input)
+def _reflected(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The operator with its operands exchanged."""
+    return lambda input, other: operator(other, input)
 
 
-@implements(Tensor.__rmod__)
-def rmod(input: Any, other: Any) -> Any:
-    """`other % input`."""
-    return division.remainder(other, input)
-
-
-@implements(Tensor.__rpow__)
-def rpow(input: Any, other: Any) -> Any:
-    """`other ** input`."""
-    return division.power(other, input)
+implements(Tensor.__rfloordiv__)(_reflected(division.floor_divide))
+implements(Tensor.__rmod__)(_reflected(division.remainder))
+implements(Tensor.__rpow__)(_reflected(division.power))

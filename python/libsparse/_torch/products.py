@@ -29,39 +29,38 @@ def rmatmul(a: Any, b: Any) -> Any:
     return products.matmul(b, a)
 
 
-def _check_ranks(name: str, a: Any, b: Any, left: int, right: int) -> None:
-    if is_tensor(a) and is_tensor(b) and (a.ndim, b.ndim) != (left, right):
+def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
+    """The product of tensors of these ranks."""
+    if is_tensor(a) and is_tensor(b) and (a.ndim, b.ndim) != ranks:
         raise ShapeError(
-            f"{name} takes tensors of {left} and {right} dimensions, got shapes {tuple(a.shape)} and "
+            f"{name} takes tensors of {ranks[0]} and {ranks[1]} dimensions, got shapes {tuple(a.shape)} and "
             f"{tuple(b.shape)}; torch.matmul takes any"
         )
+    return matmul(a, b)
 
 
 @implements(torch.mm, Tensor.mm, layouts=True)
-def mm(a: Any, mat2: Any) -> Any:
+def mm(input: Any, mat2: Any) -> Any:
     """The product of two matrices."""
-    _check_ranks("mm", a, mat2, 2, 2)
-    return matmul(a, mat2)
+    return _ranked("mm", input, mat2, 2, 2)
 
 
 @implements(torch.mv, Tensor.mv, layouts=True)
-def mv(a: Any, vec: Any) -> Any:
+def mv(input: Any, vec: Any) -> Any:
     """The product of a matrix and a vector."""
-    _check_ranks("mv", a, vec, 2, 1)
-    return matmul(a, vec)
+    return _ranked("mv", input, vec, 2, 1)
 
 
 @implements(torch.bmm, Tensor.bmm)
-def bmm(a: Any, mat2: Any) -> Any:
+def bmm(input: Any, mat2: Any) -> Any:
     """The products of two batches of matrices."""
-    _check_ranks("bmm", a, mat2, 3, 3)
-    return matmul(a, mat2)
+    return _ranked("bmm", input, mat2, 3, 3)
 
 
 @implements(torch.sparse.mm, layouts=True)
-def sparse_mm(a: Any, b: Any, reduce: str = "sum") -> Any:
+def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
     """The product of two matrices, reduced by `sum`, `mean`, `amax` or `amin`."""
-    return matmul(a, b) if reduce == "sum" else products.matmul(a, b, reduce)
+    return matmul(mat1, mat2) if reduce == "sum" else products.matmul(mat1, mat2, reduce)
 
 
 @implements(*named("baddbmm", torch, Tensor))

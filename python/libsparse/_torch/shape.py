@@ -12,6 +12,7 @@ from libsparse._lang.errors import ShapeError
 from libsparse._ops import reductions
 from libsparse._ops.operands import to_operand
 from libsparse._runtime.problem import Operand
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import getter, implements, named
 
@@ -63,13 +64,5 @@ def transpose_matrices(a: Any) -> Operand:
     return transpose(a, -2, -1)
 
 
-@implements(*named("numel", torch, Tensor))
-def numel(a: Any) -> int:
-    """How many elements the tensor has, stored or not."""
-    return int(a.numel())
-
-
-@implements(Tensor.size)
-def size(a: Any, *dim: Any) -> Any:
-    """The shape, or the extent of one dimension."""
-    return a.size(*dim)
+implements(*named("numel", torch, Tensor))(SparseTensor.numel)
+implements(Tensor.size)(SparseTensor.size)

@@ -59,13 +59,7 @@ def table(result: Result) -> str:
 
 
 def write_html(path: Path, results: Sequence[Result], facts: Sequence[str]) -> None:
-    """Write the report.
-
-    Args:
-        path: Where to.
-        results: One a graph.
-        facts: Lines about the machine and the run.
-    """
+    """Write the report on each graph, with lines about the machine and the run."""
     sections = "\n".join(map(_section, results))
     about = "<br>".join(map(html.escape, facts))
     path.write_text(
