@@ -156,11 +156,7 @@ def _content(path: str) -> bytes:
 
 
 def load(info: dict[str, Any], root: str) -> Kernel:
-    """Loads a kernel from its description.
-
-    Args:
-        info: The description, as the compiler gives it.
-        root: The folder that a relative object path starts from.
+    """Loads a kernel from the compiler's description of it, whose paths start from `root`.
 
     Raises:
         _Unusable: The description or the object is unusable.

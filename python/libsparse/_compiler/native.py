@@ -115,12 +115,8 @@ def _arrays(info: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | Non
 def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tensor, values: Tensor | None) -> None:
     """Write a tensor to a text file, whose ending says how.
 
-    Args:
-        path: The file.
-        shape: The shape.
-        code: The compiler's name of the dtype whose values `values` are; it says how many digits they have.
-        coordinates: (ndim, nnz), int64.
-        values: int64, float64 or complex128, by the kind of dtype; None where that is bool.
+    Coordinates are (ndim, nnz), int64; values are int64, float64 or complex128, by the kind of the dtype that `code`
+    names, which says how many digits they have; None where that is bool.
     """
     header = json.dumps({"shape": shape, "dtype": code, "entries": coordinates.shape[1]})
     plain = torch.empty(0) if values is None else values.resolve_conj().resolve_neg().contiguous()

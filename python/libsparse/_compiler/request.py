@@ -69,12 +69,7 @@ class Request(NamedTuple):
 
 
 def key(request: Request, build: str) -> str:
-    """The name that the answer to a request has in the cache.
-
-    Args:
-        request: The question.
-        build: Identifies the compiler, so that a rebuilt one gets its own answers.
-    """
+    """The name that the answer to a request by this build of the compiler has in the cache."""
     represent = tuple.__repr__  # a NamedTuple's own takes longer
     # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
     parts = [f"{target.identity()} {target.compiler()}", build, request.text]

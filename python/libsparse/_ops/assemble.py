@@ -34,14 +34,9 @@ def assemble(
     format: str | Format | None = None,
     reduce: str = "sum",
 ) -> Operand:
-    """Sorts coordinates, reduces duplicates and packs them.
+    """Sorts coordinates, one int64 array for each mode, reduces duplicates and packs them.
 
-    Args:
-        coords: One int64 array for each mode.
-        values: One for each coordinate; None for a pattern alone.
-        shape: The shape.
-        format: The format; the usual one of the rank by default.
-        reduce: The reduction of duplicates.
+    Without values it is a pattern alone; the format is the usual one of the rank by default.
     """
     wanted = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wanted.is_dense:

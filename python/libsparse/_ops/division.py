@@ -134,19 +134,17 @@ def _evaluate(
     name: str, region: str, a: Operand, b: Operand, format: str | Format, kept: list[bool] | None = None
 ) -> Operand:
     """The operator on two tensors, of which one that is dense may be repeated along dimensions of the other."""
-    order = max(a.ndim, b.ndim)
-    letters = string.ascii_lowercase[:order]
-
-    def access(label: str, operand: Operand) -> tuple[str, Operand]:
-        own = letters[order - operand.ndim :]
+    letters = string.ascii_lowercase[: max(a.ndim, b.ndim)]
+    given: dict[str, Any] = {}
+    accesses = []
+    for label, operand in (("A", a), ("B", b)):
+        own = letters[len(letters) - operand.ndim :]
+        given[label] = operand
         if kept is not None and operand.pattern is None:
-            operand = Operand(None, operand.values[tuple(slice(None) if k else 0 for k in kept)])
+            given[label] = Operand(None, operand.values[tuple(slice(None) if k else 0 for k in kept)])
             own = "".join(letter for letter, k in zip(own, kept, strict=True) if k)
-        return f"{label}({','.join(own)})", operand
-
-    (left, first), (right, second) = access("A", a), access("B", b)
-    text = f"C({','.join(letters)}) = {name}[{region}]({left}, {right})"
-    return evaluate(text, A=first, B=second, format=format)
+        accesses.append(f"{label}({','.join(own)})")
+    return evaluate(f"C({','.join(letters)}) = {name}[{region}]({', '.join(accesses)})", format=format, **given)
 
 
 def _whole(a: Operand, b: Operand) -> bool:

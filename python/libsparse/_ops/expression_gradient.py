@@ -86,12 +86,7 @@ class _Gradient:
     """The gradient of one operand of an assignment, as an expression."""
 
     def __init__(self, problem: Problem, operands: Sequence[Operand], number: int) -> None:
-        """Differentiate.
-
-        Args:
-            problem: The assignment.
-            operands: Its operands.
-            number: The operand in question.
+        """Differentiate by the operand of this number.
 
         Raises:
             UnsupportedError: Something on the way to the operand has no derivative.
@@ -110,12 +105,7 @@ class _Gradient:
         self.factors, self.definitions = partials.of(self.value, problem.names[number], problem.functions, start)
 
     def values(self, grad: Operand, out: Operand) -> Tensor:
-        """The gradient: values on the pattern of the operand, or a dense tensor.
-
-        Args:
-            grad: The gradient of the result.
-            out: The unrounded result.
-        """
+        """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded."""
         problem, (pattern, data, _) = self.problem, self.operands[self.number]
         assert data is not None
         if self.factors is None:

@@ -75,7 +75,9 @@ def place(text: str, old: Any, target: Access, new: Operand, sign: str) -> Opera
 
 def _place_dense(old: Tensor, windows: Sequence[Part], new: Operand, sign: str) -> Tensor:
     """A dense tensor with a part replaced: a copy, written through the places of the part."""
-    where: tuple[Any, ...] = tuple(_places(w) for w in windows)
+    where: tuple[Any, ...] = tuple(
+        slice(None) if w is None else w.slice if isinstance(w, Window) else list(w.places) for w in windows
+    )
     if any(isinstance(w, Selection) for w in windows):
         rows = [torch.arange(n)[places] for places, n in zip(where, old.shape, strict=True)]
         where = torch.meshgrid(*rows, indexing="ij")
@@ -87,20 +89,16 @@ def _place_dense(old: Tensor, windows: Sequence[Part], new: Operand, sign: str) 
     return out
 
 
-def _places(part: Part) -> Any:
-    """A part of a dimension, to index a tensor with."""
-    if part is None:
-        return slice(None)
-    return part.slice if isinstance(part, Window) else list(part.places)
-
-
 def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Operand:
     """A part of a tensor at its place in one of the shape of the whole, sparse."""
     indices = tuple(f"i{d}" for d in range(len(shape)))
     coo = Format("coo").resolve(len(shape))
     for mode, window in enumerate(windows):
         if isinstance(window, Selection):  # the other way round: the coordinate that each one comes from
-            part = _spread(part, mode, window, shape[mode], coo)
+            coords = torch.stack([torch.tensor(window.places, dtype=torch.int64), torch.arange(window.extent)])
+            ones = torch.ones(window.extent, dtype=part.dtype)
+            data, pattern = multiply_mode(part, mode, coords, ones, shape[mode], coo)
+            part = Operand(pattern, data)
     bounds = tuple(None if isinstance(window, Selection) else window for window in windows)
     if not any(window is not None for window in bounds):
         return part
@@ -113,14 +111,6 @@ def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Oper
         shape=tuple(shape),
     )
     data, pattern = tape.compute(problem, operands)
-    return Operand(pattern, data)
-
-
-def _spread(part: Operand, mode: int, selected: Selection, extent: int, coo: Format) -> Operand:
-    """A tensor whose coordinates of one mode go to the selected ones of a longer one."""
-    places = torch.tensor(selected.places, dtype=torch.int64)
-    coords = torch.stack([places, torch.arange(len(places))])
-    data, pattern = multiply_mode(part, mode, coords, torch.ones(len(places), dtype=part.dtype), extent, coo)
     return Operand(pattern, data)
 
 

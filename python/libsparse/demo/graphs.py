@@ -74,12 +74,7 @@ def names(folder: Path) -> list[str]:
 
 
 def load(folder: Path, name: str) -> Graph:
-    """Read a graph in Planetoid's layout.
-
-    Args:
-        folder: Holds `<name>_adj.mtx.gz`, `<name>_feat.mtx.gz` and `<name>_labels.tsv.gz` (columns node, label, split).
-        name: Which one.
-    """
+    """A graph in Planetoid's layout: `<name>_adj.mtx.gz`, `<name>_feat.mtx.gz` and `<name>_labels.tsv.gz`."""
     edges = read(folder / f"{name}_adj.mtx.gz").indices().long()
     stored = read(folder / f"{name}_feat.mtx.gz", dtype=torch.float32)
     count, width = stored.shape
