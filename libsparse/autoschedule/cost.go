@@ -66,11 +66,11 @@ func newModel(a *index.Assignment, c *Constants, machine Machine) *model {
 	n := len(m.vars)
 	numbers := make([]float64, 3*n+1)
 	m.at, m.extents, m.visits, m.around = make([]int, n), numbers[:n:n], numbers[n:2*n:2*n], numbers[2*n:]
-	m.exact = make([]int64, n)
+	m.exact, m.free = make([]int64, n), make([]bool, n)
 	for i, v := range m.vars {
 		m.exact[i] = a.Extent(v)
 		m.extents[i] = float64(max(m.exact[i], 1))
-		m.free = append(m.free, slices.Contains(a.LHS.Vars, v))
+		m.free[i] = slices.Contains(a.LHS.Vars, v)
 	}
 	m.reduces = slices.Contains(m.free, false)
 	accesses := index.Accesses(a.RHS)
@@ -115,10 +115,10 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:
-		n := node{operand: -1, region: e.Region}
+		n := node{operand: -1, region: e.Region, args: make([]node, len(e.Args))}
 		m.product = m.product && e.Region.IsProduct()
-		for _, arg := range e.Args {
-			n.args = append(n.args, m.prepare(arg, copied))
+		for i, arg := range e.Args {
+			n.args[i] = m.prepare(arg, copied)
 		}
 		return n
 	case *index.Missing:
@@ -176,14 +176,23 @@ func (m *model) loops(order []int) (cost float64) {
 
 // price is the cost of an order; ok is false if some format contradicts it.
 func (m *model) price(order []int) (t Terms, ok bool) {
+	t, w, ok := m.priceLoops(order)
+	if ok {
+		t.Idle = m.idle(order, w, t)
+	}
+	return t, ok
+}
+
+// priceLoops is price without idle threads, with the workspace of the order.
+func (m *model) priceLoops(order []int) (t Terms, w workspace, ok bool) {
 	converted, ok := m.arrange(order)
 	if !ok {
-		return t, false
+		return t, w, false
 	}
 	c := m.constants
 	t.Convert = c.Convert * converted / c.Reuse
 	if len(order) == 0 {
-		return t, true
+		return t, w, true
 	}
 	last := order[len(order)-1]
 	strided, lanes := m.contiguous(last)
@@ -197,14 +206,17 @@ func (m *model) price(order []int) (t Terms, ok bool) {
 		t.Loops += c.Fold * m.around[len(order)-1]
 	}
 	t.Strided = iterations * c.Strided * strided
-	w := m.place(order)
+	w = m.place(order)
 	t.Insert = m.written(w, iterations, lanes)
-	// Threads without work are priced where a reduction is outermost, and not by what the plan's sharing says: with that, orders
-	// won whose loops do asymptotically more, because threads could divide them.
-	if !m.free[order[0]] && iterations > c.Grain {
-		t.Idle = (c.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
+	return t, w, true
+}
+
+// idle is what the threads without work cost, where the plan for an order leaves its loops to one and there is work for several.
+func (m *model) idle(order []int, w workspace, t Terms) float64 {
+	if len(order) == 0 || m.around[len(order)] <= m.constants.Grain || !m.threads(order, w).alone() {
+		return 0
 	}
-	return t, true
+	return (m.constants.OneThread - 1) * (t.Loops + t.Strided + t.Insert)
 }
 
 // any reports whether some operand has a property.

@@ -62,6 +62,9 @@ const (
 	aloneMerge                    // one thread: the loop merges levels
 )
 
+// alone reports whether one thread runs the outermost loop.
+func (s sharing) alone() bool { return s >= aloneWhole }
+
 // place chooses the workspace for an order whose loops have been counted.
 func (m *model) place(order []int) workspace {
 	if m.sparse > 0 {

@@ -25,10 +25,11 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best []int, cost Terms) 
 	}
 	cheapest, least := slices.Clone(order), math.Inf(1)
 	try := func(o []int) bool {
-		t, ok := m.price(o)
-		if !ok {
+		t, w, ok := m.priceLoops(o)
+		if !ok || seen == nil && t.Sum() >= least {
 			return false
 		}
+		t.Idle = m.idle(o, w, t)
 		if seen != nil {
 			*seen = append(*seen, Priced{m.named(o), t.Sum(), t})
 		}
