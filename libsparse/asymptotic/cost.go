@@ -2,22 +2,23 @@ package asymptotic
 
 import "slices"
 
-// meter finds what programs cost, by the abstract interpretation of the paper's figure 5.
+// meter computes the costs of programs by abstract interpretation, as in the paper's figure 5.
 type meter struct {
 	*problem
 	*store
 	*logic
-	patterns []dnfID // by leaf: where it isn't zero
+	patterns []dnfID // by leaf: the coordinates at which it isn't zero
 	states   [][maxWorkspaces]dnfID
 	stateIDs map[[maxWorkspaces]dnfID]stateID
 	known    map[situation]outcome
 	sunkCost costID
 }
 
-// stateID numbers the sets of places where workspaces may not be zero. State 0 is that of no workspace.
+// stateID numbers states: for each workspace, the coordinates at which it may be nonzero. In state 0 there are no workspaces.
 type stateID int32
 
-// situation is a statement in its context: the loops around it, where it is executed, and the workspaces.
+// situation is a statement in its context: the variables bound by loops around it, the condition under which it is executed, and
+// the state of the workspaces.
 type situation struct {
 	n     nodeID
 	bound varset
@@ -25,7 +26,7 @@ type situation struct {
 	state stateID
 }
 
-// outcome is the tasks of a statement, and the state of its workspace afterwards.
+// outcome is the cost of a statement, and the coordinates at which what it writes may be nonzero.
 type outcome struct {
 	cost  costID
 	wrote dnfID
@@ -102,8 +103,8 @@ func (m *meter) consuming(at situation, consumer nodeID, ws int8, wrote dnfID) s
 	return at
 }
 
-// iterated is the outcome of a loop. It visits what each stepper stores; for every set of steppers that may be zero the
-// body is simplified, and executed where those that it still reads are not.
+// iterated is the outcome of a loop. The loop visits the coordinates that each of its steppers stores. For every set of steppers that
+// may be zero there, the body is simplified, and executed where the steppers that it still reads are nonzero.
 func (m *meter) iterated(st node, at situation) outcome {
 	body := nodeID(st.a)
 	steppers := m.steppers(body, st.v)
@@ -137,7 +138,7 @@ func (m *meter) iterated(st node, at situation) outcome {
 	return out
 }
 
-// narrowed is the guard where, in addition, each read of set has something at the bound variables.
+// narrowed is the guard and the condition that each read of set is nonzero at the bound variables.
 func (m *meter) narrowed(at situation, set leafset, within varset) dnfID {
 	guard := at.guard
 	for l := 0; set>>l != 0; l++ {

@@ -97,7 +97,7 @@ func TestCosts(t *testing.T) {
 		}
 		p.sunk, p.assumed = nil, nil
 		f := &Frontier{Assignment: a, problem: p, meter: newMeter(p, newStore())}
-		ch, err := f.chooser([]Nest{{Assignment: a, Order: c.order}})
+		ch, err := f.importer([]Nest{{Assignment: a, Order: c.order}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func newEnumerator(p *problem, taco bool) *enumerator {
 	return &enumerator{problem: p, store: newStore(), taco: taco, expanded: map[placing][]nodeID{}, counted: map[placing]int64{}}
 }
 
-// expand is every program that a placing can become.
+// expand lists every program of a placing.
 func (e *enumerator) expand(at placing) []nodeID {
 	if out, ok := e.expanded[at]; ok {
 		return out
@@ -69,7 +69,7 @@ func (e *enumerator) nest(order []uint8, n nodeID) nodeID {
 	return n
 }
 
-// assignments is a loop nest in one order with all protocols.
+// assignments lists the loop nests around one assignment, in one order, with every choice of protocols.
 func (e *enumerator) assignments(at placing, order []uint8) []nodeID {
 	n := node{kind: assign, ws: int8(at.g.lhs), vars: e.result.vars}
 	if at.g.lhs >= 0 {
@@ -87,7 +87,7 @@ func (e *enumerator) assignments(at placing, order []uint8) []nodeID {
 	return out
 }
 
-// protocols is an expression with all protocols of its reads. alone says that it is all that is read.
+// protocols lists an expression with every choice of protocols of its reads. alone says that nothing else is read.
 func (e *enumerator) protocols(t *term, held *held, path []uint8, alone bool) []exprID {
 	if t.isCall() {
 		out := e.protocols(t.args[0], held, path, alone && len(t.args) == 1)
@@ -117,7 +117,7 @@ func (e *enumerator) protocols(t *term, held *held, path []uint8, alone bool) []
 	return out
 }
 
-// stepped is the sets of variables of a read that may be stepped over.
+// stepped lists the sets of variables that may be stepped over in a read.
 func (e *enumerator) stepped(vars varset, workspace, alone bool, path []uint8) []varset {
 	if e.taco {
 		return e.problem.reads(vars, workspace, alone, path)
@@ -131,7 +131,7 @@ func (e *enumerator) stepped(vars varset, workspace, alone bool, path []uint8) [
 	}
 }
 
-// pairs is the calls of c with each pair of arguments.
+// pairs lists the calls of c with each pair of a left and a right argument.
 func (e *enumerator) pairs(c *index.Call, left, right []exprID) []exprID {
 	op := e.callID(c)
 	out := make([]exprID, 0, len(left)*len(right))

@@ -34,7 +34,7 @@ type explorer struct {
 	*enumerator
 	meter *meter
 	front *front
-	count int64 // programs, those included that are dominated before they are looked at
+	count int64 // programs, including those that are dominated before they are built
 }
 
 func newExplorer(p *problem, taco bool) *explorer {
@@ -67,7 +67,7 @@ func (x *explorer) explore(u unit) {
 	}
 }
 
-// apart is a where without loops around it: its sides are priced apart, and a producer that is dominated alone is
+// apart explores a where without loops around it. Its sides are priced separately: a producer that is dominated by itself is
 // dominated with every consumer.
 func (x *explorer) apart(u unit, consumers, producers []nodeID) {
 	m, start := x.meter, situation{guard: always}

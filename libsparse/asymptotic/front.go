@@ -1,6 +1,6 @@
 package asymptotic
 
-// front is the costs that no other seen so far stays below, each with the programs of that cost.
+// front holds the costs seen so far that no other dominates, each with its programs.
 type front struct {
 	logic    *logic
 	members  []*member
@@ -11,7 +11,7 @@ type front struct {
 type member struct {
 	cost     costID
 	programs []nodeID
-	found    []found // the same, from several stores
+	found    []found // programs of several workers, each with its store
 }
 
 // found is a program where it was found.
@@ -24,7 +24,7 @@ func newFront(l *logic) *front {
 	return &front{logic: l, byCost: map[costID]*member{}, excluded: map[costID]bool{}}
 }
 
-// dominated reports whether a member does strictly less than c, and so than everything that includes c.
+// dominated reports whether a member of the front dominates c, and so every cost that includes c.
 func (f *front) dominated(c costID) bool {
 	if f.excluded[c] {
 		return true
@@ -41,7 +41,7 @@ func (f *front) dominated(c costID) bool {
 	return false
 }
 
-// at is the member with cost c, which is made if there is none; nil if c is dominated. Members that c dominates leave.
+// at is the member with cost c, which is added if there is none; nil if c is dominated. Members that c dominates are removed.
 func (f *front) at(c costID) *member {
 	if m := f.byCost[c]; m != nil {
 		return m

@@ -24,12 +24,12 @@ type Options struct {
 // DefaultLimit is ten times the largest universe of the paper.
 const DefaultLimit = 40_000_000
 
-// Frontier is the programs that no other stays asymptotically below.
+// Frontier is the set of programs that no other program asymptotically dominates.
 type Frontier struct {
 	Assignment *index.Assignment
-	// Depth is the least depth of the deepest loop nest; only programs that reach it are explored.
+	// Depth is the least depth of a program, which is that of its deepest loop nest; only programs of that depth are explored.
 	Depth int
-	// Universe counts these.
+	// Universe is the number of programs explored.
 	Universe int64
 	Classes  []Class
 
@@ -37,7 +37,7 @@ type Frontier struct {
 	meter   *meter
 }
 
-// Class is the programs that cost the same.
+// Class is the set of programs with the same cost.
 type Class struct {
 	// Tasks are the largest sets of tasks that every program of the class executes, without those that are sunk.
 	Tasks    []string
@@ -105,7 +105,7 @@ func Explore(a *index.Assignment, o Options) (*Frontier, error) {
 	return f, nil
 }
 
-// settle exports the programs that remain on the frontier.
+// settle exports the programs on the front, by class.
 func (f *Frontier) settle(front *front) {
 	for _, m := range front.members {
 		f.Classes = append(f.Classes, f.class(m))
@@ -144,8 +144,8 @@ func explore(p *problem, units []unit, o Options) []*explorer {
 	return workers
 }
 
-// restriction is how many programs there are, at least, for each that TACO can run where there are many.
+// restriction is a lower bound of the number of programs for each that TACO can run, in large universes.
 const restriction = 100
 
-// manyUnits is how many units are worth a worker of their own.
+// manyUnits is the number of units from which on another worker pays.
 const manyUnits = 32

@@ -7,8 +7,8 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// grouping is a statement before it has loops: an assignment of rhs, or consumer where producer. Workspaces are named by
-// the depth of their where (De Bruijn), so that equal groupings are equal texts.
+// grouping is a statement before it has loops: an assignment of rhs, or a where with consumer and producer. Workspaces are numbered
+// by the depth of their where (as De Bruijn indices), so that equal groupings have equal keys.
 type grouping struct {
 	rhs                *term
 	lhs                int // the workspace that is written, or -1 for the result
@@ -28,7 +28,7 @@ func (g *grouping) key() string {
 	return "(" + g.consumer.key() + op + g.producer.key() + ")"
 }
 
-// uses is the variables that g's accesses need, given those of the workspaces from outside.
+// uses is the set of variables of g's accesses, given the variables of the workspaces around it.
 func (p *problem) uses(g *grouping, held *held) varset {
 	if g.producer != nil {
 		return p.uses(g.consumer, held) | p.uses(g.producer, held)
@@ -40,7 +40,7 @@ func (p *problem) uses(g *grouping, held *held) varset {
 	return out | held[g.lhs]
 }
 
-// held is the variables of the workspaces, by number.
+// held has the variables that each workspace is indexed by.
 type held [maxWorkspaces]varset
 
 // maxWorkspaces bounds how deep wheres nest.
@@ -60,7 +60,7 @@ func (p *problem) termVars(t *term, held *held) varset {
 	return out
 }
 
-// groupings is every way to put proper subexpressions of the expression's forms into workspaces. There are too many where
+// groupings lists every way to put proper subexpressions of the expression's forms into workspaces. The list is incomplete if
 // p.grouped ends up above maxGroupings.
 func (p *problem) groupings() []*grouping {
 	var out []*grouping
@@ -76,7 +76,7 @@ func (p *problem) groupings() []*grouping {
 	return out
 }
 
-// group is every grouping of the assignment of t to workspace lhs; ws is the next workspace's number.
+// group lists every grouping of the assignment of t to workspace lhs; ws is the number of the next workspace.
 func (p *problem) group(t *term, lhs, ws int) []*grouping {
 	out := []*grouping{{rhs: t, lhs: lhs}}
 	if ws == maxWorkspaces || p.grouped > maxGroupings {
@@ -102,8 +102,8 @@ type excerpt struct {
 	distributes bool // sums may move from the rest into the part
 }
 
-// excerpts is every call inside t, and every set of two or more arguments of a sum or product. The whole of t is none
-// where it is the root of the expression.
+// excerpts lists every call in t, and every set of two or more arguments of a sum or product. It leaves out t itself if that is the
+// root of the expression.
 func (p *problem) excerpts(t *term, ws int, root bool) []excerpt {
 	if !t.isCall() {
 		return nil

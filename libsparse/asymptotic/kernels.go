@@ -12,14 +12,14 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// Kernel is one loop nest of a program as the compiler takes it: an assignment whose tensors are its own, in the formats
-// that the loops want, and the commands that give it its loops and workspace. Tuners add tiles, threads and lanes.
+// Kernel is one loop nest of a program, as input of the compiler: an assignment over tensors in the formats that the protocols need,
+// and the commands for its loop order and workspace. Tuners add tiles, threads and lanes.
 type Kernel struct {
 	Assignment *index.Assignment
 	Commands   []schedule.Command
 }
 
-// Schedules is the programs of the frontier that the compiler can run, class by class, with their kernels.
+// Schedules yields the programs of the frontier that the compiler can run, class by class, with their kernels.
 func (f *Frontier) Schedules() iter.Seq2[*Program, []Kernel] {
 	return func(yield func(*Program, []Kernel) bool) {
 		for _, c := range f.Classes {
@@ -47,7 +47,7 @@ type lowerer struct {
 	kernels []Kernel
 }
 
-// sequence is the kernels of wheres without loops around them, each after its producer's.
+// sequence adds the kernels of a where without loops around it, the producer's first, or of a single nest.
 func (s *lowerer) sequence(st cin.Stmt) error {
 	w, ok := st.(*cin.Where)
 	if !ok {
@@ -90,7 +90,7 @@ func (s *lowerer) temporary(t *index.Tensor, reader cin.Stmt) (format.Format, er
 	return format.Format{}, nil
 }
 
-// levels is the format that provides an access's protocols: compressed levels are stepped over, dense ones located in.
+// levels is the format with the protocols of an access: a mode that is stepped over is compressed, one that is located in is dense.
 func (p *Program) levels(a *index.Access) format.Format {
 	f := format.Format{Levels: []format.Level{}, ModeOrder: p.Order[a]}
 	for _, m := range p.Order[a] {
@@ -103,7 +103,7 @@ func (p *Program) levels(a *index.Access) format.Format {
 	return f
 }
 
-// nest is the kernel of loops around an assignment or around one where.
+// nest adds the kernel of loops around an assignment or around one where.
 func (s *lowerer) nest(st cin.Stmt) error {
 	loops, body := perfect(st)
 	w, split := body.(*cin.Where)
@@ -156,7 +156,7 @@ func (s *lowerer) nest(st cin.Stmt) error {
 	return nil
 }
 
-// collected is the workspace for a result that is inserted into.
+// collected is the command for the workspace of a result that is inserted into.
 func collected(lhs *index.Access, loops []index.Var) schedule.Command {
 	order := lhs.Tensor.Format.ModeOrder
 	at := 0
@@ -171,7 +171,7 @@ func collected(lhs *index.Access, loops []index.Var) schedule.Command {
 	return schedule.Precompute{At: at, Name: "w", Storage: storage}
 }
 
-// precomputed is the commands for a where inside loops, whose producer reads the tensors of.
+// precomputed lists the commands for a where inside loops; its producer reads the given tensors.
 func (s *lowerer) precomputed(loops []index.Var, w *cin.Where, of []*index.Tensor) ([]schedule.Command, error) {
 	consumer, _ := perfect(w.Consumer)
 	producer, _ := perfect(w.Producer)
@@ -193,7 +193,7 @@ func (s *lowerer) precomputed(loops []index.Var, w *cin.Where, of []*index.Tenso
 	}, nil
 }
 
-// factors is how a command names some factors of a product.
+// factors is the text by which a command names some factors of a product.
 func factors(of []*index.Tensor) string {
 	names := make([]string, len(of))
 	for i, t := range of {
@@ -206,7 +206,7 @@ func (s *lowerer) refuse(text string, args ...any) error {
 	return diag.Errorf(diag.Unsupported, "frontier: "+text, args...)
 }
 
-// replaced is an access of the tensor that stands for a's tensor between nests.
+// replaced is a, or if it accesses a workspace between nests, the same access to the tensor in its place.
 func (s *lowerer) replaced(a *index.Access) *index.Access {
 	if t, ok := s.tensors[a.Tensor]; ok {
 		return &index.Access{Tensor: t, Vars: a.Vars}
@@ -214,7 +214,7 @@ func (s *lowerer) replaced(a *index.Access) *index.Access {
 	return a
 }
 
-// operand is a read of a tensor of its own in the format that the protocols ask for.
+// operand is a read of a copy of a's tensor in the format that the protocols need.
 func (s *lowerer) operand(a *index.Access) (*index.Access, error) {
 	protocols, ok := s.program.Protocols[a]
 	if _, between := s.tensors[a.Tensor]; !ok || between {
@@ -247,7 +247,7 @@ func perfect(s cin.Stmt) ([]index.Var, cin.Stmt) {
 	}
 }
 
-// merge is an order in which both a and b keep theirs.
+// merge is an order of all variables that contains both a and b as subsequences.
 func merge(a, b []index.Var) ([]index.Var, bool) {
 	var out []index.Var
 	for len(a) > 0 || len(b) > 0 {
@@ -265,7 +265,7 @@ func merge(a, b []index.Var) ([]index.Var, bool) {
 	return out, true
 }
 
-// nests is the loops of a statement as text, to compare two.
+// nests prints the loops of a statement, so that the loops of two can be compared.
 func nests(s cin.Stmt) string {
 	switch s := s.(type) {
 	case *cin.Forall:

@@ -18,14 +18,13 @@ const (
 	free   costID = 0 // no task
 )
 
-// logic interns predicates, sets of tasks and costs: equal things have equal numbers, and what was found out about two
-// of them is remembered. Conjunctions are minimised and compared by homomorphisms both ways before they get a number, so
-// numbers stand for meanings, not for texts.
+// logic interns conjunctions, disjunctions, sets of tasks and costs, and caches operations on them. Conjunctions are minimised and
+// compared by homomorphisms in both directions before they get a number, so equivalent conjunctions have equal numbers.
 type logic struct {
 	assumed conj    // every sparse operand has an entry
 	dims    []uint8 // by variable: its dimension
 	shared  bool    // two variables have one dimension
-	filled  []int   // by predicate: at how many modes every choice of coordinates has an entry
+	filled  []int   // by predicate: the number of modes for which every choice of coordinates has an entry
 
 	conjs   []conj
 	conjIDs map[string]conjID
@@ -51,7 +50,8 @@ type quantified struct {
 	over varset
 }
 
-// task is the set { [head] | there are the other variables such that body }. It stands for all tuples of subsets of head.
+// task is the set of tasks { [head] | body }, with the other variables of body existentially quantified. It includes the tasks over
+// every subset of head.
 type task struct {
 	head varset
 	body conjID
@@ -92,7 +92,7 @@ func numbersKey[T ~int32](ids []T) string {
 	return string(key)
 }
 
-// conjunction is the number of c.
+// conjunction interns c.
 func (l *logic) conjunction(c conj) conjID {
 	raw := clauseKey(c, false)
 	if id, ok := l.conjIDs[raw]; ok {
@@ -109,7 +109,7 @@ func (l *logic) conjunction(c conj) conjID {
 	return id
 }
 
-// meaning is the number of a conjunction that means the same as c, or a new one.
+// meaning is the number of an equivalent conjunction, or a new number.
 func (l *logic) meaning(c conj) conjID {
 	vars := c.free()
 	signature := string(binary.LittleEndian.AppendUint32(nil, uint32(vars))) + clauseKey(c, true)
@@ -129,7 +129,7 @@ func (l *logic) implies(c, d conjID) bool {
 	return newMapping().fix(^varset(0)).extend(l.conjs[d], l.conjs[c], l.assumed)
 }
 
-// disjunction is the number of a union, without the members that another contains.
+// disjunction interns a union of conjunctions, without members that imply another.
 func (l *logic) disjunction(ids []conjID) dnfID {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -151,7 +151,7 @@ func (l *logic) disjunction(ids []conjID) dnfID {
 	return id
 }
 
-// and is the disjunction of the conjunctions of every pair.
+// and is the conjunction of two disjunctions: of every pair of their members.
 func (l *logic) and(a, b dnfID) dnfID {
 	switch {
 	case a == always || b == never:
@@ -187,7 +187,7 @@ func (l *logic) or(a, b dnfID) dnfID {
 	return id
 }
 
-// quantify says that there are values of the variables in over.
+// quantify is d with the variables in over existentially quantified.
 func (l *logic) quantify(d dnfID, over varset) dnfID {
 	key := quantified{d, over}
 	if id, ok := l.exists[key]; ok {

@@ -2,8 +2,8 @@ package asymptotic
 
 import "libsparse/libsparse/index"
 
-// Programs are hash-consed: a statement or expression that occurs in many programs is one node, whose number is all that
-// is compared. Node 0 is the empty statement, expression 0 is zero.
+// Programs are hash-consed: equal statements or expressions, in whatever programs, are one node, and nodes are compared by their
+// numbers. Node 0 is the empty statement, expression 0 is zero.
 type (
 	nodeID int32
 	exprID int32
@@ -42,7 +42,7 @@ type expr struct {
 	op    uint8  // of a call: its number in program.calls
 	leaf  int8   // of a read: a leaf of the problem, or maxLeaves + a workspace
 	vars  varset // of a read: its variables
-	steps varset // of a read: those it steps over; it locates the others
+	steps varset // of a read: the variables that it steps over; it locates the others
 	a, b  exprID // of a call; b is 0 where there is one argument
 }
 
@@ -55,7 +55,7 @@ type store struct {
 	nodeIDs map[node]nodeID
 	exprs   []expr
 	exprIDs map[expr]exprID
-	reads   []leafset // by expression: what it reads
+	reads   []leafset // by expression: the leaves that it reads
 	calls   []*index.Call
 	zeroed  map[zeroing]nodeID
 }
@@ -100,7 +100,7 @@ func (s *store) expr(e expr) exprID {
 	return id
 }
 
-// callID is the number of a call, whose operator and region expressions share.
+// callID numbers calls by operator and region.
 func (s *store) callID(c *index.Call) uint8 {
 	for i, d := range s.calls {
 		if d == c {
@@ -111,7 +111,7 @@ func (s *store) callID(c *index.Call) uint8 {
 	return uint8(len(s.calls) - 1)
 }
 
-// steppers is the reads below n that step over v.
+// steppers is the set of reads in n that step over v.
 func (s *store) steppers(n nodeID, v uint8) leafset {
 	switch st := &s.nodes[n]; st.kind {
 	case assign:
@@ -136,7 +136,7 @@ func (s *store) stepping(e exprID, v uint8) leafset {
 	}
 }
 
-// readBy is the leaves that the statement reads.
+// readBy is the set of leaves that the statement reads.
 func (s *store) readBy(n nodeID) leafset {
 	switch st := &s.nodes[n]; st.kind {
 	case assign:
@@ -150,8 +150,8 @@ func (s *store) readBy(n nodeID) leafset {
 	}
 }
 
-// without is the statement once the reads in gone are zero: what is annihilated by them vanishes, and statements that
-// have nothing left to do. A where stays if only its producer does.
+// without simplifies a statement for the case that the reads in gone are zero: terms that they annihilate are dropped, and then
+// statements without an effect. A where whose consumer is dropped is kept if its producer is.
 func (s *store) without(n nodeID, gone leafset) nodeID {
 	if gone == 0 || n == 0 {
 		return n
@@ -182,7 +182,7 @@ func (s *store) without(n nodeID, gone leafset) nodeID {
 	return id
 }
 
-// annihilate is the expression once the reads in gone are zero.
+// annihilate simplifies an expression for the case that the reads in gone are zero.
 func (s *store) annihilate(e exprID, gone leafset) exprID {
 	if s.reads[e]&gone == 0 {
 		return e

@@ -2,13 +2,13 @@ package asymptotic
 
 import "math/bits"
 
-// placing is a grouping whose loops are being placed: the loops over vars go around or into it, at most depth deep.
+// placing is a grouping with the variables whose loops have yet to be put around or into it, in nests at most depth deep.
 type placing struct {
 	g     *grouping
 	vars  varset
 	depth int
 	held  held
-	path  string // the loops around it, where protocols depend on them: see subset.go
+	path  string // the loops around it, if protocols depend on them: see subset.go
 }
 
 // division is a way to place the loops of a where: some stay outside, the others move into both sides.
@@ -17,9 +17,9 @@ type division struct {
 	consumer, producer placing
 }
 
-// divisions is the ways to move loops into both sides of a where. A producer that sums takes the loops whose variables
-// it uses, and leaves to the consumer those that the consumer uses; one that doesn't sum gives the consumer all of them.
-// The workspace holds the variables that both sides loop over.
+// divisions lists the ways to move loops into both sides of a where. A producer that sums gets the loops over the variables that it
+// uses, and the consumer those that the consumer uses. If the producer doesn't sum, the consumer gets all loops. The workspace is
+// indexed by the variables that both sides loop over.
 func (p *problem) divisions(at placing) []division {
 	var out []division
 	g := at.g
@@ -44,7 +44,7 @@ func (p *problem) divisions(at placing) []division {
 	}
 }
 
-// depth is how deep the deepest nest of loops is at least.
+// depth is a lower bound of the depth of the deepest loop nest.
 func (p *problem) depth(at placing) int {
 	if at.g.producer == nil {
 		return size(at.vars)
@@ -63,7 +63,7 @@ func (p *problem) depth(at placing) int {
 
 func size(s varset) int { return bits.OnesCount32(uint32(s)) }
 
-// orders calls visit with the variables of s in every order.
+// orders calls visit with every permutation of the variables in s.
 func orders(s varset, visit func(order []uint8)) {
 	order := make([]uint8, 0, size(s))
 	var choose func(left varset)

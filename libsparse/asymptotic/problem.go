@@ -10,7 +10,7 @@ import (
 // maxLeaves bounds the reads of an expression, so that sets of them are words.
 const maxLeaves = 24
 
-// leaf is a place of the expression where something is read: an operand, or a number.
+// leaf is an occurrence of an operand or number in the expression.
 type leaf struct {
 	expr   index.Expr
 	name   string
@@ -34,10 +34,10 @@ type problem struct {
 	sunk       []sunkTask
 	depths     map[placing]int
 	grouped    int           // groupings made
-	copies     map[int][]int // by leaf: those that read the same again, once products are distributed
+	copies     map[int][]int // by leaf: its copies, which distributing products makes
 }
 
-// sunkTask is a set of tasks that every program does.
+// sunkTask is a set of tasks that every program executes.
 type sunkTask struct {
 	head varset
 	body conj
@@ -119,7 +119,7 @@ func (p *problem) term(e index.Expr) (*term, error) {
 	return newTerm(c, args), nil
 }
 
-// predicate is the number of an operand's pattern: reads of one tensor, by name, share it.
+// predicate is the number of an operand's pattern. Reads of one tensor share it.
 func (p *problem) predicate(l *leaf) uint8 {
 	for _, m := range p.leaves {
 		if m.name == l.name && len(m.args) == len(l.args) {
@@ -130,7 +130,7 @@ func (p *problem) predicate(l *leaf) uint8 {
 	return uint8(len(p.names) - 1)
 }
 
-// dimensions numbers the dimensions: indices of one mode of one tensor share one.
+// dimensions numbers the dimensions: variables that index the same mode of the same tensor have the same dimension.
 func (p *problem) dimensions() {
 	for v := range p.vars {
 		p.dims = append(p.dims, uint8(v))
@@ -152,8 +152,8 @@ func (p *problem) dimensions() {
 	}
 }
 
-// sink finds what every program is taken to have paid, reading each sparse operand and iterating over each dimension,
-// and assumes that no sparse operand is empty.
+// sink finds the sunk costs: reading each sparse operand, and iterating over each dimension. It assumes that no sparse operand is
+// empty.
 func (p *problem) sink() {
 	for v := range p.vars {
 		p.sunk = append(p.sunk, sunkTask{head: 1 << v})
@@ -177,7 +177,7 @@ func (p *problem) sink() {
 	}
 }
 
-// clause says that the operand has an entry here.
+// clause says that the operand has an entry at the leaf's variables.
 func (l *leaf) clause() clause {
 	k := clause{pred: l.pred, n: uint8(len(l.args))}
 	copy(k.args[:], l.args)
@@ -186,7 +186,7 @@ func (l *leaf) clause() clause {
 
 func (p *problem) all() varset { return 1<<len(p.vars) - 1 }
 
-// clone is p with notes of its own, for another worker.
+// clone copies the parts of p that enumeration changes, for another worker.
 func (p *problem) clone() *problem {
 	q := *p
 	q.depths = map[placing]int{}

@@ -10,13 +10,13 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Protocol is how a loop meets a mode of a tensor.
+// Protocol is how the coordinates of a mode are accessed in its loop.
 type Protocol byte
 
 // The protocols. Reads step or locate, writes append or insert.
 const (
 	Step   Protocol = 's' // the loop visits the coordinates that are stored
-	Locate Protocol = 'l' // the coordinate comes from elsewhere and is looked up
+	Locate Protocol = 'l' // the loop looks up each coordinate that it visits
 	Append Protocol = 'a' // coordinates are written in lexicographic order
 	Insert Protocol = 'i' // coordinates are written in any order
 )
@@ -29,7 +29,7 @@ type Program struct {
 	Workspaces []*index.Tensor
 	// Protocols has, for each access of a sparse tensor or a workspace, the protocol of each mode.
 	Protocols map[*index.Access][]Protocol
-	// Order has, for each access, its modes in the order of the loops, which its storage is taken to have.
+	// Order has, for each access, its modes in the order of the loops; the tensor is assumed to be stored in that order.
 	Order map[*index.Access][]int
 
 	text string
@@ -49,11 +49,10 @@ type exporter struct {
 	*enumerator
 	program    *Program
 	workspaces map[int8]*index.Tensor // those in scope, by number
-	sums       [maxWorkspaces]bool    // whether what fills them may sum
+	sums       [maxWorkspaces]bool    // whether their producers may sum
 }
 
-// stmt exports a statement below the loops of path, of which those from scope on are inside the where that fills what
-// is written.
+// stmt exports a statement inside the loops of path. The loops from scope on are inside the where whose workspace it writes.
 func (x *exporter) stmt(n nodeID, path []uint8, scope int) cin.Stmt {
 	switch st := x.nodes[n]; st.kind {
 	case loop:
@@ -108,7 +107,7 @@ func (x *exporter) assign(st node, path []uint8, scope int) cin.Stmt {
 	return out
 }
 
-// access is one of a workspace, whose modes are in the order of the variables.
+// access is an access of a workspace, whose modes are in the order of the problem's variables.
 func (x *exporter) access(t *index.Tensor, vars varset) *index.Access {
 	a := &index.Access{Tensor: t}
 	for v := range x.vars {
@@ -153,7 +152,7 @@ func (x *exporter) export(id exprID, path []uint8) index.Expr {
 
 func (x *exporter) number(v index.Var) uint8 { return uint8(slices.Index(x.vars, v)) }
 
-// concordant is the modes of a in the order of the loops.
+// concordant lists the modes of a in the order of the loops.
 func (x *exporter) concordant(a *index.Access, path []uint8) []int {
 	order := make([]int, len(a.Vars))
 	for m := range order {
@@ -165,7 +164,8 @@ func (x *exporter) concordant(a *index.Access, path []uint8) []int {
 	return order
 }
 
-// written finds the protocols of a write: modes are appended to up to the first that isn't at its place in the loops.
+// written finds the protocols of a write: leading modes are appended to as long as they are in the order of the loops; the others
+// are inserted into.
 func (x *exporter) written(a *index.Access, path []uint8, scope int) {
 	order := x.concordant(a, path)
 	protocols := make([]Protocol, len(order))

@@ -9,8 +9,8 @@ import (
 type varset uint32
 
 const (
-	bound    = 32  // variables below it are the program's, from it on they are existential
-	fresh    = 224 // variables from it on are those of the assumptions
+	bound    = 32  // variables below are the program's, all others existential
+	fresh    = 224 // variables from here on are the assumptions'
 	maxOrder = 6
 	unset    = 255
 )
@@ -74,7 +74,7 @@ func (c conj) next() uint8 {
 	return next
 }
 
-// and joins two conjunctions. Existentials are renamed apart, so that one never captures the other's.
+// and joins two conjunctions. Existentials of one are renamed, so that the two share none.
 func (c conj) and(d conj) conj {
 	shift := c.next() - bound
 	out := slices.Clone(c)
@@ -89,7 +89,7 @@ func (c conj) and(d conj) conj {
 	return out
 }
 
-// mapping is a homomorphism in the making: where each variable goes, unset if that is open.
+// mapping is a partial homomorphism: the image of each variable, or unset.
 type mapping [256]uint8
 
 func newMapping() *mapping {
@@ -121,7 +121,7 @@ func (m *mapping) extend(from conj, to ...conj) bool {
 			if image.pred != k.pred {
 				continue
 			}
-			var bindings [maxOrder]uint8 // what this clause binds, to undo it
+			var bindings [maxOrder]uint8 // variables that this clause maps, to undo it
 			n, ok := 0, true
 			for j := range k.n {
 				v, w := k.args[j], image.args[j]
@@ -145,8 +145,8 @@ func (m *mapping) extend(from conj, to ...conj) bool {
 	return false
 }
 
-// trimmed drops clauses that hold everywhere: those of predicates with an entry at every choice of n coordinates, where
-// all but n arguments are variables that are neither fixed nor in another clause.
+// trimmed drops clauses that hold everywhere. A predicate may have an entry at every choice of n coordinates; a clause of it holds
+// everywhere if all but n of its arguments are variables that are neither fixed nor in another clause.
 func (c conj) trimmed(filled []int, fixed varset) conj {
 	if filled == nil {
 		return c
@@ -178,7 +178,7 @@ func (c conj) uses(v uint8) int {
 	return n
 }
 
-// minimal drops the clauses that the others and the assumptions imply, and numbers the existentials by appearance.
+// minimal drops the clauses that are implied by the others and the assumptions, and numbers the existentials by appearance.
 func (c conj) minimal(assumed conj) conj {
 	c = slices.Clone(c)
 	slices.SortFunc(c, compareClauses)
@@ -194,8 +194,8 @@ func (c conj) minimal(assumed conj) conj {
 	return c.numbered()
 }
 
-// numbered renames the existentials by appearance in an order that doesn't depend on their names, as far as clauses
-// differ in anything else.
+// numbered renames the existentials by their first appearance. Clauses are sorted first without regard to existentials' names, so
+// equal conjunctions mostly get equal names.
 func (c conj) numbered() conj {
 	masked := func(k clause) clause {
 		for j, a := range k.args[:k.n] {

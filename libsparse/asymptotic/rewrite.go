@@ -9,10 +9,10 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// maxForms bounds the ways to write an expression that distribution finds.
+// maxForms bounds the number of forms of an expression that distribution finds.
 const maxForms = 256
 
-// newTerm is a call over args. Arguments that are sums of a sum, or products of a product, become part of it.
+// newTerm is a call over args. It flattens sums within a sum, and products within a product.
 func newTerm(c *index.Call, args []*term) *term {
 	t := &term{leaf: -1, ws: -1, call: c}
 	for _, a := range args {
@@ -28,13 +28,13 @@ func newTerm(c *index.Call, args []*term) *term {
 	return t
 }
 
-// associates reports whether c is a sum or a product, whatever its arguments are grouped by.
+// associates reports whether c is a sum or product, whose arguments can be grouped in any way.
 func associates(c *index.Call) bool {
 	n := len(c.Args)
 	return (c.Op == dtype.Add || c.Op == dtype.Mul) && (c.Region == index.Every(n) || c.Region == index.Some(n))
 }
 
-// key is the same for terms that differ in the order of the arguments of sums and products only.
+// key is equal for terms that differ only in the order of arguments of sums and products.
 func (t *term) key() string {
 	switch {
 	case t.ws >= 0:
@@ -52,7 +52,7 @@ func (t *term) key() string {
 	return string(t.call.Op) + t.call.Region.String() + "(" + strings.Join(keys, ",") + ")"
 }
 
-// forms is all ways to write t by distributing products over sums. Association and commutation are implicit in terms.
+// forms lists the terms that are t with products distributed over sums. Terms are equal up to associativity and commutativity.
 func (p *problem) forms() []*term {
 	out, seen := []*term{p.rhs}, map[string]bool{p.rhs.key(): true}
 	for i := 0; i < len(out) && len(out) < maxForms; i++ {
@@ -69,8 +69,8 @@ func (p *problem) forms() []*term {
 	return slices.DeleteFunc(out, func(t *term) bool { return t == nil })
 }
 
-// separate gives every read that distribution has copied a leaf of its own, the same in every form; nil if there are too
-// many. used counts the reads of each leaf so far.
+// separate gives each copy of a read, which distribution makes, a leaf of its own; the n-th copy has the same leaf in every form. It
+// returns nil if there are too many. used counts the reads of each leaf so far.
 func (p *problem) separate(t *term, used map[int]int) *term {
 	if t.leaf >= 0 {
 		n := t.leaf
@@ -96,7 +96,7 @@ func (p *problem) separate(t *term, used map[int]int) *term {
 	return &term{leaf: -1, ws: -1, call: t.call, args: args}
 }
 
-// distributed is what one use of a*(b+c) = a*b + a*c makes of t.
+// distributed lists the terms that follow from t by applying a*(b+c) = a*b + a*c once.
 func distributed(t *term) []*term {
 	if !t.isCall() {
 		return nil
@@ -115,7 +115,7 @@ func distributed(t *term) []*term {
 	return out
 }
 
-// overSum moves each set of the other factors of t into its factor i, a sum, which falls in two.
+// overSum distributes each set of the other factors of t over two parts of its factor i, which is a sum.
 func overSum(t *term, i int) []*term {
 	sum := t.args[i]
 	others := slices.Delete(slices.Clone(t.args), i, i+1)

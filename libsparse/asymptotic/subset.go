@@ -2,12 +2,12 @@ package asymptotic
 
 import "slices"
 
-// TACO's subset of the programs, as the paper restricts them: at most one where, counting the workspace through which
-// entries of the result are inserted; workspaces of at most one mode, which are located in unless they are read alone;
-// sparse operands with all modes stepped over, or the one that is looped over first located in.
+// The programs that TACO can compile, by the paper's restrictions: at most one where, counting the workspace through which entries of
+// the result are inserted. Workspaces have at most one mode, and are located in unless nothing else is read. All modes of a
+// sparse operand are stepped over, but the mode of the outermost loop may be located in.
 
-// writes reports whether TACO can write the result in a nest of loops in this order, beside that many wheres. The
-// modes from the first one on that isn't at its place in the nest are inserted; TACO inserts in the last one only.
+// writes reports whether TACO can write the result in a nest with this loop order and number of wheres. Leading modes are appended to
+// as long as they are in the order of the loops, the others are inserted into; TACO inserts into the last mode only.
 func (p *problem) writes(order []uint8, wheres int) bool {
 	if !p.result.sparse {
 		return true
@@ -23,7 +23,7 @@ func (p *problem) writes(order []uint8, wheres int) bool {
 	return inserted == 0 || inserted == 1 && wheres == 0
 }
 
-// reads is the sets of variables that TACO may step over in a read, in a nest of loops in this order.
+// reads lists the sets of variables that TACO may step over in a read, in a nest with this loop order.
 func (p *problem) reads(vars varset, workspace, alone bool, order []uint8) []varset {
 	if workspace && !alone {
 		return []varset{0}

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// emit is the cost of one task for each value of the variables in head at which a predicate holds.
+// emit is the cost of executing one task for each tuple of the variables in head that satisfies a predicate.
 func (l *logic) emit(head varset, where dnfID) costID {
 	var ids []taskID
 	for _, c := range l.dnfs[where] {
@@ -14,7 +14,7 @@ func (l *logic) emit(head varset, where dnfID) costID {
 	return l.cost(ids)
 }
 
-// task is the number of t. A new one is compared with all others.
+// task interns t. A new set of tasks is compared with all others.
 func (l *logic) task(t task) taskID {
 	if id, ok := l.taskIDs[t]; ok {
 		return id
@@ -47,8 +47,9 @@ func (l *logic) contained(p, q taskID) bool {
 	return int(q)/64 < len(row) && row[q/64]&(1<<(q%64)) != 0
 }
 
-// compare looks for a homomorphism from q to p that sends variables of q's head onto all of p's, each to one of the same
-// dimension. Variables of q's head that are left over are existential, since a task stands for those of fewer variables.
+// compare reports whether p is a subset of q: whether there is a homomorphism from q to p that maps variables of q's head onto all
+// of p's, each to one of the same dimension. The remaining variables of q's head become existential, since a set of tasks includes
+// those over fewer variables.
 func (l *logic) compare(p, q task) bool {
 	if bits.OnesCount32(uint32(p.head)) > bits.OnesCount32(uint32(q.head)) || !l.shared && p.head&^q.head != 0 {
 		return false
@@ -83,7 +84,7 @@ func (l *logic) compare(p, q task) bool {
 	return assign(p.head, newMapping())
 }
 
-// cost is the number of a union of tasks, without tasks that another contains.
+// cost interns a union of sets of tasks, without those that another contains.
 func (l *logic) cost(ids []taskID) costID {
 	ids = slices.Clone(ids)
 	slices.Sort(ids)
@@ -129,10 +130,10 @@ func (l *logic) within(a, b costID) bool {
 	return true
 }
 
-// dominates reports whether b does everything that a does and, for some input, more.
+// dominates reports whether a program of cost a never does more than one of cost b, and less for some input.
 func (l *logic) dominates(b, a costID) bool { return a != b && l.within(a, b) && !l.within(b, a) }
 
-// adopt is the number that a cost of another logic over the same predicates has here.
+// adopt interns a cost of another logic over the same predicates.
 func (l *logic) adopt(from *logic, c costID) costID {
 	var ids []taskID
 	for _, id := range from.costs[c] {

@@ -41,7 +41,7 @@ func sized(expr, formats string) *libsparse.Request {
 }
 
 // TestOnlineIsOnTheFrontier compares the online scheduler's choice with every program, for the paper's kernels, and with
-// its peers (see asymptotic.Peers) for random ones. For SpMTTKRP the universe is TACO's, where results are inserted into in
+// every other loop order and conversion (see asymptotic.ExploreOrders) for random ones. For SpMTTKRP the universe is TACO's, where results are inserted into in
 // one mode at most, as in libsparse; docs/asymptotic.md says what the others do to be below.
 func TestOnlineIsOnTheFrontier(t *testing.T) {
 	for _, k := range table {
@@ -66,7 +66,7 @@ func TestOnlineIsOnTheFrontier(t *testing.T) {
 	}
 }
 
-// standing is how the online scheduler's choice compares with its peers.
+// standing is where the online scheduler's choice stands among its loop orders and conversions.
 func standing(r *libsparse.Request) (*asymptotic.Standing, error) {
 	steps, err := explored(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func standing(r *libsparse.Request) (*asymptotic.Standing, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := asymptotic.Peers(steps[0], nests)
+	f, err := asymptotic.ExploreOrders(steps[0], nests)
 	if err != nil {
 		return nil, err
 	}

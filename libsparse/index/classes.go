@@ -2,19 +2,19 @@ package index
 
 import "math/bits"
 
-// The extents of tensors that the compiler sees are representatives of classes, so that kernels serve tensors of other sizes too.
+// The compiler sees representatives of size classes, not the extents of tensors, so that a kernel serves all sizes of its class.
 
 const (
 	// largestExact is the extent up to which a loop is compiled for exactly that extent.
 	largestExact = 64
-	// few stands for all extents below 64 where they vary from call to call.
+	// few is the representative of all extents below 64 for callers whose extents vary from call to call.
 	few = 10
 )
 
-// SizeClass is the representative of extents that get the same schedule. Extents below 8, and multiples of 8 up to 64,
-// stand for themselves, so that loops over them have constant bounds; beyond, the number after a power of two stands for
-// all up to the next. Callers whose extents vary from call to call have coarser classes; a representative only has to
-// stand for itself or for none of the exact ones.
+// SizeClass is the representative of the class of an extent; equal classes get equal schedules. Extents below 8, and multiples of 8 up
+// to 64, are classes of their own, so that loops over them have constant bounds. Other extents are in classes between multiples of 8,
+// and beyond 64 between powers of two, whose representative is the number after the lower bound. Callers whose extents vary from
+// call to call use coarser classes; their representatives must not be extents with a class of their own here.
 func SizeClass(n int64) int64 {
 	switch {
 	case n < 8 || n <= largestExact && n%8 == 0:
@@ -28,7 +28,7 @@ func SizeClass(n int64) int64 {
 // Exact reports whether a class holds one extent only.
 func Exact(class int64) bool { return class < 8 || class <= largestExact && class%8 == 0 }
 
-// Least is the smallest extent of a class of SizeClass; of coarser ones, it tells those from the others that have 0.
+// Least is the smallest extent of a class of SizeClass. Of a coarser class it is positive only if 0 is not in the class.
 func Least(class int64) int64 {
 	switch {
 	case class == few:

@@ -4,14 +4,13 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Dense is a tensor as the reference evaluators see it: every element, and whether it is stored. An element that is
-// not stored has value zero, and a product exists only where all its factors are stored. What an evaluator makes has values
-// of its tensor's type before they are rounded to it (dtype.T.Wide).
+// Dense is a tensor for the reference evaluators: every element, and whether it is stored. An element that is not stored has value zero,
+// and a product is stored only where all its factors are. Results of evaluators are not rounded to half types yet (dtype.T.Wide).
 type Dense struct {
 	Shape  []int
 	Vals   []dtype.Value
 	Stored []bool
-	// DividedByZero says of a result that an integer was divided by zero on the way to it: there is none.
+	// DividedByZero says that computing the tensor divided an integer by zero, so that its values mean nothing.
 	DividedByZero bool
 }
 
@@ -47,8 +46,8 @@ func (d *Dense) Accumulate(at int, op dtype.Op, t dtype.T, v dtype.Value) {
 	d.Vals[at], d.Stored[at] = v, true
 }
 
-// Eval is the value of e in type t at a point, whether it exists there, and whether an integer was divided by zero. value
-// looks an access up, coord the value of a variable.
+// Eval evaluates e in type t at a point. It returns the value, whether e has a value there, and whether an integer was divided by zero.
+// value returns the value of an access, coord that of a variable.
 func Eval(e Expr, t dtype.T, value func(*Access) (dtype.Value, bool), coord func(Var) int) (v dtype.Value, exists, byZero bool) {
 	p := &point{value: value, coord: coord}
 	v, exists = p.eval(e, t)
@@ -112,7 +111,7 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 	return v, true
 }
 
-// needed reports whether op evaluates argument i, given those before: an argument it doesn't evaluate may divide by zero.
+// needed reports whether op evaluates argument i, given the arguments before. An argument that isn't evaluated may divide by zero.
 func needed(op dtype.Op, i int, args []dtype.Value) bool {
 	switch op {
 	case dtype.First:
@@ -126,7 +125,7 @@ func needed(op dtype.Op, i int, args []dtype.Value) bool {
 	}
 }
 
-// defined says which arguments of c have a value at p.
+// defined says for each argument of c whether it has a value at p.
 func (p *point) defined(c *Call) []bool {
 	out := make([]bool, len(c.Args))
 	for i, a := range c.Args {
@@ -143,9 +142,8 @@ func (p *point) defined(c *Call) []bool {
 	return out
 }
 
-// Evaluate is the meaning of an assignment whose terms are all reduced over the same variables: it visits every point of
-// the iteration space. Extents gives the range of every variable, shape that of the result. It is slow, and right by
-// inspection.
+// Evaluate computes an assignment whose terms are all reduced over the same variables, by visiting every point of the iteration
+// space: it defines what kernels must compute. extents has the extent of every variable.
 func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
 	vars := a.Vars()
 	out := NewDense(shape)

@@ -7,7 +7,7 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Function is an operator made of others: a user's, or one of the library's.
+// Function is an operator that is defined by expressions over its parameters: a user's, or one of the library's.
 type Function struct {
 	Name   string
 	Params []string
@@ -18,7 +18,7 @@ type Function struct {
 // Case is the value of a function in a region of its arguments.
 type Case struct {
 	Region Region
-	// Body is an expression over the parameters, in which one without a value counts as zero.
+	// Body is an expression over the parameters; a parameter without a value counts as zero in it.
 	Body Expr
 }
 
@@ -30,7 +30,7 @@ type Param struct {
 
 func (*Param) expr() {}
 
-// region is where some case is.
+// region is the union of the regions of the cases.
 func (f *Function) region() Region {
 	r := Nowhere(len(f.Params))
 	for _, c := range f.Cases {
@@ -55,8 +55,8 @@ func (c *Call) With(args []Expr) *Call {
 	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
 }
 
-// body is the expression that a call of a function computes where the given arguments have a value. A region that the caller gave may
-// go beyond the cases; there the last one counts.
+// body is the body of the case that applies if exactly the given arguments have a value. If no case applies, which a region given with
+// the call makes possible, it is that of the last case.
 func (c *Call) body(defined ...bool) Expr {
 	for _, k := range c.Function.Cases {
 		if k.Region.Holds(defined...) {
@@ -66,8 +66,8 @@ func (c *Call) body(defined ...bool) Expr {
 	return c.Function.Cases[len(c.Function.Cases)-1].Body
 }
 
-// Inline is the body of a called function with its arguments in their places. Those that are Missing have no value,
-// all others do.
+// Inline is the body of a called function with the arguments in place of the parameters. Arguments that are Missing have no value, all
+// others are assumed to have one.
 func (c *Call) Inline() Expr {
 	defined := make([]bool, len(c.Args))
 	for i, a := range c.Args {
@@ -77,7 +77,7 @@ func (c *Call) Inline() Expr {
 	return substitute(c.body(defined...), c.Args)
 }
 
-// Bodies lists the bodies of a called function, by case, with its arguments in their places; none for an operator.
+// Bodies lists the bodies of a called function, one a case, with the arguments in place of the parameters; it is empty for an operator.
 func (c *Call) Bodies() []Expr {
 	if c.Function == nil {
 		return nil
@@ -107,7 +107,7 @@ func substitute(e Expr, args []Expr) Expr {
 // maxInlined bounds the expression after every function is inlined.
 const maxInlined = 4096
 
-// size is the number of nodes of e with every function inlined, the parameters as large as args.
+// size is the number of nodes of e with every function inlined; args are the sizes of the parameters.
 func size(e Expr, args []int) int {
 	switch e := e.(type) {
 	case *Param:

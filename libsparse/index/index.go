@@ -14,16 +14,15 @@ import (
 // Var is an index variable.
 type Var string
 
-// Tensor is a named tensor of an expression. It never changes once an expression reads it: a stage that knows more of how it is
-// stored, or of what it stores, binds another in its place, see Binding.
+// Tensor is a named tensor of an expression. It never changes once an expression reads it: a stage that knows more of its storage or
+// statistics binds another tensor in its place, see Binding.
 type Tensor struct {
 	Name string
 	// Elem is the type of the values.
 	Elem dtype.T
 	// PatternOnly tensors have no values: each stored element counts as one.
 	PatternOnly bool
-	// Temporary says that the result of a step is one that no user sees, so that its format may follow from what is expected
-	// of its entries.
+	// Temporary says that the tensor is the result of a step, which no user sees, so that its format may depend on estimates.
 	Temporary bool
 	Storage
 	Statistics
@@ -36,7 +35,7 @@ type Storage struct {
 	Index dtype.T
 	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
 	SamePattern *Tensor
-	// Permuted says that the values are in another order than the pattern: that of position p is at perm[p].
+	// Permuted says that the values are in another order than the pattern: the value at position p is stored at perm[p].
 	Permuted bool
 }
 
@@ -45,11 +44,11 @@ type Statistics struct {
 	// Extents are representative extents of the modes, NNZ a representative number of entries.
 	Extents []int64
 	NNZ     int64
-	// Filled is how many coordinates of the first level have entries; 0 where nobody counted them.
+	// Filled is the number of coordinates of the first level with entries, 0 if it isn't known.
 	Filled int64
-	// Skew says by level how unevenly entries are spread over its coordinates: the sum of the squares of their numbers, as a
-	// multiple of what it is where they are equal. Reach is how far from the diagonal a row goes, in parts of Whole; they are
-	// empty and 0 where nobody looked.
+	// Skew says for each level how unevenly entries are spread over its coordinates: the sum of the squares of the numbers of entries,
+	// divided by that sum for equal numbers. It is empty if it isn't known. Reach is the distance of entries from the diagonal, as
+	// a share of Whole; it is 0 if it isn't known.
 	Skew  []int64
 	Reach int64
 }
@@ -60,7 +59,7 @@ const Whole = 1 << 10
 // Order is the number of modes.
 func (t *Tensor) Order() int { return t.Format.Order() }
 
-// Owner is the tensor whose pos and crd arrays t uses: t itself, or the first one that it shares them with.
+// Owner is the tensor whose pos and crd arrays t uses: t itself, or the first of the tensors that share them.
 func (t *Tensor) Owner() *Tensor {
 	for t.SamePattern != nil {
 		t = t.SamePattern
@@ -79,7 +78,7 @@ type (
 		Vars    []Var
 		Windows []*Window
 	}
-	// Literal is a number: Int if it is Whole, else Value, which is close to it in any case.
+	// Literal is a number: Int if Whole is set, else Value. Value of a whole number is the closest float.
 	Literal struct {
 		Value float64
 		Int   int64
@@ -87,7 +86,7 @@ type (
 	}
 	// Position is the value of an index variable itself.
 	Position struct{ Var Var }
-	// Missing stands for an argument that is known to have no value; it counts as zero.
+	// Missing takes the place of an argument that is known to have no value; it counts as zero.
 	Missing struct{}
 	// Call applies an operator, or a Function called Op, where Region says that it is defined.
 	Call struct {
@@ -156,7 +155,7 @@ func Vars(exprs ...Expr) []Var {
 	return out
 }
 
-// uses lists the variables of e, also those used as values.
+// uses lists the variables of the expressions, including those that are used as values.
 func uses(exprs ...Expr) []Var {
 	out := Vars(exprs...)
 	for _, e := range exprs {
@@ -169,7 +168,7 @@ func uses(exprs ...Expr) []Var {
 	return out
 }
 
-// positions lists the variables that e has as values.
+// positions lists the variables that e uses as values.
 func positions(e Expr) (out []Var) {
 	switch e := e.(type) {
 	case *Position:
@@ -222,7 +221,7 @@ func (a *Assignment) Tensors() []*Tensor {
 	return out
 }
 
-// Vars lists the variables: those of the left-hand side first, then the reduced ones.
+// Vars lists the variables of the left-hand side, then the reduced variables.
 func (a *Assignment) Vars() []Var { return Vars(a.LHS, a.RHS) }
 
 // Reduced lists the variables that are only on the right.

@@ -8,7 +8,7 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// library is the functions that are made of operators: the head, the value, and where it has one.
+// library defines functions by operators: the head, the body, and the region in which it has a value.
 var library = []struct{ head, body, region string }{
 	{"square(x)", "x * x", "x"},
 	{"cube(x)", "x * x * x", "x"},
@@ -43,7 +43,7 @@ var Library = sync.OnceValue(func() map[string]*Function {
 	return known
 })
 
-// Named is e with the operators of semirings that are functions of the library (hypot) made calls of them.
+// Named replaces operators of e that are functions of the library, such as hypot as the combination of an einsum, by calls of them.
 func Named(e Expr) Expr {
 	c, ok := e.(*Call)
 	if !ok {
@@ -60,8 +60,8 @@ func Named(e Expr) Expr {
 	return named
 }
 
-// Signature is what callers of a function have to know: its name, how many arguments it takes, and whether it makes
-// floating values of integers.
+// Signature describes a function to its callers: its name, its number of arguments, and whether its value is floating even for
+// integers.
 type Signature struct {
 	Name  string `json:"name"`
 	Args  int    `json:"args"`
@@ -81,7 +81,7 @@ func Signatures() []Signature {
 	return out
 }
 
-// needsFloat reports whether e has a value for floating operands only.
+// needsFloat reports whether e is defined on floating operands only.
 func needsFloat(e Expr) bool {
 	c, ok := e.(*Call)
 	if !ok {

@@ -4,8 +4,8 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// A loop over a union has a case for every set of operands that may be stored at a coordinate: of n operands 2^n - 1, and in each
-// case the loops below have as many. Where that is too much code, parts of the expression are computed in steps.
+// A loop over a union of n operands has a case for every nonempty set of operands that may be stored at a coordinate, 2^n - 1 of them,
+// and in each case the loops below have as many again. If that would be too much code, parts of the expression become steps.
 
 // Narrow splits an assignment so that no loop has too many cases. The parts before the last compute temporaries; their names are
 // added to names.
@@ -15,10 +15,10 @@ func (a *Assignment) Narrow(names map[string]bool) []*Assignment {
 	return append(s.steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs})
 }
 
-// cases is how many ways there are for an expression to have a value at a coordinate, and to have none.
+// cases counts the cases of a loop in which an expression has a value, and those in which it has none.
 type cases struct{ some, none int }
 
-// mostCases bounds the ways by the number of sparse levels, which multiply.
+// mostCases is the number of cases that a loop may have; it is lower the more sparse levels there are, since their cases multiply.
 func mostCases(e Expr) int {
 	levels := 0
 	for _, a := range Accesses(e) {
@@ -54,7 +54,7 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 		all := c.combined(ways)
 		widest := -1
 		for i, w := range ways {
-			// What has a value where nothing is stored would fill a temporary.
+			// A part with a value at coordinates where nothing is stored would need a dense temporary.
 			part, ok := args[i].(*Call)
 			if !ok || part.Region.Has(0) || len(uses(part)) > len(Vars(part)) {
 				continue
@@ -86,7 +86,7 @@ func casesOf(e Expr) cases {
 	}
 }
 
-// combined is the product of the numbers of ways of the arguments.
+// combined counts the cases of a call, given those of its arguments.
 func (c *Call) combined(ways []cases) (out cases) {
 	for set := range uint(1) << len(ways) {
 		n := 1

@@ -11,8 +11,8 @@ import (
 // Grammar reads TACO's assignment syntax: "y(i) = A(i,j) * x(j) + b(i)", several assignments separated by semicolons.
 // Variables that are only on the right are reduced, per additive term.
 type Grammar struct {
-	// Lookup resolves the name of a tensor. An operand that is read twice is one tensor for each access, so it is called
-	// once an access; results of earlier assignments are known without it.
+	// Lookup resolves the name of a tensor. It is called once for each access, since each access has a tensor of its own. It isn't
+	// called for results of earlier assignments.
 	Lookup func(name string, order int, result bool) (*Tensor, error)
 	// Functions are the functions that expressions can call, by name; nil for the library.
 	Functions map[string]*Function
@@ -67,17 +67,17 @@ type parser struct {
 	text string
 	at   int
 	tok  token
-	// results are what earlier assignments made, read what the present one has read of them.
+	// results are the results of earlier assignments, read those that the present assignment has read.
 	results map[string]*Tensor
 	read    map[string]bool
-	// positions are the names that are no tensors, and so must be index variables.
+	// positions are names that stand as values and are no tensors, so that they must be index variables.
 	positions []token
 	// params are the parameters while the body of a function is read.
 	params []string
 	depth  int
 }
 
-// maxDepth bounds the nesting of expressions, which everything that follows visits recursively.
+// maxDepth bounds the nesting of expressions, since later stages are recursive.
 const maxDepth = 1000
 
 func (p *parser) assignment() (*Assignment, error) {
@@ -111,7 +111,7 @@ func (p *parser) assignment() (*Assignment, error) {
 	return a, nil
 }
 
-// reductions are the operators that an assignment can reduce by, by what stands before its sign.
+// reductions are the operators that an assignment can reduce by, by the text before its "=".
 var reductions = map[string]dtype.Op{
 	"+": dtype.Add, "*": dtype.Mul, "&": dtype.And, "|": dtype.Or, "^": dtype.Xor,
 	"add": dtype.Add, "sum": dtype.Add, "mul": dtype.Mul, "prod": dtype.Mul, "min": dtype.Min, "max": dtype.Max,

@@ -6,7 +6,8 @@ import (
 	"libsparse/libsparse/diag"
 )
 
-// access reads T(i,j), where each index may have a window; nil without an error is a name that may be an index variable.
+// access reads an access such as T(i,j), whose indices may have windows. It returns nil without an error for a name that may be an
+// index variable.
 func (p *parser) access(result bool) (*Access, error) {
 	id := p.tok
 	p.next()
@@ -37,7 +38,7 @@ func (p *parser) access(result bool) (*Access, error) {
 	return a, nil
 }
 
-// tensor finds a name among the results of earlier assignments, or asks for it.
+// tensor finds a name among the results of earlier assignments, or by Lookup.
 func (p *parser) tensor(id token, order int, result bool) (*Tensor, error) {
 	t := p.results[id.text]
 	switch {

@@ -10,8 +10,8 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// CaseText is a case of a function as its definition has it: a region over the parameters, or none where the body says
-// where it has a value, and the body.
+// CaseText is a case in the text of a function's definition: its body, and its region over the parameters. Without a region, the body's
+// operators decide where it has a value.
 type CaseText struct {
 	Region string `json:"region,omitempty"`
 	Body   string `json:"body"`
@@ -19,8 +19,8 @@ type CaseText struct {
 
 // NewFunction reads the definition of a function. known are the functions that it may call, beside the operators.
 //
-// Without a region a body is what it would be written out. With one the region alone says where the function has a value,
-// and the operators in the body have one always.
+// A case without a region means the same as its body written in place of the call. If a case has a region, that alone decides where
+// the function has a value, and operators in the body have a value everywhere.
 func NewFunction(title string, params []string, cases []CaseText, known map[string]*Function) (*Function, error) {
 	f := &Function{Name: title, Params: params}
 	if len(params) == 0 || len(params) > maxArgs {
@@ -51,7 +51,7 @@ func NewFunction(title string, params []string, cases []CaseText, known map[stri
 	return f, nil
 }
 
-// regionOf is where an expression over n parameters has a value.
+// regionOf is the region of an expression over n parameters.
 func regionOf(e Expr, n int) Region {
 	switch e := e.(type) {
 	case *Param:
@@ -77,7 +77,7 @@ func regionOf(e Expr, n int) Region {
 	}
 }
 
-// unconditional is e with operators that have a value whatever their arguments have.
+// unconditional is e with operators that have a value everywhere, whichever of their arguments have one.
 func unconditional(e Expr) Expr {
 	c, ok := e.(*Call)
 	if !ok {

@@ -24,7 +24,7 @@ func (l *Literal) String() string {
 	}
 	text := strconv.FormatFloat(l.Value, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {
-		text += ".0" // what reads it again has to see a float
+		text += ".0" // so that it is parsed as a float again
 	}
 	return text
 }
@@ -50,12 +50,12 @@ func (c *Call) String() string {
 	return strings.Join(args, " "+c.Op.Infix()+" ")
 }
 
-// written reports whether c has a sign, and the region that the sign means.
+// written reports whether c is printed with an infix sign: its operator has one, and its region is the usual one.
 func (c *Call) written() bool {
 	return (c.Op.Infix() != "" || c.Op == dtype.Neg) && c.Function == nil && c.Region == c.usual()
 }
 
-// usual is the region that c has where none is given.
+// usual is the region of c if the expression gives none.
 func (c *Call) usual() Region {
 	if c.Function != nil {
 		return c.Function.region()
@@ -76,7 +76,7 @@ func parenthesized(e Expr, parent dtype.Op, arg int) string {
 	return text
 }
 
-// precedence orders the infix operators; functions bind nothing of their arguments.
+// precedence orders the infix operators. Arguments of functions never need parentheses.
 func precedence(op dtype.Op) int {
 	switch op {
 	case dtype.Add, dtype.Sub:

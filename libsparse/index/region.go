@@ -11,15 +11,15 @@ import (
 // maxArgs is how many arguments a call can have: its region is a table of all sets of them.
 const maxArgs = 6
 
-// Region says at which coordinates a call has a value, given where its arguments have one: a Boolean function. Elsewhere
-// it has none, and an argument without a value counts as zero.
+// Region is a Boolean function: it says whether a call has a value at a coordinate, given which of its arguments have one there. An
+// argument without a value counts as zero.
 type Region struct {
-	// Args is the number of arguments. Bit m of Sets is set where the call has a value if exactly the arguments in m do.
+	// Args is the number of arguments. Bit m of Sets says whether the call has a value if exactly the arguments in the set m have one.
 	Args int
 	Sets uint64
 }
 
-// Argument is where argument k of n has a value.
+// Argument is the region in which argument k of n has a value.
 func Argument(k, n int) Region {
 	r := Region{Args: n}
 	for m := range uint(1) << n {
@@ -36,7 +36,7 @@ func Everywhere(n int) Region { return Nowhere(n).Not() }
 // Nowhere is no coordinates.
 func Nowhere(n int) Region { return Region{Args: n} }
 
-// Every is where all of n arguments have a value: products, and the terms of semirings.
+// Every is the region in which all n arguments have a value: that of products, and of combinations of semirings.
 func Every(n int) Region {
 	r := Everywhere(n)
 	for k := range n {
@@ -45,7 +45,7 @@ func Every(n int) Region {
 	return r
 }
 
-// Some is where at least one of n arguments has a value: sums.
+// Some is the region in which at least one of n arguments has a value: that of sums.
 func Some(n int) Region {
 	r := Nowhere(n)
 	for k := range n {
@@ -60,7 +60,7 @@ func (r Region) And(q Region) Region { return Region{Args: r.Args, Sets: r.Sets 
 // Or is the union of two regions.
 func (r Region) Or(q Region) Region { return Region{Args: r.Args, Sets: r.Sets | q.Sets} }
 
-// Xor is where one of two regions is and the other isn't.
+// Xor is the symmetric difference of two regions.
 func (r Region) Xor(q Region) Region { return Region{Args: r.Args, Sets: r.Sets ^ q.Sets} }
 
 // Not is the complement of a region.
@@ -69,7 +69,7 @@ func (r Region) Not() Region {
 	return Region{Args: r.Args, Sets: ^r.Sets & (^uint64(0) >> (64 - n))}
 }
 
-// Has reports whether the call has a value where exactly the arguments in set do.
+// Has reports whether the call has a value if exactly the arguments in set have one.
 func (r Region) Has(set uint) bool { return r.Sets&(1<<set) != 0 }
 
 // Holds is Has, with the arguments one by one.
@@ -86,8 +86,8 @@ func setOf(defined []bool) uint {
 	return set
 }
 
-// Between says whether the call has a value for every, and for some, choice of arguments that contains those in certain
-// and is among those in possible.
+// Between looks at all sets of arguments that contain certain and are contained in possible: it reports whether the call has a value for
+// every one of them, and for some.
 func (r Region) Between(certain, possible []bool) (always, ever bool) {
 	least, most := setOf(certain), setOf(possible)
 	always = true
@@ -99,7 +99,7 @@ func (r Region) Between(certain, possible []bool) (always, ever bool) {
 	return always, ever
 }
 
-// Least lists the smallest sets of arguments that give the call a value: wherever it has one, one of them has.
+// Least lists the minimal sets of arguments that give the call a value: wherever it has one, all arguments of some minimal set have.
 func (r Region) Least() []uint {
 	var out []uint
 	for m := range uint(1) << r.Args {
@@ -115,7 +115,7 @@ func (r Region) Least() []uint {
 	return out
 }
 
-// IsProduct reports whether the region is where all arguments have a value.
+// IsProduct reports whether the call has a value only if all arguments have one.
 func (r Region) IsProduct() bool { return r == Every(r.Args) }
 
 // String is the region over numbered arguments, as the parser reads it.
@@ -145,8 +145,8 @@ func (r Region) String() string {
 	return strings.Join(terms, " | ")
 }
 
-// RegionOf is where op is defined when it is written out in an expression, so that the result is what dense tensors would
-// give: wherever it may differ from zero. Functions of one argument, and comparisons, are defined where some argument is.
+// RegionOf is the usual region of op in an expression: every coordinate at which the result may be nonzero, so that it equals that of
+// dense tensors. Functions of one argument, and comparisons, have a value where some argument has one.
 func RegionOf(op dtype.Op) Region {
 	n := op.Arity()
 	switch {
@@ -163,7 +163,7 @@ func RegionOf(op dtype.Op) Region {
 	}
 }
 
-// NewCall applies an operator as an expression writes it.
+// NewCall applies an operator with its usual region.
 func NewCall(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: RegionOf(op)}
 }
@@ -173,7 +173,7 @@ func Term(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: Every(len(args))}
 }
 
-// Presence reports whether e has a value at every coordinate, and ever whether it has one at any, whatever is stored.
+// Presence reports whether e has a value at every coordinate, whatever is stored, and (ever) whether it can have one at all.
 func Presence(e Expr) (always, ever bool) {
 	switch e := e.(type) {
 	case *Access:
@@ -191,7 +191,7 @@ func Presence(e Expr) (always, ever bool) {
 	}
 }
 
-// Varies reports whether what e has a value at depends on v: an operand with v stores some coordinates only.
+// Varies reports whether the coordinate of v decides whether e has a value: an operand with v stores only some coordinates.
 func Varies(e Expr, v Var) bool {
 	return slices.ContainsFunc(Accesses(e), func(a *Access) bool { return slices.Contains(a.Vars, v) && !a.Tensor.Format.Dense() })
 }

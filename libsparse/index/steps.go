@@ -8,12 +8,12 @@ import (
 	"libsparse/libsparse/format"
 )
 
-// Steps splits an assignment so that each part sums over the same variables everywhere: variables that are only on the
-// right are summed over per additive term, and one loop nest can't sum one term and not its neighbour. The parts before
-// the last compute temporaries, whose formats are left to be inferred; their names are added to names. An assignment that
-// needs no split is its own only step.
+// Steps splits an assignment into steps whose additive terms are all reduced over the same variables. A variable that is only on the
+// right is reduced in the terms that have it, and one loop nest can't reduce one term and not another. The steps before the last
+// compute temporaries, whose formats are inferred later; their names are added to names. An assignment that needs no split is its
+// own only step.
 //
-// A mean is a sum over the number of its terms, and logical reductions are those of truth values.
+// A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	s := &splitter{assignment: a, names: names}
 	rhs := s.rewrite(a.RHS, a.LHS.Vars)
@@ -30,7 +30,7 @@ func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	return append(s.steps, last)
 }
 
-// Reducible is e as op reduces it.
+// Reducible is e, converted to truth values if op is a logical reduction.
 func Reducible(op dtype.Op, e Expr) Expr {
 	c, ok := e.(*Call)
 	if logical := op == dtype.And || op == dtype.Or || op == dtype.Xor; !logical || ok && c.Op == "truth" {
@@ -39,7 +39,7 @@ func Reducible(op dtype.Op, e Expr) Expr {
 	return NewFunctionCall(Library()["truth"], e)
 }
 
-// Names are those of the tensors of a program.
+// Names is the set of names of a program's tensors.
 func Names(program []*Assignment) map[string]bool {
 	names := map[string]bool{}
 	for _, a := range program {
@@ -56,7 +56,7 @@ type splitter struct {
 	steps      []*Assignment
 }
 
-// summed is the variables of e that are in neither kept nor the result.
+// summed lists the variables of e that are not in kept, sorted: those that e is reduced over.
 func (s *splitter) summed(e Expr, kept []Var) []Var {
 	var out []Var
 	for _, v := range uses(e) {
@@ -68,8 +68,8 @@ func (s *splitter) summed(e Expr, kept []Var) []Var {
 	return out
 }
 
-// rewrite replaces the terms of sums that are summed over other variables than their neighbours by temporaries. kept are
-// the variables that live outside e.
+// rewrite replaces additive terms by temporaries if the terms of their sum are reduced over different variables. kept are the variables
+// that are used outside e, over which it isn't reduced.
 func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	c, ok := e.(*Call)
 	if !ok {
@@ -78,7 +78,7 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	args := slices.Clone(c.Args)
 	for i, arg := range c.Args {
 		others := slices.Clone(kept)
-		for j, other := range c.Args { // factors, and arguments of functions, share their sums
+		for j, other := range c.Args { // factors, and arguments of functions, are reduced together
 			if !c.additive() && j != i {
 				others = append(others, uses(other)...)
 			}
@@ -116,7 +116,7 @@ func (s *splitter) alike(args []Expr, kept []Var) bool {
 	return !slices.ContainsFunc(args[1:], func(e Expr) bool { return !slices.Equal(s.summed(e, kept), first) })
 }
 
-// temporary computes e, reduced to the variables in kept, in a step of its own, and returns the access of its result.
+// temporary adds a step that computes e, reduced over all variables but kept, and returns the access to its result.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	e = s.carried(e, kept)
 	var held []Var
@@ -133,8 +133,8 @@ func (s *splitter) temporary(e Expr, kept []Var) Expr {
 	return NewCall(dtype.Div, total, NewCall(dtype.Max, number, &Literal{Value: 1, Int: 1, Whole: true}))
 }
 
-// carried is e, which a step of its own is to compute over variables in kept, with operands that have those that e knows as values
-// only: their extents come from there.
+// carried prepares e for a step of its own. Index variables that e uses only as values need an operand that gives their extents, so e
+// gets one that doesn't change its value.
 func (s *splitter) carried(e Expr, kept []Var) Expr {
 	for _, v := range positions(e) {
 		if slices.Contains(Vars(e), v) {
@@ -147,8 +147,8 @@ func (s *splitter) carried(e Expr, kept []Var) Expr {
 	return e
 }
 
-// carrier is an operand with v and other variables in known, or what is left of one that is summed over its others; nil where
-// none has v.
+// carrier is an access with v whose other variables are in known. If there is none, a step reduces an operand that has v to v alone. It
+// is nil if no operand has v.
 func (s *splitter) carrier(v Var, known []Var) *Access {
 	var other *Access
 	for _, acc := range Accesses(s.assignment.RHS) {
@@ -172,7 +172,7 @@ func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) *Access {
 	return access
 }
 
-// NewTemporary is a tensor over vars with a name that is in none of names, to which it is added.
+// NewTemporary is a tensor over vars with a name that isn't in names; it adds the name.
 func NewTemporary(names map[string]bool, a *Assignment, vars []Var) *Tensor {
 	n := 1
 	for names["t"+strconv.Itoa(n)] {

@@ -9,7 +9,7 @@ func Elem(e Expr) dtype.T {
 	return dtype.PromoteNumber(t, number)
 }
 
-// elem keeps the type of operands apart from that of numbers, which only widen the category of what they meet.
+// elem promotes the types of operands and of numbers separately: a number only widens the category of an operand's type, as in torch.
 func elem(e Expr) (t, number dtype.T) {
 	switch e := e.(type) {
 	case *Access:
@@ -28,7 +28,7 @@ func elem(e Expr) (t, number dtype.T) {
 				t, number = dtype.Promote(t, u), dtype.Promote(number, n)
 			}
 			if t != dtype.Invalid && number == dtype.I64 && Library()[e.Function.Name] == e.Function {
-				number = dtype.Invalid // the 0 and 1 of relu and not are those of its argument's type
+				number = dtype.Invalid // numbers in the bodies of relu and not have the type of the argument
 			}
 			return t, number
 		}
@@ -44,8 +44,8 @@ func elem(e Expr) (t, number dtype.T) {
 	return t, number
 }
 
-// ArgType is the type in which the arguments of c are computed, whose value is wanted in type t: that type, but complex
-// exactly where an argument is, since sqrt(-1) and abs(-1j) depend on it.
+// ArgType is the type in which the arguments of c are computed if its value has type t. That is t, made complex if an argument is
+// complex and real if none is: sqrt(-1) and abs(-1j) depend on it.
 func (c *Call) ArgType(t dtype.T) dtype.T {
 	if !t.IsComplex() && !c.Op.IsPart() {
 		return t

@@ -7,8 +7,8 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Verify checks the invariants that later stages rely on: each access has one variable a mode and none twice, operators have
-// their arguments, and a variable that is only on the left has a known extent.
+// Verify checks the invariants that later stages rely on: each access has one variable for each mode and none twice, operators have the
+// right number of arguments, and the extent of a variable that is only on the left is known.
 func (a *Assignment) Verify() error {
 	if a.Reduce != "" && a.Reduce != dtype.Mean {
 		if _, ok := a.Reduce.Identity(); !ok {
@@ -35,7 +35,7 @@ func (a *Assignment) Verify() error {
 	return verifyExpr(a, a.RHS)
 }
 
-// verifyExtents checks that a variable ranges over the same coordinates everywhere.
+// verifyExtents checks that a variable has the same extent in all accesses.
 func (a *Assignment) verifyExtents() error {
 	known := map[Var]int64{}
 	for _, acc := range Accesses(a.RHS) {

@@ -6,14 +6,14 @@ import (
 	"libsparse/libsparse/diag"
 )
 
-// Window is the coordinates Lo, Lo+Step, ... < Hi of a mode. An index variable that accesses a window counts them: its
-// value v stands for coordinate Lo + Step*v.
+// Window is the part of a mode with the coordinates Lo, Lo+Step, ... below Hi. The index variable of a window counts these coordinates:
+// value v is coordinate Lo + Step*v.
 type Window struct{ Lo, Hi, Step int64 }
 
 // Extent is the number of coordinates in w.
 func (w *Window) Extent() int64 { return (w.Hi - w.Lo + w.Step - 1) / w.Step }
 
-// Coord is the coordinate that v stands for; of no window, v itself.
+// Coord is the coordinate for value v of the index variable; without a window it is v.
 func (w *Window) Coord(v int) int {
 	if w == nil {
 		return v

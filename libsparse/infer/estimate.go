@@ -9,16 +9,17 @@ import (
 
 // Estimate is the expected number of entries of each level of a result.
 type Estimate struct {
-	// Entries is the number of elements that have a value, Volume that of all.
+	// Entries is the number of elements with a value, Volume the number of all elements.
 	Entries, Volume float64
-	// Extents are those of the result's modes, Prefixes how many combinations of the leading coordinates occur.
+	// Extents are the extents of the result's modes. Prefixes counts, for each number of leading modes, the combinations of their
+	// coordinates that have entries.
 	Extents, Prefixes []float64
-	// Counted says that the entries of all sparse operands were counted; where they weren't, they have the density of a prior.
+	// Counted says that the entries of all sparse operands were counted. Operands without a count are assumed to have unknownDensity.
 	Counted bool
 }
 
-// Predict estimates the result of a: operands are joined, the variables of the reduction eliminated one after the other, and sums
-// have the union of their terms.
+// Predict estimates the result of a: factors of products are joined, terms of sums united, and the reduced variables eliminated one
+// after the other.
 func Predict(a *index.Assignment) Estimate {
 	f := reduced(a)
 	est := Estimate{Entries: f.count, Volume: 1, Counted: true}
@@ -28,7 +29,7 @@ func Predict(a *index.Assignment) Estimate {
 		est.Extents, est.Volume = append(est.Extents, n), est.Volume*n
 		d, ok := f.distinct(v)
 		if !ok {
-			d = n // nothing on the right limits it
+			d = n // no operand limits it
 		}
 		combinations *= d
 		if m == len(a.LHS.Vars)-1 {
@@ -43,7 +44,7 @@ func Predict(a *index.Assignment) Estimate {
 	return est
 }
 
-// reduced is the factor of the right-hand side without the variables that are reduced.
+// reduced is the factor of the right-hand side after the reduced variables are eliminated.
 func reduced(a *index.Assignment) *factor {
 	var parts []*factor
 	if isProduct(a.RHS) {
@@ -72,7 +73,7 @@ func reduced(a *index.Assignment) *factor {
 	return all
 }
 
-// of is the factor of an expression that isn't only a product: where some least set of the arguments has values.
+// of is the factor of any expression: the union over the least sets of arguments that give it a value.
 func of(e index.Expr) *factor {
 	switch e := e.(type) {
 	case *index.Access:
@@ -100,13 +101,13 @@ func Density(a *index.Assignment) float64 {
 	return min(1, est.Entries/max(est.Volume, 1))
 }
 
-// crossing is the cost of a coordinate or position in units of an element.
+// crossing is the size of a coordinate or position in units of an element.
 func crossing(t *index.Tensor) float64 {
 	return float64(max(t.Index.Size(), 1)) / float64(max(t.Elem.Size(), 1))
 }
 
-// Costs are the elements that a dense result and a sparse one with all levels but the first compressed take, with
-// coordinates and positions in units of an element.
+// Costs are the sizes in elements of a dense result, and of a sparse one whose levels but the first are compressed. unit is the size of
+// a coordinate or position.
 func (e Estimate) Costs(unit float64) (dense, sparse float64) {
 	rows := 1.0
 	if len(e.Extents) > 1 {
@@ -115,8 +116,7 @@ func (e Estimate) Costs(unit float64) (dense, sparse float64) {
 	return e.Volume, e.Entries*(1+unit) + rows*unit
 }
 
-// Levels chooses for each mode of the result, in order, whether its level is dense or compressed: what takes less, given the
-// levels above.
+// Levels chooses for each mode of the result, in order, the level that takes less, dense or compressed, given the levels above.
 func (e Estimate) Levels(unit float64) []format.Level {
 	positions := 1.0
 	var out []format.Level

@@ -11,24 +11,24 @@ import (
 type factor struct {
 	dims  []dim
 	count float64
-	// reaches are by pairs of variables how far they are apart; what isn't there is not known.
+	// reaches bounds, for pairs of variables, the distance of entries from their diagonal; pairs that are missing have no known bound.
 	reaches []distance
 }
 
 // dim is a variable of a factor.
 type dim struct {
 	v index.Var
-	// extent and distinct are how many coordinates there are, and how many occur; skew is how unevenly entries are spread over
-	// those, 0 where that isn't known.
+	// extent is the number of coordinates, distinct the number of those with entries; skew says how unevenly entries are spread over
+	// them, 0 if that isn't known.
 	extent, distinct, skew float64
 }
 
-// of is the place of v among the variables of f, or -1.
+// of is the index of v among the variables of f, or -1.
 func (f *factor) of(v index.Var) int {
 	return slices.IndexFunc(f.dims, func(d dim) bool { return d.v == v })
 }
 
-// distinct is how many coordinates of v occur, if f has v.
+// distinct is the number of coordinates of v with entries, if f has v.
 func (f *factor) distinct(v index.Var) (n float64, ok bool) {
 	if m := f.of(v); m >= 0 {
 		return f.dims[m].distinct, true
@@ -36,7 +36,7 @@ func (f *factor) distinct(v index.Var) (n float64, ok bool) {
 	return 0, false
 }
 
-// volume is the number of coordinates that f could have.
+// volume is the number of coordinates that f has at most: the product of its extents.
 func (f *factor) volume() float64 {
 	volume := 1.0
 	for _, d := range f.dims {
@@ -78,13 +78,14 @@ func leaf(a *index.Access) *factor {
 	return f
 }
 
-// reached is how many of some places are hit by so many things.
+// reached is the expected number of places that are hit if things fall on places at random.
 func reached(places, things float64) float64 {
 	return -places * math.Expm1(-things/max(places, 1))
 }
 
-// join has the coordinates that are in both factors. Each coordinate of one meets as many of the other as that has for each of
-// the values of the variables that they share; what has many entries in one has many in the other.
+// join is the factor of a product: coordinates that are in both factors. Each coordinate of one is combined with all coordinates of the
+// other that agree in the shared variables; their number is estimated by assuming that a value with many entries in one has many in
+// the other.
 func join(p, q *factor) *factor {
 	keys, meet, shared := 1.0, 1.0, 0
 	for _, d := range p.dims {
@@ -96,7 +97,7 @@ func join(p, q *factor) *factor {
 		}
 	}
 	out := &factor{dims: make([]dim, 0, len(p.dims)+len(q.dims)-shared), count: p.count * q.count / max(1, keys/meet)}
-	// One that has no variable which the other lacks only takes coordinates away.
+	// A factor whose variables the other has too only removes coordinates.
 	if shared == len(q.dims) {
 		out.count = min(out.count, p.count)
 	}
@@ -120,7 +121,7 @@ func join(p, q *factor) *factor {
 	return out
 }
 
-// union has the coordinates that are in any of the factors, which are repeated along the variables that they lack.
+// union is the factor of a sum: coordinates that are in any of the factors. A factor is repeated along the variables that it lacks.
 func union(factors []*factor) *factor {
 	out := &factor{count: 1}
 	none := 1.0
@@ -150,8 +151,9 @@ func union(factors []*factor) *factor {
 	return out
 }
 
-// project removes r, over which terms are summed: coordinates that differ in r alone become one. For each coordinate u of the
-// variables but the last, v, there are as many r, each with as many v, of which some agree.
+// project eliminates the reduced variable r: coordinates that differ only in r become one. Let v be the last of the other variables, and
+// u a coordinate of the rest. For each u there are deg(r|u) values of r, and for each of these deg(v|r) values of v, some of which
+// coincide.
 func (f *factor) project(r index.Var) *factor {
 	out := &factor{dims: make([]dim, 0, len(f.dims)), count: 1}
 	for _, d := range f.dims {

@@ -1,4 +1,4 @@
-// Package infer chooses the format of a result where the user left it open, and whether it has an operand's pattern.
+// Package infer chooses the format of a result if the user leaves it open, and finds out whether the result has an operand's pattern.
 //
 // It sees formats, extents and counts, never coordinates.
 package infer
@@ -16,17 +16,21 @@ const unknownDensity = 0.01
 
 // Output returns the format of the result of a, and the operand whose pattern it has, or nil.
 //
-// A product has the pattern of an operand with the result's variables if everything else in it is dense. What has a value
-// everywhere is dense. A copy keeps its operand's storage. Otherwise the result is dense if it has one mode or a dense operand fills a matrix; else its first
-// mode is dense, as in CSR, unless most of its coordinates would be empty, the modes of dense operands are dense, and the
-// others are compressed. That products of sparse tensors are sparse doesn't depend on how full they are: a program must
-// not get another type of tensor for other data.
+// The first rule that applies decides:
+//   - a product of one sparse operand, which has the result's variables, and dense ones has the sparse operand's pattern;
+//   - an expression with a value at every coordinate is dense;
+//   - a copy, or an elementwise expression of sparse operands, keeps the format of its first sparse operand;
+//   - a vector, and a matrix with a mode that only dense operands have, is dense;
+//   - modes that only dense operands have are dense, the first mode too unless most of its coordinates would be empty, and the
+//     others are compressed: CSR for products of sparse matrices.
+//
+// The density of sparse operands never makes a result dense: a program must not get another type of tensor for other data.
 func Output(a *index.Assignment) (format.Format, *index.Tensor) {
 	f, pattern, _ := Expected(a)
 	return f, pattern
 }
 
-// Expected is Output, and how many entries the result is expected to have.
+// Expected is Output with the expected number of entries of the result.
 func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entries float64) {
 	volume := 1.0
 	for _, v := range a.LHS.Vars {
@@ -57,8 +61,8 @@ func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entr
 	return f, nil, Density(a) * volume
 }
 
-// byMode makes the modes of dense operands dense and the others compressed, but for the first one unless most of its
-// coordinates would be empty.
+// byMode is the format whose levels are dense for modes that only dense operands have, and for the first mode unless most of its
+// coordinates would be empty; the others are compressed.
 func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) format.Format {
 	n := len(filled)
 	order := make([]int, n)
@@ -80,7 +84,7 @@ func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) f
 	return f
 }
 
-// permuted is the storage of the only operand, with the result's modes, where a is a copy of it in another mode order.
+// permuted is the format of the only operand of a copy, for the result's order of modes.
 func permuted(a *index.Assignment) (format.Format, bool) {
 	acc, ok := a.RHS.(*index.Access)
 	if !ok || len(acc.Vars) != len(a.LHS.Vars) || len(a.Reduced()) > 0 {
@@ -93,8 +97,8 @@ func permuted(a *index.Assignment) (format.Format, bool) {
 	return f, true
 }
 
-// sources says of each mode of the result whether only dense operands carry it, whether all sparse operands are matrices
-// stored by columns, and whether there are any.
+// sources looks at the operands: filled says of each mode of the result whether only dense operands have it, columns whether all sparse
+// operands are matrices stored by columns, and sparse whether there is a sparse operand.
 func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
 	columns = true
 	accesses := index.Accesses(a.RHS)
@@ -140,7 +144,7 @@ func Pattern(a *index.Assignment) *index.Tensor {
 	return owner.Tensor.Owner()
 }
 
-// isProduct reports whether a term exists where all accesses of e are stored.
+// isProduct reports whether e has a value exactly where all its accesses have one.
 func isProduct(e index.Expr) bool {
 	c, ok := e.(*index.Call)
 	if !ok {
@@ -168,8 +172,8 @@ func everywhere(e index.Expr) bool {
 	}
 }
 
-// elementwise is the format of the first sparse operand where all operands have the result's variables, and, unless the
-// expression is a product, none is dense.
+// elementwise is the format of the first sparse operand, if all operands have the result's variables; unless the expression is a
+// product, no operand may be dense.
 func elementwise(a *index.Assignment) (f format.Format, ok bool) {
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
@@ -186,8 +190,8 @@ func elementwise(a *index.Assignment) (f format.Format, ok bool) {
 	return f, ok
 }
 
-// Elem is the type of the result: what the operands with values and the numbers promote to, and the type that patterns are
-// said to have where there is nothing else.
+// Elem is the type of the result: the promoted type of numbers and of operands with values, or if there are neither, the declared
+// type of the patterns.
 func Elem(a *index.Assignment) dtype.T {
 	t := index.Elem(a.RHS)
 	if t != dtype.Invalid && a.Reduce == dtype.Mean {

@@ -6,10 +6,11 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Real matrices are not random ones. A few rows hold most entries, so that a product sums many terms into few elements; and
-// meshes keep to their diagonal, so that it has few places to fill. Both can be read off a pattern in one pass.
+// Matrices differ from random ones in two ways that change how full their products are. In graphs, a few rows hold most entries, so
+// that a product sums many terms into few elements. In meshes, entries lie near the diagonal, and so do those of a product. Both
+// can be read off a pattern in one pass.
 
-// distance is how far from the diagonal of u and v coordinates are, as a share of v's.
+// distance bounds how far entries are from the diagonal of u and v, as a share of the extent of v.
 type distance struct {
 	u, v  index.Var
 	reach float64
@@ -20,7 +21,7 @@ func (f *factor) locate(a *index.Access) {
 	t := a.Tensor
 	for l, m := range t.Format.ModeOrder {
 		if l < len(t.Skew) {
-			// Coordinates without entries are no part of the skew that is left.
+			// The skew of a factor is over coordinates with entries only.
 			d := &f.dims[f.of(a.Vars[m])]
 			d.skew = max(1, float64(t.Skew[l])*d.distinct/d.extent)
 		}
@@ -30,7 +31,7 @@ func (f *factor) locate(a *index.Access) {
 	}
 }
 
-// near notes that u and v are within a share of their coordinates from their diagonal.
+// near records that entries are within a distance, as a share of the extent, of the diagonal of u and v.
 func (f *factor) near(u, v index.Var, reach float64) {
 	for i, r := range f.reaches {
 		if r.u == u && r.v == v || r.u == v && r.v == u {
@@ -41,7 +42,7 @@ func (f *factor) near(u, v index.Var, reach float64) {
 	f.reaches = append(f.reaches, distance{u, v, reach})
 }
 
-// follow bounds the distance between the variables that r relates by their distances to r.
+// follow bounds the distance between two variables by the sum of their distances to r, before r is eliminated.
 func (f *factor) follow(r index.Var, out *factor) {
 	for i, a := range f.reaches {
 		if a.u != r && a.v != r {
@@ -56,7 +57,7 @@ func (f *factor) follow(r index.Var, out *factor) {
 	}
 }
 
-// other is the far end of a distance from r.
+// other is the variable of a distance that isn't r.
 func other(d distance, r index.Var) index.Var {
 	if d.u == r {
 		return d.v
@@ -64,7 +65,7 @@ func other(d distance, r index.Var) index.Var {
 	return d.u
 }
 
-// places is how many coordinates of variable m there are near one of each of the others.
+// places is the number of coordinates of variable m that are near given coordinates of the others.
 func (f *factor) places(m int) float64 {
 	share := 1.0
 	for _, r := range f.reaches {
@@ -75,14 +76,14 @@ func (f *factor) places(m int) float64 {
 	return max(1, f.dims[m].distinct*share)
 }
 
-// nodes and weights integrate over the normal distribution (Gauss and Hermite, seven points).
+// nodes and weights integrate over the normal distribution by Gauss-Hermite quadrature with seven points.
 var (
 	nodes   = [...]float64{0, 1.1544053947399682, 2.3667594107345413, 3.7504397177257425}
 	weights = [...]float64{0.45714285714285713, 0.24012317860501271, 0.030757123967586497, 0.00054826885597221781}
 )
 
-// struck is the share of some places that are hit by so many things each on average, where a place is hit more often the more
-// entries its coordinates have. Their numbers are lognormal; skew is that of the product.
+// struck is the expected share of places that are hit, if each is hit so many times on average, and in proportion to the number of
+// entries of its coordinates. These numbers are assumed to be lognormal; skew is the skew of their product.
 func struck(things, skew float64) float64 {
 	spread := math.Sqrt(math.Log(max(skew, 1)))
 	if spread == 0 {

@@ -8,13 +8,13 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// hypersparse is how many coordinates a first mode has for each that is expected to have entries where storing only those pays.
-// Below, what is saved is lost again where the next step looks for them.
+// hypersparse is the ratio of the extent of a first mode to its expected number of coordinates with entries from which on a compressed
+// first level pays. Below it, what is saved in memory is lost in the next step, which searches for coordinates.
 const hypersparse = 64
 
-// Temporary is the format of a temporary between the steps of a computation, which no user sees: that of a result, or one with a
-// place for every element, or for every element of the rows that have any, where that takes less. Where nothing has a term it
-// stores nothing, as in one nest over the whole computation: what the temporary is multiplied by may be infinite.
+// Temporary is the format of a temporary between steps, which no user sees: that of a result, or if it takes less memory, one with a
+// place for every element, or for every element of the nonempty rows. Elements without a term are absent, not zero, as they are in
+// a single nest over the whole computation: the next step may multiply by infinity.
 func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 	f, pattern := Output(a)
 	if everywhere, _ := index.Presence(a.RHS); pattern != nil || everywhere && !emptied(a) || f.Order() == 0 {
@@ -39,21 +39,21 @@ func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 	return marked(filled, few), nil
 }
 
-// emptied reports whether a may be reduced over nothing.
+// emptied reports whether a reduced variable of a may have no coordinates.
 func emptied(a *index.Assignment) bool {
 	return slices.ContainsFunc(a.Reduced(), func(v index.Var) bool { return index.Least(a.Extent(v)) == 0 })
 }
 
-// without is the estimate when only so many coordinates of the first mode are stored.
+// without is the estimate for a tensor whose first mode has only the given number of coordinates.
 func (e Estimate) without(rows float64) Estimate {
 	rows = max(rows, 1)
 	extents := append([]float64{rows}, e.Extents[1:]...)
 	return Estimate{Entries: e.Entries, Volume: e.Volume * rows / max(e.Extents[0], 1), Extents: extents, Prefixes: e.Prefixes, Counted: e.Counted}
 }
 
-// marked is the format that has a place for every element, or where few coordinates of the first mode have any, for every element
-// of those; and says which have a term: they differ in no modes after the last that a sparse operand carries, whose level is
-// a bitmap unless it is the first and compressed.
+// marked is the format with a place for every element, or if few, for every element below the nonempty coordinates of the first mode.
+// The level of the last mode that a sparse operand has is a bitmap, which says which elements have a term: modes after it don't
+// matter for that. It is no bitmap if it is the first level and compressed.
 func marked(filled []bool, few bool) format.Format {
 	f := format.AllDense(len(filled))
 	last := len(filled) - 1

@@ -7,18 +7,17 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Peers is the frontier of the programs that differ from nests by the order of loops and by conversions alone: the same
-// temporaries, each computed by nests of its own, and operands in formats of the same levels. A conversion permutes
-// modes, and may make the first level dense where another one stays sparse.
+// ExploreOrders is the frontier of the programs that differ from nests only in loop orders and conversions. These are the choices of a
+// scheduler that neither fuses nests nor changes which elements a format stores. Temporaries stay the same, each computed by a
+// nest of its own. A conversion permutes the modes of an operand, and may make its first level dense if another level stays sparse.
 //
-// Entries of a sparse result are inserted in its last mode at most: in more it takes a sort, which the model doesn't count.
+// Entries of a sparse result are inserted in its last mode only. Inserting in more modes takes a sort, which the model doesn't
+// count.
 //
-// What is sunk includes the positions of the result's leading dense levels, which every program has to clear. An operand
-// with n leading dense levels, stored or as the nests convert it, is taken to have entries at every choice of coordinates
-// of n of its modes: so many positions are stored anyway.
-//
-// It is what a scheduler has to choose from that fuses no nests and never changes what a format leaves out.
-func Peers(a *index.Assignment, nests []Nest) (*Frontier, error) {
+// Clearing the positions of the result's leading dense levels is sunk, since every program has to do it. An operand with n
+// leading dense levels, as stored or as converted for the nests, is assumed to have an entry at every choice of coordinates of
+// any n of its modes, since it stores that many positions anyway.
+func ExploreOrders(a *index.Assignment, nests []Nest) (*Frontier, error) {
 	p, err := newProblem(a)
 	if err != nil {
 		return nil, err
@@ -34,14 +33,14 @@ func Peers(a *index.Assignment, nests []Nest) (*Frontier, error) {
 		}
 	}
 	f := &Frontier{Assignment: a, problem: p, meter: newMeter(p, newStore())}
-	c, err := f.chooser(nests)
+	c, err := f.importer(nests)
 	if err != nil {
 		return nil, err
 	}
 	choices := make([][]nodeID, len(nests))
 	for i, nest := range nests {
 		f.Depth = max(f.Depth, len(nest.Order))
-		if choices[i], err = c.alternatives(&nest); err != nil {
+		if choices[i], err = c.reorderings(&nest); err != nil {
 			return nil, err
 		}
 	}
@@ -66,7 +65,7 @@ func Peers(a *index.Assignment, nests []Nest) (*Frontier, error) {
 	return f, nil
 }
 
-// cleared is the variables of the result's leading dense levels.
+// cleared is the set of variables of the result's leading dense levels.
 func (p *problem) cleared() varset {
 	var s varset
 	f := p.assignment.LHS.Tensor.Format
@@ -76,7 +75,7 @@ func (p *problem) cleared() varset {
 	return s
 }
 
-// leading is how many dense levels come first.
+// leading counts the full levels before the first level that isn't full.
 func leading(f format.Format) int {
 	n := slices.IndexFunc(f.Levels, func(l format.Level) bool { return !l.Props().Full })
 	if n < 0 {
@@ -85,8 +84,8 @@ func leading(f format.Format) int {
 	return n
 }
 
-// alternatives is a nest in every order, with every sparse operand converted to it in every way.
-func (c *chooser) alternatives(nest *Nest) ([]nodeID, error) {
+// reorderings lists a nest in every loop order and, for each order, with every possible conversion of its sparse operands.
+func (c *importer) reorderings(nest *Nest) ([]nodeID, error) {
 	var out []nodeID
 	var failed error
 	accesses := index.Accesses(nest.Assignment.RHS)
@@ -111,7 +110,7 @@ func (c *chooser) alternatives(nest *Nest) ([]nodeID, error) {
 	return out, failed
 }
 
-// liftable reports whether the first level of an operand can become dense: where it isn't, and another level isn't.
+// liftable reports whether a conversion may make the first level of an operand dense: it is not full, and neither is another level.
 func liftable(a *index.Access) bool {
 	sparse := 0
 	for _, level := range a.Tensor.Format.Levels {
@@ -122,8 +121,9 @@ func liftable(a *index.Access) bool {
 	return sparse > 1 && !a.Tensor.Format.Levels[0].Props().Full
 }
 
-// permuted is the modes that are stepped over in an operand whose modes are put in the order of the loops.
-func (c *chooser) permuted(a *index.Access, order []index.Var, lifted bool) varset {
+// permuted is the set of variables that are stepped over in an operand that is converted to the order of the loops; lifted says that
+// its first level is made dense.
+func (c *importer) permuted(a *index.Access, order []index.Var, lifted bool) varset {
 	f := a.Tensor.Format
 	f.ModeOrder = slices.Clone(f.ModeOrder)
 	slices.SortStableFunc(f.ModeOrder, func(m, n int) int {

@@ -8,8 +8,8 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Nest is one loop nest of a schedule from elsewhere: an assignment, the order of its loops, and the formats in which
-// operands are read that are converted first.
+// Nest is one loop nest of a given schedule: an assignment, the order of its loops, and the formats of the operands that are
+// converted before it runs.
 type Nest struct {
 	Assignment *index.Assignment
 	Order      []index.Var
@@ -24,21 +24,21 @@ func (n *Nest) read(t *index.Tensor) format.Format {
 	return t.Format
 }
 
-// Standing is how a schedule compares with a frontier.
+// Standing says where a schedule stands relative to a frontier.
 type Standing struct {
 	Program *Program
-	// Class is the class of the frontier that it belongs to, or -1.
+	// Class is the index of the frontier's class with the same cost, -1 if there is none.
 	Class int
-	// Below is a program of the frontier that never does asymptotically more and for some inputs does less, or nil.
+	// Below is a program of the frontier that dominates the schedule, nil if there is none.
 	Below *Program
 	// Depth is the depth of its deepest nest.
 	Depth int
 }
 
-// Compare finds how nests that are run one after the other, all but the last into temporaries, compare with the frontier.
-// Levels that store all coordinates are located in, others are stepped over.
+// Compare finds where nests stand relative to the frontier. They run one after the other, and all but the last compute temporaries.
+// Full levels of operands are located in, all others are stepped over.
 func (f *Frontier) Compare(nests []Nest) (*Standing, error) {
-	c, err := f.chooser(nests)
+	c, err := f.importer(nests)
 	if err != nil {
 		return nil, err
 	}
@@ -63,27 +63,27 @@ func (f *Frontier) Compare(nests []Nest) (*Standing, error) {
 	return s, nil
 }
 
-// chooser turns loop nests into nodes.
-type chooser struct {
+// importer turns the loop nests of a given schedule into nodes.
+type importer struct {
 	*enumerator
 	temporaries map[*index.Tensor]int8
 	used        leafset
 }
 
-func (f *Frontier) chooser(nests []Nest) (*chooser, error) {
+func (f *Frontier) importer(nests []Nest) (*importer, error) {
 	if len(nests) > maxWorkspaces {
 		return nil, diag.Errorf(diag.Unsupported, "frontier: the schedule of %s has %d steps; at most %d can be compared",
 			f.Assignment, len(nests), maxWorkspaces)
 	}
-	c := &chooser{enumerator: &enumerator{problem: f.problem, store: f.meter.store}, temporaries: map[*index.Tensor]int8{}}
+	c := &importer{enumerator: &enumerator{problem: f.problem, store: f.meter.store}, temporaries: map[*index.Tensor]int8{}}
 	for i, nest := range nests[:len(nests)-1] {
 		c.temporaries[nest.Assignment.LHS.Tensor] = int8(i)
 	}
 	return c, nil
 }
 
-// sequence is statements one after the other, where each may read what the ones before it have filled.
-func (c *chooser) sequence(statements []nodeID) nodeID {
+// sequence runs statements one after the other; each may read the temporaries of those before it.
+func (c *importer) sequence(statements []nodeID) nodeID {
 	last := len(statements) - 1
 	body := statements[last]
 	for i, n := range slices.Backward(statements[:last]) {
@@ -92,8 +92,8 @@ func (c *chooser) sequence(statements []nodeID) nodeID {
 	return body
 }
 
-// statement is the assignment of a nest in loops of the given order; steps says what is stepped over in each read.
-func (c *chooser) statement(nest *Nest, order []index.Var, steps func(*index.Access) varset) (nodeID, error) {
+// statement is a nest with its loops in the given order; steps gives the variables that are stepped over in each read.
+func (c *importer) statement(nest *Nest, order []index.Var, steps func(*index.Access) varset) (nodeID, error) {
 	a := nest.Assignment
 	c.used = 0
 	n := node{kind: assign, ws: -1, vars: c.set(a.LHS.Vars)}
@@ -113,7 +113,7 @@ func (c *chooser) statement(nest *Nest, order []index.Var, steps func(*index.Acc
 }
 
 // stepped is the variables of a whose levels in format f don't store all coordinates.
-func (c *chooser) stepped(a *index.Access, f format.Format) varset {
+func (c *importer) stepped(a *index.Access, f format.Format) varset {
 	var s varset
 	for level, kind := range f.Levels {
 		if !kind.Props().Full {
@@ -123,7 +123,7 @@ func (c *chooser) stepped(a *index.Access, f format.Format) varset {
 	return s
 }
 
-func (c *chooser) set(vars []index.Var) varset {
+func (c *importer) set(vars []index.Var) varset {
 	var s varset
 	for _, v := range vars {
 		s |= 1 << slices.Index(c.vars, v)
@@ -131,7 +131,7 @@ func (c *chooser) set(vars []index.Var) varset {
 	return s
 }
 
-func (c *chooser) expr(e index.Expr, steps func(*index.Access) varset) (exprID, error) {
+func (c *importer) expr(e index.Expr, steps func(*index.Access) varset) (exprID, error) {
 	switch e := e.(type) {
 	case *index.Call:
 		out, err := c.expr(e.Args[0], steps)
@@ -166,8 +166,8 @@ func (c *chooser) expr(e index.Expr, steps func(*index.Access) varset) (exprID, 
 	}
 }
 
-// leaf is an unused leaf with the same access as a.
-func (c *chooser) leaf(a *index.Access) (int8, error) {
+// leaf is a leaf of the problem that reads the same as a, and that no other read of the schedule stands for yet.
+func (c *importer) leaf(a *index.Access) (int8, error) {
 	if ws, ok := c.temporaries[a.Tensor]; ok {
 		return maxLeaves + ws, nil
 	}
