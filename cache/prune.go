@@ -34,24 +34,21 @@ func (s *Store) List() ([]Info, error) {
 	return list, nil
 }
 
-// inspect sums up the files in dir. ok is false if dir has gone.
+// inspect sums up the files of the entry in dir. ok is false if dir has gone.
 func inspect(dir string) (info Info, ok bool) {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return Info{}, false
-	}
 	info.Key = filepath.Base(dir)
-	for _, f := range files {
-		stat, err := f.Info()
+	for _, name := range []string{ObjectName, SourceName, metaName} {
+		stat, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			continue
 		}
+		ok = true
 		info.Size += stat.Size()
 		if used := lastUse(stat); used.After(info.Used) {
 			info.Used = used
 		}
 	}
-	return info, true
+	return info, ok
 }
 
 // lastUse is when a file was read, as far as the file system tells, or written.
@@ -69,8 +66,8 @@ func lastUse(stat os.FileInfo) time.Time {
 const DefaultBytes = 1 << 30
 
 const (
-	// trimInterval is how long nobody looks at the size of the cache after it was looked at: that reads every entry's folder.
-	trimInterval = time.Hour
+	// trimInterval is the time between two checks of the size of the cache, which take half a second for 30,000 kernels.
+	trimInterval = 24 * time.Hour
 	// recent entries are kept whatever they take: a process may be about to load them.
 	recent = 10 * time.Minute
 )
