@@ -7,11 +7,10 @@
 Importing the package starts no compiler and loads no native code; the first new expression does.
 """
 
-from __future__ import annotations
-
-from ._compiler import target
+from ._autograd.tape import register as _register_gradients
 from ._compiler.cache import cache
 from ._compiler.settings import options
+from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
 from ._io.files import read, write
 from ._lang.errors import (
@@ -26,9 +25,13 @@ from ._lang.errors import (
     UnsupportedError,
 )
 from ._lang.user_functions import register, unregister
+from ._ops import expression_gradient as _expression_gradient
+from ._ops import product_gradient as _product_gradient
+from ._runtime.conversion import convert as _convert
 from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
+from ._storage.pattern import set_converter as _set_converter
 from ._tensor.constructors import (
     diag,
     eye,
@@ -111,5 +114,9 @@ def __dir__() -> list[str]:
     return [*__all__, *(name for name in globals() if name.startswith("__") and name not in __all__)]
 
 
+# What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
+_set_converter(_convert)
+_register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
+
 # The target that every request names is found out now, so that the first call need not wait for it.
-target.identity()
+_identity()

@@ -23,6 +23,7 @@ mttkrp mv options override random read register schedule sddmm spgemm spmm spmv 
 def test_names_are_those_of_the_contract():
     assert {name for name in dir(ls) if not name.startswith("__")} == set(CONTRACT.split())
     assert all(hasattr(ls, name) for name in dir(ls))
+    assert {name for name in vars(ls) if not name.startswith("_")} - {"demo"} == set(CONTRACT.split())
     assert {name for name in dir(ls.cache) if not name.startswith("_")} == {"clear", "info", "path"}
 
 

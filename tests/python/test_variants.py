@@ -16,6 +16,9 @@ SCHEDULES = (
     "reorder(i, j, k);",
     "split(i, i0, i1, 8); parallelize(i0, threads);",
     "convert(A0, ds:1,0); reorder(j, i, k);",
+    "convert(A0, ss); reorder(i, j, k);",
+    "convert(A0, dk(4,5)); reorder(i, j, k);",
+    "convert(A0, uq); reorder(i, j, k);",
 )
 
 

@@ -16,9 +16,9 @@ from . import contraction
 from .operands import to_operand
 
 
-def sum(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
-    a = to_operand(source)
+    a = to_operand(input)
     a.need_zero_fill("a sum")
     dims = dimensions(a, dim)
     exact = a.dtype.is_floating_point or a.dtype.is_complex
@@ -35,13 +35,13 @@ def sum(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     return out
 
 
-def mean(source: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The mean over `dim`, entries that are not stored included: a dense tensor; differentiable.
 
     Raises:
         DtypeError: The values are not floating.
     """
-    a = to_operand(source)
+    a = to_operand(input)
     target = dtype or a.dtype
     if not (target.is_floating_point or target.is_complex):
         raise DtypeError(f"mean of {a.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")

@@ -8,7 +8,7 @@ import torch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern, set_converter
+from libsparse._storage.pattern import Conversion, Pattern
 
 from . import dispatch
 from .problem import Operand, Problem
@@ -67,6 +67,3 @@ def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:
     unmoved = old.format.order == new.format.order and source.numel() == old.size
     same = unmoved and bool((source[1:] > source[:-1]).all())
     return Conversion(new, None if same else source.to(new.index_dtype), target)
-
-
-set_converter(convert)

@@ -58,6 +58,8 @@ class SparseTensor(LevelViews, Tensor):
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
         """Wrap `pattern` and `values`."""
+        if not isinstance(pattern, Pattern):
+            raise DtypeError(f"an ls.SparseTensor takes an ls.Pattern, got {type(pattern).__name__}; see ls.tensor")
         if values is not None:
             check_values(pattern, values)
         return _wrapped(Operand(pattern, values, fill), cls)

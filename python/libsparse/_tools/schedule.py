@@ -133,6 +133,7 @@ class Schedule:
         Raises:
             UnsupportedError: As `run`.
             FormatError: As `run`.
+            ShapeError: As `run`, when the function is called.
         """
         return _prepared(self._scheduled(), self._operands)
 
@@ -154,12 +155,8 @@ class Schedule:
             FormatError: A command is malformed.
             ShapeError: The operands are smaller than the tail of a split, or have not the extent of a bound.
         """
-        try:
-            return _tensor(self._problem, tape.compute(self._scheduled(), self._operands))
-        except WrongExtentsError:
-            raise ShapeError(
-                f"schedule: a bound or a tail in {str(self)!r} does not suit the operands' shapes"
-            ) from None
+        problem = self._scheduled()
+        return _computed(problem, lambda: tape.compute(problem, self._operands))
 
     def explain(self, stage: str | None = None) -> Explanation:
         """The compiler's account of it; see `libsparse.explain`."""
@@ -182,12 +179,16 @@ def _prepared(problem: Problem, operands: tuple[Operand, ...]) -> Callable[[], A
     prepared = dispatch.prepare(problem, operands)
     for number, format in prepared.kernel.convert.items():
         operands[number].sparsity.converted(format)
-    return lambda: _tensor(problem, prepared(operands))
+    return lambda: _computed(problem, lambda: prepared(operands))
 
 
-def _tensor(problem: Problem, result: dispatch.Result) -> Any:
+def _computed(problem: Problem, compute: Callable[[], dispatch.Result]) -> Any:
     """The result of a problem as a user gets it."""
-    data, pattern = result
+    try:
+        data, pattern = compute()
+    except WrongExtentsError:
+        text = problem.schedule.removesuffix(";")
+        raise ShapeError(f"schedule: a bound or a tail in {text!r} does not suit the operands' shapes") from None
     return dress(Operand(pattern, data, dtypes.identity(problem.reduce, data.dtype)))
 
 

@@ -11,7 +11,6 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._tensor.dispatch_table import passed
-from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import getter, implements, named
 
@@ -25,8 +24,8 @@ passed.update(
 )
 
 
-implements(*named("clone", torch, Tensor))(SparseTensor.clone)
-implements(*named("detach", torch, Tensor), getter("data"))(SparseTensor.detach)
+implements(*named("clone", torch, Tensor))(lambda input, **_: input.clone())
+implements(*named("detach", torch, Tensor), getter("data"))(lambda input: input.detach())
 
 
 @implements(Tensor.copy_)
@@ -45,9 +44,9 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 
 
 @implements(Tensor.backward)
-def backward(source: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
+def backward(input: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     """The gradients of the leaves that the values depend on."""
-    source.values().backward(_plain(gradient), *args, **kwargs)
+    input.values().backward(_plain(gradient), *args, **kwargs)
 
 
 @implements(torch.autograd.grad)
@@ -59,21 +58,21 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwar
 
 
 @implements(Tensor.register_hook)
-def register_hook(a: Any, hook: Callable[..., Any]) -> Any:
+def register_hook(input: Any, hook: Callable[..., Any]) -> Any:
     """Registers a hook on the gradient of the values."""
-    return a.values().register_hook(hook)
+    return input.values().register_hook(hook)
 
 
 @implements(Tensor.retain_grad)
-def retain_grad(a: Any) -> None:
+def retain_grad(input: Any) -> None:
     """Lets the values keep their gradient."""
-    a.values().retain_grad()
+    input.values().retain_grad()
 
 
 @implements(Tensor.is_shared)
-def is_shared(a: Any) -> bool:
+def is_shared(input: Any) -> bool:
     """Whether every array is in shared memory."""
-    return all(t.is_shared() for t in (*a.pattern.tensors(), a.values()))
+    return all(t.is_shared() for t in (*input.pattern.tensors(), input.values()))
 
 
 def _plain(value: Any) -> Any:

@@ -19,6 +19,7 @@ from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
+from . import autograd, elementwise, products, shape, unary  # noqa: F401  # they register what they implement
 from .registry import overridable
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})

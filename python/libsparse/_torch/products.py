@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import ShapeError
+from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops import elementwise, products
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import is_sparse, is_tensor, to_operand
@@ -17,16 +17,16 @@ from .registry import implements, named
 
 
 @implements(torch.matmul, torch.spmm, Tensor.matmul, Tensor.__matmul__, layouts=True)
-def matmul(a: Any, b: Any) -> Any:
+def matmul(input: Any, other: Any) -> Any:
     """The product of vectors, matrices or batches of matrices."""
     # The operator has the short way.
-    return a @ b if isinstance(a, Tensor) and is_sparse(a) else products.matmul(a, b)
+    return input @ other if isinstance(input, Tensor) and is_sparse(input) else products.matmul(input, other)
 
 
 @implements(Tensor.__rmatmul__, layouts=True)
-def rmatmul(a: Any, b: Any) -> Any:
-    """`b @ a`."""
-    return products.matmul(b, a)
+def rmatmul(input: Any, other: Any) -> Any:
+    """`other @ input`."""
+    return products.matmul(other, input)
 
 
 def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
@@ -58,14 +58,36 @@ def bmm(input: Any, mat2: Any) -> Any:
 
 
 @implements(torch.sparse.mm, layouts=True)
-def sparse_mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
+def sparse_mm(sparse: Any, dense: Any, reduce: str = "sum") -> Any:
     """The product of two matrices, reduced by `sum`, `mean`, `amax` or `amin`."""
-    return matmul(mat1, mat2) if reduce == "sum" else products.matmul(mat1, mat2, reduce)
+    return matmul(sparse, dense) if reduce == "sum" else products.matmul(sparse, dense, reduce)
+
+
+@implements(torch.addmm, Tensor.addmm, layouts=True)
+def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)`."""
+    return _added(input, mat1, mat2, beta, alpha)
+
+
+@implements(torch.addmv, Tensor.addmv, layouts=True)
+def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat @ vec)`."""
+    return _added(input, mat, vec, beta, alpha)
 
 
 @implements(*named("baddbmm", torch, Tensor))
-@implements(torch.addmm, torch.addmv, Tensor.addmm, Tensor.addmv, torch.sparse.addmm, layouts=True)
-def addmm(base: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (batch1 @ batch2)`."""
+    return _added(input, batch1, batch2, beta, alpha)
+
+
+@implements(torch.sparse.addmm, layouts=True)
+def sparse_addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * mat + alpha * (mat1 @ mat2)`."""
+    return _added(mat, mat1, mat2, beta, alpha)
+
+
+def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     """`beta * base + alpha * (a @ b)`."""
     product = to_operand(products.matmul(a, b))
     try:
@@ -83,9 +105,11 @@ def addmm(base: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
 
 
 @implements(*named("sampled_addmm", torch.sparse), layouts=True)
-def sampled_addmm(base: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * base + alpha * (mat1 @ mat2)` at the entries of `base`."""
-    source = to_operand(base)
+def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (mat1 @ mat2)` at the entries of `input`."""
+    source = to_operand(input)
+    if source.pattern is None:
+        raise DtypeError("sampled_addmm: input is a dense tensor; expected an ls.SparseTensor, see ls.from_mask")
     product = products.sddmm(source._replace(data=None), mat1, mat2)
     product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(source, beta))

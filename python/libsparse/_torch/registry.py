@@ -86,7 +86,8 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
         except TypeError as error:
             trace = error.__traceback__
             if trace is not None and trace.tb_next is None:  # the arguments don't fit, nothing has been called
-                raise DtypeError(f"{title(function)} on an ls.SparseTensor: {error}") from None
+                message = str(error).partition("() ")[2] or str(error)  # without the handler's name
+                raise DtypeError(f"{title(function)} on an ls.SparseTensor {message}") from None
             raise
 
     return call

@@ -11,8 +11,6 @@ from torch import Tensor
 from libsparse._lang.errors import ShapeError
 from libsparse._ops import reductions
 from libsparse._ops.operands import to_operand
-from libsparse._runtime.problem import Operand
-from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import getter, implements, named
 
@@ -21,9 +19,9 @@ implements(torch.mean, Tensor.mean)(reductions.mean)
 
 
 @implements(torch.permute, Tensor.permute)
-def permute(a: Any, *order: Any, dims: Sequence[int] = ()) -> Operand:
+def permute(input: Any, *order: Any, dims: Sequence[int] = ()) -> Any:
     """The tensor with its dimensions permuted."""
-    source = to_operand(a)
+    source = to_operand(input)
     given = dims or (order[0] if len(order) == 1 and isinstance(order[0], Sequence) else order)
     order = tuple(int(d) for d in given)
     wrapped = tuple(d + source.ndim if d < 0 else d for d in order)
@@ -33,36 +31,36 @@ def permute(a: Any, *order: Any, dims: Sequence[int] = ()) -> Operand:
 
 
 @implements(*named("transpose swapaxes swapdims", torch, Tensor))
-def transpose(a: Any, dim0: int, dim1: int) -> Operand:
+def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """The tensor with two dimensions swapped."""
-    dims = list(range(a.ndim))
+    dims = list(range(input.ndim))
     try:
         dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
-    except IndexError:
-        raise ShapeError(f"transpose: dimension {dim0} or {dim1} is not one of {a.ndim}") from None
-    return permute(a, dims)
+    except (IndexError, TypeError):
+        raise ShapeError(f"transpose: dimension {dim0!r} or {dim1!r} is not one of {input.ndim}") from None
+    return permute(input, dims)
 
 
 @implements(torch.t, Tensor.t)
-def t(a: Any) -> Operand:
+def t(input: Any) -> Any:
     """The transpose of a matrix."""
-    if a.ndim > 2:
-        raise ShapeError(f"t() takes at most 2 dimensions, the tensor has {a.ndim}; use transpose or permute")
-    return reverse(a)
+    if input.ndim > 2:
+        raise ShapeError(f"t() takes at most 2 dimensions, the tensor has {input.ndim}; use transpose or permute")
+    return reverse(input)
 
 
 @implements(getter("T"))
-def reverse(a: Any) -> Operand:
+def reverse(input: Any) -> Any:
     """The tensor with its dimensions reversed."""
-    source = to_operand(a)
+    source = to_operand(input)
     return source._replace(pattern=source.sparsity.transposed(tuple(range(source.ndim)[::-1])))
 
 
 @implements(getter("mT"))
-def transpose_matrices(a: Any) -> Operand:
+def transpose_matrices(input: Any) -> Any:
     """The tensor with its last two dimensions swapped."""
-    return transpose(a, -2, -1)
+    return transpose(input, -2, -1)
 
 
-implements(*named("numel", torch, Tensor))(SparseTensor.numel)
-implements(Tensor.size)(SparseTensor.size)
+implements(*named("numel", torch, Tensor))(lambda input: input.numel())
+implements(Tensor.size)(lambda input, *dim: input.size(*dim))

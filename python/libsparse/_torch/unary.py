@@ -38,13 +38,13 @@ _CONVERSIONS = {
 }
 
 
-def _unary(function: Any, *, random: bool = False) -> Callable[..., Operand]:
+def _unary(function: Any, *, random: bool = False) -> Callable[..., Any]:
     """The handler of a function of one tensor; of one that draws numbers, trying it would draw some."""
 
-    def handler(source: Any, *args: Any, **kwargs: Any) -> Operand:
-        if not is_sparse(source):
+    def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_sparse(input):
             raise UnsupportedError("a SparseTensor is supported as the first argument of this function only")
-        operand = to_operand(source)
+        operand = to_operand(input)
         fill = operand.fill
         if random:
             operand.need_zero_fill(function.__name__)
@@ -69,15 +69,15 @@ implements(getter("imag"))(_unary(torch.imag))
 
 
 @implements(*named("adjoint", torch, Tensor), getter("mH"), getter("H"))
-def adjoint(a: Any) -> Any:
+def adjoint(input: Any) -> Any:
     """The tensor with its last two dimensions swapped, conjugated."""
-    return a.mT.map(torch.conj)
+    return input.mT.map(torch.conj)
 
 
 def _conversion(dtype: torch.dtype) -> Callable[..., Any]:
-    def handler(a: Any, **_: Any) -> Any:
+    def handler(input: Any, **_: Any) -> Any:
         """The tensor in another dtype."""
-        return a.to(dtype)
+        return input.to(dtype)
 
     return handler
 
@@ -87,14 +87,14 @@ for _name, _dtype in _CONVERSIONS.items():
 
 
 @implements(Tensor.type_as)
-def type_as(a: Any, other: Any) -> Any:
+def type_as(input: Any, other: Any) -> Any:
     """The tensor in the dtype of another."""
     if not isinstance(other, Tensor):
         raise DtypeError(f"type_as takes a tensor, got {type(other).__name__}")
-    return a.to(other.dtype)
+    return input.to(other.dtype)
 
 
 @implements(Tensor.cpu)
-def cpu(a: Any, **_: Any) -> Any:
+def cpu(input: Any, **_: Any) -> Any:
     """The tensor itself."""
-    return a
+    return input
