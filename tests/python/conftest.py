@@ -1,10 +1,8 @@
-"""Shared fixtures: a private kernel cache, and the stand-in for the compiler where the real one is not built."""
+"""Fixtures: the stand-in for the compiler where the real one is not built, and numbers."""
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -23,26 +21,8 @@ settings.register_profile("quick", max_examples=25, deadline=None)
 settings.load_profile("quick")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    """Register markers, and keep kernels of tests out of the user's cache."""
-    config.addinivalue_line("markers", "slow: takes more than a few seconds")
-    config.addinivalue_line("markers", "compiler: needs the built compiler")
-    if "LIBSPARSE_TEST_CACHE" not in os.environ:
-        os.environ["LIBSPARSE_TEST_CACHE"] = tempfile.mkdtemp(prefix="libsparse-test-")
-    os.environ["LIBSPARSE_CACHE_DIR"] = os.environ["LIBSPARSE_TEST_CACHE"]
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what needs the compiler where there is none."""
-    if not HAVE_COMPILER:
-        for item in items:
-            if "compiler" in item.keywords:
-                item.add_marker(pytest.mark.skip(reason="run `make build` first"))
-
-
 @pytest.fixture(autouse=True)
 def _compiler(monkeypatch: pytest.MonkeyPatch) -> None:
-    torch.manual_seed(0)
     if not HAVE_COMPILER:
         monkeypatch.setattr(kernel, "find", reference.finder())
 
@@ -51,3 +31,13 @@ def _compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the stand-in even where the compiler is built."""
     monkeypatch.setattr(kernel, "find", reference.finder())
+
+
+@pytest.fixture
+def data() -> torch.Tensor:
+    """A matrix of 6 x 5 with an empty row, of which about half the entries are zero."""
+    generator = torch.Generator().manual_seed(3)
+    numbers = torch.randn(6, 5, dtype=torch.float64, generator=generator)
+    numbers[torch.rand(6, 5, generator=generator) < 0.5] = 0
+    numbers[2] = 0
+    return numbers

@@ -6,33 +6,9 @@ import itertools
 
 import pytest
 import torch
+from assignments import FORMATS, M, N, as_format, check, plain
 
 import libsparse as ls
-
-N, M = 6, 5
-FORMATS = ["csr", "csc", "dcsr", "coo", "dense"]
-
-
-@pytest.fixture
-def data():
-    generator = torch.Generator().manual_seed(3)
-    made = torch.randn(N, M, dtype=torch.float64, generator=generator)
-    made[torch.rand(N, M, generator=generator) < 0.5] = 0
-    made[2] = 0
-    return made
-
-
-def as_format(dense: torch.Tensor, format: str):
-    return dense if format == "dense" else ls.tensor(dense, format=format if dense.ndim > 1 else "s")
-
-
-def plain(made):
-    return made.to_dense() if isinstance(made, ls.SparseTensor) else made
-
-
-def check(made, want):
-    torch.testing.assert_close(plain(made), want)
-
 
 # Windows -------------------------------------------------------------------------------------------------------
 

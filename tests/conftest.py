@@ -1,4 +1,4 @@
-"""Kernels are real, in a cache of their own."""
+"""Shared by all tests: a kernel cache and random numbers of their own; what needs a missing compiler is skipped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import torch
 from libsparse._compiler import native
 
 HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
+_REAL = {Path(__file__).parent / name for name in ("conformance", "docs", "fixedbugs")}  # all their kernels are real
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep kernels of tests out of the user's cache."""
+    """Register markers, and keep kernels of tests out of the user's cache."""
+    config.addinivalue_line("markers", "compiler: needs the built compiler")
     if "LIBSPARSE_TEST_CACHE" not in os.environ:
         os.environ["LIBSPARSE_TEST_CACHE"] = tempfile.mkdtemp(prefix="libsparse-test-")
     os.environ["LIBSPARSE_CACHE_DIR"] = os.environ["LIBSPARSE_TEST_CACHE"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip everything here where there is no compiler."""
+    """Skip what needs the compiler where there is none."""
     for item in items:
-        if not HAVE_COMPILER and Path(__file__).parent in item.path.parents:
+        if not HAVE_COMPILER and ("compiler" in item.keywords or _REAL.intersection(item.path.parents)):
             item.add_marker(pytest.mark.skip(reason="run `make build` first"))
 
 
