@@ -64,15 +64,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _doctor(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    del options, rest
+def _doctor(_: argparse.Namespace, __: Sequence[str]) -> int:
     report = ls.doctor()
     print(report)
     return 0 if report.ok else 1
 
 
-def _demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    del rest
+def _demo(options: argparse.Namespace, _: Sequence[str]) -> int:
     try:
         from .demo.run import run  # no part of the package proper, and of libraries that it doesn't need
     except ModuleNotFoundError as error:
@@ -80,8 +78,7 @@ def _demo(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return run(options.data, options.dataset, options.seeds, options.epochs, options.report, options.quick)
 
 
-def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    del rest
+def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
     dtype = getattr(torch, options.dtype, None)
     if not isinstance(dtype, torch.dtype):
         raise ls.DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
@@ -113,8 +110,7 @@ def _explain(options: argparse.Namespace, rest: Sequence[str]) -> int:
     return 0
 
 
-def _bench(options: argparse.Namespace, rest: Sequence[str]) -> int:
-    del options
+def _bench(_: argparse.Namespace, rest: Sequence[str]) -> int:
     script = Path(__file__).resolve().parents[2] / "benchmarks" / "run.py"
     if not script.exists():
         print("libsparse: the benchmarks are part of the source tree; run this from a clone", file=sys.stderr)

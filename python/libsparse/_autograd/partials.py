@@ -6,6 +6,7 @@ the derivative.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,10 +23,7 @@ _NOT_HOLOMORPHIC = frozenset({*operations.PARTS, "conj"})
 
 def product(factors: Sequence[Expr]) -> Expr:
     """The product of expressions, 1 of none."""
-    total: Expr = factors[0] if factors else ONE
-    for factor in factors[1:]:
-        total = Call("*", (total, factor))
-    return total
+    return functools.reduce(lambda left, right: Call("*", (left, right)), factors or [ONE])
 
 
 class Start(NamedTuple):

@@ -18,7 +18,6 @@ from . import native, request, target
 from .version import ABI_VERSION, VERSION
 
 _SUBFOLDER = f"/v{VERSION}"
-_USUAL = 1 << 16  # bytes that the files of most kernels are smaller than
 _decode = json.JSONDecoder().raw_decode  # json.loads without its detours
 _Function = Callable[[int], int]
 
@@ -135,22 +134,14 @@ def _answer(path: str) -> dict[str, Any]:
     checksum, _, text = _content(path).partition(b"\n")
     if hashlib.sha256(text).hexdigest().encode() != checksum:
         raise _Unusable(f"{path} does not have its checksum")
-    info: dict[str, Any]
-    info, _ = _decode(text.decode())
-    return info
+    return dict(_decode(text.decode())[0])
 
 
 def _content(path: str) -> bytes:
     # A first call has no time for file objects.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        content = os.read(descriptor, _USUAL)
-        while len(content) % _USUAL == 0:
-            more = os.read(descriptor, _USUAL)
-            if not more:
-                break
-            content += more
-        return content
+        return os.read(descriptor, os.fstat(descriptor).st_size)
     finally:
         os.close(descriptor)
 

@@ -57,8 +57,7 @@ def compile_request(request: dict[str, Any]) -> dict[str, Any]:
             answer = _string(library, lambda out, error: library.libsparse_kernel_info(handle, out, error))
         finally:
             _check(library, lambda error: library.libsparse_release(handle, error))
-    info: dict[str, Any] = json.loads(answer)
-    return info
+    return dict(json.loads(answer))
 
 
 def explain_request(request: dict[str, Any], stage: str) -> str:

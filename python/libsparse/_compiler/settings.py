@@ -44,11 +44,7 @@ class options:
         global _cache_dir
         if tune != "off":
             raise UnsupportedError(f"options(tune={tune!r}): background tuning is not available yet; use 'off'")
-        if (
-            num_threads is not _KEEP
-            and num_threads is not None
-            and (isinstance(num_threads, bool) or not isinstance(num_threads, int) or num_threads < 1)
-        ):
+        if num_threads not in (_KEEP, None) and (type(num_threads) is not int or num_threads < 1):
             raise LibsparseError(f"options(num_threads={num_threads!r}): expected a positive int or None")
         self._before = threads.chosen(), _cache_dir
         if num_threads is not _KEEP:

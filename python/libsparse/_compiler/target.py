@@ -22,7 +22,6 @@ from . import settings
 _OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*")
 _MAPPED = re.compile(r" (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$", re.MULTILINE)
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
-_CPU_BYTES = 8192  # holds the description of one processor
 _CPU_FIELDS = (
     "vendor_id",
     "cpu family",
@@ -48,11 +47,11 @@ def cpu() -> str:
     return "; ".join(f"{name}: {found[name]}" for name in _CPU_FIELDS if name in found)
 
 
-def _text(path: str) -> str:
-    """The beginning of one of the system's files, "" where there is none."""
+def _text(path: str, limit: int | None = 8192) -> str:
+    """One of the system's files up to `limit` bytes, which hold a processor's description; "" where there is none."""
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123  # a first call has no time for pathlib
-            return file.read(_CPU_BYTES).decode("utf-8", "replace")
+            return file.read(limit or -1).decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -81,10 +80,7 @@ def openmp() -> str:
     for name in beside:
         if _is_mapped(f"{lib}/{name}"):  # quicker than reading the map of thousands of lines
             return f"{lib}/{name}"
-    try:
-        found = re.search(_MAPPED, Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace"))
-    except OSError:
-        found = None
+    found = _MAPPED.search(_text("/proc/self/maps", None))
     if found is not None:
         return found.group(1)
     return f"{lib}/{beside[0]}" if beside else ""

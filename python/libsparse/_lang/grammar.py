@@ -21,11 +21,7 @@ _MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes 
 
 @functools.lru_cache(maxsize=1024)
 def parse(text: str, functions: tuple[str, ...] = ()) -> tuple[Statement, ...]:
-    """The statements of a program.
-
-    Args:
-        text: Assignments, separated by semicolons.
-        functions: The names of the user's functions.
+    """The statements of a program that may call the user's functions of these names.
 
     Raises:
         FormatError: `text` is malformed.

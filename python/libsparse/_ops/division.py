@@ -134,15 +134,13 @@ def _evaluate(
     name: str, region: str, a: Operand, b: Operand, format: str | Format, kept: list[bool] | None = None
 ) -> Operand:
     """The operator on two tensors, of which one that is dense may be repeated along dimensions of the other."""
-    letters = string.ascii_lowercase[: max(a.ndim, b.ndim)]
+    letters = tuple(string.ascii_lowercase[: max(a.ndim, b.ndim)])
     given: dict[str, Any] = {}
     accesses = []
     for label, operand in (("A", a), ("B", b)):
-        own = letters[len(letters) - operand.ndim :]
-        given[label] = operand
+        own, given[label] = letters, operand
         if kept is not None and operand.pattern is None:
-            given[label] = Operand(None, operand.values[tuple(slice(None) if k else 0 for k in kept)])
-            own = "".join(letter for letter, k in zip(own, kept, strict=True) if k)
+            own, given[label] = elementwise.squeeze(letters, operand, kept)
         accesses.append(f"{label}({','.join(own)})")
     return evaluate(f"C({','.join(letters)}) = {name}[{region}]({', '.join(accesses)})", format=format, **given)
 

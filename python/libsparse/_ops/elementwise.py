@@ -29,11 +29,9 @@ def multiply(input: Any, other: Any) -> Any:
     second = to_operand(b, 1)
     if second.pattern is not None:
         return _multiply_sparse(first, second)
-    kept = broadcast_dims(first, second.values)
     letters = tuple(string.ascii_letters[: first.ndim])
-    own = tuple(letter for letter, k in zip(letters[first.ndim - second.ndim :], kept, strict=True) if k)
-    squeezed = second.values[tuple(slice(None) if k else 0 for k in kept)]
-    return _product(letters, own, first, Operand(None, squeezed))
+    own, squeezed = squeeze(letters, second, broadcast_dims(first, second.values))
+    return _product(letters, own, first, squeezed)
 
 
 def divide(a: Any, b: Any) -> Operand:
@@ -120,6 +118,13 @@ def broadcast_dims(a: Operand, dense: Tensor) -> list[bool]:
             "or be 1"
         )
     return [n == m and not (n == 1 and m != 1) for n, m in zip(dense.shape, tail, strict=True)]
+
+
+def squeeze(letters: Indices, dense: Operand, kept: list[bool]) -> tuple[Indices, Operand]:
+    """A dense operand and its indices without the dimensions that it is repeated along."""
+    own = letters[len(letters) - dense.ndim :]
+    values = dense.values[tuple(slice(None) if k else 0 for k in kept)]
+    return tuple(letter for letter, k in zip(own, kept, strict=True) if k), Operand(None, values)
 
 
 def _multiply_sparse(a: Operand, b: Operand) -> Operand:

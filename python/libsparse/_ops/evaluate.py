@@ -96,7 +96,8 @@ def _jobs(
     known = dict(operands)
     read: set[str] = set()
     for statement in program[:-1]:
-        job = _Job(text, statement, known, None, reduce if _reduces(statement) else "sum", combine)
+        reduces = not assignment.indices(statement.value).issubset(statement.target.indices)
+        job = _Job(text, statement, known, None, reduce if reduces else "sum", combine)
         read |= job.read
         yield job
         known[statement.target.name] = job.result()
@@ -105,11 +106,6 @@ def _jobs(
     if unused:
         raise FormatError(f"evaluate {text!r}: {unused[0]!r} is given and not used")
     yield job
-
-
-def _reduces(statement: Statement) -> bool:
-    """Whether an assignment has indices on the right only."""
-    return not assignment.indices(statement.value).issubset(statement.target.indices)
 
 
 class _Job:

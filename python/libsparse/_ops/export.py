@@ -62,10 +62,8 @@ def describe(source: Operand) -> str:
     total, nnz = math.prod(pattern.shape), pattern.nnz
     share = f"{nnz / total:.3g}" if total else "0"
     kind = "pattern only" if data is None else str(data.dtype).removeprefix("torch.")
-    head = f"SparseTensor(shape={tuple(pattern.shape)}, nnz={nnz}, density={share}, dtype={kind}"
-    head += f", format={pattern.format}"
-    if fill != 0:
-        head += f", fill_value={fill}"
+    head = f"SparseTensor(shape={tuple(pattern.shape)}, nnz={nnz}, density={share}, dtype={kind}, "
+    head += f"format={pattern.format}" + (f", fill_value={fill}" if fill != 0 else "")
     if data is not None and data.requires_grad:
         head += f", grad_fn=<{type(data.grad_fn).__name__}>" if data.grad_fn else ", requires_grad=True"
     values = pattern.entries(source.values)[:_SHOWN].tolist()

@@ -50,11 +50,10 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
 def _as_expression(problem: Problem) -> Problem:
     """An einsum as an assignment."""
     accesses = [Access(n, indices) for n, indices in zip(problem.names, problem.inputs, strict=True)]
+    op, region = ("*", "") if problem.combine == "mul" else (problem.combine, "every")
     value: Expr = accesses[0]
     for access in accesses[1:]:
-        value = (
-            Call("*", (value, access)) if problem.combine == "mul" else Call(problem.combine, (value, access), "every")
-        )
+        value = Call(op, (value, access), region)
     text = str(Statement(Access("out", problem.output), "", value))
     return problem._replace(text=text, is_expr=True, combine="mul")
 
@@ -183,10 +182,7 @@ class _Gradient:
     def _with_indices(self, total: Expr, indices: Sequence[str], dense: bool) -> Expr:
         """A gradient in which every index that it is summed over, or that it has as a value, is one of an operand.
 
-        Args:
-            total: The gradient, without the operand's own pattern.
-            indices: The operand's indices.
-            dense: Whether the operand is: a sparse one has its indices in the product.
+        Those of a sparse operand come with its pattern, which joins the product later.
 
         Raises:
             UnsupportedError: No operand has an index without others that are in the way.

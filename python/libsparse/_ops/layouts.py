@@ -90,7 +90,8 @@ def _tensor(
 def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     if any(a.is_inference() for a in arrays):
         return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
-    key = (name, tuple(shape), *((_address(a), a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays))
+    places = [(a.untyped_storage()._cdata, a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays]
+    key = (name, tuple(shape), *places)
     versions = tuple(a._version for a in arrays)
     found = _known.get(key)
     if found is not None and found.versions == versions and not found.expired():
@@ -116,11 +117,6 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
     else:
         pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]])
     return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
-
-
-def _address(array: Tensor) -> int:
-    address: int = array.untyped_storage()._cdata
-    return address
 
 
 def _blocked_format(source: Tensor) -> str | None:

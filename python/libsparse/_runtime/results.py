@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -18,22 +18,16 @@ from libsparse._storage.pattern import Pattern
 _CPU = torch.device("cpu")
 
 
-class SlotNames(Mapping[str, Any]):
+class SlotNames(dict[str, Any]):
     """The values of names in the formulas of slots: `slot3` is the word of slot 3, or the array at its address."""
 
     def __init__(self, block: array[int], inputs: Mapping[int, Tensor]) -> None:
         self._block, self._inputs = block, inputs
 
-    def __getitem__(self, name: str) -> Any:
+    def __missing__(self, name: str) -> Any:
         place = int(name[4:])
         found = self._inputs.get(place)
         return self._block[place] if found is None else found
-
-    def __iter__(self) -> Iterator[str]:
-        return (f"slot{place}" for place in range(len(self._block)))
-
-    def __len__(self) -> int:
-        return len(self._block)
 
 
 class ResultArrays:

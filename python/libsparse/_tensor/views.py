@@ -9,11 +9,8 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import FormatError
-
-if TYPE_CHECKING:
-    from libsparse._storage.format import Format
-    from libsparse._storage.pattern import Pattern
-
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 _Self = TypeVar("_Self")
 

@@ -6,6 +6,7 @@ Both are measured with torch's own copy and product of matrices, for sizes like 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -90,15 +91,11 @@ def _rate(dtype: torch.dtype, number: int) -> float:
 def fastest(work: Callable[[], object], seconds: float = 0.1) -> float:
     """The shortest time of a few calls, after one that doesn't count."""
     work()
-    best, end = math.inf, time.perf_counter() + seconds
-    for _ in range(1000):
-        start = time.perf_counter()
+    times = [time.perf_counter()]
+    while len(times) <= 1000 and times[-1] - times[0] < seconds:
         work()
-        now = time.perf_counter()
-        best = min(best, now - start)
-        if now > end:
-            break
-    return max(best, 1e-9)
+        times.append(time.perf_counter())
+    return max(1e-9, min(end - start for start, end in itertools.pairwise(times)))
 
 
 def _count(number: float) -> str:

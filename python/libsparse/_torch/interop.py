@@ -44,12 +44,8 @@ def from_scipy(source: Any, format: str | Format | None = None) -> SparseTensor:
         source = source.copy()
         source.sum_duplicates()
         construct = constructors.from_csr if source.format == "csr" else constructors.from_csc
-        found = construct(
-            torch.from_numpy(source.indptr),
-            torch.from_numpy(source.indices),
-            torch.from_numpy(source.data),
-            source.shape,
-        )
+        starts, indices, values = map(torch.from_numpy, (source.indptr, source.indices, source.data))
+        found = construct(starts, indices, values, source.shape)
         return found if format is None else found.to_format(format)
     coo = source.tocoo()
     coords = [torch.as_tensor(c, dtype=torch.int64) for c in getattr(coo, "coords", (coo.row, coo.col))]

@@ -60,11 +60,8 @@ def find_data(given: str | None) -> Path | None:
         return folder
     clone = Path(__file__).resolve().parents[3]
     starts = [Path.cwd(), *([clone] if (clone / "pyproject.toml").exists() else [])]
-    for start in starts:
-        for base in (start, start.parent, start.parent.parent):
-            if names(base / _BESIDE):
-                return base / _BESIDE
-    return None
+    folders = [base / _BESIDE for start in starts for base in (start, start.parent, start.parent.parent)]
+    return next(filter(names, folders), None)
 
 
 def names(folder: Path) -> list[str]:

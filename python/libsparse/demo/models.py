@@ -61,16 +61,14 @@ class LibsparseGCN(GCN):
             for m in (graph.adjacency, graph.features)
         )
 
-    def embed(self, weight: Tensor) -> Tensor:  # noqa: D102
+    def embed(self, weight: Tensor) -> Any:  # noqa: D102
         features = self.features
         if self.training:
             features = features.with_values(F.dropout(features.values(), _DROPOUT))
-        product: Tensor = features @ weight
-        return product
+        return features @ weight
 
-    def aggregate(self, h: Tensor) -> Tensor:  # noqa: D102
-        product: Tensor = self.adjacency @ h
-        return product
+    def aggregate(self, h: Tensor) -> Any:  # noqa: D102
+        return self.adjacency @ h
 
 
 class TorchGCN(GCN):
