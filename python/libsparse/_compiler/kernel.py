@@ -170,7 +170,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         return Kernel(
             compute=_function(library, info["compute"]),
             assemble=_function(library, info["assemble"]) if info.get("assemble") else None,
-            slots=tuple(map(_slot, info["slots"])),
+            slots=tuple([Slot(**slot) for slot in info["slots"]]),
             format=Format(output["format"]) if output["format"] else None,
             dtype=output["dtype"],
             index=output.get("index") or "i32",
@@ -181,13 +181,6 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         )
     except (KeyError, TypeError, AttributeError, OSError) as error:
         raise _Unusable(str(error)) from error
-
-
-def _slot(given: dict[str, Any]) -> Slot:
-    get = given.get
-    return Slot(
-        given["kind"], get("operand", -1), get("level", -1), get("index", ""), get("before", ""), get("length", 0)
-    )
 
 
 def _nothing(address: int) -> int:

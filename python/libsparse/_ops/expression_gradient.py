@@ -9,6 +9,7 @@ kept in float32.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,7 @@ from libsparse._storage.pattern import Pattern
 from . import statements
 
 _COMPLEX = Type(torch.complex64)
+_UNIT = torch.tensor(1j, device="cpu")
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -43,7 +45,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
         return variant.through(operands, tape.compute)
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
-            _Gradient(problem, operands, number)  # raises now, not in backward, where something has no gradient
+            _derivative(problem, number, _complex(problem, operands))  # raises now, not in backward
     return tape.follow(_Expression, problem, operands)
 
 
@@ -85,23 +87,11 @@ class _Gradient:
     """The gradient of one operand of an assignment, as an expression."""
 
     def __init__(self, problem: Problem, operands: Sequence[Operand], number: int) -> None:
-        """Differentiate by the operand of this number.
-
-        Raises:
-            UnsupportedError: Something on the way to the operand has no derivative.
-        """
         self.problem, self.operands, self.number = problem, operands, number
         self.known: dict[str, Any] = dict(zip(problem.names, operands, strict=True))
-        statement, self.value, self.reduce = _statement(problem)
-        self.result = Access(self._named("grad", None), problem.output, statement.target.windows)
-        unit = Access(self._named("unit", torch.tensor(1j, device="cpu")))
-        complexes = [name for name, o in zip(problem.names, operands, strict=True) if o.dtype.is_complex]
-        self.types = Typing(dict.fromkeys(complexes, _COMPLEX), problem.functions)
-        result = self.types.is_complex(self.value) if problem.dtype is None else problem.dtype.is_complex
-        complexes += [unit.name] * bool(complexes) + [self.result.name] * result
-        self.types = Typing(dict.fromkeys(complexes, _COMPLEX), problem.functions)
-        start = partials.Start(self.result, unit, self.types)
-        self.factors, self.definitions = partials.of(self.value, problem.names[number], problem.functions, start)
+        derived = _derivative(problem, number, _complex(problem, operands))
+        self.value, self.reduce, (self.result, unit, self.types), self.factors, self.definitions = derived
+        self.known[unit.name] = _UNIT
 
     def values(self, grad: Operand, out: Operand) -> Tensor:
         """The gradient, values or a dense tensor, given the gradient of the result and the result, not rounded."""
@@ -134,9 +124,7 @@ class _Gradient:
 
     def _named(self, word: str, operand: Any) -> str:
         """The name of one more operand of the gradient, which begins with `word`."""
-        names = self.problem.names
-        name = word if word not in names else assignment.fresh(word, names)
-        self.known[name] = operand
+        self.known[name := _free(word, self.problem)] = operand
         return name
 
     def _compute(
@@ -220,6 +208,36 @@ class _Gradient:
         if found is None:  # a format of dense levels only
             return pattern.spread(values.reshape(-1).index_select(0, pattern.linear()))
         return pattern.resample(values, found)
+
+
+def _complex(problem: Problem, operands: Sequence[Operand]) -> tuple[str, ...]:
+    """The names of complex operands."""
+    return tuple(
+        [name for name, o in zip(problem.names, operands, strict=True) if o.data is not None and o.data.is_complex()]
+    )
+
+
+def _free(word: str, problem: Problem) -> str:
+    """A name that begins with a word and is none of the operands'."""
+    return word if word not in problem.names else assignment.fresh(word, problem.names)
+
+
+@functools.lru_cache(maxsize=1024)
+def _derivative(problem: Problem, number: int, complexes: tuple[str, ...]) -> tuple[Any, ...]:
+    """The right side of a problem, its reduction, where its gradient starts, and what `partials.of` derives from that.
+
+    Raises:
+        UnsupportedError: Something on the way to the operand of this number has no derivative.
+    """
+    statement, value, reduce = _statement(problem)
+    result = Access(_free("grad", problem), problem.output, statement.target.windows)
+    unit = Access(_free("unit", problem))
+    types = Typing(dict.fromkeys(complexes, _COMPLEX), problem.functions)
+    if types.is_complex(value) if problem.dtype is None else problem.dtype.is_complex:
+        complexes = (*complexes, result.name)
+    names = (*complexes, unit.name) if complexes else ()
+    start = partials.Start(result, unit, Typing(dict.fromkeys(names, _COMPLEX), problem.functions))
+    return value, reduce, start, *partials.of(value, problem.names[number], problem.functions, start)
 
 
 def _statement(problem: Problem) -> tuple[Statement, Expr, str]:

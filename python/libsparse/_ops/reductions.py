@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from typing import Any
 
@@ -20,19 +21,24 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
     a = to_operand(input)
     a.need_zero_fill("a sum")
-    dims = dimensions(a, dim)
+    dims, ndim = dimensions(a, dim), a.ndim
     exact = a.dtype.is_floating_point or a.dtype.is_complex
     target = dtype or (a.dtype if exact else torch.int64)
-    if len(dims) == a.ndim:
+    if len(dims) == ndim:
         total = a.sparsity.entries(a.values).sum(dtype=target)
-        return total.reshape((1,) * a.ndim) if keepdim else total
-    letters = tuple(string.ascii_letters[: a.ndim])
-    kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
-    question = Einsum((letters,), kept, contraction.dense_format(len(kept)), dtype=target)
-    out, _ = contraction.contract(question, [a])
+        return total.reshape((1,) * ndim) if keepdim else total
+    out, _ = contraction.contract(_over(dims, ndim, target), [a])
     if keepdim:
         return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
     return out
+
+
+@functools.lru_cache(maxsize=1024)
+def _over(dims: frozenset[int], ndim: int, dtype: torch.dtype) -> Einsum:
+    """The sum over these dimensions."""
+    letters = tuple(string.ascii_letters[:ndim])
+    kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
+    return Einsum((letters,), kept, contraction.dense_format(len(kept)), dtype=dtype)
 
 
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -58,12 +64,9 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     Raises:
         ShapeError: One is out of range or named twice.
     """
-    if dim is None:
-        return frozenset(range(a.ndim))
-    given = [dim] if isinstance(dim, int) else list(dim)
-    if not given:
-        return frozenset(range(a.ndim))
-    wrapped = [d + a.ndim if d < 0 else d for d in given]
-    if any(not 0 <= d < a.ndim for d in wrapped) or len(set(wrapped)) < len(wrapped):
-        raise ShapeError(f"dim {dim} of a tensor with {a.ndim} dimensions: out of range, or named twice")
-    return frozenset(wrapped)
+    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    ndim = a.ndim
+    wrapped = frozenset([d + ndim if d < 0 else d for d in given or range(ndim)])
+    if len(wrapped) < len(given) or not wrapped.issubset(range(ndim)):
+        raise ShapeError(f"dim {dim} of a tensor with {ndim} dimensions: out of range, or named twice")
+    return wrapped

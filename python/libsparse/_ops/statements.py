@@ -115,9 +115,8 @@ def _read(
     value: Expr,
     operands: frozenset[str],
     extra: tuple[user_functions.Definition, ...],
-    registered: int,
+    _registered: int,  # names the functions that there are
 ) -> _Reading:
-    del registered  # names the functions that there are
     seen = [node for node in assignment.walk(value) if isinstance(node, Access)]
     indices = {index for access in (*seen, target) for index in access.indices}
     for access in seen:  # without indices it may be an index variable as a value

@@ -129,11 +129,9 @@ def _stored(problem: Problem, operands: Sequence[Operand]) -> int | None:
     if problem.output_format is not None:
         return volume if problem.output_format.is_dense else None
     sparse = [(set(i), o.pattern) for i, o in zip(problem.inputs, operands, strict=True) if o.pattern is not None]
-    if not sparse:
-        return volume
-    (indices, pattern), *others = sparse
-    if others:
-        return None
+    if len(sparse) != 1:
+        return None if sparse else volume
+    ((indices, pattern),) = sparse
     return pattern.size if len(problem.output) > 1 and set(problem.output) == indices else volume
 
 
@@ -147,7 +145,6 @@ def _has_run(problem: Problem, operands: Sequence[Operand]) -> bool:
 
 
 def _duration(seconds: float) -> str:
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds / 1e-9:.3g} ns"
+    units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+    unit = next((unit for unit, size in units.items() if seconds >= size), "ns")
+    return f"{seconds / units[unit]:.3g} {unit}"
