@@ -222,9 +222,7 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
     Returns:
         The place of each wanted coordinate in `present` (anything where it is missing), and whether it is there.
     """
-    here, there = linear_keys(wanted, extents), linear_keys(present, extents)
-    if here is None or there is None:
-        here, there = _ranks(wanted, present, extents)
+    here, there = comparable_keys(wanted, present, extents)
     order: Tensor | None = None
     if there.numel() > 1 and not bool((there[1:] >= there[:-1]).all()):
         there, order = torch.sort(there)
@@ -233,6 +231,12 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
     place = torch.searchsorted(there, here).clamp_(max=there.numel() - 1)
     found = there[place] == here
     return (place if order is None else order[place]), found
+
+
+def comparable_keys(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Keys of two lists of coordinates that compare as the coordinates do."""
+    here, there = linear_keys(a, extents), linear_keys(b, extents)
+    return _ranks(a, b, extents) if here is None or there is None else (here, there)
 
 
 def _ranks(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,12 +15,15 @@ from libsparse._lang.errors import InternalError
 from . import checks, memory, packing, statistics, validate
 from .format import Format
 
+_Derived = TypeVar("_Derived")
+_DERIVED_KEPT = 16  # patterns that a pattern keeps, which functions of shape make of it
+
 
 class Conversion(NamedTuple):
-    """A pattern brought to another format.
+    """A pattern that was made of another: brought to another format, selected from, reshaped.
 
     Attributes:
-        pattern: The same coordinates in the other format.
+        pattern: The new pattern.
         source: The places of the values that are taken, among those it came from; None where that is all of them.
         target: Where padding was added, the place of each value that is taken among the new ones.
     """
@@ -76,6 +79,7 @@ class Pattern:
         "__weakref__",
         "_conversions",
         "_coordinates",
+        "_derived",
         "_diagonals",
         "_linear",
         "_located",
@@ -124,6 +128,7 @@ class Pattern:
         self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._diagonals: dict[tuple[int, ...], tuple[Pattern, Tensor]] = {}
+        self._derived: dict[Any, Any] = {}
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] = weakref.WeakKeyDictionary()
 
     @property
@@ -213,6 +218,17 @@ class Pattern:
             if known.pattern is not self:
                 # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
                 known = self._conversions.setdefault(format, known)
+        return known
+
+    def derived(self, name: Any, build: Callable[[], _Derived]) -> _Derived:
+        """What a function of shape makes of the pattern; the last few results are kept, by the function's arguments."""
+        known: _Derived | None = self._derived.get(name)
+        if known is None:
+            with torch.inference_mode(False):
+                known = build()
+            for old in list(self._derived)[: len(self._derived) + 1 - _DERIVED_KEPT]:
+                self._derived.pop(old, None)
+            known = self._derived.setdefault(name, known)
         return known
 
     def diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:

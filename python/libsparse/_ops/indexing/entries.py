@@ -1,0 +1,177 @@
+"""Entries: coordinates on their way from one pattern to another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import IndexBoundsError, UnsupportedError
+from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._runtime.problem import Operand
+from libsparse._storage import memory, packing
+from libsparse._storage.format import Format, default_format
+from libsparse._storage.pattern import Conversion, Pattern
+
+
+class Entries(NamedTuple):
+    """Coordinates, and where each of them has its value.
+
+    Attributes:
+        coords: One int64 array a mode.
+        places: The place of each entry among the values of the source; None for all of them, in order.
+        shape: The extents of the modes.
+        count: How many entries there are.
+    """
+
+    coords: tuple[Tensor, ...]
+    places: Tensor | None
+    shape: tuple[int, ...]
+    count: int
+
+    def take(self, numbers: Tensor) -> Entries:
+        """The entries of these numbers, in this order."""
+        coords = tuple(c.index_select(0, numbers) for c in self.coords)
+        places = numbers if self.places is None else self.places.index_select(0, numbers)
+        return Entries(coords, places, self.shape, numbers.numel())
+
+    def keep(self, mask: Tensor) -> Entries:
+        """The entries where a mask is true."""
+        return self.take(mask.nonzero().squeeze(1))
+
+    def at(self, coords: Sequence[Tensor], shape: Sequence[int]) -> Entries:
+        """The same entries at other coordinates."""
+        return Entries(tuple(coords), self.places, tuple(shape), self.count)
+
+
+def entries_of(pattern: Pattern) -> Entries:
+    """The entries of a pattern."""
+    coords = pattern.coordinates()
+    places = pattern.entries(torch.arange(pattern.size)) if pattern.format.padded else None
+    return Entries(tuple(coords), places, tuple(pattern.shape), coords.shape[1])
+
+
+def kept_format(format: Format, ndim: int) -> Format:
+    """The format of a result of rank `ndim`: that of the operand where the rank allows, else the usual one."""
+    if len(format.levels) == ndim:
+        return format
+    coo = len(format.levels) > 1 and format == "coo"
+    return Format("coo").resolve(ndim) if coo and ndim > 0 else default_format(ndim)
+
+
+@torch.inference_mode(False)
+def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
+    """The pattern of distinct entries in a format, and how values get there."""
+    built_in = format if format.writable == format else format.compressed
+    coords = [entries.coords[mode] for mode in built_in.order]
+    extents = [entries.shape[mode] for mode in built_in.order]
+    places = entries.places
+    order = packing.sort_order(coords, extents)
+    if order is not None:
+        coords = [c.index_select(0, order) for c in coords]
+        places = order if places is None else places.index_select(0, order)
+    built = packing.build_levels(built_in, extents, coords, itemsize)
+    pattern, target = Pattern(built_in, entries.shape, built.pos, built.crd), built.slots
+    if built_in != format:
+        pattern, source, target = pattern.converted(format)
+        if source is not None:
+            places = source if places is None else places.index_select(0, source)
+    return Conversion(pattern, places, target)
+
+
+def carry(source: Operand, conversion: Conversion) -> Operand:
+    """An operand whose entries have gone to another pattern; differentiable."""
+    data = None if source.data is None else conversion.values(source.data, source.fill)
+    return Operand(conversion.pattern, data, source.fill)
+
+
+def derive(
+    source: Operand, name: tuple[Any, ...], change: Callable[[Entries], Entries], format: Format | None = None
+) -> Operand:
+    """The result of a function of shape; the pattern keeps the last few of its results' patterns.
+
+    Args:
+        source: The operand.
+        name: What tells the function and its arguments from others.
+        change: Gives the entries of the result; those of a result without dimensions are at most one.
+        format: The format of the result; by default that of the operand, where the rank allows.
+    """
+    pattern = source.sparsity
+
+    def build() -> Conversion | Entries:
+        changed = change(entries_of(pattern))
+        if not changed.shape:
+            return changed
+        size = 1 if source.data is None else source.data.element_size()
+        return pack(changed, kept_format(pattern.format, len(changed.shape)) if format is None else format, size)
+
+    found = pattern.derived((*name, format), build)
+    return carry(source, found) if isinstance(found, Conversion) else scalar(source, found)
+
+
+def scalar(source: Operand, entries: Entries) -> Operand:
+    """A dense tensor without dimensions: the value of the only entry, or the fill value."""
+    if not entries.count:
+        return Operand(None, torch.full((), source.fill, dtype=source.dtype))
+    values = source.values
+    return Operand(None, values[0] if entries.places is None else values.index_select(0, entries.places)[0])
+
+
+def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
+    """The values at these coordinates, stored or not: one array of them; differentiable."""
+    pattern, count = source.sparsity, coords[0].numel()
+    memory.check(count, source.dtype.itemsize, "the elements that are looked up", "look up fewer at a time")
+    fill = torch.full((), source.fill, dtype=source.dtype)
+    if not pattern.size or not count:
+        return fill.expand(count)
+    values = pattern.entries(source.values)
+    if not values.numel():
+        return fill.expand(count)
+    numbers, found = packing.locate(list(coords), list(pattern.coordinates()), pattern.shape)
+    return torch.where(found, values.index_select(0, numbers), fill)
+
+
+def sparse_operand(value: Any, name: str) -> Operand:
+    """Takes apart a SparseTensor.
+
+    Raises:
+        UnsupportedError: It is a dense tensor.
+    """
+    if not is_sparse(value):
+        raise UnsupportedError(f"{name}: a SparseTensor is supported as the first argument of this function only")
+    return to_operand(value)
+
+
+def unravel(keys: Tensor, shape: Sequence[int]) -> list[Tensor]:
+    """The coordinates of elements from their numbers in row-major order."""
+    coords: list[Tensor] = []
+    for extent in reversed(shape):
+        extent = max(extent, 1)
+        coords.insert(0, keys % extent)
+        keys = torch.div(keys, extent, rounding_mode="floor")
+    return coords
+
+
+def wrap(dim: int, ndim: int, name: str) -> int:
+    """A dimension counted from the front.
+
+    Raises:
+        IndexBoundsError: There is no such dimension.
+    """
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise IndexBoundsError(f"{name}: dim is a {type(dim).__name__}; expected an integer")
+    dim, bound = dim.__index__(), max(ndim, 1)
+    if not -bound <= dim < bound:
+        raise IndexBoundsError(
+            f"{name}: dimension {dim} is out of range; the tensor has {ndim} dimensions, so it is between {-bound} "
+            f"and {bound - 1}"
+        )
+    return dim % bound
+
+
+def numbered(shape: Sequence[int]) -> bool:
+    """Whether the elements of a shape can be numbered."""
+    return math.prod(shape) < 2**63

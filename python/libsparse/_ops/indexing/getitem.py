@@ -1,0 +1,275 @@
+"""`A[...]` and the functions that select along dimensions.
+
+Rows of a format that stores them side by side are selected first, and what follows reads only these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
+from libsparse._ops.operands import is_sparse
+from libsparse._runtime.problem import Operand
+from libsparse._storage import packing
+from libsparse._storage.pattern import Conversion, Pattern
+
+from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
+from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
+from .rows import ragged, select_rows, selectable
+
+
+def index(input: Any, key: Any) -> Operand:
+    """`input[key]`, as torch indexes a dense tensor; differentiable.
+
+    Where integers, index tensors and masks stand for every dimension, the elements are looked up one by one, and the
+    result is a dense tensor; otherwise it is sparse, in the format of `input` where its rank allows.
+
+    Args:
+        input: Of any rank and format.
+        key: Integers, slices with positive steps, `...`, None, bools, tensors (or lists, or arrays) of integers, dense
+            masks, sparse masks, or a tuple of these.
+
+    Raises:
+        IndexBoundsError: An index is out of range, or is none.
+        ShapeError: The step of a slice is not positive.
+    """
+    source = sparse_operand(input, "A[...]")
+    parsed = parse(key, source.shape)
+    return _select(source, parsed) if parsed.slices else _elements(source, parsed)
+
+
+def index_select(input: Any, dim: int, index: Tensor) -> Operand:
+    """The coordinates `index` of one dimension, in that order: sparse, in the same format; differentiable.
+
+    Args:
+        input: Of any rank and format.
+        dim: The dimension.
+        index: (count,), int32 or int64, not negative.
+
+    Raises:
+        IndexBoundsError: A coordinate or the dimension is out of range.
+        DtypeError: `index` holds no integers.
+    """
+    source = sparse_operand(input, "index_select")
+    mode = wrap(dim, source.ndim, "index_select")
+    if not isinstance(index, Tensor) or is_sparse(index) or index.dtype not in (torch.int32, torch.int64):
+        found = str(index.dtype) if isinstance(index, Tensor) else type(index).__name__
+        raise DtypeError(f"index_select: index is a {found}; expected a dense int32 or int64 tensor")
+    if index.ndim > 1:
+        raise IndexBoundsError(f"index_select: index has shape {tuple(index.shape)}; expected a vector")
+    flat = checked(index.reshape(-1), mode, source.shape, negative=False)
+    slices = {other: Slice(0, 1, extent) for other, extent in enumerate(source.shape) if other != mode}
+    dims = tuple(INDEX if other == mode else other for other in range(source.ndim))
+    return _select(source, Key({}, slices, {mode: flat}, tuple(flat.shape), dims))
+
+
+def select(input: Any, dim: int, index: int) -> Operand:
+    """The slice at one coordinate of a dimension, without that dimension."""
+    source = sparse_operand(input, "select")
+    mode = wrap(dim, source.ndim, "select")
+    return _of_mode(source, mode, in_range(int(index), mode, source.shape))
+
+
+def narrow(input: Any, dim: int, start: Any, length: int) -> Operand:
+    """The coordinates `start` to `start + length` of a dimension.
+
+    Raises:
+        IndexBoundsError: The start or the dimension is out of range.
+        ShapeError: There are fewer coordinates.
+    """
+    source = sparse_operand(input, "narrow")
+    mode, first = wrap(dim, source.ndim, "narrow"), int(start)
+    extent = source.shape[mode]
+    if not -extent <= first <= extent:
+        raise IndexBoundsError(f"narrow: start {first} is out of range for dimension {mode} with extent {extent}")
+    first = first + extent if first < 0 else first
+    if length < 0 or first + length > extent:
+        raise ShapeError(f"narrow: start {first} and length {length} exceed dimension {mode} with extent {extent}")
+    return _of_mode(source, mode, slice(first, first + length))
+
+
+def _of_mode(source: Operand, mode: int, item: int | slice) -> Operand:
+    return index(source, (*(slice(None),) * mode, item))
+
+
+def masked_select(input: Any, mask: Any) -> Operand:
+    """The elements where a bool mask, broadcast with `input`, is true, in row-major order: a dense vector.
+
+    Raises:
+        ShapeError: The mask and the tensor don't broadcast.
+        DtypeError: The mask is not of dtype bool.
+    """
+    source = sparse_operand(input, "masked_select")
+    if not isinstance(mask, (Tensor, Operand)) or mask.dtype != torch.bool:
+        raise DtypeError("masked_select: expected a mask of dtype bool")
+    try:
+        fits = torch.broadcast_shapes(source.shape, mask.shape) == source.shape
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            f"masked_select: a mask of shape {tuple(mask.shape)} does not broadcast to {tuple(source.shape)}; expand "
+            "the tensor first"
+        )
+    if is_sparse(mask) and mask.shape != source.shape:
+        raise ShapeError(
+            f"masked_select: a sparse mask of shape {tuple(mask.shape)} for a tensor of shape {tuple(source.shape)}; "
+            "expand it first"
+        )
+    return Operand(None, look_up(source, true_elements(mask if is_sparse(mask) else mask.expand(source.shape))))
+
+
+def take(input: Any, index: Tensor) -> Operand:
+    """The elements of these numbers, counted in row-major order: a dense tensor of the shape of `index`.
+
+    Raises:
+        IndexBoundsError: A number is out of range.
+    """
+    source = sparse_operand(input, "take")
+    if not isinstance(index, Tensor) or is_sparse(index) or index.dtype != torch.int64:
+        raise DtypeError("take: expected an index of dtype int64")
+    numbers = checked(index.reshape(-1), 0, (source.shape.numel(),))
+    return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
+
+
+def _elements(source: Operand, key: Key) -> Operand:
+    """The elements that a key names one by one: a dense tensor."""
+    count = torch.Size(key.index_shape).numel()
+    coords = [
+        key.indices[mode] if mode in key.indices else torch.full((count,), key.picks[mode], dtype=torch.int64)
+        for mode in range(source.ndim)
+    ]
+    pattern = source.sparsity
+    mode = pattern.format.order[0]
+    if mode in key.picks and selectable(pattern.format):
+        source = carry(source, select_rows(pattern, torch.tensor([key.picks[mode]])))
+        coords[mode] = torch.zeros_like(coords[mode])
+    return Operand(None, look_up(source, coords).reshape(key.shape))
+
+
+def _select(source: Operand, key: Key) -> Operand:
+    """The part of a tensor that a key names; the pattern keeps those of the last few keys made of slices."""
+    pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
+    if key.picks or INDEX in key.dims:
+        return carry(source, _selection(pattern, key, size))
+    name = "slices", tuple(key.slices.values()), key.dims
+    return carry(source, pattern.derived(name, lambda: _selection(pattern, key, size)))
+
+
+@torch.inference_mode(False)
+def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
+    format, mode = pattern.format, pattern.format.order[0]
+    rows = _rows(key, mode, pattern.shape[mode])
+    owner_mode, rows_of = None, None
+    if rows is not None and selectable(format):
+        if mode in key.indices:
+            owner_mode = mode
+        selected = select_rows(pattern, rows)
+        pattern, rows_of = selected.pattern, selected.source
+        key = _below_rows(key, mode, rows.numel())
+        if _is_whole(key, pattern, owner_mode):
+            return selected
+    entries = entries_of(pattern)
+    if rows_of is not None:
+        places = rows_of if entries.places is None else rows_of.index_select(0, entries.places)
+        entries = entries._replace(places=places)
+    entries = _filtered(entries, key)
+    owner = None if owner_mode is None else entries.coords[owner_mode]
+    if key.indices:
+        entries, owner = _joined(entries, key)
+    elif owner is None and INDEX in key.dims:  # of bools alone
+        entries, owner = _bools(entries, key)
+    return pack(_placed(entries, key, owner), kept_format(format, len(key.shape)), itemsize)
+
+
+def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
+    """The coordinates of the outermost level that a key selects; None where it reads them all."""
+    if mode in key.picks:
+        return torch.tensor([key.picks[mode]])
+    if mode in key.slices:
+        chosen = key.slices[mode]
+        if chosen.whole(extent):
+            return None
+        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.count, chosen.step)
+    return key.indices[mode] if len(key.indices) == 1 else None
+
+
+def _below_rows(key: Key, mode: int, count: int) -> Key:
+    """What is left of a key after the rows have been selected."""
+    picks = {other: 0 if other == mode else place for other, place in key.picks.items()}
+    slices, indices = dict(key.slices), dict(key.indices)
+    if mode not in picks:
+        slices[mode] = Slice(0, 1, count)
+        indices.pop(mode, None)
+    return key._replace(picks=picks, slices=slices, indices=indices)
+
+
+def _is_whole(key: Key, pattern: Pattern, owner_mode: int | None) -> bool:
+    """Whether nothing is left of a key: the result is the tensor as it is."""
+    if key.picks or key.indices or (owner_mode is not None and len(key.index_shape) != 1):
+        return False
+    dims = tuple(owner_mode if dim == INDEX else dim for dim in key.dims)
+    return dims == tuple(range(pattern.ndim)) and all(
+        chosen.whole(pattern.shape[mode]) for mode, chosen in key.slices.items()
+    )
+
+
+def _filtered(entries: Entries, key: Key) -> Entries:
+    """The entries within the slices and at the picks of a key."""
+    tests = [entries.coords[mode] == place for mode, place in key.picks.items()]
+    for mode, (start, step, count) in key.slices.items():
+        coord = entries.coords[mode]
+        if start > 0:
+            tests.append(coord >= start)
+        if start + step * count < entries.shape[mode]:
+            tests.append(coord < start + step * count)
+        if step > 1:
+            tests.append((coord - start) % step == 0)
+    if not tests:
+        return entries
+    mask = tests[0]
+    for test in tests[1:]:
+        mask = mask & test
+    return entries.keep(mask)
+
+
+def _joined(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
+    """Each entry once for every place of the indices that names it, and these places."""
+    modes = list(key.indices)
+    extents = [entries.shape[mode] for mode in modes]
+    wanted, present = [key.indices[mode] for mode in modes], [entries.coords[mode] for mode in modes]
+    here, there = packing.comparable_keys(present, wanted, extents)
+    there, order = torch.sort(there)
+    if len(modes) == 1 and extents[0] <= 4 * entries.count:  # a table of all coordinates is shorter than a search
+        first = packing.starts(there, extents[0], torch.int64)
+        low, high = first.index_select(0, here), first[1:].index_select(0, here)
+    else:
+        low, high = torch.searchsorted(there, here), torch.searchsorted(there, here, right=True)
+    _, numbers, places = ragged(low, high)
+    return entries.take(numbers), order.index_select(0, places)
+
+
+def _bools(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
+    """All entries or none, as a bool in a key says."""
+    if not torch.Size(key.index_shape).numel():
+        entries = entries.take(torch.empty(0, dtype=torch.int64))
+    return entries, torch.zeros(entries.count, dtype=torch.int64)
+
+
+def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
+    """The entries at their coordinates in the result; `owner` is the place of the indices that named each."""
+    coords: list[Tensor] = []
+    for dim in key.dims:
+        if dim == NEW:
+            coords.append(torch.zeros(entries.count, dtype=torch.int64))
+        elif dim == INDEX:
+            assert owner is not None
+            coords += unravel(owner, key.index_shape)
+        else:
+            start, step, _ = key.slices[dim]
+            coord = entries.coords[dim] - start if start else entries.coords[dim]
+            coords.append(coord if step == 1 else torch.div(coord, step, rounding_mode="floor"))
+    return entries.at(coords, key.shape)
