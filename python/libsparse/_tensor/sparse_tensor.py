@@ -25,13 +25,14 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import dispatch_table
+from .diagonal_methods import DiagonalMethods
 from .views import LevelViews
 
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
 
-class SparseTensor(LevelViews, Tensor):
+class SparseTensor(LevelViews, DiagonalMethods, Tensor):
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on

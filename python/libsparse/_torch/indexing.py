@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import UnsupportedError
-from libsparse._ops.indexing import getitem
+from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._ops.indexing import diagonals, getitem, joining
+from libsparse._ops.operands import NUMBERS, to_operand
+from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
@@ -18,6 +21,11 @@ implements(*named("select", torch, Tensor), layouts=True)(getitem.select)
 implements(*named("narrow narrow_copy", torch, Tensor), layouts=True)(getitem.narrow)
 implements(*named("masked_select", torch, Tensor), layouts=True)(getitem.masked_select)
 implements(*named("take", torch, Tensor), layouts=True)(getitem.take)
+implements(*named("diagonal", torch, Tensor), layouts=True)(diagonals.diagonal)
+implements(*named("diag", torch, Tensor), layouts=True)(diagonals.diag)
+implements(*named("diag_embed", torch, Tensor), layouts=True)(diagonals.diag_embed)
+implements(*named("tril", torch, Tensor), layouts=True)(diagonals.tril)
+implements(*named("triu", torch, Tensor), layouts=True)(diagonals.triu)
 
 
 @implements(Tensor.__setitem__)
@@ -27,3 +35,21 @@ def assign(input: Any, key: Any, value: Any) -> None:
         "A[...] = x: the entries of an ls.SparseTensor don't change in place; use A.with_values(values) for other "
         "values, A.set_diag(values) or A.fill_diag(value) for a diagonal, torch.cat for other rows, or ls.from_coo"
     )
+
+
+@implements(Tensor.__iter__)
+def iterate(input: Any) -> Iterator[Any]:
+    """The slices at every coordinate of the first dimension."""
+    return map(dress, joining.rows(input))
+
+
+@implements(Tensor.__contains__)
+def contains(input: Any, element: Any) -> bool:
+    """Whether an element, stored or not, has this value."""
+    operand = to_operand(input)
+    if not isinstance(element, (*NUMBERS, Tensor)):
+        raise DtypeError(f"element in A: {type(element).__name__} is no number")
+    stored = operand.sparsity.entries(operand.values)
+    if bool((stored == element).any()):
+        return True
+    return stored.numel() < operand.shape.numel() and bool(operand.fill == element)

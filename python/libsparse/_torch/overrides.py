@@ -19,7 +19,16 @@ from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
-from . import autograd, elementwise, products, shape, unary  # noqa: F401  # they register what they implement
+from . import (  # noqa: F401  # they register what they implement
+    autograd,
+    elementwise,
+    indexing,
+    joining,
+    products,
+    reshaping,
+    shape,
+    unary,
+)
 from .registry import overridable
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})

@@ -24,13 +24,13 @@ class Entries(NamedTuple):
         coords: One int64 array a mode.
         places: The place of each entry among the values of the source; None for all of them, in order.
         shape: The extents of the modes.
-        count: How many entries there are.
+        nnz: How many entries there are.
     """
 
     coords: tuple[Tensor, ...]
     places: Tensor | None
     shape: tuple[int, ...]
-    count: int
+    nnz: int
 
     def take(self, numbers: Tensor) -> Entries:
         """The entries of these numbers, in this order."""
@@ -44,7 +44,7 @@ class Entries(NamedTuple):
 
     def at(self, coords: Sequence[Tensor], shape: Sequence[int]) -> Entries:
         """The same entries at other coordinates."""
-        return Entries(tuple(coords), self.places, tuple(shape), self.count)
+        return Entries(tuple(coords), self.places, tuple(shape), self.nnz)
 
 
 def entries_of(pattern: Pattern) -> Entries:
@@ -114,7 +114,7 @@ def derive(
 
 def scalar(source: Operand, entries: Entries) -> Operand:
     """A dense tensor without dimensions: the value of the only entry, or the fill value."""
-    if not entries.count:
+    if not entries.nnz:
         return Operand(None, torch.full((), source.fill, dtype=source.dtype))
     values = source.values
     return Operand(None, values[0] if entries.places is None else values.index_select(0, entries.places)[0])

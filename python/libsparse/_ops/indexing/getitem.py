@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
-from libsparse._ops.operands import is_sparse
+from libsparse._ops.operands import is_sparse, is_tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
 from libsparse._storage.pattern import Conversion, Pattern
@@ -103,7 +103,7 @@ def masked_select(input: Any, mask: Any) -> Operand:
         DtypeError: The mask is not of dtype bool.
     """
     source = sparse_operand(input, "masked_select")
-    if not isinstance(mask, (Tensor, Operand)) or mask.dtype != torch.bool:
+    if not is_tensor(mask) or mask.dtype != torch.bool:
         raise DtypeError("masked_select: expected a mask of dtype bool")
     try:
         fits = torch.broadcast_shapes(source.shape, mask.shape) == source.shape
@@ -114,12 +114,14 @@ def masked_select(input: Any, mask: Any) -> Operand:
             f"masked_select: a mask of shape {tuple(mask.shape)} does not broadcast to {tuple(source.shape)}; expand "
             "the tensor first"
         )
-    if is_sparse(mask) and mask.shape != source.shape:
+    if not is_sparse(mask):
+        mask = mask.expand(source.shape)
+    elif mask.shape != source.shape:
         raise ShapeError(
             f"masked_select: a sparse mask of shape {tuple(mask.shape)} for a tensor of shape {tuple(source.shape)}; "
             "expand it first"
         )
-    return Operand(None, look_up(source, true_elements(mask if is_sparse(mask) else mask.expand(source.shape))))
+    return Operand(None, look_up(source, true_elements(mask)))
 
 
 def take(input: Any, index: Tensor) -> Operand:
@@ -193,7 +195,7 @@ def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
         chosen = key.slices[mode]
         if chosen.whole(extent):
             return None
-        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.count, chosen.step)
+        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step)
     return key.indices[mode] if len(key.indices) == 1 else None
 
 
@@ -243,7 +245,7 @@ def _joined(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
     wanted, present = [key.indices[mode] for mode in modes], [entries.coords[mode] for mode in modes]
     here, there = packing.comparable_keys(present, wanted, extents)
     there, order = torch.sort(there)
-    if len(modes) == 1 and extents[0] <= 4 * entries.count:  # a table of all coordinates is shorter than a search
+    if len(modes) == 1 and extents[0] <= 4 * entries.nnz:  # a table of all coordinates is shorter than a search
         first = packing.starts(there, extents[0], torch.int64)
         low, high = first.index_select(0, here), first[1:].index_select(0, here)
     else:
@@ -256,7 +258,7 @@ def _bools(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
     """All entries or none, as a bool in a key says."""
     if not torch.Size(key.index_shape).numel():
         entries = entries.take(torch.empty(0, dtype=torch.int64))
-    return entries, torch.zeros(entries.count, dtype=torch.int64)
+    return entries, torch.zeros(entries.nnz, dtype=torch.int64)
 
 
 def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
@@ -264,7 +266,7 @@ def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
     coords: list[Tensor] = []
     for dim in key.dims:
         if dim == NEW:
-            coords.append(torch.zeros(entries.count, dtype=torch.int64))
+            coords.append(torch.zeros(entries.nnz, dtype=torch.int64))
         elif dim == INDEX:
             assert owner is not None
             coords += unravel(owner, key.index_shape)

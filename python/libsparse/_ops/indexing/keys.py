@@ -20,11 +20,11 @@ class Slice(NamedTuple):
 
     start: int
     step: int
-    count: int
+    length: int
 
     def whole(self, extent: int) -> bool:
         """Whether it is every coordinate."""
-        return self.count == extent and self.step == 1
+        return self.length == extent and self.step == 1
 
 
 class Key(NamedTuple):
@@ -50,7 +50,7 @@ class Key(NamedTuple):
         """The shape of the result."""
         shape: list[int] = []
         for dim in self.dims:
-            shape.extend(self.index_shape if dim == INDEX else (1 if dim == NEW else self.slices[dim].count,))
+            shape.extend(self.index_shape if dim == INDEX else (1 if dim == NEW else self.slices[dim].length,))
         return tuple(shape)
 
 
@@ -210,11 +210,11 @@ class _Reader:
 
 def _slice(item: slice, extent: int) -> Slice:
     """A slice of a mode."""
-    parts = [part if part is None or isinstance(part, int) else _integer(part) for part in (item.start, item.stop)]
+    start, stop = (part if part is None else _integer(part) for part in (item.start, item.stop))
     step = 1 if item.step is None else _integer(item.step)
     if step <= 0:
         raise ShapeError(f"A[...]: a slice has step {step}; steps are positive, as in torch: use flip to turn around")
-    chosen = range(*slice(*parts, step).indices(extent))
+    chosen = range(*slice(start, stop, step).indices(extent))
     return Slice(chosen.start, step, len(chosen))
 
 

@@ -1,0 +1,182 @@
+"""Diagonals: taken out, put in, and what is on one side of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang import dtypes
+from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._ops.operands import is_sparse
+from libsparse._runtime.problem import Operand
+from libsparse._storage.pattern import Conversion, Pattern
+
+from .entries import Entries, carry, derive, entries_of, pack, sparse_operand, wrap
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Operand:
+    """The elements whose coordinates differ by `offset` in two dimensions, which become one, the last.
+
+    Args:
+        input: Of two or more dimensions; the result is sparse, with one less.
+        offset: How much the coordinate in `dim2` is larger.
+        dim1: The first dimension.
+        dim2: The second dimension.
+
+    Raises:
+        ShapeError: The two dimensions are one.
+    """
+    source = sparse_operand(input, "diagonal")
+    first, second = _plane(source.ndim, dim1, dim2, "diagonal")
+    extent = _length(source.shape[first], source.shape[second], offset)
+
+    def change(entries: Entries) -> Entries:
+        kept = entries.keep(entries.coords[first] + offset == entries.coords[second])
+        others = [d for d in range(source.ndim) if d not in (first, second)]
+        coords = [kept.coords[d] for d in others] + [kept.coords[second if offset < 0 else first]]
+        return kept.at(coords, (*(kept.shape[d] for d in others), extent))
+
+    return derive(source, ("diagonal", offset, first, second), change)
+
+
+def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Operand:
+    """The last dimension as the diagonal of matrices, in two dimensions of the result; the opposite of `diagonal`.
+
+    Raises:
+        ShapeError: The two dimensions are one.
+        UnsupportedError: The fill value is not 0.
+    """
+    source = sparse_operand(input, "diag_embed")
+    source.need_zero_fill("diag_embed")
+    first, second = _plane(source.ndim + 1, dim1, dim2, "diag_embed")
+    extent = source.shape[-1] + abs(offset)
+
+    def change(entries: Entries) -> Entries:
+        line, rest = entries.coords[-1], iter(range(source.ndim - 1))
+        coords, shape = [], []
+        for d in range(source.ndim + 1):
+            if d in (first, second):
+                shift = max(-offset, 0) if d == first else max(offset, 0)
+                coords.append(line + shift if shift else line)
+                shape.append(extent)
+            else:
+                other = next(rest)
+                coords.append(entries.coords[other])
+                shape.append(entries.shape[other])
+        return entries.at(coords, shape)
+
+    return derive(source, ("diag_embed", offset, first, second), change)
+
+
+def diag(input: Any, diagonal: int = 0) -> Operand:
+    """The matrix with a vector on its diagonal, or the diagonal of a matrix.
+
+    Raises:
+        ShapeError: The tensor has more than two dimensions.
+    """
+    source = sparse_operand(input, "diag")
+    if source.ndim > 2:
+        raise ShapeError(
+            f"diag takes vectors and matrices, got shape {tuple(source.shape)}; use diagonal or diag_embed"
+        )
+    return diag_embed(source, diagonal) if source.ndim == 1 else _diagonal(source, diagonal)
+
+
+_diagonal = diagonal  # where an argument has its name
+
+
+def tril(input: Any, diagonal: int = 0) -> Operand:
+    """The elements on and below a diagonal of the last two dimensions, zeros above.
+
+    Raises:
+        ShapeError: The tensor has less than two dimensions.
+        UnsupportedError: The fill value is not 0.
+    """
+    return _triangle(input, diagonal, "tril")
+
+
+def triu(input: Any, diagonal: int = 0) -> Operand:
+    """The elements on and above a diagonal of the last two dimensions, zeros below; errors as `tril`."""
+    return _triangle(input, diagonal, "triu")
+
+
+def _triangle(input: Any, offset: int, name: str) -> Operand:
+    source = sparse_operand(input, name)
+    source.need_zero_fill(name)
+    if source.ndim < 2:
+        raise ShapeError(f"{name} takes matrices and batches of them, got shape {tuple(source.shape)}")
+
+    def change(entries: Entries) -> Entries:
+        *_, row, column = entries.coords
+        bound = row + offset
+        return entries.keep(column <= bound if name == "tril" else column >= bound)
+
+    return derive(source, (name, offset), change)
+
+
+def set_diag(input: Any, values: Any = None, k: int = 0) -> Operand:
+    """A matrix with all elements of a diagonal stored, and these values there; differentiable by both.
+
+    Args:
+        input: A matrix.
+        values: (length of the diagonal,), or a tensor or a number for all of it; ones by default.
+        k: How much the column is larger than the row.
+
+    Raises:
+        ShapeError: The tensor is no matrix, or there is another number of values.
+        DtypeError: The values are no dense tensor or number.
+    """
+    source = sparse_operand(input, "set_diag")
+    if source.ndim != 2:
+        raise ShapeError(f"set_diag takes a matrix, got shape {tuple(source.shape)}")
+    rows, columns = source.shape
+    count = _length(rows, columns, k)
+    if source.data is None and values is None:
+        return Operand(_with_diagonal(source.sparsity, count, k, 1).pattern, None)
+    own = source.values
+    placed = _diagonal_values(values, own.dtype, count)
+    dtype = torch.promote_types(own.dtype, placed.dtype)
+    both = Operand(source.pattern, torch.cat([own.to(dtype), placed.to(dtype)]), source.fill)
+    name = "set_diag", k
+    size = dtype.itemsize
+    return carry(both, source.sparsity.derived(name, lambda: _with_diagonal(source.sparsity, count, k, size)))
+
+
+def _with_diagonal(pattern: Pattern, count: int, offset: int, itemsize: int) -> Conversion:
+    """The pattern with a whole diagonal, whose values follow those of the pattern."""
+    entries = entries_of(pattern)
+    rows, columns = entries.coords
+    kept = entries.keep(rows + offset != columns)
+    assert kept.places is not None
+    line = torch.arange(count)
+    ends = line + max(-offset, 0), line + max(offset, 0)
+    coords = [torch.cat([c, end]) for c, end in zip(kept.coords, ends, strict=True)]
+    places = torch.cat([kept.places, line + pattern.size])
+    return pack(Entries(tuple(coords), places, tuple(pattern.shape), kept.nnz + count), pattern.format, itemsize)
+
+
+def _diagonal_values(values: Any, dtype: torch.dtype, count: int) -> Tensor:
+    """One value for each element of a diagonal."""
+    if values is None:
+        return torch.ones(count, dtype=dtype)
+    if isinstance(values, (bool, int, float, complex)):
+        return dtypes.scalar(values, dtype, "set_diag: the value").expand(count)
+    if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:
+        raise DtypeError(f"set_diag: values is a {type(values).__name__}; expected a dense tensor or a number")
+    if values.shape not in ((), (count,)):
+        raise ShapeError(f"set_diag: values has shape {tuple(values.shape)}; the diagonal has {count} elements")
+    return values.expand(count)
+
+
+def _plane(ndim: int, dim1: int, dim2: int, name: str) -> tuple[int, int]:
+    first, second = wrap(dim1, ndim, name), wrap(dim2, ndim, name)
+    if first == second:
+        raise ShapeError(f"{name}: dim1 and dim2 are both {dim1}; expected two dimensions")
+    return first, second
+
+
+def _length(rows: int, columns: int, offset: int) -> int:
+    """How many elements a diagonal has."""
+    return max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)

@@ -1,0 +1,37 @@
+"""torch's functions that put tensors together, and take them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._ops.indexing import joining
+from libsparse._tensor.sparse_tensor import dress
+
+from .registry import implements, named
+
+implements(*named("cat concat concatenate", torch), layouts=True)(joining.cat)
+implements(torch.stack, layouts=True)(joining.stack)
+implements(torch.hstack, layouts=True)(joining.hstack)
+implements(torch.vstack, torch.row_stack, layouts=True)(joining.vstack)
+implements(torch.block_diag, layouts=True)(joining.block_diag)
+
+
+def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """The handler of a function with several results."""
+
+    def handler(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        return tuple(map(dress, function(*args, **kwargs)))
+
+    handler.__name__, handler.__doc__ = function.__name__, function.__doc__
+    return handler
+
+
+implements(Tensor.split)(_several(lambda input, split_size, dim=0: joining.split(input, split_size, dim)))
+implements(*named("split", torch), *named("split_with_sizes", torch, Tensor))(_several(joining.split))
+implements(*named("chunk", torch, Tensor))(_several(joining.chunk))
+implements(*named("tensor_split", torch, Tensor))(_several(joining.tensor_split))
+implements(*named("unbind", torch, Tensor))(_several(joining.unbind))

@@ -1,0 +1,104 @@
+"""torch's functions that give elements other places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import UnsupportedError
+from libsparse._ops.indexing import reshaping
+from libsparse._ops.operands import is_sparse
+
+from .registry import implements, named
+
+implements(*named("squeeze", torch, Tensor), layouts=True)(reshaping.squeeze)
+implements(*named("unsqueeze", torch, Tensor), layouts=True)(reshaping.unsqueeze)
+implements(*named("flatten ravel", torch, Tensor), layouts=True)(reshaping.flatten)
+implements(*named("unfold", Tensor), layouts=True)(reshaping.unfold)
+implements(*named("roll", torch, Tensor), layouts=True)(reshaping.roll)
+implements(*named("rot90", torch, Tensor), layouts=True)(reshaping.rot90)
+implements(*named("movedim moveaxis", torch, Tensor))(reshaping.move)
+implements(*named("repeat_interleave", torch, Tensor), layouts=True)(reshaping.repeat_interleave)
+implements(Tensor.__reversed__)(lambda input: reshaping.flip(input, 0) if len(input) else input)
+
+
+def _numbers(given: tuple[Any, ...], named: Any) -> Sequence[Any]:
+    """Numbers as torch's methods take them: one after the other, in one sequence, or by name."""
+    if named is not None:
+        return named if isinstance(named, (list, tuple)) else [named]
+    one = len(given) == 1 and isinstance(given[0], (list, tuple))
+    found: Sequence[Any] = given[0] if one else given
+    return found
+
+
+@implements(*named("reshape", torch, Tensor), layouts=True)
+def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
+    """The elements in row-major order under another shape."""
+    return reshaping.reshape(input, _numbers(sizes, shape))
+
+
+@implements(Tensor.view, layouts=True)
+def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
+    """As `reshape`: entries are renumbered, values shared."""
+    if dtype is not None or any(isinstance(given, torch.dtype) for given in sizes):
+        raise UnsupportedError("view(dtype) is not supported on an ls.SparseTensor; use A.map(lambda v: v.view(dtype))")
+    return reshaping.reshape(input, _numbers(sizes, size))
+
+
+@implements(*named("view_as reshape_as", Tensor), layouts=True)
+def reshape_as(input: Any, other: Any) -> Any:
+    """The elements in row-major order under the shape of another tensor."""
+    return reshaping.reshape(input, other.shape)
+
+
+@implements(*named("unflatten", torch, Tensor), layouts=True)
+def unflatten(input: Any, dim: int, sizes: Any) -> Any:
+    """One dimension made several."""
+    return reshaping.unflatten(input, dim, sizes)
+
+
+@implements(Tensor.expand, layouts=True)
+def expand(input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+    """Dimensions of extent 1 repeated, and new ones in front."""
+    return reshaping.expand(input, _numbers(sizes, size))
+
+
+@implements(*named("broadcast_to", torch, Tensor), layouts=True)
+def broadcast_to(input: Any, size: Any) -> Any:
+    """As `expand`."""
+    return reshaping.expand(input, _numbers((size,), None))
+
+
+@implements(Tensor.expand_as, layouts=True)
+def expand_as(input: Any, other: Any) -> Any:
+    """As `expand`, to the shape of another tensor."""
+    return reshaping.expand(input, other.shape) if is_sparse(input) else input.expand(other.shape)
+
+
+@implements(Tensor.repeat, layouts=True)
+def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
+    """The tensor side by side with itself."""
+    return reshaping.repeat(input, _numbers(sizes, repeats))
+
+
+@implements(*named("tile", torch, Tensor), layouts=True)
+def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
+    """The tensor side by side with itself, so many times along the last dimensions."""
+    return reshaping.tile(input, _numbers(sizes, dims))
+
+
+@implements(*named("flip", torch, Tensor), layouts=True)
+def flip(input: Any, *sizes: Any, dims: Any = None) -> Any:
+    """The tensor with the order of coordinates reversed in some dimensions."""
+    return reshaping.flip(input, _numbers(sizes, dims))
+
+
+def _turned(dim: int) -> Callable[[Any], Any]:
+    return lambda input: reshaping.flip(input, dim)
+
+
+implements(*named("fliplr", torch, Tensor))(_turned(1))
+implements(*named("flipud", torch, Tensor))(_turned(0))
