@@ -188,11 +188,10 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
         Raises:
             DtypeError: The tensor is only a pattern.
         """
-        if self._held is None:
-            if requires_grad:
-                raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
-            return self
-        self._held.requires_grad_(requires_grad)
+        if self._held is not None:
+            self._held.requires_grad_(requires_grad)
+        elif requires_grad:
+            raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
