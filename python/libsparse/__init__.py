@@ -46,7 +46,7 @@ from ._tensor.constructors import (
     random,
     tensor,
 )
-from ._tensor.functions import einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.doctor import doctor
@@ -70,6 +70,7 @@ __all__ = [
     "ToolchainError",
     "UnsupportedError",
     "__version__",
+    "attention",
     "cache",
     "diag",
     "disable",

@@ -43,6 +43,7 @@ LAZY = {
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "_io/scipy_npz.py": {"numpy"},
     "_ops/export.py": {"scipy.sparse"},
+    "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html"},
     "_torch/interop.py": {"scipy.sparse"},
 }

@@ -97,7 +97,7 @@ def test_unary_functions(dense):
 
 
 @pytest.mark.parametrize(
-    "call", [torch.exp, torch.cos, lambda a: a == 0, lambda a: a + 1, lambda a: 1 / a, torch.linalg.inv]
+    "call", [torch.linalg.inv, torch.fft.fft, lambda a: torch.cumprod(a, 0), lambda a: a.exponential_()]
 )
 def test_unsupported_is_said(dense, call):
     with pytest.raises(ls.UnsupportedError):

@@ -1,80 +1,77 @@
-"""Elementwise arithmetic: products intersect, sums unite; operations that would fill a tensor are refused."""
+"""Elementwise arithmetic: compiled products and sums of operands without a fill value, `pointwise` for the rest."""
 
 from __future__ import annotations
 
+import math
 import string
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
 from libsparse._runtime.problem import Einsum, Operand
 
-from . import contraction, union
-from .operands import Indices, is_scalar, is_sparse, is_tensor, to_operand
+from . import contraction, pointwise, union
+from .operands import NUMBERS, Indices, is_scalar, is_sparse, is_tensor, to_operand
 
 
 def multiply(input: Any, other: Any) -> Any:
-    """The product of sparse, dense (broadcast to the sparse shape) and scalar operands: sparse."""
+    """The product of sparse, dense and scalar operands: 0 that is not stored stays 0 times anything dense."""
     a, b = (input, other) if is_sparse(input) else (other, input)
     first = to_operand(a)
+    if type(b) in (int, float) and first.fill == 0 and first.data is not None and math.isfinite(b):
+        return Operand(first.pattern, first.data * b)
     if is_scalar(b):
-        first.need_zero_fill("*")
-        return Operand(first.pattern, numbers(first, b) * b)
+        if isinstance(b, complex) and dtypes.accumulator(first.dtype) != first.dtype:
+            first = first.with_data(first.values.to(torch.complex64))  # torch hardly computes with complex halves
+        return pointwise.apply("mul", torch.mul, (first, b))
     if not is_tensor(b):
         return NotImplemented
-    first.need_zero_fill("*")
     second = to_operand(b, 1)
-    if second.pattern is not None:
-        return _multiply_sparse(first, second)
-    letters = tuple(string.ascii_letters[: first.ndim])
-    own, squeezed = squeeze(letters, second, broadcast_dims(first, second.values))
-    return _product(letters, own, first, squeezed)
+    if (
+        first.fill == 0
+        and second.fill == 0
+        and dtypes.whole(torch.promote_types(first.dtype, second.dtype)) in dtypes.CODES
+    ):
+        if second.pattern is not None and first.shape == second.shape:
+            return _multiply_sparse(first, second)
+        if second.pattern is None and _broadcasts(second, first):
+            kept = [n == m for n, m in zip(second.shape, first.shape[first.ndim - second.ndim :], strict=True)]
+            letters = tuple(string.ascii_letters[: first.ndim])
+            own = tuple(letter for letter, k in zip(letters[first.ndim - second.ndim :], kept, strict=True) if k)
+            squeezed = second.values[tuple(slice(None) if k else 0 for k in kept)]
+            return _product(letters, own, first, Operand(None, squeezed))
+    return pointwise.apply("mul", torch.mul, (first, second), absorbing=(0, 1))
 
 
-def divide(a: Any, b: Any) -> Operand:
-    """A sparse tensor divided by a scalar."""
-    if is_sparse(a) and is_scalar(b):
-        source = to_operand(a)
-        source.need_zero_fill("/")
-        return source.with_data(numbers(source, b) / b)
-    raise UnsupportedError(
-        "division by a tensor gives a fill value other than 0, which is not supported yet; "
-        "multiply by the reciprocal instead: A * (1 / d)"
+def add(a: Any, b: Any, alpha: Any = 1) -> Any:
+    """`a + alpha * b`: sparse where both are; a number becomes part of the fill value."""
+    return _sum("add", torch.add, a, b, alpha)
+
+
+def subtract(a: Any, b: Any, alpha: Any = 1) -> Any:
+    """`a - alpha * b`."""
+    return _sum("sub", torch.sub, a, b, alpha)
+
+
+def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) -> Any:
+    if any(not is_tensor(value) and not is_scalar(value) for value in (a, b)):
+        return NotImplemented
+    if is_tensor(a) and is_tensor(b) and not is_scalar(a) and not is_scalar(b):
+        first, second = to_operand(a, 0), to_operand(b, 1)
+        plain = first.fill == second.fill == 0 and first.data is not None and second.data is not None
+        if plain and first.pattern is not None and second.pattern is not None and first.shape == second.shape:
+            if name == "sub" and second.dtype == torch.bool:
+                if first.dtype == torch.bool:
+                    raise DtypeError("sub: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
+                second = second.with_data(second.values.to(first.dtype))
+            if type(alpha) in (int, float) and alpha == 1:
+                return union.add(first, second if name == "add" else second.with_data(-second.values))
+    # torch multiplies by alpha in the type of the result
+    return pointwise.apply(
+        name, function, (a, b), {"alpha": alpha} if isinstance(alpha, NUMBERS) and alpha != 1 else None
     )
-
-
-def add(a: Any, b: Any) -> Any:
-    """The sum of two tensors: sparse where both are, dense where one is."""
-    if is_scalar(a) or is_scalar(b):
-        raise UnsupportedError(
-            "adding a number to a sparse tensor gives a fill value other than 0, which is not supported yet; "
-            "use A.map(lambda v: v + c) for the stored entries, or A.to_dense()"
-        )
-    if not is_tensor(a) or not is_tensor(b):
-        return NotImplemented
-    first, second = to_operand(a, 0), to_operand(b, 1)
-    for operand in (first, second):
-        operand.need_zero_fill("a sum or a product")
-    if second.pattern is None:
-        return _add_dense(first, second.values)
-    return _add_dense(second, first.values) if first.pattern is None else union.add(first, second)
-
-
-def subtract(a: Any, b: Any) -> Any:
-    """The difference of two tensors."""
-    if is_scalar(a) or is_scalar(b):
-        return add(a, b)
-    if not is_tensor(a) or not is_tensor(b):
-        return NotImplemented
-    first, second = to_operand(a, 0), to_operand(b, 1)
-    if second.dtype == torch.bool:
-        if first.dtype == torch.bool:
-            raise DtypeError("subtract: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
-        second = second.with_data(second.values.to(first.dtype))
-    return add(first, second.with_data(-second.values))
 
 
 def scaled(a: Any, factor: Any) -> Any:
@@ -91,49 +88,35 @@ def plus(a: Operand, b: Operand) -> Any:
     return a.values + b.values if a.pattern is None and b.pattern is None else add(a, b)
 
 
-def numbers(a: Operand, scalar: Any) -> Tensor:
-    """The values of `a`; ones of the scalar's type where it has none."""
-    if a.data is not None:
-        whole = isinstance(scalar, complex) and dtypes.accumulator(a.dtype) != a.dtype
-        return a.data.to(torch.complex64) if whole else a.data  # torch hardly computes with complex halves
-    return torch.ones(a.values.numel(), dtype=torch.result_type(a.values, scalar))
-
-
-def broadcast_dims(a: Operand, dense: Tensor) -> list[bool]:
-    """For each dimension of a dense operand, whether it runs along the one of `a` (or is repeated along it).
+def whole_quotient(name: str, a: Any, b: Any) -> Any:
+    """`//`, `%` and `fmod`: elements that are not stored stay 0 where the divisor is dense.
 
     Raises:
-        ShapeError: The shapes don't broadcast.
-        UnsupportedError: `a` itself would have to be repeated.
+        DivisionByZeroError: A dense divisor of integers has a zero.
+        UnsupportedError: One of floats has a zero or a NaN, where elements that are not stored are NaN.
     """
-    tail = a.shape[a.ndim - dense.ndim :] if dense.ndim <= a.ndim else None
-    if tail is None or any(n != 1 and m == 1 for n, m in zip(dense.shape, tail, strict=True)):
-        raise UnsupportedError(
-            f"operand 0 ({a}) would have to be repeated to the shape of operand 1 ({tuple(dense.shape)}), which is "
-            "not supported yet"
-        )
-    if any(n not in (1, m) for n, m in zip(dense.shape, tail, strict=True)):
-        raise ShapeError(
-            f"operand 0 ({a}) and operand 1 (shape {tuple(dense.shape)}, dense) do not broadcast; extents must agree "
-            "or be 1"
-        )
-    return [n == m and not (n == 1 and m != 1) for n, m in zip(dense.shape, tail, strict=True)]
+    if is_tensor(b) and not is_scalar(b) and not is_sparse(b) and is_sparse(a):
+        first, second = to_operand(a, 0), to_operand(b, 1)
+        divisors = second.values
+        kind = torch.promote_types(first.dtype, second.dtype)
+        if not kind.is_floating_point and bool((divisors == 0).any()):
+            raise DivisionByZeroError(f"{name}: operand 1 ({second}, {second.dtype}) has a zero")
+        full = math.prod(first.shape) == first.sparsity.nnz
+        if not full and bool(((divisors == 0) | divisors.isnan()).any()):
+            raise UnsupportedError(
+                f"{name}: operand 1 ({second}) has a zero or a NaN, where elements of operand 0 ({first}) that are not "
+                "stored become NaN; use to_dense() on operand 0"
+            )
+    return pointwise.apply(name, getattr(torch, name), (a, b), absorbing=(0,))
 
 
-def squeeze(letters: Indices, dense: Operand, kept: list[bool]) -> tuple[Indices, Operand]:
-    """A dense operand and its indices without the dimensions that it is repeated along."""
-    own = letters[len(letters) - dense.ndim :]
-    values = dense.values[tuple(slice(None) if k else 0 for k in kept)]
-    return tuple(letter for letter, k in zip(own, kept, strict=True) if k), Operand(None, values)
+def _broadcasts(dense: Operand, sparse: Operand) -> bool:
+    """Whether a dense operand is at most repeated to the shape of a sparse one."""
+    tail = sparse.shape[sparse.ndim - dense.ndim :]
+    return dense.ndim <= sparse.ndim and all(n in (1, m) for n, m in zip(dense.shape, tail, strict=True))
 
 
 def _multiply_sparse(a: Operand, b: Operand) -> Operand:
-    b.need_zero_fill("*")
-    if a.shape != b.shape:
-        raise ShapeError(
-            f"operand 0 ({a}) and operand 1 ({b}) differ in shape; sparse tensors are multiplied element by element "
-            "only where shapes agree"
-        )
     if a.pattern is b.pattern:
         if a.data is None or b.data is None:
             return b if a.data is None else a
@@ -146,16 +129,3 @@ def _product(letters: Indices, own: Indices, a: Operand, b: Operand) -> Operand:
     """The product of a sparse operand and one with some of its indices, in the format of the first."""
     data, pattern = contraction.contract(Einsum((letters, own), letters, a.sparsity.format), [a, b])
     return Operand(pattern, data)
-
-
-def _add_dense(a: Operand, dense: Tensor) -> Tensor:
-    if a.data is None:
-        raise DtypeError("a tensor that is only a pattern can't be added to a dense one; give it values first")
-    shape = torch.broadcast_shapes(a.shape, dense.shape)
-    if shape != a.shape:
-        raise UnsupportedError(
-            f"operand 0 (shape {tuple(a.shape)}) would have to be repeated to {tuple(shape)}; not supported yet"
-        )
-    dtype = torch.promote_types(a.dtype, dense.dtype)
-    flat = dense.to(dtype).expand(shape).reshape(-1)
-    return flat.index_add(0, a.sparsity.linear(), a.sparsity.entries(a.data).to(dtype)).reshape(shape)

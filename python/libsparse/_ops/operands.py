@@ -15,7 +15,7 @@ from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
 from libsparse._storage.pattern import Pattern
 
-from . import layouts
+from . import foreign, layouts
 from .assemble import assemble
 
 NUMBERS = (bool, int, float, complex)
@@ -44,6 +44,8 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
         operand: Operand = value._operand()
         return operand
     if not isinstance(value, Tensor):
+        if foreign.is_foreign(value):
+            return foreign.read(value)
         raise DtypeError(f"operand {name} is a {type(value).__name__}; expected a tensor")
     if value.layout is not torch.strided:
         return layouts.read(value)
@@ -54,7 +56,7 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
 
 def is_tensor(value: Any) -> bool:
     """Whether `to_operand` takes a value."""
-    return isinstance(value, (Tensor, Operand))
+    return isinstance(value, (Tensor, Operand)) or foreign.is_foreign(value)
 
 
 def is_sparse(value: Any) -> bool:

@@ -16,6 +16,7 @@ from libsparse._storage.format import Format
 from . import einsum, prepared_products
 from .assemble import to_format
 from .operands import is_sparse, is_tensor, to_operand
+from .sampled import Sampled
 
 
 def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any:
@@ -65,15 +66,40 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
     """`mask * (q @ kt)`, computed only where `mask` has entries; differentiable in all three.
 
     Args:
-        mask: (..., n, m), sparse.
+        mask: (..., n, m), sparse; its leading dimensions are those of `q`, or missing: then all batches share it, and
+            each of its entries is stored as a block with a number for each batch.
         q: (..., n, d).
         kt: (..., d, m).
+
+    Raises:
+        ShapeError: Shapes don't agree.
     """
     if not is_sparse(mask):
         raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
+    for name, tensor in (("q", q), ("kt", kt)):
+        if is_tensor(tensor) and tensor.ndim < 2:
+            raise ShapeError(f"sddmm: {name} has shape {tuple(tensor.shape)}; expected at least two dimensions")
+    if 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
+        return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     dots = "..." if where.ndim > 2 else ""
     return einsum.einsum(f"{dots}ij,{dots}ik,{dots}kj->{dots}ij", where, q, kt, format=where.sparsity.format)
+
+
+def _sampled_batches(mask: Operand, q: Tensor, kt: Tensor) -> Operand:
+    """The samples of batches that share a mask."""
+    lead = q.ndim - mask.ndim
+    same = q.shape[:-2] == kt.shape[:-2] and q.shape[lead:-1] == mask.shape[:-1] and q.shape[-1] == kt.shape[-2]
+    if not same or kt.shape[-1] != mask.shape[-1]:
+        raise ShapeError(
+            f"sddmm: mask {tuple(mask.shape)}, q {tuple(q.shape)}, kt {tuple(kt.shape)}; expected q (..., n, d), kt "
+            "(..., d, m) of the same leading dimensions, and a mask (..., n, m) of the last of these"
+        )
+    found = Sampled(mask, q, kt, ("d", "m"))
+    values = found.values
+    if mask.data is not None:
+        values = (values.reshape(mask.sparsity.size, -1) * mask.data[:, None]).reshape(-1)
+    return Operand(found.pattern.transposed((*range(mask.ndim, q.ndim), *range(mask.ndim))), values)
 
 
 def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:

@@ -1,9 +1,15 @@
-"""Reductions over dimensions; entries that are not stored count, as in a dense tensor."""
+"""Reductions over dimensions: dense results, in which elements that are not stored count as in a dense tensor.
+
+Sums, products and extrema of the stored elements are compiled; those that are not stored come in by their number and
+the fill value.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
 import string
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,31 +20,73 @@ from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction
+from .assemble import to_format
 from .operands import to_operand
+
+
+class Groups:
+    """The elements of a sparse tensor in groups, one for each place in the dimensions that a reduction keeps.
+
+    Attributes:
+        source: The tensor.
+        dims: The dimensions that are reduced.
+        extent: The number of elements in each group, stored or not.
+    """
+
+    def __init__(self, source: Any, dim: Any) -> None:
+        """Divide a tensor along `dim`, an int, several, or None for all."""
+        self.source = to_operand(source)
+        self.dims = dimensions(self.source, dim)
+        self.kept = tuple(d for d in range(self.source.ndim) if d not in self.dims)
+        self.extent = math.prod(self.source.shape[d] for d in self.dims)
+
+    @property
+    def entries(self) -> Tensor:
+        """The values of the entries."""
+        return self.source.sparsity.entries(self.source.values)
+
+    def reduce(self, entries: Tensor, how: str = "sum", dtype: torch.dtype | None = None) -> Tensor:
+        """The reduction of numbers, one an entry, in each group; the identity in groups without entries."""
+        pattern = self.source.sparsity
+        if not self.kept and how == "sum" and entries.dtype != torch.bool:
+            return entries.sum(dtype=dtype or entries.dtype)
+        stored = Operand(pattern, pattern.spread(entries))
+        if pattern.format.pads and how != "sum":  # padding would count
+            stored = to_format(stored, pattern.format.compressed)
+        return contraction.contract(_over(self.kept, pattern.ndim, how, dtype), [stored])[0]
+
+    def count(self) -> Tensor:
+        """How many elements of each group are stored."""
+        return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64))
+
+    def absent(self) -> Tensor:
+        """How many elements of each group are not stored."""
+        return self.extent - self.count()
+
+    def at_entries(self, reduced: Tensor) -> Tensor:
+        """The numbers of the groups, at each entry."""
+        coords = self.source.sparsity.coordinates()
+        if not self.kept:
+            return reduced.expand(coords.shape[1])
+        if len(self.kept) == 1:
+            return reduced.index_select(0, coords[self.kept[0]])
+        return reduced[tuple(coords[d] for d in self.kept)]
+
+    def shaped(self, reduced: Tensor, keepdim: bool) -> Tensor:
+        """The result with the reduced dimensions, of extent 1, where they are kept."""
+        if not keepdim:
+            return reduced
+        return reduced.reshape([1 if d in self.dims else n for d, n in enumerate(self.source.shape)])
 
 
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sum over `dim` (an int, several, or None for all): a dense tensor; differentiable."""
-    a = to_operand(input)
-    a.need_zero_fill("a sum")
-    dims, ndim = dimensions(a, dim), a.ndim
-    exact = a.dtype.is_floating_point or a.dtype.is_complex
-    target = dtype or (a.dtype if exact else torch.int64)
-    if len(dims) == ndim:
-        total = a.sparsity.entries(a.values).sum(dtype=target)
-        return total.reshape((1,) * ndim) if keepdim else total
-    out, _ = contraction.contract(_over(dims, ndim, target), [a])
-    if keepdim:
-        return out.reshape([1 if d in dims else n for d, n in enumerate(a.shape)])
-    return out
-
-
-@functools.lru_cache(maxsize=1024)
-def _over(dims: frozenset[int], ndim: int, dtype: torch.dtype) -> Einsum:
-    """The sum over these dimensions."""
-    letters = tuple(string.ascii_letters[:ndim])
-    kept = tuple(letter for d, letter in enumerate(letters) if d not in dims)
-    return Einsum((letters,), kept, contraction.dense_format(len(kept)), dtype=dtype)
+    groups = Groups(input, dim)
+    target = dtype or _summed(groups.source.dtype)
+    total = groups.reduce(groups.entries, dtype=target)
+    if groups.source.fill != 0:
+        total = total + (groups.absent() * torch.tensor(groups.source.fill, dtype=target)).to(target)
+    return groups.shaped(total, keepdim)
 
 
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
@@ -47,15 +95,75 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     Raises:
         DtypeError: The values are not floating.
     """
-    a = to_operand(input)
-    target = dtype or a.dtype
+    groups = Groups(input, dim)
+    target = dtype or groups.source.dtype
     if not (target.is_floating_point or target.is_complex):
-        raise DtypeError(f"mean of {a.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
-    count = 1
-    for d in dimensions(a, dim):
-        count *= a.shape[d]
-    total = sum(a, dim, keepdim, dtype=dtypes.accumulator(target))
-    return (total / float(count) if count else total * float("nan")).to(target)
+        raise DtypeError(f"mean of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
+    total = sum(input, dim, keepdim, dtype=dtypes.accumulator(target))
+    return (total / float(groups.extent) if groups.extent else total * float("nan")).to(target)
+
+
+def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The product over `dim`, an int, or None for all: a dense tensor; differentiable."""
+    groups = Groups(input, dim)
+    target = dtype or _summed(groups.source.dtype)
+    stored = groups.reduce(groups.entries.to(target), "prod")
+    absent = groups.absent()
+    rest = torch.tensor(groups.source.fill, dtype=target) ** absent
+    return groups.shaped(torch.where(absent > 0, stored * rest, stored).to(target), keepdim)
+
+
+def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The greatest elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
+    return _extremum(Groups(input, dim), "max", torch.maximum, keepdim)
+
+
+def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
+    """The least elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
+    return _extremum(Groups(input, dim), "min", torch.minimum, keepdim)
+
+
+def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tensor], keepdim: bool) -> Tensor:
+    source, entries = groups.source, groups.entries
+    if source.dtype.is_complex:
+        raise DtypeError(f"a{how} of {source.dtype}, which has no order; use A.abs()")
+    if groups.extent == 0:
+        raise ShapeError(f"a{how}: no elements to reduce in dimensions {sorted(groups.dims)} of {source}")
+    found, absent = groups.reduce(entries.detach(), how), groups.absent()
+    fill = torch.tensor(source.fill, dtype=source.dtype)
+    found = torch.where(absent > 0, choose(found, fill), found)
+    if entries.requires_grad and torch.is_grad_enabled():
+        equal = same(entries.detach(), groups.at_entries(found))
+        ties = groups.reduce(equal.to(found.dtype)) + absent * same(found, fill)
+        change = torch.where(equal, entries - entries.detach(), 0) / groups.at_entries(ties)
+        found = found + groups.reduce(change)  # adds 0, and the gradient
+    return groups.shaped(found, keepdim)
+
+
+def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether an element over `dim` (an int, several, or None for all) is not zero."""
+    groups = Groups(input, dim)
+    found = groups.reduce(groups.entries != 0, "any")
+    return groups.shaped(_truth(found | (groups.absent() > 0) if groups.source.fill != 0 else found, groups), keepdim)
+
+
+def all(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """Whether no element over `dim` (an int, several, or None for all) is zero."""
+    groups = Groups(input, dim)
+    found = groups.reduce(groups.entries != 0, "all")
+    return groups.shaped(_truth(found & (groups.absent() == 0) if groups.source.fill == 0 else found, groups), keepdim)
+
+
+def count_nonzero(input: Any, dim: Any = None) -> Tensor:
+    """How many elements over `dim` (an int, several, or None for all) are not zero, int64."""
+    groups = Groups(input, dim)
+    found = groups.reduce((groups.entries != 0).to(torch.int64))
+    return found + groups.absent() if groups.source.fill != 0 else found
+
+
+def same(a: Tensor, b: Tensor) -> Tensor:
+    """Whether numbers are equal; NaN equals NaN."""
+    return (a == b) | ((a != a) & (b != b))
 
 
 def dimensions(a: Operand, dim: Any) -> frozenset[int]:
@@ -64,9 +172,30 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     Raises:
         ShapeError: One is out of range or named twice.
     """
-    given = () if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
-    ndim = a.ndim
-    wrapped = frozenset([d + ndim if d < 0 else d for d in given or range(ndim)])
-    if len(wrapped) < len(given) or not wrapped.issubset(range(ndim)):
-        raise ShapeError(f"dim {dim} of a tensor with {ndim} dimensions: out of range, or named twice")
-    return wrapped
+    if dim is None:
+        return frozenset(range(a.ndim))
+    given = [dim] if isinstance(dim, int) else list(dim)
+    if not given:
+        return frozenset(range(a.ndim))
+    wrapped = [d + a.ndim if d < 0 else d for d in given]
+    if not set(wrapped) <= set(range(a.ndim)) or len(set(wrapped)) < len(wrapped):
+        raise ShapeError(f"dim {dim} of a tensor with {a.ndim} dimensions: out of range, or named twice")
+    return frozenset(wrapped)
+
+
+@functools.lru_cache(maxsize=1024)
+def _over(kept: tuple[int, ...], ndim: int, how: str, dtype: torch.dtype | None) -> Einsum:
+    """The reduction over all dimensions but the kept ones."""
+    letters = tuple(string.ascii_letters[:ndim])
+    output = tuple(letters[d] for d in kept)
+    return Einsum((letters,), output, contraction.dense_format(len(kept)), how, dtype=dtype)
+
+
+def _summed(dtype: torch.dtype) -> torch.dtype:
+    """The dtype of sums and products: integers are widened, as in torch."""
+    return dtype if dtype.is_floating_point or dtype.is_complex else torch.int64
+
+
+def _truth(found: Tensor, groups: Groups) -> Tensor:
+    """Truth values in torch's type of them, which is uint8 for uint8."""
+    return found.to(torch.uint8) if groups.source.dtype == torch.uint8 else found

@@ -86,6 +86,7 @@ class Pattern:
         "_places",
         "_statistics",
         "_transposes",
+        "_unions",
         "calls",
         "crd",
         "fast",
@@ -129,6 +130,7 @@ class Pattern:
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._diagonals: dict[tuple[int, ...], tuple[Pattern, Tensor]] = {}
         self._derived: dict[Any, Any] = {}
+        self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] = weakref.WeakKeyDictionary()
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] = weakref.WeakKeyDictionary()
 
     @property
@@ -269,6 +271,14 @@ class Pattern:
         for level, mode in enumerate(self.format.order):
             by_mode[mode] = coords[level]
         return torch.stack(by_mode), places
+
+    def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
+        """The union with another pattern of the same shape, which `unite` computes once."""
+        known = self._unions.get(other)
+        if known is None:
+            with torch.inference_mode(False):
+                known = self._unions.setdefault(other, unite(self, other))
+        return known
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""

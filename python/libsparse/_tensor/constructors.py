@@ -11,6 +11,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
+from libsparse._ops import foreign
 from libsparse._ops.assemble import REDUCTIONS, assemble
 from libsparse._ops.layouts import pattern_from_levels
 from libsparse._storage import validate
@@ -23,13 +24,15 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     """A sparse tensor of the nonzeros of a dense tensor or a nested list; differentiable.
 
     Args:
-        data: Of any rank from 1 on.
+        data: Of any rank from 1 on; also a NumPy array, or a SciPy sparse array, whose format is kept.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
     """
     if isinstance(data, SparseTensor):
         wanted = data.format if format is None else Format(format).resolve(data.ndim)
         return (data if dtype is None else data.to(dtype)).to_format(wanted)
+    if foreign.is_foreign(data):
+        return tensor(dress(foreign.read(data)), format, dtype)
     dense = validate.tensor("data", data)
     _on_cpu("data", dense)
     if dtype is not None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec
 
 from libsparse._ops import products
+from libsparse._ops.attention import attention as _attention
 from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 
@@ -35,3 +36,4 @@ evaluate = _of_tensors(_evaluate)
 matmul = mm = mv = spmm = spmv = spgemm = _of_tensors(products.matmul)
 sddmm = _of_tensors(products.sddmm)
 mttkrp = _of_tensors(products.mttkrp)
+attention = _of_tensors(_attention)

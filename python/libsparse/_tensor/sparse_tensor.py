@@ -6,7 +6,7 @@ The class holds data and autograd's view of it. Operators, reductions and torch'
 
 from __future__ import annotations
 
-import math
+import cmath
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +25,7 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import dispatch_table
+from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
 from .views import LevelViews
 
@@ -32,7 +33,7 @@ _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
 
-class SparseTensor(LevelViews, DiagonalMethods, Tensor):
+class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
@@ -53,8 +54,10 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
     _held: Tensor | None
     _fill: int | float
     _whole: Operand
+    __array_priority__ = 1000  # so that NumPy's and SciPy's operators leave the computation to this class
+    __array_ufunc__ = None
     _fast: dict[Any, Any]
-    _node: PreparedProduct | None = None  # of the last product that autograd followed, for the next
+    _node: PreparedProduct | None  # of the last product that autograd followed, for the next
 
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
@@ -110,37 +113,6 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
         """The device, always the CPU."""
         return torch.device("cpu")
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether autograd follows the values."""
-        return self._held is not None and self._held.requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    @property
-    def is_leaf(self) -> bool:  # type: ignore[override]
-        """Whether the values are a leaf of autograd's graph."""
-        return self._held is None or self._held.is_leaf
-
-    @property
-    def grad_fn(self) -> Any:  # type: ignore[override]
-        """The node of autograd's graph that computed the values."""
-        return None if self._held is None else self._held.grad_fn
-
-    @property
-    def grad(self) -> SparseTensor | None:
-        """The gradient of the values, as a tensor of the same pattern."""
-        grad = None if self._held is None else self._held.grad
-        return None if grad is None else SparseTensor(self._pattern, grad)
-
-    @grad.setter
-    def grad(self, value: Tensor | None) -> None:
-        if self._held is None:
-            raise DtypeError("a tensor that is only a pattern has no gradient")
-        self._held.grad = value.values() if isinstance(value, SparseTensor) else value
-
     # Parts -----------------------------------------------------------------------------------------------------
 
     def values(self) -> Tensor:
@@ -182,18 +154,6 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
         """The tensor itself: values are always contiguous."""
         return self
 
-    def requires_grad_(self, requires_grad: bool = True) -> SparseTensor:
-        """Asks autograd to follow the values.
-
-        Raises:
-            DtypeError: The tensor is only a pattern.
-        """
-        if self._held is not None:
-            self._held.requires_grad_(requires_grad)
-        elif requires_grad:
-            raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
-        return self
-
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
         values = self.values().to(*args, **kwargs)
@@ -201,7 +161,7 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
             return self
         fill = self._fill
         if fill != 0 and values.dtype != self.dtype:
-            if not math.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
+            if not cmath.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
                 self._operand().need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
             fill = torch.tensor(fill, dtype=self.dtype).to(values.dtype).item()
         return SparseTensor(self._pattern, values, fill)
@@ -225,6 +185,12 @@ class SparseTensor(LevelViews, DiagonalMethods, Tensor):
     def to_scipy(self) -> Any:
         """A SciPy sparse array of this format (COO where SciPy has none)."""
         return export.to_scipy(self._operand())
+
+    def _hold(self, operand: Operand) -> None:
+        """Takes the parts of a sparse operand."""
+        self._whole, self._node = operand, None
+        self._pattern, (_, self._held, self._fill) = operand.sparsity, operand
+        self._fast = self._pattern.fast if self._held is not None and self._fill == 0 else {}
 
     def _operand(self) -> Operand:
         """The tensor as operations take it; users hold the same values, and may have resized them."""
@@ -318,8 +284,7 @@ def dress(result: Any) -> Any:
 
 def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
     """A tensor that wraps a sparse operand."""
-    pattern, values, fill = operand
-    assert pattern is not None
+    pattern, values = operand.sparsity, operand.data
     if values is None:
         if pattern.format.pads:
             raise FormatError(
@@ -333,8 +298,7 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
             operand = operand.with_data(values)
         dtype, grad = values.dtype, values.requires_grad
     self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
-    self._pattern, self._held, self._fill, self._whole = pattern, values, fill, operand
-    self._fast = pattern.fast if values is not None and fill == 0 else {}
+    self._hold(operand)
     return self
 
 

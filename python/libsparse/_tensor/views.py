@@ -84,6 +84,16 @@ class LevelViews:
         return True
 
     @property
+    def density(self) -> float:
+        """The share of the elements that is stored."""
+        return self._pattern.nnz / max(self.numel(), 1)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the tensor has torch's COO layout: no. Ask `isinstance(A, ls.SparseTensor)`."""
+        return False
+
+    @property
     def row(self) -> Tensor:
         """The row of each stored entry, in storage order."""
         return self._pattern.coordinates()[0]

@@ -1,4 +1,8 @@
-"""torch's elementwise functions of two tensors."""
+"""torch's elementwise functions: of one tensor, arithmetic, comparisons and choices.
+
+All go through `libsparse._ops.pointwise`, but for sums and products, which have compiled kernels where no fill value
+is in the way.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +10,153 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._ops import division, elementwise
+from libsparse._lang.errors import UnsupportedError
+from libsparse._ops import elementwise, pointwise
+from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._runtime.problem import Operand
 
-from .registry import implements, named
+from .registry import getter, implements, named
 
-implements(torch.mul, torch.multiply, Tensor.mul, Tensor.multiply, Tensor.__mul__, Tensor.__rmul__)(
-    elementwise.multiply
-)
-implements(*named("div divide true_divide __truediv__", torch, Tensor))(division.divide)
-implements(*named("floor_divide __floordiv__", torch, Tensor))(division.floor_divide)
-implements(*named("remainder __mod__", torch, Tensor))(division.remainder)
-implements(torch.fmod, Tensor.fmod)(division.fmod)
-implements(torch.pow, Tensor.pow, Tensor.__pow__)(division.power)
+# Functions f with f(0) = 0 whatever their other arguments are.
+_ZERO_PRESERVING = """
+abs absolute neg negative positive sqrt square sign sgn sin tan sinh tanh asin arcsin atan arctan asinh arcsinh atanh
+arctanh expm1 log1p erf erfinv floor ceil round trunc fix frac relu relu6 leaky_relu elu selu celu gelu silu mish
+hardswish softsign tanhshrink softshrink hardshrink deg2rad rad2deg conj conj_physical resolve_conj resolve_neg real
+imag isinf isnan isneginf isposinf signbit __abs__ __neg__ __pos__
+"""
+_UNARY = """
+acos arccos acosh arccosh angle bitwise_not cos cosh digamma erfc exp exp2 isfinite isreal lgamma log log10 log2
+logical_not logit mvlgamma nan_to_num polygamma reciprocal rsqrt sigmoid sinc i0 hardtanh hardsigmoid logsigmoid
+softplus threshold rrelu clamp clip clamp_min clamp_max __invert__
+"""
+_SPECIAL = """
+bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e log1p
+log_ndtr logit multigammaln ndtr ndtri polygamma psi round sinc
+"""
+_SEVERAL = """
+eq ne lt le gt ge not_equal less less_equal greater greater_equal maximum minimum fmax fmin atan2 arctan2 hypot
+copysign nextafter logaddexp logaddexp2 heaviside pow float_power bitwise_or bitwise_xor logical_or logical_xor gcd lcm
+bitwise_left_shift bitwise_right_shift isclose lerp addcmul addcdiv igamma igammac polar complex
+__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __or__ __ror__ __xor__ __rxor__ __pow__ __lshift__ __rshift__ __rlshift__
+__rrshift__
+"""
+# Functions of two tensors that are 0 where the first is, and those that are where either is.
+_FIRST_ABSORBS = "div divide true_divide xlogy ldexp __truediv__"
+_EITHER_ABSORBS = "bitwise_and logical_and __and__ __rand__"
+_WHOLE = {"floor_divide": "__floordiv__", "remainder": "__mod__", "fmod": ""}
 
 
-@implements(torch.add, Tensor.add, Tensor.__add__, Tensor.__radd__)
+def _implement(functions: list[Any], absorbing: tuple[int, ...] = (), *, keeps_zero: bool = False) -> None:
+    for function in functions:
+        implements(function, layouts="raises")(_handler(function, absorbing, keeps_zero=keeps_zero))
+
+
+def _handler(function: Any, absorbing: tuple[int, ...], *, keeps_zero: bool = False) -> Callable[..., Any]:
+    name = function.__name__.strip("_")
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("rounding_mode") == "floor":
+            return elementwise.whole_quotient("floor_divide", *args)
+        return pointwise.apply(name, function, args, kwargs, absorbing, keeps_zero=keeps_zero)
+
+    handler.__name__, handler.__doc__ = function.__name__, function.__doc__
+    return handler
+
+
+def _reflected(function: Any, absorbing: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def handler(input: Any, other: Any) -> Any:
+        return pointwise.apply(function.__name__, function, (other, input), absorbing=absorbing)
+
+    return handler
+
+
+def _whole_quotient(name: str) -> Callable[..., Any]:
+    def handler(input: Any, other: Any) -> Any:
+        return elementwise.whole_quotient(name, input, other)
+
+    handler.__name__ = name
+    return handler
+
+
+_implement(named(_ZERO_PRESERVING, torch, Tensor, F), keeps_zero=True)
+_implement([*named(_UNARY, torch, Tensor, F), *named(_SPECIAL, torch.special)])
+_implement(named(_SEVERAL, torch, Tensor))
+_implement([*named(_FIRST_ABSORBS, torch, Tensor), *named("xlogy xlog1py", torch.special)], (0,))
+_implement(named(_EITHER_ABSORBS, torch, Tensor), (0, 1))
+for _name, _operator in _WHOLE.items():
+    implements(*named(f"{_name} {_operator}", torch, Tensor), layouts="raises")(_whole_quotient(_name))
+implements(Tensor.__rtruediv__)(_reflected(torch.true_divide, (0,)))
+implements(Tensor.__rpow__)(_reflected(torch.pow))
+implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(elementwise.multiply)
+for _property in ("real", "imag"):
+    implements(getter(_property))(_handler(getattr(torch, _property), (), keeps_zero=True))
+
+
+@implements(*named("add __add__ __radd__", torch, Tensor), layouts="raises")
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`input + alpha * other`: entries where either is stored; dense where one is."""
-    return elementwise.add(input, elementwise.scaled(other, alpha))
+    return elementwise.add(input, other, alpha)
 
 
-@implements(*named("sub subtract __sub__", torch, Tensor))
+@implements(*named("sub subtract __sub__", torch, Tensor), layouts="raises")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`input - alpha * other`."""
-    return elementwise.subtract(input, elementwise.scaled(other, alpha))
+    return elementwise.subtract(input, other, alpha)
 
 
 @implements(*named("rsub __rsub__", torch, Tensor))
 def rsub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """`other - alpha * input`."""
-    return elementwise.subtract(other, elementwise.scaled(input, alpha))
+    return elementwise.subtract(other, input, alpha)
 
 
-def _reflected(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The operator with its operands exchanged."""
-    return lambda input, other: operator(other, input)
+@implements(Tensor.__rfloordiv__)
+def rfloordiv(input: Any, other: Any) -> Any:
+    """`other // input`."""
+    return elementwise.whole_quotient("floor_divide", other, input)
 
 
-implements(Tensor.__rfloordiv__)(_reflected(division.floor_divide))
-implements(Tensor.__rmod__)(_reflected(division.remainder))
-implements(Tensor.__rpow__)(_reflected(division.power))
+@implements(Tensor.__rmod__)
+def rmod(input: Any, other: Any) -> Any:
+    """`other % input`."""
+    return elementwise.whole_quotient("remainder", other, input)
+
+
+@implements(*named("where", torch, Tensor), layouts="raises")
+def where(*args: Any, **kwargs: Any) -> Any:
+    """`input` where the condition is true, `other` elsewhere.
+
+    `torch.where(condition, A, 0)` is sparse also where the condition is dense, as `A * condition`.
+    """
+    given = [*args, *kwargs.values()]
+    if args and isinstance(args[0], Tensor) and getattr(Tensor.where, "__self__", None) is None and len(given) == 3:
+        names = {name: value for name, value in zip(("condition", "input", "other"), args, strict=False)} | kwargs
+        condition, chosen, other = names["condition"], names.get("input", names.get("self")), names["other"]
+        if not is_sparse(condition) and is_sparse(chosen) and isinstance(other, (int, float)) and other == 0:
+            return pointwise.apply("where", torch.where, (condition, chosen, other), absorbing=(1,))
+    return pointwise.apply("where", torch.where, args, kwargs)
+
+
+def _dropout(input: Any, p: float = 0.5, training: bool = True) -> Operand:
+    source = to_operand(input)
+    source.need_zero_fill("dropout")
+    return Operand(source.pattern, F.dropout(source.values, p, training))
+
+
+@implements(F.dropout, *named("dropout", torch), layouts="raises")
+def dropout(input: Any, p: float = 0.5, training: bool = True, train: bool = True) -> Operand:
+    """Each stored value zeroed with probability `p`, the others scaled by `1 / (1 - p)`."""
+    if not is_sparse(input):
+        raise UnsupportedError("dropout: expected a sparse tensor")
+    return _dropout(input, p, training and train)
+
+
+@implements(F.prelu, layouts="raises")
+def prelu(input: Any, weight: Any) -> Any:
+    """`input` where it is positive, elsewhere `weight` times it; `weight` has one element."""
+    return pointwise.apply(
+        "prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight.reshape(())), keeps_zero=True
+    )

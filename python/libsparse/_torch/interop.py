@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError
-from libsparse._ops import layouts
+from libsparse._ops import foreign, layouts
 from libsparse._storage.format import Format
 from libsparse._tensor import constructors
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
@@ -40,14 +40,5 @@ def from_scipy(source: Any, format: str | Format | None = None) -> SparseTensor:
 
     if not sp.issparse(source):
         raise DtypeError(f"from_scipy takes a SciPy sparse array, got {type(source).__name__}")
-    if source.format in ("csr", "csc") and source.ndim == 2:
-        source = source.copy()
-        source.sum_duplicates()
-        construct = constructors.from_csr if source.format == "csr" else constructors.from_csc
-        starts, indices, values = map(torch.from_numpy, (source.indptr, source.indices, source.data))
-        found = construct(starts, indices, values, source.shape)
-        return found if format is None else found.to_format(format)
-    coo = source.tocoo()
-    coords = [torch.as_tensor(c, dtype=torch.int64) for c in getattr(coo, "coords", (coo.row, coo.col))]
-    values = torch.from_numpy(coo.data.copy())
-    return constructors.from_coo(torch.stack(coords), values, coo.shape, format=format or "coo")
+    found: SparseTensor = dress(foreign.read(source, format))
+    return found

@@ -21,13 +21,18 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from . import (  # noqa: F401  # they register what they implement
     autograd,
+    conversions,
+    creation,
     elementwise,
     indexing,
+    inplace,
     joining,
+    linear_algebra,
+    losses,
     products,
+    reductions,
     reshaping,
     shape,
-    unary,
 )
 from .registry import overridable
 
@@ -66,7 +71,7 @@ def _change(step: int) -> None:
         if before == 0 and _depth == 1:
             for place, name, original in _places():
                 _saved.append((place, name, vars(place).get(name, _MISSING)))
-                setattr(place, name, _routed(original))
+                setattr(place, name, _routed(original, torch_first=overridable[id(original)]))
         elif before == 1 and _depth == 0:
             while _saved:
                 place, name, original = _saved.pop()
@@ -78,21 +83,22 @@ def _change(step: int) -> None:
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
     """The places in torch of the functions that are replaced, with the functions there."""
-    wanted = {id(function) for function in overridable}
     for place in (torch, torch.sparse, Tensor, F):
         owners = place.__mro__ if isinstance(place, type) else (place,)
         for name in dict.fromkeys(name for owner in owners for name in vars(owner)):
             found = getattr(place, name, None)
-            if id(found) in wanted:
+            if id(found) in overridable:
                 yield place, name, found
 
 
-def _routed(original: Callable[..., Any]) -> Callable[..., Any]:
+def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
+    compute = _run_refused if torch_first else _run
+
     @functools.wraps(original)
     def routed(*args: Any, **kwargs: Any) -> Any:
         for arg in args:
             if type(arg) in PLAIN and arg.layout in LAYOUTS:
-                return _run(original, args, kwargs)
+                return compute(original, args, kwargs)
         return original(*args, **kwargs)
 
     return routed
@@ -113,6 +119,19 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         return layouts.followed(result._operand(), layout) if isinstance(result, SparseTensor) else result
     except _LEFT:
         return original(*args, **kwargs)
+
+
+def _run_refused(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Computes with torch, and calls that it refuses with libsparse; where that refuses too, torch's error stays."""
+    try:
+        return original(*args, **kwargs)
+    except (RuntimeError, TypeError, IndexError) as refused:
+        try:
+            layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in LAYOUTS)
+            result = dispatch_table.call(original, tuple(_read(arg) for arg in args), kwargs)
+            return layouts.followed(result._operand(), layout) if isinstance(result, SparseTensor) else result
+        except (RuntimeError, TypeError):
+            raise refused from None
 
 
 def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

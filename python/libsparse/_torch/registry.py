@@ -19,8 +19,8 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
 
-overridable: list[Any] = []
-"""The functions that `overrides` replaces, so that they take torch's own sparse tensors."""
+overridable: dict[int, bool] = {}
+"""The identities of functions that `overrides` replaces, and whether torch computes them where it can."""
 
 
 def _attributes() -> dict[int, list[str]]:
@@ -36,12 +36,13 @@ def _attributes() -> dict[int, list[str]]:
 _names = _attributes()
 
 
-def implements(*functions: Any, layouts: bool = False) -> Callable[[_Handler], _Handler]:
+def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handler], _Handler]:
     """Registers a handler of functions of torch.
 
     Args:
         functions: The functions. Methods of `torch.Tensor` become methods of SparseTensor too, unless it has its own.
-        layouts: Whether `ls.enable()` lets them take torch's own sparse tensors.
+        layouts: Whether `ls.enable()` lets them take torch's own sparse tensors; "raises" for functions that torch
+            computes where it can, so that libsparse takes only the calls that torch refuses.
     """
 
     def register(handler: _Handler) -> _Handler:
@@ -54,7 +55,7 @@ def implements(*functions: Any, layouts: bool = False) -> Callable[[_Handler], _
                 if not own and not (is_getter and name in _WRITABLE):
                     setattr(SparseTensor, name, property(called) if is_getter else called)
         if layouts:
-            overridable.extend(functions)
+            overridable.update((id(function), layouts == "raises") for function in functions)
         return handler
 
     return register

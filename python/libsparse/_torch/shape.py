@@ -1,4 +1,4 @@
-"""torch's functions of shapes, none of which moves an entry; and its reductions."""
+"""torch's functions of shapes, none of which moves an entry."""
 
 from __future__ import annotations
 
@@ -9,13 +9,9 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
-from libsparse._ops import reductions
 from libsparse._ops.operands import to_operand
 
 from .registry import getter, implements, named
-
-implements(torch.sum, Tensor.sum, torch.sparse.sum)(reductions.sum)
-implements(torch.mean, Tensor.mean)(reductions.mean)
 
 
 @implements(torch.permute, Tensor.permute)

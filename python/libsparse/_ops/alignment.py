@@ -1,0 +1,109 @@
+"""Alignment: sparse operands of an elementwise function brought to one shape and one pattern."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import ShapeError
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._storage.format import default_format
+from libsparse._storage.pattern import Pattern
+
+from . import contraction
+
+
+def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
+    """The shape that operands of an elementwise function broadcast to, as in torch.
+
+    Raises:
+        ShapeError: They don't.
+    """
+    try:
+        return torch.Size(torch.broadcast_shapes(*(operand.shape for operand in operands)))
+    except RuntimeError:
+        told = " and ".join(f"operand {n} ({operand})" for n, operand in enumerate(operands))
+        raise ShapeError(f"{name}: {told} do not broadcast; extents must agree or be 1") from None
+
+
+def expand(source: Operand, shape: Sequence[int]) -> Operand:
+    """A sparse operand repeated along dimensions of extent 1 and along new ones before the first.
+
+    The entries are repeated, by the compiled product with a vector of ones for each such dimension.
+
+    Args:
+        source: The operand.
+        shape: The shape of the result, which `source` broadcasts to.
+    """
+    shape = torch.Size(shape)
+    if source.shape == shape:
+        return source
+    letters = string.ascii_letters[: len(shape)]
+    added = len(shape) - source.ndim
+    own = list(letters[added:])
+    repeated = list(range(added))
+    for mode, extent in enumerate(source.shape):
+        if extent != shape[added + mode]:
+            own[mode] = f"u{mode}"  # an index of its own, with one value
+            repeated.append(added + mode)
+    kept = source.sparsity.format
+    wanted = default_format(len(shape)) if added or kept.pads or kept.writable != kept else kept
+    values = source.values
+    ones = [Operand(None, torch.ones(shape[mode], dtype=values.dtype)) for mode in repeated]
+    inputs = (tuple(own), *((letters[mode],) for mode in repeated))
+    question = Einsum(inputs, tuple(letters), wanted)
+    data, pattern = contraction.contract(question, [Operand(source.pattern, values), *ones])
+    return Operand(pattern, None if source.data is None else data, source.fill)
+
+
+def union(patterns: Sequence[Pattern]) -> Pattern:
+    """The pattern of the elements that any of some patterns of one shape stores, in the format of the first one.
+
+    The first pattern keeps the union with each other one.
+    """
+    united = patterns[0]
+    for pattern in patterns[1:]:
+        if pattern is not united:
+            united = united.united(pattern, _unite)
+    return united
+
+
+def _unite(a: Pattern, b: Pattern) -> Pattern:
+    """The union of two patterns, compiled: the sum of truth values."""
+    letters = tuple(string.ascii_lowercase[: len(a.shape)])
+    indices = ",".join(letters)
+    text = f"C({indices}) = A({indices}) + B({indices})"
+    wanted = a.format.writable
+    problem = Problem(text, True, ("A", "B"), (letters, letters), letters, wanted, dtype=torch.bool)
+    _, found = dispatch.run(problem, [Operand(a, None), Operand(b, None)])
+    assert found is not None
+    return found if a.format == wanted else found.converted(a.format).pattern
+
+
+def entries(source: Operand, pattern: Pattern) -> Tensor:
+    """The values of a sparse operand at the entries of a pattern that holds its own, its fill value elsewhere."""
+    own = source.sparsity
+    if own is pattern:
+        return pattern.entries(source.values)
+    numbers, found = pattern.locate(own)
+    if own.nnz == 0:
+        return source.values.new_full((pattern.nnz,), source.fill)
+    picked = own.entries(source.values).index_select(0, numbers)
+    return torch.where(found, picked, torch.full((), source.fill, dtype=picked.dtype))
+
+
+def sampled(dense: Tensor, pattern: Pattern) -> Tensor:
+    """The elements of a dense tensor, repeated to the shape of a pattern, at its entries; differentiable."""
+    coords = pattern.coordinates()[pattern.ndim - dense.ndim :]
+    runs = [
+        extent != 1 or pattern.shape[pattern.ndim - dense.ndim + mode] == 1 for mode, extent in enumerate(dense.shape)
+    ]
+    kept = dense[tuple(slice(None) if run else 0 for run in runs)]
+    modes = [coords[mode] for mode, run in enumerate(runs) if run]
+    if not modes:
+        return kept.expand(pattern.nnz)
+    return kept.index_select(0, modes[0]) if len(modes) == 1 else kept[tuple(modes)]

@@ -1,0 +1,89 @@
+"""Where the extrema over dimensions are."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import ShapeError, UnsupportedError
+
+from . import reductions
+from .operands import to_operand
+from .reductions import Groups
+
+
+class Extremum(NamedTuple):
+    """The greatest or least elements over a dimension, and their places.
+
+    Attributes:
+        values: The elements.
+        indices: The coordinate of the first one that is equal, int64.
+    """
+
+    values: Tensor
+    indices: Tensor
+
+
+def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The coordinate over `dim` (None: the number in the whole tensor) of the first of the greatest elements, int64."""
+    return _places(Groups(input, dim), reductions.amax(_constant(input), () if dim is None else dim), dim, keepdim)
+
+
+def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
+    """The coordinate over `dim` (None: the number in the whole tensor) of the first of the least elements, int64."""
+    return _places(Groups(input, dim), reductions.amin(_constant(input), () if dim is None else dim), dim, keepdim)
+
+
+def greatest(input: Any, dim: int, keepdim: bool = False) -> Extremum:
+    """The greatest elements over a dimension, and where they are."""
+    found = reductions.amax(input, dim)
+    groups = Groups(input, dim)
+    return Extremum(groups.shaped(found, keepdim), _places(groups, found.detach(), dim, keepdim))
+
+
+def least(input: Any, dim: int, keepdim: bool = False) -> Extremum:
+    """The least elements over a dimension, and where they are."""
+    found = reductions.amin(input, dim)
+    groups = Groups(input, dim)
+    return Extremum(groups.shaped(found, keepdim), _places(groups, found.detach(), dim, keepdim))
+
+
+def _constant(input: Any) -> Any:
+    source = to_operand(input)
+    if source.dtype == torch.bool:
+        raise UnsupportedError("argmax and argmin of torch.bool; use A.to(torch.uint8)")
+    return source.with_data(source.values.detach())
+
+
+def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Tensor:
+    """The first place in each group of the element that was found."""
+    source, pattern = groups.source, groups.source.sparsity
+    if len(groups.dims) != 1 and dim is not None:
+        raise ShapeError(f"argmax and argmin take one dimension, got {dim}")
+    coords = pattern.linear() if dim is None else pattern.coordinates()[next(iter(groups.dims))]
+    equal = reductions.same(groups.entries.detach(), groups.at_entries(found))
+    none = torch.iinfo(torch.int64).max
+    first = groups.reduce(torch.where(equal, coords, none), "min")
+    fill = torch.tensor(source.fill, dtype=source.dtype)
+    outside = (groups.absent() > 0) & reductions.same(found, fill)
+    if bool(outside.any()):
+        first = torch.where(outside, torch.minimum(first, _first_absent(groups, coords)), first)
+    return groups.shaped(first, keepdim)
+
+
+def _first_absent(groups: Groups, coords: Tensor) -> Tensor:
+    """The least coordinate in each group that is not stored."""
+    number = torch.arange(math.prod(groups.source.shape[d] for d in groups.kept))
+    number = number.reshape([groups.source.shape[d] for d in groups.kept])
+    group = groups.at_entries(number)
+    order = torch.argsort(coords, stable=True)
+    order = order[torch.argsort(group[order], stable=True)]
+    sizes = torch.bincount(group, minlength=number.numel())
+    start = sizes.cumsum(0) - sizes
+    rank = torch.empty_like(coords)
+    rank[order] = torch.arange(coords.numel()) - start[group[order]]
+    # As coordinates ascend and differ, they equal their ranks as long as none is absent.
+    return groups.reduce((coords == rank).to(torch.int64))

@@ -1,0 +1,103 @@
+"""Moments and norms over dimensions: reductions in several steps."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, UnsupportedError
+
+from . import pointwise, reductions
+from .reductions import Groups
+
+
+def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Tensor:
+    """The variance over `dim` (an int, several, or None for all): a dense tensor; differentiable.
+
+    Args:
+        input: Floating or complex.
+        dim: The dimensions.
+        correction: What is taken off the number of elements that the squares are divided by.
+        keepdim: Whether reduced dimensions stay, with extent 1.
+    """
+    groups = Groups(input, dim)
+    if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
+        raise DtypeError(f"var and std of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32)")
+    center = reductions.mean(input, dim).reshape([groups.source.shape[d] for d in groups.kept])
+    squares = groups.reduce(_square(groups.entries - groups.at_entries(center)))
+    squares = squares + groups.absent() * _square(groups.source.fill - center)
+    divisor = max(groups.extent - correction, 0)
+    return groups.shaped(squares / divisor if divisor else squares / 0.0, keepdim)
+
+
+def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = False) -> Tensor:
+    """The square root of `var`."""
+    return var(input, dim, correction, keepdim).sqrt()
+
+
+def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: torch.dtype | None = None) -> Tensor:
+    """The p-norm of the elements over `dim` (an int, several, or None for all): a dense tensor; differentiable.
+
+    Args:
+        input: Floating or complex.
+        p: A number, also infinite, or "fro" for 2.
+        dim: The dimensions.
+        keepdim: Whether reduced dimensions stay, with extent 1.
+        dtype: The dtype to compute in.
+    """
+    groups = Groups(input, dim)
+    if dtype is not None:
+        groups.source = groups.source._replace(data=groups.source.values.to(dtype))
+    if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
+        raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32)")
+    p = 2.0 if p in ("fro", None) else p
+    if isinstance(p, str):
+        raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")
+    size = abs(groups.source.fill)
+    absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
+    if math.isinf(p):
+        return (reductions.amax if p > 0 else reductions.amin)(absolute, dim if dim is not None else (), keepdim)
+    if p == 0:
+        return (
+            reductions.count_nonzero(absolute, dim).to(absolute.dtype)
+            if not keepdim
+            else groups.shaped(reductions.count_nonzero(absolute, dim).to(absolute.dtype), keepdim)
+        )
+    powers = groups.reduce(absolute.sparsity.entries(absolute.values) if p == 1 else _power(groups.entries, p))
+    if size != 0:
+        powers = powers + groups.absent() * size**p
+    if p == 1:
+        return groups.shaped(powers, keepdim)
+    # The gradient of a root is infinite at 0, where that of a norm is 0.
+    root = torch.where(powers == 0, 0, torch.where(powers == 0, 1, powers) ** (1 / p))
+    return groups.shaped(root, keepdim)
+
+
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """A tensor divided by its norms over a dimension, at least `eps`."""
+    divisor = norm(input, p, dim, keepdim=True).clamp_min(eps)
+    return pointwise.apply("normalize", torch.div, (input, divisor), absorbing=(0,))
+
+
+def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
+    """The logarithm of the sum of exponentials over `dim`: a dense tensor; differentiable."""
+    groups = Groups(input, dim)
+    if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
+        groups.source = groups.source.with_data(groups.source.values.to(torch.get_default_dtype()))
+    top = reductions.amax(groups.source.with_data(groups.source.values.detach()), dim)
+    top = torch.where(top.isfinite(), top, 0)
+    total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
+    absent = groups.absent()
+    total = total + torch.where(absent > 0, absent * (groups.source.fill - top).exp(), 0)
+    return groups.shaped(total.log() + top, keepdim)
+
+
+def _square(values: Tensor) -> Tensor:
+    return (values * values.conj()).real if values.is_complex() else values * values
+
+
+def _power(values: Tensor, p: float) -> Tensor:
+    return _square(values) if p == 2 else values.abs() ** p

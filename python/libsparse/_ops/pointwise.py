@@ -1,0 +1,144 @@
+"""Elementwise functions of sparse operands with any fill value: torch computes them on aligned values.
+
+Sparse operands are brought to one pattern, that of the elements which any of them stores, and the function is applied
+to the values there. Applied to the fill values it gives the fill value of the result. So `op(A).to_dense()` equals
+`op(A.to_dense())`, and gradients of every order are torch's own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
+from libsparse._runtime.problem import Operand
+from libsparse._storage import memory
+from libsparse._storage.pattern import Pattern
+
+from . import alignment
+from .assemble import to_dense
+from .operands import is_scalar, is_tensor, to_operand
+
+Function = Callable[..., Tensor]
+
+
+def apply(
+    name: str,
+    function: Function,
+    args: Sequence[Any],
+    kwargs: dict[str, Any] | None = None,
+    absorbing: Sequence[int] = (),
+    *,
+    keeps_zero: bool = False,
+) -> Any:
+    """Applies an elementwise function of torch to tensors, of which one at least is sparse, and numbers.
+
+    The result is sparse where all tensors are. With a dense one that has dimensions it is dense, unless a sparse
+    operand absorbs: where that is 0 the result is taken for 0, whatever the dense one is there.
+
+    Args:
+        name: The name of the function, for messages.
+        function: The function.
+        args: Its operands: sparse and dense tensors, and numbers; they broadcast.
+        kwargs: Its other arguments, tensors among them are operands too.
+        absorbing: The positions of operands that absorb, such as both factors of a product.
+        keeps_zero: Whether the function of 0 is 0 whatever its other arguments are.
+
+    Raises:
+        ShapeError: The operands don't broadcast.
+        DtypeError: torch has no such function of their dtypes.
+        DivisionByZeroError: An integer is divided by an element that is not stored, which is 0.
+        UnsupportedError: The fill value of the result would depend on a number that has a gradient.
+    """
+    call = _Call(name, function, len(args), tuple(kwargs or ()))
+    parts = [_part(value, n) for n, value in enumerate((*args, *(kwargs or {}).values()))]
+    operands = [part for part in parts if isinstance(part, Operand)]
+    shape = operands[0].shape if len(operands) == 1 else alignment.broadcast_shape(operands, name)
+    if any(operand.pattern is None for operand in operands):
+        absorbs = [parts[n] for n in absorbing if _absorbs(parts[n])]
+        if not absorbs:
+            return Operand(None, call.dense(parts, shape))
+        parts = [_expanded(part, shape) for part in parts]
+        pattern = next(parts[n] for n in absorbing if _absorbs(parts[n])).sparsity
+        fill: Any = 0
+    else:
+        parts = [_expanded(part, shape) for part in parts]
+        pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
+        fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
+    values = call(*(_values(part, pattern) for part in parts))
+    return Operand(pattern, pattern.spread(values), fill)
+
+
+class _Call:
+    """A function with the names of those arguments that are given by name."""
+
+    def __init__(self, name: str, function: Function, count: int, names: tuple[str, ...]) -> None:
+        self.name, self._function, self._count, self._names = name, function, count, names
+
+    def __call__(self, *given: Any) -> Tensor:
+        try:
+            return self._function(*given[: self._count], **dict(zip(self._names, given[self._count :], strict=True)))
+        except RuntimeError as error:
+            if "ZeroDivisionError" not in str(error):
+                raise
+            told = ", ".join(str(value.dtype) for value in given if isinstance(value, Tensor))
+            raise DivisionByZeroError(f"{self.name}: an integer is divided by zero; operands of {told}") from None
+
+    def fill(self, parts: Sequence[Any], pattern: Pattern) -> Any:
+        """The function of the fill values."""
+        # A vector of one element is promoted as a tensor with dimensions is; numbers and scalars stay what they are.
+        given = [torch.full((1,), p.fill, dtype=p.dtype, device="cpu") if isinstance(p, Operand) else p for p in parts]
+        try:
+            found = self(*given)
+        except DivisionByZeroError:
+            if pattern.nnz == math.prod(pattern.shape):
+                return 0
+            raise DivisionByZeroError(
+                f"{self.name}: an integer is divided by zero, which elements that are not stored are; operands: "
+                f"{_told(parts)}; divide the entries with A.map(...), or convert to a floating dtype"
+            ) from None
+        except RuntimeError as error:
+            raise DtypeError(f"{self.name}: {error}; operands: {_told(parts)}") from None
+        value = found.detach().item()
+        if found.requires_grad and value != 0:
+            raise UnsupportedError(
+                f"{self.name}: elements that are not stored become {value}, which depends on a number that has a "
+                f"gradient; operands: {_told(parts)}; use to_dense()"
+            )
+        return value
+
+    def dense(self, parts: Sequence[Any], shape: Sequence[int]) -> Tensor:
+        """The function of operands of which a dense one makes the result dense."""
+        size = max(part.values.element_size() for part in parts if isinstance(part, Operand))
+        subject = f"{self.name}: a dense result of shape {tuple(shape)} ({_told(parts)})"
+        memory.check(math.prod(shape), size, subject, "make the dense operand sparse, see ls.tensor")
+        return self(*(to_dense(part) if isinstance(part, Operand) else part for part in parts))
+
+
+def _part(value: Any, name: int) -> Any:
+    """A tensor with dimensions as an operand, anything else as it is."""
+    return to_operand(value, name) if is_tensor(value) and not is_scalar(value) else value
+
+
+def _absorbs(part: Any) -> bool:
+    return isinstance(part, Operand) and part.pattern is not None and part.fill == 0
+
+
+def _expanded(part: Any, shape: Sequence[int]) -> Any:
+    return alignment.expand(part, shape) if isinstance(part, Operand) and part.pattern is not None else part
+
+
+def _values(part: Any, pattern: Pattern) -> Any:
+    """An operand at the entries of a pattern; numbers and other arguments as they are."""
+    if not isinstance(part, Operand):
+        return part
+    return alignment.sampled(part.values, pattern) if part.pattern is None else alignment.entries(part, pattern)
+
+
+def _told(parts: Sequence[Any]) -> str:
+    """The operands for messages."""
+    return ", ".join(f"{n} ({part}, {part.dtype})" for n, part in enumerate(parts) if isinstance(part, Operand))

@@ -1,0 +1,41 @@
+"""Softmax over the stored elements of a dimension."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError
+
+from .reductions import Groups
+
+
+def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
+    """The softmax of the stored elements over a dimension; elements that are not stored are 0. Differentiable."""
+    groups, shifted = _shifted(input, dim, dtype)
+    powers = shifted.exp()
+    total = groups.reduce(powers)
+    values = powers / groups.at_entries(total)
+    return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
+
+
+def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
+    """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
+    groups, shifted = _shifted(input, dim, dtype)
+    values = shifted - groups.at_entries(groups.reduce(shifted.exp()).log())
+    return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
+
+
+def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, Tensor]:
+    """The entries less the greatest of their groups, whose exponentials don't overflow."""
+    groups = Groups(input, int(dim))
+    if groups.source.fill != -math.inf:
+        groups.source.need_zero_fill("softmax")
+    entries = groups.entries if dtype is None else groups.entries.to(dtype)
+    if not entries.dtype.is_floating_point:
+        raise DtypeError(f"softmax of {entries.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
+    top = groups.reduce(entries.detach(), "max")
+    return groups, entries - groups.at_entries(torch.where(top.isfinite(), top, 0))

@@ -1,0 +1,71 @@
+"""AutogradView: autograd's view of a SparseTensor, which is that of its values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError
+
+if TYPE_CHECKING:
+    from libsparse._storage.pattern import Pattern
+
+_Self = TypeVar("_Self", bound="AutogradView")
+
+
+class AutogradView:
+    """`requires_grad`, `grad` and so on; mixed into `SparseTensor`."""
+
+    _pattern: Pattern
+    _held: Tensor | None
+
+    if TYPE_CHECKING:
+
+        def __init__(self, pattern: Pattern, values: Tensor | None) -> None: ...
+
+        def values(self) -> Tensor: ...
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether autograd follows the values."""
+        return self._held is not None and self._held.requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether the values are a leaf of autograd's graph."""
+        return self._held is None or self._held.is_leaf
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node of autograd's graph that computed the values."""
+        return None if self._held is None else self._held.grad_fn
+
+    @property
+    def grad(self: _Self) -> _Self | None:
+        """The gradient of the values, as a tensor of the same pattern."""
+        grad = None if self._held is None else self._held.grad
+        return None if grad is None else type(self)(self._pattern, grad)
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if self._held is None:
+            raise DtypeError("a tensor that is only a pattern has no gradient")
+        self._held.grad = value.values() if isinstance(value, AutogradView) else value
+
+    def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
+        """Asks autograd to follow the values.
+
+        Raises:
+            DtypeError: The tensor is only a pattern.
+        """
+        if self._held is None:
+            if requires_grad:
+                raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
+            return self
+        self._held.requires_grad_(requires_grad)
+        return self

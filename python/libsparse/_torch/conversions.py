@@ -1,0 +1,61 @@
+"""torch's conversions of a tensor: of its dtype, and the adjoint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError
+
+from .registry import getter, implements, named
+
+_DTYPES = {
+    "bool": torch.bool,
+    "byte": torch.uint8,
+    "char": torch.int8,
+    "short": torch.int16,
+    "int": torch.int32,
+    "long": torch.int64,
+    "half": torch.float16,
+    "bfloat16": torch.bfloat16,
+    "float": torch.float32,
+    "double": torch.float64,
+    "cfloat": torch.complex64,
+    "cdouble": torch.complex128,
+}
+
+
+@implements(*named("adjoint", torch, Tensor), getter("mH"), getter("H"))
+def adjoint(input: Any) -> Any:
+    """The tensor with its last two dimensions swapped, conjugated."""
+    return input.mT.conj()
+
+
+def _conversion(name: str, dtype: torch.dtype) -> Callable[..., Any]:
+    def handler(input: Any, memory_format: torch.memory_format | None = None) -> Any:
+        """The tensor in another dtype."""
+        return input.to(dtype)
+
+    handler.__name__ = name
+    return handler
+
+
+for _name, _dtype in _DTYPES.items():
+    implements(getattr(Tensor, _name))(_conversion(_name, _dtype))
+
+
+@implements(Tensor.type_as)
+def type_as(input: Any, other: Any) -> Any:
+    """The tensor in the dtype of another."""
+    if not isinstance(other, Tensor):
+        raise DtypeError(f"type_as takes a tensor, got {type(other).__name__}")
+    return input.to(other.dtype)
+
+
+@implements(Tensor.cpu)
+def cpu(input: Any, memory_format: torch.memory_format | None = None) -> Any:
+    """The tensor itself."""
+    return input

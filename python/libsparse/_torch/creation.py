@@ -1,0 +1,133 @@
+"""torch's tensors like another one: they have its shape, and its entries where values are free."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import UnsupportedError
+from libsparse._ops import layouts
+from libsparse._ops.operands import to_operand
+from libsparse._runtime.problem import Operand
+
+from .registry import implements, named
+
+_FREE = {"empty_like": torch.zeros_like, "rand_like": torch.rand_like, "randn_like": torch.randn_like}
+_PLAIN = {"dtype", "requires_grad"}
+
+
+@implements(*named("zeros_like", torch))
+def zeros_like(input: Any, **kwargs: Any) -> Operand:
+    """Zeros at the entries of a tensor."""
+    return _like(input, torch.zeros_like, 0, kwargs)
+
+
+@implements(*named("ones_like", torch))
+def ones_like(input: Any, **kwargs: Any) -> Operand:
+    """Ones everywhere: at the entries of a tensor, and as its fill value."""
+    return _like(input, torch.ones_like, 1, kwargs)
+
+
+@implements(*named("full_like", torch))
+def full_like(input: Any, fill_value: Any, **kwargs: Any) -> Operand:
+    """One number everywhere: at the entries of a tensor, and as its fill value."""
+
+    def full(values: Tensor, **given: Any) -> Tensor:
+        return torch.full_like(values, fill_value, **given)
+
+    return _like(input, full, fill_value, kwargs)
+
+
+def _like(input: Any, make: Any, fill: Any, kwargs: dict[str, Any]) -> Operand:
+    source = to_operand(input)
+    given = {name: value for name, value in kwargs.items() if name in _PLAIN}
+    values = make(source.values.detach(), **given)
+    if fill != 0:
+        fill = torch.tensor(fill).to(values.dtype).item()
+    return Operand(source.pattern, values, fill)
+
+
+def _free(name: str) -> Any:
+    def handler(input: Any, **kwargs: Any) -> Operand:
+        return _like(input, _FREE[name], 0, kwargs)
+
+    handler.__name__ = name
+    handler.__doc__ = f"`torch.{name}` of the values, at the entries of a tensor."
+    return handler
+
+
+for _name in _FREE:
+    implements(*named(_name, torch))(_free(_name))
+for _name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):
+
+    def _new(input: Any, *args: Any, _name: str = _name, **kwargs: Any) -> Tensor:
+        """A dense tensor of the dtype of this one."""
+        made: Tensor = getattr(torch.empty(0, dtype=input.dtype), _name)(*args, **kwargs)
+        return made
+
+    implements(*named(_name, Tensor))(_new)
+
+
+@implements(*named("bernoulli", torch, Tensor))
+def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> Operand:
+    """Draws 0 or 1 at each entry, with the probability that the entry, or `p`, is."""
+    source = to_operand(input)
+    source.need_zero_fill("bernoulli")
+    values = source.values
+    drawn = (
+        torch.bernoulli(values, generator=generator) if p is None else torch.bernoulli(values, p, generator=generator)
+    )
+    return source.with_data(drawn)
+
+
+@implements(*named("masked_fill", torch, Tensor), layouts="raises")
+def masked_fill(input: Any, mask: Any, value: Any) -> Any:
+    """`value` where the mask is true, the tensor elsewhere."""
+    return torch.where(mask, value, input)
+
+
+@implements(Tensor.sparse_mask)
+def sparse_mask(input: Any, mask: Any) -> Operand:
+    """The elements of a tensor at the entries of another one."""
+    source, where = to_operand(input, 0), to_operand(mask, 1)
+    source.need_zero_fill("sparse_mask")
+    return Operand(where.pattern, where.sparsity.resample(source.values, source.sparsity))
+
+
+@implements(*named("to_sparse to_sparse_coo", Tensor))
+def to_sparse(input: Any, *args: Any, layout: Any = None, **_: Any) -> Tensor:
+    """A tensor of torch's COO layout, or of another one by name."""
+    return layouts.write(to_operand(input), layout or torch.sparse_coo)
+
+
+@implements(Tensor.to_sparse_csr)
+def to_sparse_csr(input: Any, dense_dim: None = None) -> Tensor:
+    """A tensor of torch's CSR layout."""
+    return layouts.write(to_operand(input), torch.sparse_csr)
+
+
+@implements(Tensor.to_sparse_csc)
+def to_sparse_csc(input: Any, dense_dim: None = None) -> Tensor:
+    """A tensor of torch's CSC layout."""
+    return layouts.write(to_operand(input), torch.sparse_csc)
+
+
+@implements(Tensor.tolist)
+def tolist(input: Any) -> Any:
+    """All elements, stored or not, as nested lists."""
+    return input.to_dense().tolist()
+
+
+@implements(Tensor.__array__)
+def array(input: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+    """All elements, stored or not, as a NumPy array; refused where they would not fit into memory."""
+    dense = input.to_dense().detach().numpy()
+    return dense if dtype is None else dense.astype(dtype)
+
+
+@implements(Tensor.numpy)
+def numpy(input: Any, *, force: bool = False) -> Any:
+    """Refused, as torch refuses it for its sparse tensors."""
+    raise UnsupportedError("numpy() shares memory, which a sparse tensor has none of; use A.to_dense().numpy()")

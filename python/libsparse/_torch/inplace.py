@@ -1,0 +1,93 @@
+"""In-place forms of torch's elementwise functions: the tensor takes the result over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._runtime.problem import Operand
+from libsparse._tensor.dispatch_table import handlers
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
+
+from . import creation, elementwise  # noqa: F401  # whose functions have in-place forms
+from .registry import implements
+
+_COMPOUND = {
+    "__iadd__": Tensor.__add__,
+    "__isub__": Tensor.__sub__,
+    "__imul__": Tensor.__mul__,
+    "__itruediv__": Tensor.__truediv__,
+    "__idiv__": Tensor.__truediv__,
+    "__ifloordiv__": Tensor.__floordiv__,
+    "__imod__": Tensor.__mod__,
+    "__ipow__": Tensor.__pow__,
+    "__iand__": Tensor.__and__,
+    "__ior__": Tensor.__or__,
+    "__ixor__": Tensor.__xor__,
+}
+
+
+def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
+    """The tensor takes over the entries and values of a result of its shape.
+
+    Values on the same pattern are copied into `target.values()` where autograd doesn't follow them, so that whoever
+    holds these sees the change.
+
+    Raises:
+        UnsupportedError: The result is dense.
+        ShapeError: It has another shape.
+        DtypeError: Its dtype does not convert to that of the tensor, or autograd follows the tensor as a leaf.
+    """
+    found = to_operand(result)
+    if found.pattern is None:
+        raise UnsupportedError(f"{name}: the result is dense, which no sparse tensor can take over; use the result")
+    if found.shape != target.shape:
+        raise ShapeError(f"{name}: the result has shape {tuple(found.shape)}, the tensor {tuple(target.shape)}")
+    if not torch.can_cast(found.dtype, target.dtype):
+        raise DtypeError(f"{name}: a result of {found.dtype} can't be cast to {target.dtype}, the dtype of the tensor")
+    followed = torch.is_grad_enabled() and (target.requires_grad or found.values.requires_grad)
+    if followed and target.requires_grad and target.is_leaf:
+        raise DtypeError(f"{name}: a leaf that requires grad can't be changed in place; use torch.no_grad()")
+    found = dress(found).to(target.dtype)._operand()
+    own = to_operand(target).data
+    if found.pattern is target.pattern and own is not None and not followed:
+        own.copy_(found.values)
+        found = found.with_data(own)
+    target._hold(found)
+    return target
+
+
+def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if not is_sparse(input):
+            raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
+        return assign(input, compute(input, *args, **kwargs), name)
+
+    handler.__name__, handler.__doc__ = name, f"`{name.strip('_')}`, whose result the tensor takes over."
+    return handler
+
+
+def _register() -> None:
+    for name in dir(Tensor):
+        function = getattr(Tensor, name)
+        if name.endswith("_") and not name.startswith("_") and function not in handlers:
+            compute = handlers.get(getattr(Tensor, name[:-1], None)) or handlers.get(getattr(torch, name[:-1], None))
+            if compute is not None and name != "requires_grad_":
+                implements(function)(_in_place(compute, name))
+    for name, operator in _COMPOUND.items():
+        implements(getattr(Tensor, name))(_in_place(handlers[operator], name))
+
+
+@implements(Tensor.zero_)
+def zero_(input: Any) -> Any:
+    """Sets every element to 0; the entries stay."""
+    source = to_operand(input)
+    return assign(input, Operand(source.pattern, torch.zeros_like(source.values)), "zero_")
+
+
+_register()

@@ -1,0 +1,121 @@
+"""torch's products of vectors and of many dimensions, and its solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from libsparse._lang.errors import ShapeError
+from libsparse._ops import elementwise, linear_algebra, products
+from libsparse._ops.einsum import einsum
+from libsparse._ops.operands import to_operand
+
+from .registry import implements, named
+
+implements(*named("kron", torch, Tensor), layouts="raises")(linear_algebra.kron)
+implements(*named("matrix_power", torch, Tensor), torch.linalg.matrix_power, layouts="raises")(
+    linear_algebra.matrix_power
+)
+implements(torch.linalg.matmul, layouts=True)(products.matmul)
+implements(*named("spsolve", torch.sparse), layouts="raises")(linear_algebra.solve)
+
+
+def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
+    def handler(input: Any, other: Any) -> Any:
+        """A product of two vectors."""
+        for number, operand in enumerate((input, other)):
+            if to_operand(operand, number).ndim != 1:
+                raise ShapeError(f"{name}: operand {number} has shape {tuple(operand.shape)}; expected a vector")
+        return einsum(equation, input.conj() if conjugated and input.is_complex() else input, other)
+
+    handler.__name__ = name
+    return handler
+
+
+implements(*named("dot", torch, Tensor), layouts="raises")(_vectors("dot", "i,i->"))
+implements(*named("vdot", torch, Tensor), torch.linalg.vecdot, layouts="raises")(_vectors("vdot", "i,i->", True))
+implements(*named("outer ger", torch, Tensor), layouts="raises")(_vectors("outer", "i,j->ij"))
+
+
+@implements(*named("inner", torch, Tensor), layouts="raises")
+def inner(input: Any, other: Any) -> Any:
+    """The sums of products over the last dimensions."""
+    return linear_algebra.contract_dimensions(input, other, (-1,), (-1,))
+
+
+@implements(torch.tensordot, layouts="raises")
+def tensordot(a: Any, b: Any, dims: Any = 2, out: None = None) -> Any:
+    """The sums of products over pairs of dimensions, or over the last `dims` of one and the first of the other."""
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        dims = (range(-dims, 0), range(dims))
+    left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    return linear_algebra.contract_dimensions(a, b, left, right)
+
+
+@implements(torch.chain_matmul, layouts="raises")
+def chain_matmul(*matrices: Any, out: None = None) -> Any:
+    """The product of matrices, by one expression of all of them."""
+    return _chain(matrices)
+
+
+@implements(torch.linalg.multi_dot, layouts="raises")
+def multi_dot(tensors: Any) -> Any:
+    """The product of matrices, of which the first and the last may be vectors."""
+    return _chain(tensors)
+
+
+def _chain(matrices: Any) -> Any:
+    result = matrices[0]
+    for matrix in matrices[1:]:
+        result = products.matmul(result, matrix)
+    return result
+
+
+@implements(*named("trace", torch, Tensor), layouts="raises")
+def trace(input: Any) -> Any:
+    """The sum of the diagonal of a matrix."""
+    if to_operand(input).ndim != 2:
+        raise ShapeError(f"trace takes a matrix, got shape {tuple(input.shape)}")
+    return einsum("ii->", input)
+
+
+@implements(*named("addr", torch, Tensor), layouts="raises")
+def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * outer(vec1, vec2)`."""
+    product = elementwise.scaled(einsum("i,j->ij", vec1, vec2), alpha)
+    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
+
+
+@implements(*named("addbmm", torch, Tensor), layouts="raises")
+def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    product = elementwise.scaled(einsum("bij,bjk->ik", batch1, batch2), alpha)
+    return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
+
+
+@implements(F.bilinear, layouts="raises")
+def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
+    """`input1 @ weight[o] @ input2 + bias[o]` for each output `o`."""
+    out = einsum("...i,oij,...j->...o", input1, weight, input2, format="dense").values
+    return out if bias is None else out + bias
+
+
+@implements(F.embedding_bag, torch.embedding_bag)
+def embedding_bag(input: Any, weight: Any, *, mode: str = "mean", per_sample_weights: Any = None, **_: Any) -> Any:
+    """The sums, means or maxima of the rows of `weight` that each row of a sparse matrix chooses.
+
+    Args:
+        input: (bags, embeddings), sparse; its values weigh the rows where it has any.
+        weight: (embeddings, features).
+        mode: `sum`, `mean` or `max`.
+        per_sample_weights: Values in place of those of `input`.
+    """
+    source = to_operand(input)
+    if per_sample_weights is not None:
+        source = source.with_data(per_sample_weights)
+    return products.matmul(source, weight, mode)

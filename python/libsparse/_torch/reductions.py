@@ -1,0 +1,191 @@
+"""torch's reductions and softmax."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from libsparse._lang.errors import DtypeError
+from libsparse._ops import elementwise, extrema, moments, pointwise, reductions
+from libsparse._ops import softmax as masked
+from libsparse._ops.assemble import to_dense
+from libsparse._ops.operands import is_tensor, to_operand
+
+from .registry import implements, named
+
+implements(torch.sum, Tensor.sum, torch.sparse.sum, layouts="raises")(reductions.sum)
+implements(torch.mean, Tensor.mean, layouts="raises")(reductions.mean)
+implements(torch.prod, Tensor.prod, layouts="raises")(reductions.prod)
+implements(torch.amax, Tensor.amax, layouts="raises")(reductions.amax)
+implements(torch.amin, Tensor.amin, layouts="raises")(reductions.amin)
+implements(torch.any, Tensor.any, layouts="raises")(reductions.any)
+implements(torch.all, Tensor.all, layouts="raises")(reductions.all)
+implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(reductions.count_nonzero)
+implements(torch.argmax, Tensor.argmax, layouts="raises")(extrema.argmax)
+implements(torch.argmin, Tensor.argmin, layouts="raises")(extrema.argmin)
+implements(torch.norm, Tensor.norm, layouts="raises")(moments.norm)
+implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(moments.logsumexp)
+
+
+@implements(*named("max", torch, Tensor), layouts="raises")
+def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The greatest element, those over a dimension with their places, or the greater of two tensors' elements."""
+    return _extremum("max", input, dim if other is None else other, keepdim)
+
+
+@implements(*named("min", torch, Tensor), layouts="raises")
+def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+    """The least element, those over a dimension with their places, or the less of two tensors' elements."""
+    return _extremum("min", input, dim if other is None else other, keepdim)
+
+
+def _extremum(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+    if is_tensor(dim):
+        return pointwise.apply(name, torch.maximum if name == "max" else torch.minimum, (input, dim))
+    if dim is None:
+        return (reductions.amax if name == "max" else reductions.amin)(input)
+    return (extrema.greatest if name == "max" else extrema.least)(input, dim, keepdim)
+
+
+@implements(*named("aminmax", torch, Tensor), layouts="raises")
+def aminmax(input: Any, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The least and the greatest elements."""
+    over = () if dim is None else dim
+    return reductions.amin(input, over, keepdim), reductions.amax(input, over, keepdim)
+
+
+def _moment(args: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, float, bool]:
+    """The dimensions, the correction and `keepdim` of a call of var or std, of which torch has several signatures."""
+    names = ("unbiased",) if args and isinstance(args[0], bool) else ("dim", "unbiased", "keepdim")
+    bound = dict(zip(names, args, strict=False)) | given
+    correction = bound.get("correction")
+    if correction is None:
+        correction = 1 if bound.get("unbiased", True) else 0
+    return bound.get("dim"), correction, bound.get("keepdim", False)
+
+
+@implements(*named("var", torch, Tensor), layouts="raises")
+def var(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """The variance over dimensions."""
+    return moments.var(input, *_moment(args, kwargs))
+
+
+@implements(*named("std", torch, Tensor), layouts="raises")
+def std(input: Any, *args: Any, **kwargs: Any) -> Tensor:
+    """The standard deviation over dimensions."""
+    return moments.std(input, *_moment(args, kwargs))
+
+
+@implements(torch.var_mean, layouts="raises")
+def var_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """The variance and the mean over dimensions."""
+    dim, correction, keepdim = _moment(args, kwargs)
+    return moments.var(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
+
+
+@implements(torch.std_mean, layouts="raises")
+def std_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the mean over dimensions."""
+    dim, correction, keepdim = _moment(args, kwargs)
+    return moments.std(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
+
+
+@implements(torch.linalg.vector_norm, layouts="raises")
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of the elements over dimensions."""
+    return moments.norm(x, ord, dim, keepdim, dtype)
+
+
+@implements(torch.linalg.norm, torch.linalg.matrix_norm, layouts="raises")
+def linalg_norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The Frobenius norm, those of vectors, and those of matrices that are sums of absolute values."""
+    if ord in (None, "fro") or to_operand(A).ndim == 1 or isinstance(dim, int):
+        return moments.norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
+    rows, columns = (-2, -1) if dim is None else dim
+    if ord in (1, -1, float("inf"), -float("inf")):
+        inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
+        sums = moments.norm(A, 1, inner, True, dtype)
+        found = sums.amax(outer, keepdim=True) if ord > 0 else sums.amin(outer, keepdim=True)
+        return found if keepdim else found.squeeze((rows, columns))
+    raise DtypeError(f"norm: ord={ord!r} needs singular values; use torch.linalg.norm(A.to_dense(), {ord!r})")
+
+
+@implements(F.normalize, layouts="raises")
+def normalize(input: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Any:
+    """The tensor divided by its norms over a dimension."""
+    return moments.normalize(input, p, dim, eps)
+
+
+@implements(*named("nansum", torch, Tensor), layouts="raises")
+def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The sum of the elements that are not NaN."""
+    return reductions.sum(pointwise.apply("nansum", _without_nan, (input,)), dim, keepdim, dtype=dtype)
+
+
+@implements(*named("nanmean", torch, Tensor), layouts="raises")
+def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The mean of the elements that are not NaN."""
+    number = reductions.sum(pointwise.apply("nanmean", lambda x: ~x.isnan(), (input,)), dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / number
+
+
+def _without_nan(values: Tensor) -> Tensor:
+    return torch.where(values.isnan(), 0, values) if values.is_floating_point() or values.is_complex() else values
+
+
+@implements(*named("softmax", torch, Tensor, torch.special), torch.sparse.softmax, F.softmax, layouts="raises")
+def softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+    """The softmax of the stored elements over a dimension."""
+    return masked.softmax(input, _last(input, dim), dtype)
+
+
+@implements(
+    *named("log_softmax", torch, Tensor, torch.special), torch.sparse.log_softmax, F.log_softmax, layouts="raises"
+)
+def log_softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+    """The logarithm of the softmax of the stored elements over a dimension."""
+    return masked.log_softmax(input, _last(input, dim), dtype)
+
+
+@implements(F.softmin, layouts="raises")
+def softmin(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: torch.dtype | None = None) -> Any:
+    """The softmax of the negative stored elements over a dimension."""
+    return masked.softmax(elementwise.multiply(input, -1), _last(input, dim), dtype)
+
+
+def _last(input: Any, dim: int | None) -> int:
+    """The dimension of a softmax; by default as in torch."""
+    if dim is not None:
+        return dim
+    return 0 if to_operand(input).ndim in (0, 1, 3) else 1
+
+
+@implements(torch.cumsum, Tensor.cumsum, layouts="raises")
+def cumsum(input: Any, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """The sums of the elements up to each, over a dimension: dense, as most of them are not 0."""
+    return to_dense(to_operand(input)).cumsum(dim, dtype=dtype)
+
+
+@implements(torch.equal, Tensor.equal)
+def equal(input: Any, other: Any) -> bool:
+    """Whether two tensors have the same shape and the same elements, stored or not."""
+    first, second = to_operand(input, 0), to_operand(other, 1)
+    return first.shape == second.shape and bool(_all("equal", torch.eq, first, second))
+
+
+@implements(torch.allclose, Tensor.allclose)
+def allclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Whether all elements of two tensors are close."""
+
+    def close(a: Tensor, b: Tensor) -> Tensor:
+        return torch.isclose(a, b, rtol, atol, equal_nan)
+
+    return bool(_all("allclose", close, input, other))
+
+
+def _all(name: str, compare: Any, input: Any, other: Any) -> Tensor:
+    found = to_operand(pointwise.apply(name, compare, (input, other)))
+    return found.values.all() if found.pattern is None else reductions.all(found)
