@@ -37,42 +37,52 @@ from . import (  # noqa: F401  # they register what they implement
 from .registry import overridable
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
+_HOLDERS = frozenset({list, tuple})
+_STRIDED = torch.strided
+_SPARSE_MM = torch.sparse.mm
+_Parameter = torch.nn.Parameter
 _MISSING = object()
 
 _lock = threading.Lock()
-_depth = 0
+_enabled = False
+_nested = 0  # how many `override` blocks are open
 _saved: list[tuple[Any, str, Any]] = []
 
 
 def enable() -> None:
-    """Makes torch's products use libsparse when given its sparse tensors; layouts stay as torch has them."""
-    _change(1)
+    """Makes torch's functions use libsparse when given torch's sparse tensors; layouts stay as torch has them.
+
+    Products are computed by libsparse; elementwise functions, reductions, indexing and so on where torch refuses them.
+    Calling it again changes nothing.
+    """
+    _change(enabled=True)
 
 
 def disable() -> None:
-    """Undoes `enable`."""
-    _change(-1)
+    """Undoes `enable`: torch's functions are its own again, but inside of an `override`."""
+    _change(enabled=False)
 
 
 @contextmanager
 def override() -> Iterator[None]:
-    """`enable` for the length of a `with` block."""
-    _change(1)
+    """`enable` for the length of a `with` block; blocks nest."""
+    _change(nested=1)
     try:
         yield
     finally:
-        _change(-1)
+        _change(nested=-1)
 
 
-def _change(step: int) -> None:
-    global _depth
+def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
+    global _enabled, _nested
     with _lock:
-        before, _depth = _depth, max(0, _depth + step)
-        if before == 0 and _depth == 1:
-            for place, name, original in _places():
+        _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
+        active = _enabled or _nested > 0
+        if active and not _saved:
+            for place, name, original in list(_places()):
                 _saved.append((place, name, vars(place).get(name, _MISSING)))
                 setattr(place, name, _routed(original, torch_first=overridable[id(original)]))
-        elif before == 1 and _depth == 0:
+        elif not active:
             while _saved:
                 place, name, original = _saved.pop()
                 if original is _MISSING:
@@ -83,7 +93,7 @@ def _change(step: int) -> None:
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
     """The places in torch of the functions that are replaced, with the functions there."""
-    for place in (torch, torch.sparse, Tensor, F):
+    for place in (torch, torch.sparse, torch.special, torch.linalg, Tensor, F):
         owners = place.__mro__ if isinstance(place, type) else (place,)
         for name in dict.fromkeys(name for owner in owners for name in vars(owner)):
             found = getattr(place, name, None)
@@ -96,12 +106,25 @@ def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[...,
 
     @functools.wraps(original)
     def routed(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:
-            if type(arg) in PLAIN and arg.layout in LAYOUTS:
+        for arg in args:  # on the way of every call of torch's
+            kind = type(arg)
+            if kind is Tensor or kind is _Parameter:
+                if arg.layout is not _STRIDED:
+                    return compute(original, args, kwargs)
+            elif kind in _HOLDERS and _has_sparse(arg):
                 return compute(original, args, kwargs)
+        if kwargs and _has_sparse(kwargs.values()):
+            return compute(original, args, kwargs)
         return original(*args, **kwargs)
 
     return routed
+
+
+def _has_sparse(arg: Any) -> bool:
+    """Whether an argument is one of torch's sparse tensors, or holds one."""
+    if isinstance(arg, Tensor):
+        return type(arg) in PLAIN and arg.layout in LAYOUTS
+    return any(type(item) in PLAIN and item.layout in LAYOUTS for item in arg)
 
 
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
@@ -112,11 +135,14 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     """Computes with libsparse; calls that libsparse refuses are left to torch."""
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
-    layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in LAYOUTS)
-    layout = torch.sparse_csr if layout in _BLOCKED else layout  # torch's own products give no blocks
+    layout = _layout(args, kwargs)
+    if layout is None:
+        return original(*args, **kwargs)
+    if layout is not torch.sparse_coo:  # as torch's own products are
+        columns = original is _SPARSE_MM and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in args[:2])
+        layout = torch.sparse_csc if columns else torch.sparse_csr
     try:
-        result = dispatch_table.call(original, tuple(_read(arg) for arg in args), kwargs)
-        return layouts.followed(result._operand(), layout) if isinstance(result, SparseTensor) else result
+        return _computed(original, args, kwargs, layout)
     except _LEFT:
         return original(*args, **kwargs)
 
@@ -125,13 +151,51 @@ def _run_refused(original: Callable[..., Any], args: tuple[Any, ...], kwargs: di
     """Computes with torch, and calls that it refuses with libsparse; where that refuses too, torch's error stays."""
     try:
         return original(*args, **kwargs)
-    except (RuntimeError, TypeError, IndexError) as refused:
+    except (RuntimeError, TypeError, IndexError, ValueError) as refused:
+        layout = _layout(args, kwargs)
+        if layout is None or kwargs.get("out") is not None:
+            raise
         try:
-            layout = next(arg.layout for arg in args if isinstance(arg, Tensor) and arg.layout in LAYOUTS)
-            result = dispatch_table.call(original, tuple(_read(arg) for arg in args), kwargs)
-            return layouts.followed(result._operand(), layout) if isinstance(result, SparseTensor) else result
+            return _computed(original, args, kwargs, layout)
         except (RuntimeError, TypeError):
             raise refused from None
+
+
+def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:
+    """What libsparse computes, in a layout of torch's."""
+    given = {name: _read(value) for name, value in kwargs.items()}
+    result = dispatch_table.call(original, tuple(map(_read, args)), given)
+    if isinstance(result, (tuple, list)):
+        return (
+            type(result)(*(_written(r, layout) for r in result))
+            if hasattr(result, "_fields")
+            else type(result)([_written(r, layout) for r in result])
+        )
+    return _written(result, layout)
+
+
+def _written(result: Any, layout: torch.layout) -> Any:
+    """A SparseTensor as a tensor of a layout of torch's, COO where it has another rank; anything else as it is."""
+    if not isinstance(result, SparseTensor):
+        return result
+    operand = result._operand()
+    if operand.ndim != 2:
+        layout = torch.sparse_coo
+    elif layout in _BLOCKED:
+        if layout is torch.sparse_bsr and layouts.block_shape(operand) is not None and not result.requires_grad:
+            return layouts.write(operand, layout)
+        layout = torch.sparse_csr
+    return layouts.followed(operand, layout)
+
+
+def _layout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.layout | None:
+    """The layout of the first sparse tensor among arguments."""
+    for arg in (*args, *kwargs.values()):
+        for item in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if type(item) in PLAIN and item.layout in LAYOUTS:
+                found: torch.layout = item.layout
+                return found
+    return None
 
 
 def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -149,5 +213,7 @@ def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
 
 
 def _read(arg: Any) -> Any:
-    """A tensor of one of torch's layouts as a SparseTensor."""
+    """A tensor of one of torch's layouts as a SparseTensor; also in a list."""
+    if type(arg) in (list, tuple):
+        return type(arg)(map(_read, arg))
     return dress(layouts.read(arg)) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg
