@@ -72,6 +72,8 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
 def as_torch_takes_it(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(map(as_torch_takes_it, key))
+    if isinstance(key, np.ndarray):  # torch miscounts the dimensions of NumPy's masks after "..."
+        return torch.from_numpy(key)
     return key.to_dense() if isinstance(key, ls.SparseTensor) else key
 
 

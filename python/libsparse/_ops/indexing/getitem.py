@@ -5,6 +5,7 @@ Rows of a format that stores them side by side are selected first, and what foll
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -14,11 +15,14 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import is_sparse, is_tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
 from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
 from .rows import ragged, select_rows, selectable
+
+_INDICES = frozenset({torch.int32, torch.int64})
 
 
 def index(input: Any, key: Any) -> Operand:
@@ -37,6 +41,9 @@ def index(input: Any, key: Any) -> Operand:
         ShapeError: The step of a slice is not positive.
     """
     source = sparse_operand(input, "A[...]")
+    found = _listed_rows(source, key) if type(key) is Tensor else None
+    if found is not None:
+        return found
     parsed = parse(key, source.shape)
     return _select(source, parsed) if parsed.slices else _elements(source, parsed)
 
@@ -135,6 +142,25 @@ def take(input: Any, index: Tensor) -> Operand:
         raise DtypeError("take: expected an index of dtype int64")
     numbers = checked(index.reshape(-1), 0, (source.shape.numel(),))
     return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
+
+
+def _listed_rows(source: Operand, key: Tensor) -> Operand | None:
+    """Rows by their numbers, without a look at the numbers: torch finds those out of range. None is for `parse`."""
+    format = source.sparsity.format
+    short = key.ndim == 1 and key.dtype in _INDICES and key.layout is torch.strided and key.is_cpu
+    if not short or len(format.kinds) == 1 or format.order[0] != 0 or not _finds_rows(format):
+        return None
+    try:
+        return carry(source, select_rows(source.sparsity, key))
+    except IndexError:  # also of numbers below 0, which count from the end
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _finds_rows(format: Format) -> bool:
+    """Whether rows of a format are found by `index_select`, which refuses numbers out of range."""
+    first, second = format.kinds[:2]
+    return selectable(format) and first.locate and not first.has_crd and second.segmented
 
 
 def _elements(source: Operand, key: Key) -> Operand:

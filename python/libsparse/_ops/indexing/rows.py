@@ -5,13 +5,10 @@ Only what is selected is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from libsparse._storage.format import Format
-from libsparse._storage.levels import Level
 from libsparse._storage.pattern import Conversion, Pattern
 
 
@@ -20,25 +17,29 @@ def selectable(format: Format) -> bool:
     return not any(level.conversion_only for level in format.kinds)
 
 
-@torch.inference_mode(False)
 def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
     """The pattern whose coordinates of the outermost level are those of `rows` in `pattern`.
 
     Args:
         pattern: Of a format that is `selectable`.
-        rows: Coordinates in any order, also repeated: one int64 array.
+        rows: Coordinates in any order, also repeated: one int32 or int64 array.
+
+    Raises:
+        IndexError: torch found a coordinate out of range, where it looks.
     """
+    if torch.is_inference_mode_enabled():
+        with torch.inference_mode(False):
+            return select_rows(pattern, rows.clone())
+    kinds = pattern.format.kinds
     shape = list(pattern.shape)
     shape[pattern.format.order[0]] = rows.numel()
-    outermost = _outermost(pattern.format.kinds[0])
-    first, stored, places = outermost(pattern, rows)
+    first, stored, places = _OUTERMOST[kinds[0].locate, kinds[0].unique](pattern, rows)
     pos, crd = [first], [stored]
-    for level, extent, starts, listed in zip(
-        pattern.format.kinds[1:], pattern.extents[1:], pattern.pos[1:], pattern.crd[1:], strict=True
-    ):
-        first = None
+    for number in range(1, len(kinds)):
+        level, starts, listed, first = kinds[number], pattern.pos[number], pattern.crd[number], None
         if level.locate:
-            places = (places[:, None] * extent + torch.arange(extent)).reshape(-1)
+            extent = pattern.extents[number]
+            places = (places.to(torch.int64)[:, None] * extent + torch.arange(extent)).reshape(-1)
         elif not level.branchless:
             assert starts is not None
             first, _, places = ragged(starts.index_select(0, places), starts[1:].index_select(0, places))
@@ -48,13 +49,6 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
 
 
 _Selection = tuple[Tensor | None, Tensor | None, Tensor]
-
-
-def _outermost(level: Level) -> Callable[[Pattern, Tensor], _Selection]:
-    """How coordinates of an outermost level are selected; gives its new arrays and the old positions."""
-    if level.locate:
-        return _located
-    return _listed if level.unique else _repeated
 
 
 def _located(pattern: Pattern, rows: Tensor) -> _Selection:
@@ -83,6 +77,10 @@ def _repeated(pattern: Pattern, rows: Tensor) -> _Selection:
     return torch.tensor([0, places.numel()], dtype=starts.dtype), owners.to(listed.dtype), places
 
 
+# How coordinates of an outermost level are selected, by whether it locates and whether it is unique.
+_OUTERMOST = {(True, True): _located, (False, True): _listed, (False, False): _repeated}
+
+
 def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The numbers of several ranges, one range after the other.
 
@@ -92,12 +90,12 @@ def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Returns:
         Where each range starts among the numbers, one entry more than there are ranges; the range of each number;
-        the numbers, int64.
+        the numbers. All but the second are of the dtype of `low`.
     """
-    lengths = high - low
     starts = low.new_zeros(low.numel() + 1)
+    lengths = high - low
     torch.cumsum(lengths, 0, out=starts[1:])
     owners = torch.repeat_interleave(lengths)
-    places = torch.arange(owners.numel())
+    places = torch.arange(owners.numel(), dtype=low.dtype)
     places += (low - starts[:-1]).index_select(0, owners)
     return starts, owners, places
