@@ -248,3 +248,39 @@ def test_malformed_calls() -> None:
         with pytest.raises(kind, match=re.escape(message)) as caught:
             call()
         assert isinstance(caught.value, ls.LibsparseError)
+
+
+LAYOUTS = {
+    "coo": lambda dense: dense.to_sparse_coo(),
+    "csr": lambda dense: dense.to_sparse_csr(),
+    "csc": lambda dense: dense.to_sparse_csc(),
+    "bsr": lambda dense: dense.to_sparse_bsr((2, 2)),
+    "bsc": lambda dense: dense.to_sparse_bsc((2, 2)),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_sparse_tensors_of_torch(layout: str) -> None:
+    dense, index = drawn((6, 8)), torch.tensor([0, 3, 3])
+    A = LAYOUTS[layout](dense)
+    with ls.override():
+        for key in (slice(1, 3), index, (slice(None), index), 2, (2, 3), None, dense > 0, (index, index)):
+            assert torch.equal(A[key].to_dense(), dense[key])
+        assert A[index].layout is (A.layout if layout in ("coo", "csr", "csc") else torch.sparse_csr)
+        assert A[1:3].layout is (A.layout)
+        assert all(torch.equal(a.to_dense(), b) for a, b in zip(A.split(4), dense.split(4), strict=True))
+        for function in (
+            lambda a: torch.cat([a, a]),
+            lambda a: torch.stack((a, a), 1),
+            lambda a: torch.hstack([a, a]),
+            lambda a: a.index_select(1, index),
+            lambda a: a.narrow(0, 1, 2),
+            torch.tril,
+            torch.diagonal,
+            lambda a: a.reshape(8, 6),
+        ):
+            assert torch.equal(function(A).to_dense(), function(dense))
+        with pytest.raises(RuntimeError):
+            torch.cat([A, dense[0]])
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        A[index]

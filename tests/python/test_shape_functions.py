@@ -266,3 +266,19 @@ def test_malformed_calls() -> None:
         with pytest.raises(kind, match=re.escape(message)) as caught:
             call()
         assert isinstance(caught.value, ls.LibsparseError)
+
+
+@pytest.mark.parametrize("format", ["bsr(2,3)", "bsc(2,3)"])
+def test_blocks_go_to_torch_and_back(format: str) -> None:
+    A = tensors(format, 2)
+    own = torch.sparse_bsr if format.startswith("bsr") else torch.sparse_bsc
+    assert A.to_torch().layout is own
+    for layout in (torch.sparse_bsr, torch.sparse_bsc):
+        made = A.to_torch(layout=layout)
+        assert made.layout is layout
+        assert made.values().shape[1:] == (2, 3)
+        assert torch.equal(made.to_dense(), A.to_dense())
+        back = ls.from_torch(made)
+        assert back.format == ("bsr(2,3)" if layout is torch.sparse_bsr else "bsc(2,3)")
+        assert torch.equal(back.to_dense(), A.to_dense())
+    assert (A.to_scipy().toarray() == A.to_dense().numpy()).all()

@@ -11,6 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Operand
 
+from .assemble import to_format
 from .layouts import block_arrays, block_shape
 
 _SHOWN = 6  # entries in a repr
@@ -30,7 +31,7 @@ def to_scipy(source: Operand) -> Any:
         raise DtypeError("to_scipy: NumPy has no bfloat16; convert with .to(torch.float32) first")
     blocks = block_shape(source)
     if blocks is not None:
-        crow, col, values = block_arrays(source, blocks)
+        crow, col, values = block_arrays(to_format(source, f"bsr({blocks[0]},{blocks[1]})"), blocks)
         return sp.bsr_array((values.detach().numpy(), col.numpy(), crow.numpy()), shape=shape)
     if pattern.format == "dia":
         (offsets,) = (crd for crd in pattern.crd if crd is not None)

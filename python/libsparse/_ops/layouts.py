@@ -203,14 +203,13 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     format, blocks = source.sparsity.format, block_shape(source)
     if layout is None:
         layout = next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
-        layout = torch.sparse_bsr if blocks is not None else layout
+        layout = _layout_of_blocks(source) if blocks is not None else layout
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
     shape = source.shape
-    if layout is torch.sparse_bsr and blocks is not None:
-        *arrays, values = block_arrays(source, blocks)
-        return _tensor(layout, arrays, values, shape)
+    if layout in _BLOCKED and blocks is not None:
+        return _blocked(source, layout, blocks)
     if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
     if math.prod(shape) >= 2**63:
@@ -221,12 +220,30 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     return _tensor(layout, indices, converted.values, shape)
 
 
+def _layout_of_blocks(source: Operand) -> torch.layout:
+    """The layout of torch's that has blocks in the order of a format."""
+    return torch.sparse_bsr if source.sparsity.format.order == (0, 1) else torch.sparse_bsc
+
+
+def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> Tensor:
+    """A BSR or BSC tensor with blocks of this height and width."""
+    source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
+    if layout is torch.sparse_bsr:
+        *arrays, values = block_arrays(source, blocks)
+    else:  # the blocks of the format run along columns, torch's are row-major
+        *arrays, values = block_arrays(source, blocks[::-1])
+        values = values.transpose(1, 2).contiguous()
+    return _tensor(layout, arrays, values, source.shape)
+
+
 def block_shape(source: Operand) -> tuple[int, int] | None:
-    """The height and width of the blocks that tile a BSR matrix, None for other tensors."""
-    last = source.sparsity.format.kinds[-1]
-    if not (last.filling and last.numbers) or source.ndim != 2 or source.sparsity.format.order != (0, 1):
+    """The height and width of the blocks that tile a BSR or BSC matrix, None for other tensors."""
+    format = source.sparsity.format
+    last = format.kinds[-1]
+    if not (last.filling and last.numbers) or source.ndim != 2:
         return None
-    height, width = last.numbers
+    along, across = last.numbers
+    height, width = (along, across) if format.order == (0, 1) else (across, along)
     return None if source.shape[0] % height or source.shape[1] % width else (height, width)
 
 

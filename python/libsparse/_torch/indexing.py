@@ -15,17 +15,17 @@ from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
-implements(Tensor.__getitem__, layouts=True)(getitem.index)
-implements(*named("index_select", torch, Tensor), layouts=True)(getitem.index_select)
-implements(*named("select", torch, Tensor), layouts=True)(getitem.select)
-implements(*named("narrow narrow_copy", torch, Tensor), layouts=True)(getitem.narrow)
-implements(*named("masked_select", torch, Tensor), layouts=True)(getitem.masked_select)
-implements(*named("take", torch, Tensor), layouts=True)(getitem.take)
-implements(*named("diagonal", torch, Tensor), layouts=True)(diagonals.diagonal)
-implements(*named("diag", torch, Tensor), layouts=True)(diagonals.diag)
-implements(*named("diag_embed", torch, Tensor), layouts=True)(diagonals.diag_embed)
-implements(*named("tril", torch, Tensor), layouts=True)(diagonals.tril)
-implements(*named("triu", torch, Tensor), layouts=True)(diagonals.triu)
+implements(Tensor.__getitem__, layouts="raises")(getitem.index)
+implements(*named("index_select", torch, Tensor), layouts="raises")(getitem.index_select)
+implements(*named("select", torch, Tensor), layouts="raises")(getitem.select)
+implements(*named("narrow narrow_copy", torch, Tensor), layouts="raises")(getitem.narrow)
+implements(*named("masked_select", torch, Tensor), layouts="raises")(getitem.masked_select)
+implements(*named("take", torch, Tensor), layouts="raises")(getitem.take)
+implements(*named("diagonal", torch, Tensor), layouts="raises")(diagonals.diagonal)
+implements(*named("diag", torch, Tensor), layouts="raises")(diagonals.diag)
+implements(*named("diag_embed", torch, Tensor), layouts="raises")(diagonals.diag_embed)
+implements(*named("tril", torch, Tensor), layouts="raises")(diagonals.tril)
+implements(*named("triu", torch, Tensor), layouts="raises")(diagonals.triu)
 
 
 @implements(Tensor.__setitem__)

@@ -15,7 +15,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 
 def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTensor:
-    """A SparseTensor from any tensor of torch: COO, CSR, CSC (keeping the format) or strided; differentiable.
+    """A SparseTensor from any tensor of torch: COO, CSR, CSC, BSR, BSC (keeping the format) or strided; differentiable.
 
     Args:
         source: The tensor.

@@ -13,11 +13,11 @@ from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
-implements(*named("cat concat concatenate", torch), layouts=True)(joining.cat)
-implements(torch.stack, layouts=True)(joining.stack)
-implements(torch.hstack, layouts=True)(joining.hstack)
-implements(torch.vstack, torch.row_stack, layouts=True)(joining.vstack)
-implements(torch.block_diag, layouts=True)(joining.block_diag)
+implements(*named("cat concat concatenate", torch), layouts="raises")(joining.cat)
+implements(torch.stack, layouts="raises")(joining.stack)
+implements(torch.hstack, layouts="raises")(joining.hstack)
+implements(torch.vstack, torch.row_stack, layouts="raises")(joining.vstack)
+implements(torch.block_diag)(joining.block_diag)
 
 
 def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
@@ -30,8 +30,8 @@ def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[An
     return handler
 
 
-implements(Tensor.split)(_several(lambda input, split_size, dim=0: joining.split(input, split_size, dim)))
-implements(*named("split", torch), *named("split_with_sizes", torch, Tensor))(_several(joining.split))
-implements(*named("chunk", torch, Tensor))(_several(joining.chunk))
-implements(*named("tensor_split", torch, Tensor))(_several(joining.tensor_split))
-implements(*named("unbind", torch, Tensor))(_several(joining.unbind))
+implements(Tensor.split, layouts="raises")(_several(lambda input, split_size, dim=0: joining.split(input, split_size, dim)))
+implements(*named("split", torch), *named("split_with_sizes", torch, Tensor), layouts="raises")(_several(joining.split))
+implements(*named("chunk", torch, Tensor), layouts="raises")(_several(joining.chunk))
+implements(*named("tensor_split", torch, Tensor), layouts="raises")(_several(joining.tensor_split))
+implements(*named("unbind", torch, Tensor), layouts="raises")(_several(joining.unbind))

@@ -182,7 +182,7 @@ def _written(result: Any, layout: torch.layout) -> Any:
     if operand.ndim != 2:
         layout = torch.sparse_coo
     elif layout in _BLOCKED:
-        if layout is torch.sparse_bsr and layouts.block_shape(operand) is not None and not result.requires_grad:
+        if layouts.block_shape(operand) is not None and not result.requires_grad:
             return layouts.write(operand, layout)
         layout = torch.sparse_csr
     return layouts.followed(operand, layout)

@@ -14,14 +14,14 @@ from libsparse._ops.operands import is_sparse
 
 from .registry import implements, named
 
-implements(*named("squeeze", torch, Tensor), layouts=True)(reshaping.squeeze)
-implements(*named("unsqueeze", torch, Tensor), layouts=True)(reshaping.unsqueeze)
-implements(*named("flatten ravel", torch, Tensor), layouts=True)(reshaping.flatten)
-implements(*named("unfold", Tensor), layouts=True)(reshaping.unfold)
-implements(*named("roll", torch, Tensor), layouts=True)(reshaping.roll)
-implements(*named("rot90", torch, Tensor), layouts=True)(reshaping.rot90)
-implements(*named("movedim moveaxis", torch, Tensor))(reshaping.move)
-implements(*named("repeat_interleave", torch, Tensor), layouts=True)(reshaping.repeat_interleave)
+implements(*named("squeeze", torch, Tensor), layouts="raises")(reshaping.squeeze)
+implements(*named("unsqueeze", torch, Tensor), layouts="raises")(reshaping.unsqueeze)
+implements(*named("flatten ravel", torch, Tensor), layouts="raises")(reshaping.flatten)
+implements(*named("unfold", Tensor))(reshaping.unfold)
+implements(*named("roll", torch, Tensor), layouts="raises")(reshaping.roll)
+implements(*named("rot90", torch, Tensor), layouts="raises")(reshaping.rot90)
+implements(*named("movedim moveaxis", torch, Tensor), layouts="raises")(reshaping.move)
+implements(*named("repeat_interleave", torch, Tensor), layouts="raises")(reshaping.repeat_interleave)
 implements(Tensor.__reversed__)(lambda input: reshaping.flip(input, 0) if len(input) else input)
 
 
@@ -34,13 +34,13 @@ def _numbers(given: tuple[Any, ...], named: Any) -> Sequence[Any]:
     return found
 
 
-@implements(*named("reshape", torch, Tensor), layouts=True)
+@implements(*named("reshape", torch, Tensor), layouts="raises")
 def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The elements in row-major order under another shape."""
     return reshaping.reshape(input, _numbers(sizes, shape))
 
 
-@implements(Tensor.view, layouts=True)
+@implements(Tensor.view)
 def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     """As `reshape`: entries are renumbered, values shared."""
     if dtype is not None or any(isinstance(given, torch.dtype) for given in sizes):
@@ -48,49 +48,49 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     return reshaping.reshape(input, _numbers(sizes, size))
 
 
-@implements(*named("view_as reshape_as", Tensor), layouts=True)
+@implements(*named("view_as reshape_as", Tensor))
 def reshape_as(input: Any, other: Any) -> Any:
     """The elements in row-major order under the shape of another tensor."""
     return reshaping.reshape(input, other.shape)
 
 
-@implements(*named("unflatten", torch, Tensor), layouts=True)
+@implements(*named("unflatten", torch, Tensor))
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One dimension made several."""
     return reshaping.unflatten(input, dim, sizes)
 
 
-@implements(Tensor.expand, layouts=True)
+@implements(Tensor.expand)
 def expand(input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
     """Dimensions of extent 1 repeated, and new ones in front."""
     return reshaping.expand(input, _numbers(sizes, size))
 
 
-@implements(*named("broadcast_to", torch, Tensor), layouts=True)
+@implements(*named("broadcast_to", torch, Tensor))
 def broadcast_to(input: Any, size: Any) -> Any:
     """As `expand`."""
     return reshaping.expand(input, _numbers((size,), None))
 
 
-@implements(Tensor.expand_as, layouts=True)
+@implements(Tensor.expand_as)
 def expand_as(input: Any, other: Any) -> Any:
     """As `expand`, to the shape of another tensor."""
     return reshaping.expand(input, other.shape) if is_sparse(input) else input.expand(other.shape)
 
 
-@implements(Tensor.repeat, layouts=True)
+@implements(Tensor.repeat)
 def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
     """The tensor side by side with itself."""
     return reshaping.repeat(input, _numbers(sizes, repeats))
 
 
-@implements(*named("tile", torch, Tensor), layouts=True)
+@implements(*named("tile", torch, Tensor))
 def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor side by side with itself, so many times along the last dimensions."""
     return reshaping.tile(input, _numbers(sizes, dims))
 
 
-@implements(*named("flip", torch, Tensor), layouts=True)
+@implements(*named("flip", torch, Tensor), layouts="raises")
 def flip(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor with the order of coordinates reversed in some dimensions."""
     return reshaping.flip(input, _numbers(sizes, dims))
