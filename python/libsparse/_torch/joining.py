@@ -30,7 +30,9 @@ def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[An
     return handler
 
 
-implements(Tensor.split, layouts="raises")(_several(lambda input, split_size, dim=0: joining.split(input, split_size, dim)))
+implements(Tensor.split, layouts="raises")(
+    _several(lambda input, split_size, dim=0: joining.split(input, split_size, dim))
+)
 implements(*named("split", torch), *named("split_with_sizes", torch, Tensor), layouts="raises")(_several(joining.split))
 implements(*named("chunk", torch, Tensor), layouts="raises")(_several(joining.chunk))
 implements(*named("tensor_split", torch, Tensor), layouts="raises")(_several(joining.tensor_split))
