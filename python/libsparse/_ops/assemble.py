@@ -56,7 +56,10 @@ def assemble(
     built = packing.build_levels(wanted.writable, extents, levels, itemsize)
     if values is not None and built.slots is not None:
         values = packing.spread(values, built.slots, built.size)
-    packed = Operand(Pattern(wanted.writable, shape, built.pos, built.crd), values)
+    pattern = Pattern(wanted.writable, shape, built.pos, built.crd)
+    if values is not None and values.ndim > 1:  # arrays: blocks of the entries
+        return Operand(pattern.with_blocks(values.shape[1:]), values.reshape(-1))
+    packed = Operand(pattern, values)
     return packed if wanted == wanted.writable else to_format(packed, wanted)
 
 
@@ -93,7 +96,9 @@ def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
         number = torch.bincount(group, minlength=count)
         return _reduce(values, group, count, "sum") / number
     if reduce == "sum" and values.dtype != torch.bool:
-        return values.new_zeros(count).index_add(0, group, values)
+        return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
     if values.dtype == torch.bool:
         return _reduce(values.to(torch.uint8), group, count, "max").to(torch.bool)
-    return values.new_zeros(count).scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)
+    group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
+    zeros = values.new_zeros((count, *values.shape[1:]))
+    return zeros.scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)

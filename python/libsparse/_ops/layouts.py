@@ -51,21 +51,25 @@ _known: dict[tuple[object, ...], _Known] = {}
 def read(source: Tensor) -> Operand:
     """The elements of a COO, CSR, CSC, BSR or BSC tensor; autograd follows `source`.
 
+    Dense dimensions become blocks of the entries, and a batch of CSR or CSC matrices a tensor of three levels.
+
     Raises:
-        UnsupportedError: Another layout, a batch of matrices, or dense dimensions.
+        UnsupportedError: Another layout, or more than one dimension of batches.
     """
     if not source.is_cpu:
         raise UnsupportedError(f"a tensor is on {source.device}; libsparse computes on the CPU, use .cpu()")
     name = _FORMATS.get(source.layout) or _blocked_format(source)
-    if name is None or source.dense_dim() or (name != "coo" and source.ndim != 2):
+    blocks, batched = source.dense_dim(), name in ("csr", "csc") and source.ndim - source.dense_dim() == 3
+    if name is None or (name != "coo" and source.ndim - blocks != 2 and not batched):
         raise UnsupportedError(
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
-    known = _look_up(name, source.shape, _arrays(source))
+    shape = source.shape[: source.ndim - blocks]
+    known = _look_up(name, shape, _arrays(source))
     values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
-        values = values.new_zeros(known.pattern.size).index_add(0, known.slots, values)
-    return Operand(known.pattern, values)
+        values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
+    return Operand(known.pattern.with_blocks(source.shape[source.ndim - blocks :]), values.reshape(-1))
 
 
 def _arrays(source: Tensor) -> tuple[Tensor, ...]:
@@ -114,9 +118,20 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
         pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
         if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
+    elif len(shape) == 3:
+        pattern = _batched(name, shape, *private)
     else:
         pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]])
     return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+
+
+def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:
+    """The pattern of a batch of matrices, which torch stores with as many entries each."""
+    count, each = indices.shape
+    shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count)[:, None] * each
+    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each])])
+    format = "dds" if name == "csr" else "dds:0,2,1"
+    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)])
 
 
 def _blocked_format(source: Tensor) -> str | None:
@@ -150,14 +165,19 @@ class _Values(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
+        grad = grad.reshape(_raw_values(ctx.source).shape)
         if ctx.source.layout in _BLOCKED:
             return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
         if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
             # Duplicates of an entry have one gradient, as in torch.
-            known = _look_up("coo", ctx.source.shape, _arrays(ctx.source))
+            sparse = ctx.source.shape[: ctx.source.sparse_dim()]
+            known = _look_up("coo", sparse, _arrays(ctx.source))
             if known.slots is not None:
-                grad = grad.new_zeros(known.pattern.size).index_copy(0, known.slots, grad)
-            return write(Operand(known.pattern, grad), torch.sparse_coo)
+                grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
+            arrays = [known.pattern.coordinates()]
+            return _tensor(torch.sparse_coo, arrays, grad, ctx.source.shape)
+        if ctx.source.layout is not torch.sparse_coo:
+            grad = grad.reshape(ctx.source.values().shape)
         tensor = _with_values(ctx.source, grad)
         return tensor if ctx.keeps or tensor.layout is torch.sparse_coo else tensor.to_sparse_coo()
 
@@ -168,7 +188,9 @@ class _Followed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
         ctx.pattern = read(bare).pattern
-        return _with_values(bare, values)
+        return _with_values(
+            bare, values.reshape(bare.values().shape) if bare.layout is not torch.sparse_coo else values
+        )
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
@@ -180,7 +202,7 @@ class _Followed(torch.autograd.Function):
 
 def followed(source: Operand, layout: torch.layout) -> Tensor:
     """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return."""
-    values = to_format(source, _FORMATS[layout]).values
+    values = to_format(source, _batch_format(layout) if is_batch(source, layout) else _FORMATS[layout]).values
     bare = write(source.with_data(source.values.detach()), layout)
     if not (values.requires_grad and torch.is_grad_enabled()):
         return bare
@@ -210,6 +232,8 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     shape = source.shape
     if layout in _BLOCKED and blocks is not None:
         return _blocked(source, layout, blocks)
+    if is_batch(source, layout):
+        return _write_batch(source, layout)
     if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
     if math.prod(shape) >= 2**63:
@@ -234,6 +258,29 @@ def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> 
         *arrays, values = block_arrays(source, blocks[::-1])
         values = values.transpose(1, 2).contiguous()
     return _tensor(layout, arrays, values, source.shape)
+
+
+def is_batch(source: Operand, layout: torch.layout) -> bool:
+    """Whether a tensor is a batch of matrices with as many entries each, which torch's CSR and CSC hold."""
+    if source.ndim != 3 or layout not in (torch.sparse_csr, torch.sparse_csc) or 0 in source.shape:
+        return False
+    counts = torch.bincount(source.sparsity.coordinates()[0], minlength=source.shape[0])
+    return bool((counts == counts[0]).all())
+
+
+def _batch_format(layout: torch.layout) -> str:
+    return "dds" if layout is torch.sparse_csr else "dds:0,2,1"
+
+
+def _write_batch(source: Operand, layout: torch.layout) -> Tensor:
+    converted = to_format(source, _batch_format(layout))
+    pos, crd = converted.sparsity.compressed(2)
+    count, values = source.shape[0], converted.values
+    each, lines = values.numel() // count, (pos.numel() - 1) // count
+    first = torch.arange(count)[:, None]
+    starts = pos[first * lines + torch.arange(lines + 1)] - first * each
+    arrays = starts.to(pos.dtype), crd.reshape(count, each)
+    return _tensor(layout, arrays, values.reshape(count, each), source.shape)
 
 
 def block_shape(source: Operand) -> tuple[int, int] | None:

@@ -13,6 +13,8 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
+from libsparse._storage import packing
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import foreign, layouts
@@ -84,7 +86,8 @@ def check_values(pattern: Pattern, values: Any) -> None:
         return
     if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:
         raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
-    if values.ndim != 1 or values.shape[0] != pattern.size:
+    blocks = values.shape[1:] == pattern.block and values.numel() == pattern.size
+    if not blocks and values.shape != (pattern.size,):
         raise ShapeError(
             f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
             f"expected shape ({pattern.size},)"
@@ -182,7 +185,8 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
             )
     pattern, data, _ = operand
     if pattern is not None:
-        smaller, places = pattern.diagonal(tuple(kept.index(index) for index in indices))
+        groups = tuple(kept.index(index) for index in indices)
+        smaller, places = pattern.derived(("diagonal", groups), lambda: _diagonal(pattern, groups))
         return kept, Operand(smaller, None if data is None else data.index_select(0, places))
     data = operand.values
     left = list(indices)
@@ -194,3 +198,30 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
             del left[second], left[first]
             left.append(index)
     return tuple(left), Operand(None, data)
+
+
+def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+    """The entries whose coordinates agree in every group of modes, as a tensor with one mode a group.
+
+    Args:
+        pattern: The pattern.
+        groups: For each mode, the number of the group it belongs to; groups count from 0.
+
+    Returns:
+        The pattern of those entries, and their places among the values.
+    """
+    coords = list(pattern.coordinates())
+    leaders = [groups.index(g) for g in range(max(groups) + 1)]
+    keep = torch.ones(pattern.nnz, dtype=torch.bool)
+    for mode, group in enumerate(groups):
+        keep &= coords[mode] == coords[leaders[group]]
+    places = keep.nonzero().squeeze(1)
+    picked = [coords[mode][places] for mode in leaders]
+    shape = [pattern.shape[mode] for mode in leaders]
+    order = packing.sort_order(picked, shape)
+    if order is not None:
+        places, picked = places[order], [c[order] for c in picked]
+    format = Format("csf").resolve(len(leaders))
+    built = packing.build_levels(format, shape, picked)
+    taken = pattern.entries(torch.arange(pattern.size)).index_select(0, places) if pattern.format.padded else places
+    return Pattern(format, shape, built.pos, built.crd), taken

@@ -5,8 +5,6 @@ from __future__ import annotations
 from torch import Tensor
 
 from libsparse._runtime.problem import Einsum, Operand
-from libsparse._storage.format import Format
-from libsparse._storage.pattern import Pattern
 
 from . import contraction
 
@@ -41,19 +39,10 @@ class Sampled:
         ]
         shared = tuple(name for name in self.batch if name not in own)
         self.indices = (*own, "n", "m", *shared)
-        self.pattern = with_blocks(mask.sparsity, [left.shape[self.batch.index(name)] for name in shared])
+        self.pattern = mask.sparsity.with_blocks([left.shape[self.batch.index(name)] for name in shared])
         inputs = (self.indices, (*self.batch, "n", "d"), (*self.batch, *columns))
         question = Einsum(inputs, self.indices, self.pattern.format, pattern_of=0)
         operands = [Operand(self.pattern, None), Operand(None, left), Operand(None, right)]
         values, found = contraction.contract(question, operands)
         assert found is not None
         self.values = self.pattern.resample(values, found)
-
-
-def with_blocks(pattern: Pattern, extents: list[int]) -> Pattern:
-    """A pattern whose entries are blocks of these extents: dense levels below its own."""
-    levels = "".join(pattern.format.levels) + "d" * len(extents)
-    order = (*pattern.format.order, *range(pattern.ndim, pattern.ndim + len(extents)))
-    format = Format(f"{levels}:{','.join(map(str, order))}")
-    nothing = [None] * len(extents)
-    return Pattern(format, (*pattern.shape, *extents), [*pattern.pos, *nothing], [*pattern.crd, *nothing])

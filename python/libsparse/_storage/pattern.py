@@ -72,6 +72,7 @@ class Pattern:
         pos: Positions of each level, in storage order; None where the level has none.
         crd: Coordinates of each level; None where the level has none.
         size: How many values there are, with those that belong to no entry.
+        block: The shape of each value, for tensors whose values are arrays; then the last modes, as many, are dense.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
     """
 
@@ -80,13 +81,13 @@ class Pattern:
         "_conversions",
         "_coordinates",
         "_derived",
-        "_diagonals",
         "_linear",
         "_located",
         "_places",
         "_statistics",
         "_transposes",
         "_unions",
+        "block",
         "calls",
         "crd",
         "fast",
@@ -99,10 +100,15 @@ class Pattern:
     )
 
     def __init__(
-        self, format: Format, shape: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+        self,
+        format: Format,
+        shape: Sequence[int],
+        pos: Sequence[Tensor | None],
+        crd: Sequence[Tensor | None],
+        block: tuple[int, ...] = (),
     ) -> None:
         """Trusts its arguments; `validate` and `checks` check those of users first."""
-        self.format = format
+        self.format, self.block = format, block
         self.shape = torch.Size(shape)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
         self.seen_shape = self.shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(self.shape))
@@ -128,7 +134,6 @@ class Pattern:
         self._statistics: statistics.Statistics | None = None
         self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
-        self._diagonals: dict[tuple[int, ...], tuple[Pattern, Tensor]] = {}
         self._derived: dict[Any, Any] = {}
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] = weakref.WeakKeyDictionary()
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] = weakref.WeakKeyDictionary()
@@ -233,37 +238,6 @@ class Pattern:
             known = self._derived.setdefault(name, known)
         return known
 
-    def diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
-        """The entries whose coordinates agree in every group of modes, as a tensor with one mode a group.
-
-        Args:
-            groups: For each mode, the number of the group it belongs to; groups count from 0.
-
-        Returns:
-            The pattern of those entries, and their places among this pattern's values.
-        """
-        known = self._diagonals.get(groups)
-        if known is None:
-            known = self._diagonals[groups] = self._diagonal(groups)
-        return known
-
-    @torch.inference_mode(False)
-    def _diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
-        coords = list(self.coordinates())
-        leaders = [groups.index(g) for g in range(max(groups) + 1)]
-        keep = torch.ones(self.nnz, dtype=torch.bool)
-        for mode, group in enumerate(groups):
-            keep &= coords[mode] == coords[leaders[group]]
-        places = keep.nonzero().squeeze(1)
-        picked = [coords[mode][places] for mode in leaders]
-        shape = [self.shape[mode] for mode in leaders]
-        order = packing.sort_order(picked, shape)
-        if order is not None:
-            places, picked = places[order], [c[order] for c in picked]
-        format = Format("csf").resolve(len(leaders))
-        built = packing.build_levels(format, shape, picked)
-        return Pattern(format, shape, built.pos, built.crd), places if self._places is None else self._places[places]
-
     @torch.inference_mode(False)
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
         coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
@@ -299,6 +273,21 @@ class Pattern:
         picked = source.entries(values).index_select(0, numbers)
         return self.spread(torch.where(found, picked, picked.new_zeros(())))
 
+    def with_blocks(self, block: Sequence[int]) -> Pattern:
+        """The pattern whose entries are dense blocks of this shape: dense levels below its own, and modes behind."""
+        extents = tuple(block)
+        if not extents:
+            return self
+
+        def build() -> Pattern:
+            levels = "".join(self.format.levels) + "d" * len(extents)
+            order = (*self.format.order, *range(self.ndim, self.ndim + len(extents)))
+            nothing = [None] * len(extents)
+            format = Format(f"{levels}:{','.join(map(str, order))}")
+            return Pattern(format, (*self.shape, *extents), [*self.pos, *nothing], [*self.crd, *nothing], extents)
+
+        return self.derived(("blocks", extents), build)
+
     def compressed(self, level: int) -> tuple[Tensor, Tensor]:
         """The positions and coordinates of a level that has both."""
         pos, crd = self.pos[level], self.crd[level]
@@ -316,7 +305,7 @@ class Pattern:
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """Pickles the arrays and nothing that was derived from them."""
-        return restore_pattern, (self.format.text, tuple(self.shape), list(self.pos), list(self.crd))
+        return restore_pattern, (self.format.text, tuple(self.shape), list(self.pos), list(self.crd), self.block)
 
     def __copy__(self) -> Pattern:
         """Patterns are immutable: a copy is the pattern itself."""
@@ -327,11 +316,18 @@ class Pattern:
         return self
 
 
-def restore_pattern(format: str, shape: tuple[int, ...], pos: list[Tensor | None], crd: list[Tensor | None]) -> Pattern:
+def restore_pattern(
+    format: str,
+    shape: tuple[int, ...],
+    pos: list[Tensor | None],
+    crd: list[Tensor | None],
+    block: tuple[int, ...] = (),
+) -> Pattern:
     """Unpickles a Pattern; the file may be anybody's, so the arrays are checked as a user's are."""
     resolved = Format(format).resolve(len(shape))
     checks.check(resolved, [validate.shape(shape)[mode] for mode in resolved.order], pos, crd, contents=True)
-    return Pattern(resolved, shape, pos, crd)
+    blocks = tuple(shape[len(shape) - len(block) :]) == tuple(block) and set(resolved.levels[-len(block) :]) == {"d"}
+    return Pattern(resolved, shape, pos, crd, tuple(block) if block and blocks else ())
 
 
 # Files name it: a place that stays.

@@ -57,7 +57,8 @@ def from_coo(
 
     Args:
         indices: (ndim, nnz), integers.
-        values: (nnz,), or None for a tensor that is only a pattern.
+        values: (nnz,), or None for a tensor that is only a pattern; or (nnz, *block) for values that are arrays, of
+            which `shape` has the extents behind those of the `ndim` sparse dimensions.
         shape: The shape.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         reduce: The reduction of duplicates: `sum mean prod max min`.
@@ -67,13 +68,13 @@ def from_coo(
         IndexBoundsError: An index is out of range.
         ShapeError: Lengths do not agree.
     """
-    size = validate.shape(shape)
+    size, block = _blocks(validate.shape(shape), values)
     coords = validate.index_array("indices", indices, 2).to(torch.int64)
     if coords.shape[0] != len(size):
         raise ShapeError(f"indices has {coords.shape[0]} rows, shape {tuple(size)} has {len(size)} dimensions")
     if reduce not in REDUCTIONS:
         raise FormatError(f"from_coo: reduce={reduce!r}; expected one of {', '.join(REDUCTIONS)}")
-    vals = _values("values", values, coords.shape[1])
+    vals = _values("values", values, coords.shape[1], block)
     if check:
         for mode, row in enumerate(coords):
             validate.bounds(f"indices[{mode}]", row, size[mode])
@@ -138,7 +139,8 @@ def from_levels(
         shape: The shape.
         pos: Positions of each level, in storage order; None where a level has none.
         crd: Coordinates of each level; None where a level has none.
-        values: (nnz,), or None for a tensor that is only a pattern.
+        values: (nnz,), or None for a tensor that is only a pattern; or (nnz, *block) for values that are arrays, of
+            which `shape` has the extents behind its others.
         check: Whether to verify contents, not only lengths.
 
     Raises:
@@ -146,8 +148,9 @@ def from_levels(
         IndexBoundsError: A coordinate is out of range.
         ShapeError: A length is wrong.
     """
-    pattern = pattern_from_levels(format, shape, pos, crd, check)
-    return SparseTensor(pattern, _values("values", values, pattern.size))
+    size, block = _blocks(validate.shape(shape), values)
+    pattern = pattern_from_levels(format, size, pos, crd, check)
+    return SparseTensor(pattern.with_blocks(block), _values("values", values, pattern.size, block))
 
 
 def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | None = None) -> SparseTensor:
@@ -268,14 +271,27 @@ def _tensor(
     return assembled
 
 
-def _values(name: str, given: Any, count: int) -> Tensor | None:
+def _blocks(shape: torch.Size, values: Any) -> tuple[torch.Size, tuple[int, ...]]:
+    """The sparse dimensions of a shape, and those that are of the values, where these are arrays."""
+    ndim = values.ndim - 1 if isinstance(values, Tensor) and values.ndim > 1 else 0
+    if not ndim:
+        return shape, ()
+    if len(shape) <= ndim or shape[-ndim:] != values.shape[1:]:
+        raise ShapeError(
+            f"values has shape {tuple(values.shape)}, shape is {tuple(shape)}; expected values (nnz,), or values "
+            "(nnz, *block) and a shape that ends with the extents of the block"
+        )
+    return shape[:-ndim], tuple(shape[-ndim:])
+
+
+def _values(name: str, given: Any, count: int, block: tuple[int, ...] = ()) -> Tensor | None:
     if given is None:
         return None
     values = validate.tensor(name, given)
     if values.ndim == 0:
         values = values.expand(count)
-    if values.shape != (count,):
-        raise ShapeError(f"{name} has shape {tuple(values.shape)}; expected ({count},), one an entry")
+    if values.shape != (count, *block):
+        raise ShapeError(f"{name} has shape {tuple(values.shape)}; expected {(count, *block)}, one an entry")
     _on_cpu(name, values)
     return values
 

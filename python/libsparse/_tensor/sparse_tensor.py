@@ -66,6 +66,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
             raise DtypeError(f"an ls.SparseTensor takes an ls.Pattern, got {type(pattern).__name__}; see ls.tensor")
         if values is not None:
             check_values(pattern, values)
+            values = values.reshape(-1) if values.ndim > 1 else values
         return _wrapped(Operand(pattern, values, fill), cls)
 
     def __init__(self, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> None:
@@ -116,14 +117,18 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
     # Parts -----------------------------------------------------------------------------------------------------
 
     def values(self) -> Tensor:
-        """The values, 1-D, in storage order, with padding; autograd follows them (ones where there are none)."""
-        return self._operand().values
+        """The values in storage order, with padding; autograd follows them (ones where there are none).
+
+        They are 1-D, or (nnz, *block) for a tensor that was made of values which are arrays.
+        """
+        values, block = self._operand().values, self._pattern.block
+        return values.reshape(-1, *block) if block else values
 
     def with_values(self, values: Tensor | None) -> SparseTensor:
         """A tensor of the same pattern with other values, or with none.
 
         Args:
-            values: (nnz,), in storage order, or None.
+            values: (nnz,) or (nnz, *block), in storage order, or None.
 
         Raises:
             ShapeError: `values` has another shape.

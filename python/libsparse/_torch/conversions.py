@@ -35,7 +35,7 @@ def adjoint(input: Any) -> Any:
 
 
 def _conversion(name: str, dtype: torch.dtype) -> Callable[..., Any]:
-    def handler(input: Any, memory_format: torch.memory_format | None = None) -> Any:
+    def handler(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
         """The tensor in another dtype."""
         return input.to(dtype)
 
@@ -56,6 +56,6 @@ def type_as(input: Any, other: Any) -> Any:
 
 
 @implements(Tensor.cpu)
-def cpu(input: Any, memory_format: torch.memory_format | None = None) -> Any:
+def cpu(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
     """The tensor itself."""
     return input

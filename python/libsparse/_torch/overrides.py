@@ -179,7 +179,7 @@ def _written(result: Any, layout: torch.layout) -> Any:
     if not isinstance(result, SparseTensor):
         return result
     operand = result._operand()
-    if operand.ndim != 2:
+    if operand.ndim != 2 and not layouts.is_batch(operand, layout):
         layout = torch.sparse_coo
     elif layout in _BLOCKED:
         if layouts.block_shape(operand) is not None and not result.requires_grad:

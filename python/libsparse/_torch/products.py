@@ -51,7 +51,7 @@ def mv(input: Any, vec: Any) -> Any:
     return _ranked("mv", input, vec, 2, 1)
 
 
-@implements(torch.bmm, Tensor.bmm)
+@implements(torch.bmm, Tensor.bmm, layouts=True)
 def bmm(input: Any, mat2: Any) -> Any:
     """The products of two batches of matrices."""
     return _ranked("bmm", input, mat2, 3, 3)
@@ -75,7 +75,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
     return _added(input, mat, vec, beta, alpha)
 
 
-@implements(*named("baddbmm", torch, Tensor))
+@implements(*named("baddbmm", torch, Tensor), layouts=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (batch1 @ batch2)`."""
     return _added(input, batch1, batch2, beta, alpha)
