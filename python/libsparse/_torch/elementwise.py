@@ -34,7 +34,11 @@ softplus threshold rrelu clamp clip clamp_min clamp_max __invert__
 """
 _SPECIAL = """
 bessel_j0 bessel_j1 bessel_y0 bessel_y1 digamma entr erf erfc erfcx erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e log1p
-log_ndtr logit multigammaln ndtr ndtri polygamma psi round sinc
+log_ndtr logit multigammaln ndtr ndtri polygamma psi round sinc airy_ai spherical_bessel_j0 modified_bessel_i0
+modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 scaled_modified_bessel_k1
+chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h
+hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t
+shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w zeta gammainc gammaincc
 """
 _SEVERAL = """
 eq ne lt le gt ge not_equal less less_equal greater greater_equal maximum minimum fmax fmin atan2 arctan2 hypot

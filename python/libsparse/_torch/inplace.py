@@ -14,9 +14,11 @@ from libsparse._runtime.problem import Operand
 from libsparse._tensor.dispatch_table import handlers
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
-from . import creation, elementwise  # noqa: F401  # whose functions have in-place forms
+from . import creation, elementwise, linear_algebra, products  # noqa: F401  # whose functions have in-place forms
 from .registry import implements
 
+_PRODUCTS = "addmm_ addmv_ addr_ baddbmm_ addbmm_"
+_DRAWN = "normal_ uniform_ exponential_ cauchy_ log_normal_ geometric_ random_"
 _COMPOUND = {
     "__iadd__": Tensor.__add__,
     "__isub__": Tensor.__sub__,
@@ -72,6 +74,15 @@ def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     return handler
 
 
+def _drawn(name: str) -> Callable[..., Any]:
+    def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
+        getattr(input.values(), name)(*args, **kwargs)
+        return input
+
+    handler.__name__, handler.__doc__ = name, f"Draws the stored values as `torch.Tensor.{name}` does."
+    return handler
+
+
 def _register() -> None:
     for name in dir(Tensor):
         function = getattr(Tensor, name)
@@ -79,6 +90,10 @@ def _register() -> None:
             compute = handlers.get(getattr(Tensor, name[:-1], None)) or handlers.get(getattr(torch, name[:-1], None))
             if compute is not None and name != "requires_grad_":
                 implements(function)(_in_place(compute, name))
+    for name in _PRODUCTS.split():
+        implements(getattr(Tensor, name))(_in_place(handlers[getattr(torch, name[:-1])], name))
+    for name in _DRAWN.split():
+        implements(getattr(Tensor, name))(_drawn(name))
     for name, operator in _COMPOUND.items():
         implements(getattr(Tensor, name))(_in_place(handlers[operator], name))
 
@@ -88,6 +103,34 @@ def zero_(input: Any) -> Any:
     """Sets every element to 0; the entries stay."""
     source = to_operand(input)
     return assign(input, Operand(source.pattern, torch.zeros_like(source.values)), "zero_")
+
+
+@implements(Tensor.fill_)
+def fill_(input: Any, value: Any) -> Any:
+    """Sets every element, stored or not, to one number."""
+    return assign(input, torch.full_like(input, float(value) if isinstance(value, Tensor) else value), "fill_")
+
+
+@implements(torch.nn.init.normal_)
+def init_normal(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Draws the stored values from a normal distribution."""
+    with torch.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+@implements(torch.nn.init.uniform_)
+def init_uniform(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Draws the stored values from a uniform distribution."""
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+@implements(torch.nn.init.constant_)
+def init_constant(tensor: Any, val: float) -> Any:
+    """Sets the stored values to one number; elements that are not stored stay 0."""
+    with torch.no_grad():
+        tensor.values().fill_(val)
+    return tensor
 
 
 _register()

@@ -1,51 +1,55 @@
-"""torch's losses and similarities of tensors, as expressions of elementwise functions and reductions."""
+"""torch's losses and similarities of tensors: elementwise functions and reductions, in which all elements count."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 
 from libsparse._lang.errors import DtypeError
+from libsparse._ops import pointwise
+from libsparse._tensor.sparse_tensor import dress
 
-from .registry import implements
+from .registry import implements, named
+
+_LOSSES = """
+mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits kl_div poisson_nll_loss
+soft_margin_loss hinge_embedding_loss
+"""
+
+
+def _loss(function: Callable[..., Any]) -> Callable[..., Any]:
+    def handler(
+        input: Any,
+        target: Any,
+        *args: Any,
+        size_average: None = None,
+        reduce: None = None,
+        reduction: str = "mean",
+        **kwargs: Any,
+    ) -> Any:
+        losses = pointwise.apply(function.__name__, function, (input, target, *args), {**kwargs, "reduction": "none"})
+        return _reduced(losses, reduction)
+
+    handler.__name__, handler.__doc__ = function.__name__, function.__doc__
+    return handler
 
 
 def _reduced(losses: Any, reduction: str) -> Any:
+    found = dress(losses)
     if reduction == "none":
-        return losses
+        return found
+    if reduction == "batchmean":
+        return found.sum() / found.shape[0]
     if reduction not in ("mean", "sum"):
         raise DtypeError(f"reduction={reduction!r}; expected none, mean or sum")
-    return losses.mean() if reduction == "mean" else losses.sum()
+    return found.mean() if reduction == "mean" else found.sum()
 
 
-@implements(F.mse_loss)
-def mse_loss(
-    input: Any,
-    target: Any,
-    size_average: None = None,
-    reduce: None = None,
-    reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
-    """The squares of differences; elements that are not stored count."""
-    squares = torch.square(torch.sub(input, target))
-    return _reduced(squares if weight is None else torch.mul(squares, weight), reduction)
-
-
-@implements(F.l1_loss)
-def l1_loss(
-    input: Any,
-    target: Any,
-    size_average: None = None,
-    reduce: None = None,
-    reduction: str = "mean",
-    weight: Any = None,
-) -> Any:
-    """The absolute values of differences; elements that are not stored count."""
-    sizes = torch.abs(torch.sub(input, target))
-    return _reduced(sizes if weight is None else torch.mul(sizes, weight), reduction)
+for _function in named(_LOSSES, F):
+    implements(_function)(_loss(_function))
 
 
 @implements(F.cosine_similarity)
@@ -53,3 +57,9 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The products of two tensors over a dimension, divided by their norms."""
     lengths = [torch.linalg.vector_norm(x, 2, dim).clamp_min(eps) for x in (x1, x2)]
     return torch.mul(x1, x2).sum(dim) / (lengths[0] * lengths[1])
+
+
+@implements(torch.dist, torch.Tensor.dist)
+def dist(input: Any, other: Any, p: float = 2) -> Any:
+    """The p-norm of the difference of two tensors."""
+    return torch.linalg.vector_norm(torch.sub(input, other), p)

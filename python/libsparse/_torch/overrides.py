@@ -32,6 +32,7 @@ from . import (  # noqa: F401  # they register what they implement
     products,
     reductions,
     reshaping,
+    scalars,
     shape,
 )
 from .registry import overridable

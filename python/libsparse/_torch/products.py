@@ -8,8 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import elementwise, products
+from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import is_sparse, is_tensor, to_operand
 
@@ -113,6 +114,23 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any
     product = products.sddmm(source._replace(data=None), mat1, mat2)
     product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(source, beta))
+
+
+@implements(F.scaled_dot_product_attention)
+def scaled_dot_product_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """`ls.attention` with a sparse mask."""
+    if is_causal or enable_gqa or attn_mask is None:
+        raise UnsupportedError("scaled_dot_product_attention takes a sparse attn_mask, and no is_causal or enable_gqa")
+    return attention(query, key, value, attn_mask, scale, dropout_p)
 
 
 @implements(F.linear, layouts=True)

@@ -1,0 +1,88 @@
+"""What torch asks of a tensor of one element, and where a tensor is not zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import ShapeError
+from libsparse._ops.operands import to_operand
+from libsparse._storage import packing
+
+from .registry import implements, named
+
+_QUESTIONS = "item __bool__ __float__ __int__ __index__ __complex__ is_nonzero"
+
+
+def _of_one(name: str) -> Callable[..., Any]:
+    def handler(input: Any) -> Any:
+        if input.numel() != 1:
+            raise ShapeError(f"{name.strip('_')} of a tensor with {input.numel()} elements; expected one")
+        return getattr(input.to_dense().reshape(()), name)()
+
+    handler.__name__, handler.__doc__ = name, f"`torch.Tensor.{name}` of a tensor of one element."
+    return handler
+
+
+for _name in _QUESTIONS.split():
+    implements(*named(_name, Tensor))(_of_one(_name))
+implements(torch.is_nonzero)(_of_one("is_nonzero"))
+
+
+@implements(*named("nonzero argwhere", torch, Tensor))
+def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
+    """The coordinates of the elements that are not zero, (count, ndim), int64, ascending.
+
+    Args:
+        input: Without a fill value.
+        as_tuple: Whether to give one tensor for each dimension.
+    """
+    source = to_operand(input)
+    source.need_zero_fill("nonzero")
+    pattern = source.sparsity
+    found = pattern.coordinates()[:, pattern.entries(source.values.detach()) != 0]
+    order = packing.sort_order(list(found), pattern.shape)
+    found = found if order is None else found[:, order]
+    return tuple(found) if as_tuple else found.T.contiguous()
+
+
+@implements(Tensor.sparse_dim)
+def sparse_dim(input: Any) -> int:
+    """How many dimensions are not those of values that are arrays."""
+    operand = to_operand(input)
+    return operand.ndim - len(operand.sparsity.block)
+
+
+@implements(Tensor.dense_dim)
+def dense_dim(input: Any) -> int:
+    """How many dimensions are those of values that are arrays."""
+    return len(to_operand(input).sparsity.block)
+
+
+@implements(Tensor._values)
+def values(input: Any) -> Tensor:
+    """The values, cut from autograd's graph."""
+    found: Tensor = input.values().detach()
+    return found
+
+
+@implements(Tensor._indices)
+def indices(input: Any) -> Tensor:
+    """The coordinates of the entries."""
+    found: Tensor = input.indices()
+    return found
+
+
+@implements(Tensor.get_device, torch.get_device)
+def get_device(input: Any) -> int:
+    """-1, the CPU."""
+    return -1
+
+
+@implements(Tensor.is_pinned)
+def is_pinned(input: Any, device: Any = None) -> bool:
+    """Whether every array is in pinned memory."""
+    return all(array.is_pinned() for array in (*input.pattern.tensors(), input.values()))
