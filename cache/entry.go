@@ -125,10 +125,10 @@ func writeSynced(path string, content []byte) error {
 }
 
 // PutRequest stores the answer to the compile request called name, replacing an older one as a whole. The file's first
-// line is the checksum of the rest.
+// line is the checksum of the name and the rest, so that an answer under another name is none.
 func (s *Store) PutRequest(name string, content []byte) error {
 	path := filepath.Join(s.root, "requests", filepath.Base(name)+".json")
-	content = append([]byte(describe(content).SHA256+"\n"), content...)
+	content = append([]byte(answerSum(name, content)+"\n"), content...)
 	if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, content) {
 		return nil
 	}
@@ -152,8 +152,12 @@ func (s *Store) PutRequest(name string, content []byte) error {
 func (s *Store) Request(name string) (content []byte, ok bool) {
 	text, err := os.ReadFile(filepath.Join(s.root, "requests", filepath.Base(name)+".json"))
 	sum, content, _ := bytes.Cut(text, []byte("\n"))
-	if err != nil || string(sum) != describe(content).SHA256 {
+	if err != nil || string(sum) != answerSum(name, content) {
 		return nil, false
 	}
 	return content, true
+}
+
+func answerSum(name string, content []byte) string {
+	return describe(append([]byte(filepath.Base(name)+"\n"), content...)).SHA256
 }

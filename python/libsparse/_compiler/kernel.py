@@ -120,7 +120,7 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
     name = request.key(wanted, native.BUILD)
     root = target.cache_dir() + _SUBFOLDER
     try:
-        return load(_answer(f"{root}/requests/{name}.json"), root)
+        return load(_answer(f"{root}/requests/", name), root)
     except (_Unusable, OSError, ValueError):
         pass  # the compiler verifies such an entry and rebuilds it
     try:
@@ -129,11 +129,11 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
         raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
 
 
-def _answer(path: str) -> dict[str, Any]:
-    """An earlier answer of the compiler; the first line of the file is the checksum of the rest."""
-    checksum, _, text = _content(path).partition(b"\n")
-    if hashlib.sha256(text).hexdigest().encode() != checksum:
-        raise _Unusable(f"{path} does not have its checksum")
+def _answer(folder: str, name: str) -> dict[str, Any]:
+    """An earlier answer of the compiler; the first line of the file is the checksum of its name and the rest."""
+    checksum, _, text = _content(f"{folder}{name}.json").partition(b"\n")
+    if hashlib.sha256(name.encode() + b"\n" + text).hexdigest().encode() != checksum:
+        raise _Unusable(f"{folder}{name}.json does not have its checksum")
     return dict(_decode(text.decode())[0])
 
 

@@ -6,8 +6,10 @@ Go can't live through a fork: a child of a process that has loaded the library r
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import os
+import queue
 import resource
 import subprocess
 import threading
@@ -26,6 +28,7 @@ _FOLDER = Path(__file__).parents[1]
 LIBRARY = _FOLDER / "_libsparse.so"
 EXECUTABLE = _FOLDER / "_libsparse_go"
 _SUBPROCESS_SECONDS = 150
+_GO_THREADS = 8
 
 _lock = threading.Lock()
 _library: ctypes.CDLL | None = None
@@ -50,14 +53,43 @@ def compile_request(request: dict[str, Any]) -> dict[str, Any]:
     if _must_not_enter():
         answer = _run(["compile"], text.encode()).decode()
     else:
-        library = _load()
-        handle = ctypes.c_size_t()
-        _check(library, lambda error: library.libsparse_compile(text.encode(), ctypes.byref(handle), error))
-        try:
-            answer = _string(library, lambda out, error: library.libsparse_kernel_info(handle, out, error))
-        finally:
-            _check(library, lambda error: library.libsparse_release(handle, error))
+        answer = _interruptible(lambda: _compile(text.encode()))
     return dict(json.loads(answer))
+
+
+def _compile(text: bytes) -> str:
+    library = _load()
+    handle = ctypes.c_size_t()
+    _check(library, lambda error: library.libsparse_compile(text, ctypes.byref(handle), error))
+    try:
+        return _string(library, lambda out, error: library.libsparse_kernel_info(handle, out, error))
+    finally:
+        _check(library, lambda error: library.libsparse_release(handle, error))
+
+
+def _interruptible(work: Callable[[], str]) -> str:
+    """Computes in another thread, so that Ctrl-C ends the wait at once; the thread goes on and its kernel is kept.
+
+    Python handles signals between its own instructions, in the main thread only, and not while that is inside of Go.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    done: queue.SimpleQueue[Callable[[], str]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answer = work()
+        except BaseException as error:  # raised again by whoever waits
+            done.put(functools.partial(_raise, error))
+        else:
+            done.put(lambda: answer)
+
+    threading.Thread(target=run, name="libsparse compiler", daemon=True).start()
+    return done.get()()
+
+
+def _raise(error: BaseException) -> str:
+    raise error
 
 
 def explain_request(request: dict[str, Any], stage: str) -> str:
@@ -130,7 +162,28 @@ def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tens
 
 
 def _must_not_enter() -> bool:
+    """Whether the compiler has to run in a process of its own: in a forked child, or where no thread can be started."""
+    if _entered_by == 0 and not _has_threads():
+        return True
     return _entered_by not in (0, os.getpid())
+
+
+def _has_threads() -> bool:
+    """Whether as many threads can be started as Go needs to begin with; it aborts the process where it can't."""
+    release = threading.Event()
+    started: list[threading.Thread] = []
+    try:
+        for _ in range(_GO_THREADS):
+            thread = threading.Thread(target=release.wait)
+            thread.start()
+            started.append(thread)
+    except RuntimeError:
+        return False
+    finally:
+        release.set()
+        for thread in started:
+            thread.join()
+    return True
 
 
 def _load() -> ctypes.CDLL:
@@ -196,6 +249,11 @@ def _run(arguments: list[str], data: bytes, limit: float | None = _SUBPROCESS_SE
         done = subprocess.run(command, input=data, capture_output=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{' '.join(command)} failed: {error}") from error
+    if b"failed to create new OS thread" in done.stderr:
+        raise ToolchainError(
+            "the compiler can't start a thread: raise the limit of processes and threads (ulimit -u, or the pids limit "
+            "of the container)"
+        )
     if done.returncode != 0:
         raise _to_exception(done.stderr.decode("utf-8", "replace"))
     return done.stdout

@@ -1,0 +1,71 @@
+"""Compiling under adverse conditions: exchanged files, Ctrl-C, and processes that may start no thread."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from libsparse._compiler import kernel, native
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+INTERRUPTED = """
+import os, signal, threading, time, torch, libsparse as ls
+A, x = ls.eye(50), torch.rand(50, 3)
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+begin = time.perf_counter()
+try:
+    A @ x
+    print("not interrupted")
+except KeyboardInterrupt:
+    print("waited" if time.perf_counter() - begin > 2 else "at once")
+print(torch.equal(A @ x, x))
+"""
+
+
+def test_an_answer_under_another_name_is_compiled_anew(tmp_path: Path) -> None:
+    with ls.options(cache_dir=tmp_path):
+        A, x = ls.random((40, 40), 0.2), torch.randn(40, 3)
+        kernel.forget()
+        product, total = A @ x, A.sum(1)
+        requests = sorted(tmp_path.glob("*/requests/*.json"))
+        assert len(requests) == 2
+        first, second = (path.read_bytes() for path in requests)
+        requests[0].write_bytes(second)
+        requests[1].write_bytes(first)
+        kernel.forget()
+        B = ls.SparseTensor(ls.from_coo(A.indices(), None, A.shape).pattern, A.values())
+        torch.testing.assert_close(B @ x, product)
+        torch.testing.assert_close(B.sum(1), total)
+
+
+def test_ctrl_c_ends_the_wait_at_once(tmp_path: Path) -> None:
+    slow = tmp_path / "cc"
+    slow.write_text(f'#!/bin/sh\nsleep 3\nexec {shutil.which("cc") or "gcc"} "$@"\n')
+    slow.chmod(0o755)
+    environment = {"LIBSPARSE_CC": str(slow), "LIBSPARSE_CACHE_DIR": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n")[:2] == ["at once", "True"]
+
+
+def test_the_compiler_runs_by_itself_where_no_thread_can_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(native, "_entered_by", 0)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with ls.options(cache_dir=tmp_path):
+        kernel.forget()
+        x = torch.rand(30, 2)
+        assert torch.equal(ls.eye(30) @ x, x)
