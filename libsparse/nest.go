@@ -2,11 +2,14 @@ package libsparse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -55,6 +58,13 @@ func decide(n *Nest) error {
 	if level, ok := lower.Conversion(n.Assignment); ok {
 		n.Decision = &autoschedule.Decision{Summary: fmt.Sprintf("positions are copied, and level %d is laid out", level)}
 		return nil
+	}
+	if lower.Gather(n.Assignment) {
+		n.Decision = &autoschedule.Decision{Summary: "rows are copied"}
+		return nil
+	}
+	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return t.Format.Equal(format.Selection) }) {
+		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}
 	d, err := autoschedule.DecideFor(n.Assignment, n.Machine)
 	if err != nil {

@@ -248,8 +248,16 @@ func indexType(name string) (dtype.T, error) {
 	return dtype.Invalid, diag.Errorf(diag.Dtype, "the index type %q has to be i32 or i64", name)
 }
 
+// format is the format of an operand: of one that is only a pattern, also that of a selection of rows.
+func (o Operand) format() (format.Format, error) {
+	if o.PatternOnly && o.Format == format.Selection.String() {
+		return format.Selection, nil
+	}
+	return format.Parse(o.Format)
+}
+
 func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
-	f, err := format.Parse(o.Format)
+	f, err := o.format()
 	if err != nil {
 		return nil, err
 	}

@@ -91,6 +91,10 @@ var byLetter = func() map[string][]Level {
 	return out
 }()
 
+// Selection is a matrix with exactly one entry a row, whose column is its place in crd. It is only read, and by kernels that copy rows, so
+// Parse doesn't know it.
+var Selection = Format{Levels: []Level{Dense{}, Singleton{Unique: true}}, ModeOrder: []int{0, 1}}
+
 // maxBlock bounds the extents of blocks and slices, so that sizes stay far from overflow.
 const maxBlock = 1 << 16
 

@@ -4,7 +4,7 @@
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. What is known at one place of the nest is an
 // env. How the pattern of a result is written is an assembly, how a temporary is kept a workspace: one type and one file for
 // each way. The other files are loops (forall, merge, search, derive, positions, tiles), threads (parallel, balance),
-// the argument block (slots, guard) and conversions to levels that are not appended to (conversion).
+// the argument block (slots, guard), conversions to levels that are not appended to (conversion), and copies of rows (gather).
 package lower
 
 import (
@@ -65,6 +65,9 @@ type lowerer struct {
 func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	if level, ok := Conversion(p.Source); ok {
 		return conversionKernel(p, level), nil
+	}
+	if Gather(p.Source) {
+		return gatherKernel(p), nil
 	}
 	if err := p.Legal(); err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import torch
 from libsparse._compiler.kernel import Kernel, Slot
 from libsparse._compiler.request import Request
 from libsparse._lang.dtypes import DTYPES
+from libsparse._lang.errors import ToolchainError
 from libsparse._storage.format import Format
 from libsparse._storage.packing import build_levels, expand_levels
 
@@ -224,6 +225,8 @@ def finder(convert: Callable[[Request], dict[int, Format]] | None = None) -> Cal
     made: dict[Request, Kernel] = {}
 
     def find(request: Request) -> Kernel:
+        if any(operand.format == "dq" for operand in request.operands):
+            raise ToolchainError("the stand-in copies no rows")
         if request not in made:
             made[request] = Reference(request, convert(request) if convert else None).kernel()
         return made[request]

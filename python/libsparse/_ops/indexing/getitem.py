@@ -5,19 +5,21 @@ Rows of a format that stores them side by side are selected first, and what foll
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.autograd import forward_ad
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import is_sparse, is_tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
+from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
 from .rows import ragged, select_rows, selectable
@@ -41,9 +43,10 @@ def index(input: Any, key: Any) -> Operand:
         ShapeError: The step of a slice is not positive.
     """
     source = sparse_operand(input, "A[...]")
-    found = _listed_rows(source, key) if type(key) is Tensor else None
-    if found is not None:
-        return found
+    if type(key) is Tensor and source.sparsity.format.order[0] == 0:
+        found = _listed_rows(source, key)
+        if found is not None:
+            return found
     parsed = parse(key, source.shape)
     return _select(source, parsed) if parsed.slices else _elements(source, parsed)
 
@@ -144,23 +147,15 @@ def take(input: Any, index: Tensor) -> Operand:
     return Operand(None, look_up(source, unravel(numbers, source.shape)).reshape(index.shape))
 
 
-def _listed_rows(source: Operand, key: Tensor) -> Operand | None:
-    """Rows by their numbers, without a look at the numbers: torch finds those out of range. None is for `parse`."""
-    format = source.sparsity.format
-    short = key.ndim == 1 and key.dtype in _INDICES and key.layout is torch.strided and key.is_cpu
-    if not short or len(format.kinds) == 1 or format.order[0] != 0 or not _finds_rows(format):
+def _listed_rows(source: Operand, rows: Tensor) -> Operand | None:
+    """Rows by their numbers, which the kernel that copies them checks; None where another way has to do it."""
+    pattern, values = source.sparsity, source.data
+    if values is None or not copies(pattern) or rows.ndim != 1 or rows.dtype not in _INDICES:
         return None
-    try:
-        return carry(source, select_rows(source.sparsity, key))
-    except IndexError:  # also of numbers below 0, which count from the end
+    if rows.layout is not torch.strided or not rows.is_cpu or torch.is_inference_mode_enabled():
         return None
-
-
-@functools.lru_cache(maxsize=256)
-def _finds_rows(format: Format) -> bool:
-    """Whether rows of a format are found by `index_select`, which refuses numbers out of range."""
-    first, second = format.kinds[:2]
-    return selectable(format) and first.locate and not first.has_crd and second.segmented
+    followed = forward_ad._current_level >= 0 or is_functorch_wrapped_tensor(values)
+    return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
 
 
 def _elements(source: Operand, key: Key) -> Operand:
@@ -181,6 +176,10 @@ def _elements(source: Operand, key: Key) -> Operand:
 def _select(source: Operand, key: Key) -> Operand:
     """The part of a tensor that a key names; the pattern keeps those of the last few keys made of slices."""
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
+    rows = _rows_alone(key, pattern)
+    copied = None if rows is None else _listed_rows(source, rows)
+    if copied is not None:
+        return copied
     if key.picks or INDEX in key.dims:
         return carry(source, _selection(pattern, key, size))
     name = "slices", tuple(key.slices.values()), key.dims
@@ -198,7 +197,7 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
         selected = select_rows(pattern, rows)
         pattern, rows_of = selected.pattern, selected.source
         key = _below_rows(key, mode, rows.numel())
-        if _is_whole(key, pattern, owner_mode):
+        if _is_whole(key, pattern.shape, owner_mode):
             return selected
     entries = entries_of(pattern)
     if rows_of is not None:
@@ -211,6 +210,16 @@ def _selection(pattern: Pattern, key: Key, itemsize: int) -> Conversion:
     elif owner is None and INDEX in key.dims:  # of bools alone
         entries, owner = _bools(entries, key)
     return pack(_placed(entries, key, owner), kept_format(format, len(key.shape)), itemsize)
+
+
+def _rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
+    """The rows that a key selects by a list, if it does nothing else."""
+    mode = pattern.format.order[0]
+    if list(key.indices) != [mode]:
+        return None
+    rows, shape = key.indices[mode], list(pattern.shape)
+    shape[mode] = rows.numel()
+    return rows if _is_whole(_below_rows(key, mode, rows.numel()), shape, mode) else None
 
 
 def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
@@ -235,14 +244,12 @@ def _below_rows(key: Key, mode: int, count: int) -> Key:
     return key._replace(picks=picks, slices=slices, indices=indices)
 
 
-def _is_whole(key: Key, pattern: Pattern, owner_mode: int | None) -> bool:
+def _is_whole(key: Key, shape: Sequence[int], owner_mode: int | None) -> bool:
     """Whether nothing is left of a key: the result is the tensor as it is."""
     if key.picks or key.indices or (owner_mode is not None and len(key.index_shape) != 1):
         return False
     dims = tuple(owner_mode if dim == INDEX else dim for dim in key.dims)
-    return dims == tuple(range(pattern.ndim)) and all(
-        chosen.whole(pattern.shape[mode]) for mode, chosen in key.slices.items()
-    )
+    return dims == tuple(range(len(shape))) and all(chosen.whole(shape[mode]) for mode, chosen in key.slices.items())
 
 
 def _filtered(entries: Entries, key: Key) -> Entries:

@@ -33,13 +33,14 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
     kinds = pattern.format.kinds
     shape = list(pattern.shape)
     shape[pattern.format.order[0]] = rows.numel()
+    rows = rows.to(torch.int64)
     first, stored, places = _OUTERMOST[kinds[0].locate, kinds[0].unique](pattern, rows)
     pos, crd = [first], [stored]
     for number in range(1, len(kinds)):
         level, starts, listed, first = kinds[number], pattern.pos[number], pattern.crd[number], None
         if level.locate:
             extent = pattern.extents[number]
-            places = (places.to(torch.int64)[:, None] * extent + torch.arange(extent)).reshape(-1)
+            places = (places[:, None] * extent + torch.arange(extent)).reshape(-1)
         elif not level.branchless:
             assert starts is not None
             first, _, places = ragged(starts.index_select(0, places), starts[1:].index_select(0, places))
@@ -90,12 +91,12 @@ def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Returns:
         Where each range starts among the numbers, one entry more than there are ranges; the range of each number;
-        the numbers. All but the second are of the dtype of `low`.
+        the numbers.
     """
-    starts = low.new_zeros(low.numel() + 1)
+    starts = torch.zeros(low.numel() + 1, dtype=torch.int64)
     lengths = high - low
-    torch.cumsum(lengths, 0, out=starts[1:])
+    torch.cumsum(lengths, 0, dtype=torch.int64, out=starts[1:])
     owners = torch.repeat_interleave(lengths)
-    places = torch.arange(owners.numel(), dtype=low.dtype)
+    places = torch.arange(owners.numel())
     places += (low - starts[:-1]).index_select(0, owners)
     return starts, owners, places

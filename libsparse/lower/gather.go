@@ -1,0 +1,102 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// Rows of a compressed matrix that a selection names are copied one by one: a product with a matrix that stores one entry a row
+// needs no workspace, so there is nothing to schedule.
+
+// Gather reports whether a is the product of a selection and a matrix with compressed rows, in the format of that matrix.
+func Gather(a *index.Assignment) bool {
+	by, from, ok := selected(a)
+	if !ok || by.Tensor.Permuted || from.Tensor.Permuted || from.Tensor.PatternOnly {
+		return false
+	}
+	f, to := from.Tensor.Format, a.LHS.Tensor
+	if !slices.Equal(f.Levels, compressedRows.Levels) || !to.Format.Equal(f) || to.SamePattern != nil || to.Elem != from.Tensor.Elem {
+		return false
+	}
+	vars := slices.Clone(from.Vars)
+	if vars[f.ModeOrder[0]] != by.Vars[1] {
+		return false
+	}
+	vars[f.ModeOrder[0]] = by.Vars[0]
+	return slices.Equal(vars, a.LHS.Vars)
+}
+
+// selected are the selection and the other factor of a sum of products.
+func selected(a *index.Assignment) (by, from *index.Access, ok bool) {
+	product, ok := a.RHS.(*index.Call)
+	if !ok || product.Op != dtype.Mul || a.Reduce != dtype.Add || len(product.Args) != 2 {
+		return nil, nil, false
+	}
+	by, ok = product.Args[0].(*index.Access)
+	if !ok || !by.Tensor.Format.Equal(format.Selection) {
+		return nil, nil, false
+	}
+	from, ok = product.Args[1].(*index.Access)
+	return by, from, ok
+}
+
+var compressedRows = format.MustParse("ds")
+
+// gather is the lowering of one function of such a kernel.
+type gather struct {
+	*lowerer
+	by       *ir.Array // the row of each row of the result
+	from, to format.Storage
+	rows     ir.Expr // of the result
+	choices  ir.Expr // the rows that there are
+}
+
+func gatherKernel(p *cin.Program) *Kernel {
+	s := newSlots(p)
+	by, from, _ := selected(p.Source)
+	to := p.Source.LHS.Tensor
+	g := gather{
+		by: s.storage(by.Tensor, 1, nil).Crd, from: s.storage(from.Tensor, 1, nil), to: s.storage(to, 1, nil),
+		rows: s.extents[by.Vars[0]], choices: s.extents[by.Vars[1]],
+	}
+	function := func(name string, body func(g gather) []ir.Stmt) *ir.Func {
+		g.lowerer = newLowerer(p, s)
+		return returnOK(name, body(g))
+	}
+	values := func(g gather) []ir.Stmt { return g.fill(s.vals(from.Tensor), s.vals(to)) }
+	count := func(g gather) []ir.Stmt { return g.measure(s.counts[1]) }
+	funcs := []*ir.Func{function(AssembleName, count), function(ComputeName, values)}
+	return &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: funcs}}
+}
+
+// measure writes where each row of the result begins. A row that doesn't exist is refused before anything is read.
+func (g gather) measure(count *ir.Var) []ir.Stmt {
+	i, row := g.Index("i"), g.Index("row")
+	refuse := ir.When(ir.Is(ir.Is(row, ir.Lt, ir.Const(0)), ir.LogOr, ir.Is(row, ir.Ge, g.choices)), &ir.Return{Value: ir.Const(WrongSize)})
+	lengths := ir.Count(
+		i, g.rows, ir.Let(row, ir.IndexAt(g.by, i)), refuse, ir.Put(g.to.Pos, ir.Next(i), length(g.from.Pos, row)),
+	)
+	total, sum := g.sumLengths(g.to.Pos, g.rows, 1)
+	out := append([]ir.Stmt{ir.Put(g.to.Pos, ir.Const(0), ir.Const(0)), lengths}, sum...)
+	return append(append(out, refuseLarge(total, g.to.Pos.Elem)...), ir.Set(count, total))
+}
+
+// fill copies the rows on threads.
+func (g gather) fill(from, to *ir.Array) []ir.Stmt {
+	i, row, q, moved := g.Index("i"), g.Index("row"), g.Index("q"), g.Index("moved")
+	copied := ir.Loop(
+		q, ir.IndexAt(g.from.Pos, row), ir.IndexAt(g.from.Pos, ir.Next(row)),
+		ir.Put(g.to.Crd, ir.Add(moved, q), ir.IndexAt(g.from.Crd, q)), ir.Put(to, ir.Add(moved, q), ir.At(from, q)),
+	)
+	loop := ir.Count(
+		i, g.rows, ir.Let(row, ir.IndexAt(g.by, i)),
+		ir.Let(moved, ir.Sub(ir.IndexAt(g.to.Pos, i), ir.IndexAt(g.from.Pos, row))), copied,
+	)
+	enough := ir.Is(ir.IndexAt(g.to.Pos, g.rows), ir.Gt, ir.Const(g.program.Team.Grain))
+	return []ir.Stmt{&ir.Parallel{Threads: g.slots.threads, Cond: enough, Body: ir.Do(g.share(loop))}}
+}

@@ -1,0 +1,91 @@
+"""Rows copied by a kernel: the product of a selection, one column a row, with a matrix whose rows are compressed.
+
+The kernel depends on the widths of values and positions only: any matrix and any list of rows run the same one.
+"""
+
+from __future__ import annotations
+
+import functools
+from array import array
+
+import torch
+from torch import Tensor
+
+from libsparse._compiler import kernel, request, threads
+from libsparse._lang import dtypes
+from libsparse._lang.errors import ToolchainError
+from libsparse._runtime.problem import Operand, stored
+from libsparse._runtime.status import check
+from libsparse._storage.pattern import Pattern
+
+_OF_WIDTH = {1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}  # a type of each width: values are copied as they are
+
+
+def copies(pattern: Pattern) -> bool:
+    """Whether rows of a pattern are copied: those of a matrix, below a dense level."""
+    return pattern.format.levels == ("d", "s")
+
+
+def copy_rows(source: Operand, rows: Tensor) -> Operand | None:
+    """The rows of these numbers, in the format of `source`; not differentiable.
+
+    Args:
+        source: A tensor with values, of a pattern that is copied.
+        rows: (count,), int32 or int64.
+
+    Returns:
+        None where a number is out of range, the entries can't be counted in the index type, or there is no compiler.
+    """
+    pattern = source.sparsity
+    values = stored(pattern, source.values)
+    copier = _copier(values.element_size(), pattern.index_dtype)
+    if copier is None:
+        return None
+    pos, crd = pattern.compressed(1)
+    rows = rows.to(torch.int64).contiguous()
+    starts = pos.new_empty(rows.numel() + 1)
+    block = copier.block[:]
+    address = block.buffer_info()[0]
+    block[copier.n_rows], block[copier.n_choices] = rows.numel(), pattern.shape[pattern.format.order[0]]
+    block[copier.rows], block[copier.pos], block[copier.crd] = rows.data_ptr(), pos.data_ptr(), crd.data_ptr()
+    block[copier.vals], block[copier.out_pos] = values.data_ptr(), starts.data_ptr()
+    block[copier.threads] = threads.count()
+    if copier.assemble(address):  # a number out of range, or more entries than positions can count
+        return None
+    columns, copied = crd.new_empty(block[copier.count]), values.new_empty(block[copier.count])
+    block[copier.out_crd], block[copier.out_vals] = columns.data_ptr(), copied.data_ptr()
+    check(copier.compute(address))
+    shape = list(pattern.shape)
+    shape[pattern.format.order[0]] = rows.numel()
+    return Operand(Pattern(pattern.format, shape, (None, starts), (None, columns)), copied, source.fill)
+
+
+class _Copier:
+    """A kernel that copies rows, and the places of its arguments in its block."""
+
+    def __init__(self, found: kernel.Kernel) -> None:
+        assert found.assemble is not None
+        self.assemble, self.compute = found.assemble, found.compute
+        self.block = array("q", bytes(8 * len(found.slots)))
+        named = {(slot.kind, slot.operand, slot.index): place for place, slot in enumerate(found.slots)}
+        operands = {(kind, operand): place for (kind, operand, _), place in named.items()}
+        extents = {index: place for (kind, _, index), place in named.items() if kind == "extent"}
+        kinds = {kind: place for (kind, _, _), place in named.items()}
+        self.threads, self.count = kinds["threads"], kinds["count"]
+        self.n_rows, self.n_choices = extents["i"], extents["j"]
+        self.rows, self.pos, self.crd = operands["crd", 0], operands["pos", 1], operands["crd", 1]
+        self.vals, self.out_pos = operands["vals", 1], operands["pos", -1]
+        self.out_crd, self.out_vals = operands["crd", -1], operands["vals", -1]
+
+
+@functools.cache
+def _copier(width: int, index: torch.dtype) -> _Copier | None:
+    """The kernel for values of a width and for a type of positions; None where there is no compiler."""
+    value, extents = _OF_WIDTH[width], (1 << 10, 1 << 10)  # a kernel decides nothing by its extents
+    selection = request.OperandInfo("A0", "dq", "bool", True, "i64", extents, 1 << 10, -1)
+    matrix = request.OperandInfo("A1", "ds", value, False, dtypes.code(index), extents, 1 << 14, -1)
+    output = request.OutputInfo("ds", value, dtypes.code(index))
+    try:
+        return _Copier(kernel.find(request.Request("ij,jk->ik", False, (selection, matrix), output)))
+    except ToolchainError:
+        return None
