@@ -72,6 +72,8 @@ def keys(draw: st.DrawFn, shape: tuple[int, ...]) -> Any:
 def as_torch_takes_it(key: Any) -> Any:
     if isinstance(key, tuple):
         return tuple(map(as_torch_takes_it, key))
+    if isinstance(key, list):  # which torch takes for a tuple where lists are in it, with a warning
+        return torch.tensor(key, dtype=torch.int64)
     if isinstance(key, np.ndarray):  # torch miscounts the dimensions of NumPy's masks after "..."
         return torch.from_numpy(key)
     return key.to_dense() if isinstance(key, ls.SparseTensor) else key

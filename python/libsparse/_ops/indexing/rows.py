@@ -46,7 +46,7 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
             first, _, places = ragged(starts.index_select(0, places), starts[1:].index_select(0, places))
         pos.append(first)
         crd.append(None if listed is None else listed.index_select(0, places))
-    return Conversion(Pattern(pattern.format, shape, pos, crd), places, None)
+    return Conversion(Pattern(pattern.format, shape, pos, crd, pattern.block), places, None)
 
 
 _Selection = tuple[Tensor | None, Tensor | None, Tensor]
