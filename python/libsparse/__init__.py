@@ -54,6 +54,7 @@ from ._tools.explain import explain
 from ._tools.schedule import Schedule, schedule
 from ._torch.interop import from_scipy, from_torch
 from ._torch.overrides import disable, enable, override
+from ._trace import compute as _compute  # noqa: F401  # defines torch.ops.libsparse
 
 __all__ = [
     "DivisionByZeroError",

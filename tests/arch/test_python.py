@@ -20,7 +20,8 @@ STORAGE = {*LANG, "_storage"}
 COMPILER = {*STORAGE, "_compiler"}
 RUNTIME = {*COMPILER, "_runtime"}
 OPS = {*RUNTIME, "_autograd", "_ops"}
-TENSOR = {*OPS, "_tensor"}
+TRACE = {*OPS, "_trace"}
+TENSOR = {*TRACE, "_tensor"}
 MAY_IMPORT = {
     "_lang": LANG,
     "_storage": STORAGE,
@@ -28,6 +29,7 @@ MAY_IMPORT = {
     "_runtime": RUNTIME,
     "_autograd": {*RUNTIME, "_autograd"},
     "_ops": OPS,
+    "_trace": TRACE,
     "_tensor": TENSOR,
     "_torch": {*TENSOR, "_torch"},
     "_io": {*COMPILER, "_tensor", "_io"},

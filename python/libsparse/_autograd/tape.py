@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import UnsupportedError
@@ -19,6 +21,8 @@ from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.pattern import Pattern
+
+_FAKE = (FakeTensor, FunctionalTensor)
 
 
 class Node:
@@ -46,6 +50,10 @@ class Node:
         data, self.pattern = dispatch.run(self.problem, self.operands(datas))
         return data, None
 
+    def kept(self, datas: Sequence[Any]) -> Tensor | None:
+        """What `forward` keeps, computed anew."""
+        return None
+
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> Sequence[Tensor | None]:
@@ -67,6 +75,7 @@ class Node:
 Differentiable = Callable[[Problem, Sequence[Operand]], Result]
 _product: Differentiable
 _expression: Differentiable
+_traced: Differentiable
 
 
 def register(*, product: Differentiable, expression: Differentiable) -> None:
@@ -75,16 +84,38 @@ def register(*, product: Differentiable, expression: Differentiable) -> None:
     _product, _expression = product, expression
 
 
+def register_tracing(traced: Differentiable) -> None:
+    """Registers the function that computes problems while torch traces."""
+    global _traced
+    _traced = traced
+
+
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem; autograd follows it where it has to.
 
     Raises:
         UnsupportedError: It has to, and something in the problem has no gradient.
     """
+    if is_traced(operands):
+        return _traced(problem, operands)
     if not needed(operands):
         return dispatch.run(problem, operands)
-    plain = not problem.is_expr and problem.reduce == "sum" and problem.combine == "mul"
-    return (_product if plain else _expression)(problem, operands)
+    return (_product if is_product(problem) else _expression)(problem, operands)
+
+
+def is_product(problem: Problem) -> bool:
+    """Whether a problem is a sum of products, and so linear in every operand."""
+    return not problem.is_expr and problem.reduce == "sum" and problem.combine == "mul"
+
+
+def is_traced(operands: Sequence[Operand]) -> bool:
+    """Whether torch traces what is done to these operands, which have no elements."""
+    for pattern, data, _ in operands:
+        if (data is not None and type(data) is not Tensor and isinstance(data, _FAKE)) or (
+            pattern is not None and pattern.traced
+        ):
+            return True
+    return False
 
 
 def needed(operands: Sequence[Operand]) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError
-from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
@@ -79,7 +79,7 @@ def _unite(a: Pattern, b: Pattern) -> Pattern:
     text = f"C({indices}) = A({indices}) + B({indices})"
     wanted = a.format.writable
     problem = Problem(text, True, ("A", "B"), (letters, letters), letters, wanted, dtype=torch.bool)
-    _, found = dispatch.run(problem, [Operand(a, None), Operand(b, None)])
+    _, found = tape.compute(problem, [Operand(a, None), Operand(b, None)])
     assert found is not None
     return found if a.format == wanted else found.converted(a.format).pattern
 

@@ -39,18 +39,20 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     Raises:
         UnsupportedError: Something in it has no derivative.
     """
-    problem = problem if problem.is_expr else _as_expression(problem)
+    problem = as_expression(problem)
     variant = dispatch.prepare(problem, operands).variant
     if isinstance(variant, dispatch.Chain):
         return variant.through(operands, tape.compute)
     for number, operand in enumerate(operands):
         if operand.data is not None and operand.data.requires_grad:
             _derivative(problem, number, _complex(problem, operands))  # raises now, not in backward
-    return tape.follow(_Expression, problem, operands)
+    return tape.follow(Expression, problem, operands)
 
 
-def _as_expression(problem: Problem) -> Problem:
-    """An einsum as an assignment."""
+def as_expression(problem: Problem) -> Problem:
+    """A problem as an assignment."""
+    if problem.is_expr:
+        return problem
     accesses = [Access(n, indices) for n, indices in zip(problem.names, problem.inputs, strict=True)]
     op, region = ("*", "") if problem.combine == "mul" else (problem.combine, "every")
     value: Expr = accesses[0]
@@ -60,17 +62,26 @@ def _as_expression(problem: Problem) -> Problem:
     return problem._replace(text=text, is_expr=True, combine="mul")
 
 
-class _Expression(tape.Node):
+class Expression(tape.Node):
     """An assignment; it keeps the unrounded result, which terms are compared with."""
 
     __slots__ = ()
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        dtype, problem = self._unrounded(self.operands(datas))
+        out, self.pattern = dispatch.run(problem, self.operands(datas))
+        return out.to(dtype), out
+
+    def kept(self, datas: Sequence[Any]) -> Tensor:
         operands = self.operands(datas)
+        with torch.no_grad():
+            return tape.compute(self._unrounded(operands)[1], operands)[0]
+
+    def _unrounded(self, operands: Sequence[Operand]) -> tuple[torch.dtype, Problem]:
+        """The dtype of the result, and the problem whose result is not rounded to it."""
         dtype = self.problem.dtype or promotion.common(operands)
         assert dtype is not None  # something requires a gradient
-        out, self.pattern = dispatch.run(self.problem._replace(dtype=dtypes.accumulator(dtype)), operands)
-        return out.to(dtype), out
+        return dtype, self.problem._replace(dtype=dtypes.accumulator(dtype))
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
@@ -145,7 +146,9 @@ def _without_fill(pattern: Pattern, values: Tensor, fill: int | float) -> Operan
 def simplify(inputs: Sequence[Indices], operands: Sequence[Operand]) -> tuple[list[Indices], list[Operand]]:
     """Takes diagonals where an index is twice in an operand, and drops dense dimensions that only broadcast."""
     inputs = list(inputs)
-    if _is_simple(tuple(inputs), tuple(o.shape for o in operands)):
+    shapes = tuple(o.shape for o in operands)
+    is_simple = _is_simple.__wrapped__ if tape.is_traced(operands) else _is_simple  # symbols can't be hashed
+    if is_simple(tuple(inputs), shapes):
         return inputs, list(operands)
     largest: dict[str, int] = {}
     for indices, operand in zip(inputs, operands, strict=True):
@@ -186,7 +189,7 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
     pattern, data, _ = operand
     if pattern is not None:
         groups = tuple(kept.index(index) for index in indices)
-        smaller, places = pattern.derived(("diagonal", groups), lambda: _diagonal(pattern, groups))
+        smaller, places = diagonal_pattern(pattern, groups)
         return kept, Operand(smaller, None if data is None else data.index_select(0, places))
     data = operand.values
     left = list(indices)
@@ -198,6 +201,11 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
             del left[second], left[first]
             left.append(index)
     return tuple(left), Operand(None, data)
+
+
+def diagonal_pattern(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+    """What `_diagonal` returns, computed once."""
+    return pattern.derived(("diagonal", groups), lambda: _diagonal(pattern, groups))
 
 
 def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:

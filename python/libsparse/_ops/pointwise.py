@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
 from libsparse._runtime.problem import Operand
@@ -90,6 +91,10 @@ class _Call:
 
     def fill(self, parts: Sequence[Any], pattern: Pattern) -> Any:
         """The function of the fill values."""
+        with _disable_current_modes():  # numbers are known while torch traces, too
+            return self._of_numbers(parts, pattern)
+
+    def _of_numbers(self, parts: Sequence[Any], pattern: Pattern) -> Any:
         # A vector of one element is promoted as a tensor with dimensions is; numbers and scalars stay what they are.
         given = [torch.full((1,), p.fill, dtype=p.dtype, device="cpu") if isinstance(p, Operand) else p for p in parts]
         try:

@@ -19,7 +19,7 @@ from libsparse._runtime.problem import Einsum, Operand, Problem
 from . import contraction
 
 
-class _Product(tape.Node):
+class Product(tape.Node):
     """A sum of products."""
 
     __slots__ = ()
@@ -35,7 +35,7 @@ class _Product(tape.Node):
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a sum of products that autograd follows."""
-    return tape.follow(_Product, problem, operands)
+    return tape.follow(Product, problem, operands)
 
 
 def gradient(problem: Problem, operands: Sequence[Operand], grad: Operand, number: int) -> Tensor:

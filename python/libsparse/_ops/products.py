@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
@@ -142,6 +143,8 @@ def _short(a: Any, b: Any) -> Tensor | None:
     source = to_operand(a)
     pattern, values = source.sparsity, source.data
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
+    if tape.is_traced((source, Operand(None, b))):
+        return None
     if not fits or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None
     source.need_zero_fill("a product")

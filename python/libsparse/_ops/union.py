@@ -38,7 +38,9 @@ def add(a: Operand, b: Operand) -> Operand:
     text = f"C({indices}) = A({indices}) + B({indices})"
     problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.sparsity.format, dtype=dtype)
     operands = [a, b]
-    if tape.needed(operands):
+    if tape.is_traced(operands):
+        out, pattern = tape.compute(problem, contraction.unify(operands, dtype))
+    elif tape.needed(operands):
         out, pattern = tape.follow(_Sum, problem, contraction.unify(operands, dtype))
     else:
         out, pattern = dispatch.run(problem, operands)

@@ -99,6 +99,9 @@ class Pattern:
         "size",
     )
 
+    traced = False
+    """Whether torch traces, so that the arrays have no elements."""
+
     def __init__(
         self,
         format: Format,
@@ -108,8 +111,7 @@ class Pattern:
         block: tuple[int, ...] = (),
     ) -> None:
         """Trusts its arguments; `validate` and `checks` check those of users first."""
-        self.format, self.block = format, block
-        self.shape = torch.Size(shape)
+        self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
         self.seen_shape = self.shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(self.shape))
         self.size = _count(format, self.extents, pos, crd)
@@ -123,9 +125,19 @@ class Pattern:
             pos, crd = _cast(pos, dtype), _cast(crd, dtype)
         elif arrays:
             dtype = torch.int32
-        self.pos = tuple(pos)
-        self.crd = tuple(crd)
+        self.pos, self.crd = tuple(pos), tuple(crd)
         self.index_dtype = dtype
+
+    def _begin(
+        self,
+        format: Format,
+        shape: torch.Size,
+        pos: tuple[Tensor | None, ...],
+        crd: tuple[Tensor | None, ...],
+        block: tuple[int, ...] = (),
+    ) -> None:
+        """Takes what is stored, and nothing that is derived from it yet."""
+        self.format, self.shape, self.pos, self.crd, self.block = format, shape, pos, crd, block
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
         self._coordinates: Tensor | None = None
@@ -284,7 +296,7 @@ class Pattern:
             order = (*self.format.order, *range(self.ndim, self.ndim + len(extents)))
             nothing = [None] * len(extents)
             format = Format(f"{levels}:{','.join(map(str, order))}")
-            return Pattern(format, (*self.shape, *extents), [*self.pos, *nothing], [*self.crd, *nothing], extents)
+            return type(self)(format, (*self.shape, *extents), [*self.pos, *nothing], [*self.crd, *nothing], extents)
 
         return self.derived(("blocks", extents), build)
 

@@ -8,6 +8,8 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError
 
+from .traced_view import own, set_own
+
 if TYPE_CHECKING:
     from libsparse._storage.pattern import Pattern
 
@@ -18,9 +20,9 @@ class AutogradView:
     """`requires_grad`, `grad` and so on; mixed into `SparseTensor`."""
 
     _pattern: Pattern
-    _held: Tensor | None
 
     if TYPE_CHECKING:
+        _held: Tensor | None
 
         def __init__(self, pattern: Pattern, values: Tensor | None) -> None: ...
 
@@ -29,6 +31,8 @@ class AutogradView:
     @property
     def requires_grad(self) -> bool:
         """Whether autograd follows the values."""
+        if "_held" not in self.__dict__:
+            return bool(own(self, "requires_grad"))
         return self._held is not None and self._held.requires_grad
 
     @requires_grad.setter
@@ -38,11 +42,15 @@ class AutogradView:
     @property
     def is_leaf(self) -> bool:
         """Whether the values are a leaf of autograd's graph."""
+        if "_held" not in self.__dict__:
+            return bool(own(self, "is_leaf"))
         return self._held is None or self._held.is_leaf
 
     @property
     def grad_fn(self) -> Any:
         """The node of autograd's graph that computed the values."""
+        if "_held" not in self.__dict__:
+            return own(self, "grad_fn")
         return None if self._held is None else self._held.grad_fn
 
     @property
@@ -53,6 +61,9 @@ class AutogradView:
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if "_held" not in self.__dict__:
+            set_own(self, "grad", value)
+            return
         if self._held is None:
             raise DtypeError("a tensor that is only a pattern has no gradient")
         self._held.grad = value.values() if isinstance(value, AutogradView) else value
@@ -66,6 +77,9 @@ class AutogradView:
         if self._held is None:
             if requires_grad:
                 raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
+            return self
+        if "_held" not in self.__dict__:
+            set_own(self, "requires_grad", requires_grad)
             return self
         self._held.requires_grad_(requires_grad)
         return self

@@ -26,7 +26,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     handler = handlers.get(func)
     if handler is not None:
         return handler(*args, **kwargs)
-    if func in passed or getattr(func, "__name__", "") == "__get__":
+    if func in passed or isinstance(func, torch._ops.OpOverload) or getattr(func, "__name__", "") == "__get__":
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
     raise UnsupportedError(
@@ -36,13 +36,16 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Handles the few operators that torch applies to any tensor below autograd."""
-    aten = torch.ops.aten
+    aten, source = torch.ops.aten, args[0]
+    values = source._plain_values
     if func in (aten.detach.default, aten.alias.default):
-        return args[0].detach()
+        return source._rewrapped(None if values is None else values.detach())
     if func is aten.clone.default:
-        return args[0].detach().clone()
-    if func is aten._to_copy.default:
-        return args[0].detach().to(dtype=kwargs.get("dtype"), copy=True)
+        return source._rewrapped(None if values is None else values.clone())
+    if func is aten._to_copy.default and values is not None:
+        return source._rewrapped(values.to(dtype=kwargs.get("dtype"), copy=True))
+    if func in (aten.add.Tensor, aten.add_.Tensor) and len(args) == 2:  # autograd adds gradients of one pattern
+        return source._rewrapped(values + args[1]._plain_values)
     raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor")
 
 

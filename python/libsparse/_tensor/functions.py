@@ -7,14 +7,25 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec
 
+import torch
+
 from libsparse._ops import products
 from libsparse._ops.attention import attention as _attention
 from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 
-from .sparse_tensor import dress
+from .sparse_tensor import SparseTensor, dress, operations
 
 _Arguments = ParamSpec("_Arguments")
+
+
+def _first(values: Any) -> Any:
+    """The first SparseTensor among some arguments, also in lists."""
+    for value in values:
+        found = _first(value) if isinstance(value, (list, tuple)) else value
+        if isinstance(found, SparseTensor):
+            return found
+    return None
 
 
 def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:
@@ -22,7 +33,14 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
 
     @functools.wraps(operation)
     def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Any:
+        if torch.compiler.is_dynamo_compiling():
+            found = _first((*args, *kwargs.values()))
+            if found is not None:
+                return found._operation(name, *args, **kwargs)
         return dress(operation(*args, **kwargs))
+
+    name = operation.__name__
+    operations[name] = operation
 
     call.__module__ = "libsparse"
     # help() and the reference show that a tensor is returned, and would follow __wrapped__ to the operation's own.

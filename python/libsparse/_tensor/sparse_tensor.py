@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd import forward_ad
 
 from libsparse._autograd import tape
@@ -23,17 +24,23 @@ from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._trace.patterns import forget_symbols, is_traced
 
 from . import dispatch_table
 from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
+from .traced_view import TracedView, follow_values
+from .traced_view import _classes as _traced_classes
 from .views import LevelViews
 
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
+operations: dict[str, Callable[..., Any]] = {}
+"""The operations that users call as functions, by name."""
 
-class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
+
+class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
@@ -51,12 +58,9 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
     """
 
     _pattern: Pattern
-    _held: Tensor | None
     _fill: int | float
-    _whole: Operand
     __array_priority__ = 1000  # so that NumPy's and SciPy's operators leave the computation to this class
     __array_ufunc__ = None
-    _fast: dict[Any, Any]
     _node: PreparedProduct | None  # of the last product that autograd followed, for the next
 
     @staticmethod
@@ -181,7 +185,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
 
     def to_dense(self, dtype: torch.dtype | None = None, *, masked_grad: bool | None = None) -> Tensor:
         """A strided torch tensor; differentiable."""
-        return assemble.to_dense(self._operand(), dtype)
+        dense: Tensor = dress(assemble.to_dense(self._operand(), dtype))
+        return dense
 
     def to_torch(self, layout: torch.layout | None = None) -> Tensor:
         """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none."""
@@ -247,10 +252,16 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
         """`other @ A`."""
         return dress(products.matmul(other, self))
 
+    def _operation(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """The operation of this name, as a method: torch.compile keeps methods of a tensor in its graph as they are."""
+        return dress(operations[name](*args, **kwargs))
+
     # Protocols -------------------------------------------------------------------------------------------------
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        """Shape, nnz, density, dtype, format and a few entries."""
+        """Shape, nnz, density, dtype, format and a few entries; those are not known while torch traces."""
+        if self._pattern.traced or is_traced(self._held):
+            return f"SparseTensor(shape={tuple(self.shape)}, dtype={self.dtype}, format={str(self.format)!r}, traced)"
         return export.describe(self._operand())
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -283,8 +294,10 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, Tensor):  # type: 
 def dress(result: Any) -> Any:
     """An operand as users get it, a SparseTensor or a dense tensor; anything else as it is."""
     if type(result) is not Operand:
+        if type(result) is FakeTensor:
+            forget_symbols([result])
         return result
-    return result.data if result.pattern is None else _wrapped(result)
+    return dress(result.data) if result.pattern is None else _wrapped(result)
 
 
 def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
@@ -304,7 +317,14 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
         dtype, grad = values.dtype, values.requires_grad
     self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
     self._hold(operand)
+    if pattern.traced:
+        forget_symbols([*pattern.tensors(), *([] if values is None else [values])])
+        if grad:
+            follow_values(self)
     return self
+
+
+_traced_classes.append(SparseTensor)
 
 
 def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:

@@ -19,6 +19,8 @@ from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
+from libsparse._trace.frames import leave_alone
+
 from . import (  # noqa: F401  # they register what they implement
     autograd,
     conversions,
@@ -134,6 +136,8 @@ _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
 
 def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Computes with libsparse; calls that libsparse refuses are left to torch."""
+    if torch.compiler.is_dynamo_compiling():  # torch's own sparse tensors in a graph are torch's affair
+        return original(*args, **kwargs)
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
     layout = _layout(args, kwargs)
@@ -150,6 +154,8 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 
 def _run_refused(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Computes with torch, and calls that it refuses with libsparse; where that refuses too, torch's error stays."""
+    if torch.compiler.is_dynamo_compiling():
+        return original(*args, **kwargs)
     try:
         return original(*args, **kwargs)
     except (RuntimeError, TypeError, IndexError, ValueError) as refused:
@@ -211,6 +217,9 @@ def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     if result.layout is not torch.strided or result.shape != out.shape or result.dtype != out.dtype:
         return original(*args, **kwargs)
     return out.copy_(result)
+
+
+leave_alone(_run, _run_refused, _run_into)
 
 
 def _read(arg: Any) -> Any:

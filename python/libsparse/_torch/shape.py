@@ -45,14 +45,14 @@ def t(input: Any) -> Any:
     return reverse(input)
 
 
-@implements(getter("T"))
+@implements(getter("T"), torch.ops.aten.numpy_T, torch.ops.aten.numpy_T.default)
 def reverse(input: Any) -> Any:
     """The tensor with its dimensions reversed."""
     source = to_operand(input)
     return source._replace(pattern=source.sparsity.transposed(tuple(range(source.ndim)[::-1])))
 
 
-@implements(getter("mT"))
+@implements(getter("mT"), torch.ops.aten.mT, torch.ops.aten.mT.default)
 def transpose_matrices(input: Any) -> Any:
     """The tensor with its last two dimensions swapped."""
     return transpose(input, -2, -1)

@@ -1,0 +1,218 @@
+"""TracedView: a SparseTensor as torch's compilers see it, a wrapper of plain tensors that take it apart.
+
+In eager calls autograd follows the values of a SparseTensor, and nothing else knows of the wrapper. In a graph of torch
+the wrapper is what autograd follows. Functions of autograd lead from the one to the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._runtime.problem import Operand
+from libsparse._storage.pattern import Pattern
+from libsparse._trace import patterns
+
+_MOST = 16  # levels
+
+
+class _computed:
+    """An attribute that is computed whenever the object has not got it: a property that an attribute hides."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return self if instance is None else self._function(instance)
+
+
+class TracedView:
+    """`__tensor_flatten__` and what it needs; mixed into `SparseTensor`.
+
+    A tensor is in one of two states. One that was made of values has `_held`, and autograd follows these. One that was
+    put together from the tensors of a graph has `_plain` in its place, values which autograd does not follow: it
+    follows the wrapper, and `_held` is computed from that.
+    """
+
+    _pattern: Pattern
+    _fill: int | float
+
+    @_computed
+    def _held(self: Any) -> Tensor | None:  # type: ignore[misc]
+        """The values, which autograd follows."""
+        state = self.__dict__
+        plain: Tensor | None = self._plain_values
+        if plain is None or not own(self, "requires_grad"):
+            return plain
+        if "_followed" not in state:
+            state["_followed"] = _Unwrap.apply(self)
+        followed: Tensor = state["_followed"]
+        return followed
+
+    @_computed
+    def _whole(self: Any) -> Operand:  # type: ignore[misc]
+        """The tensor as operations take it."""
+        for name in self._parts():  # torch.export takes note of what is read in this way
+            getattr(self, name)
+        return Operand(self._pattern, self._held, self._fill)
+
+    @_computed
+    def _fast(self: Any) -> dict[Any, Any]:  # type: ignore[misc]
+        """The products that the pattern has prepared."""
+        fast: dict[Any, Any] = self._pattern.fast if self._fill == 0 and self._held is not None else {}
+        return fast
+
+    def __tensor_flatten__(self) -> tuple[list[str], tuple[Any, ...]]:
+        """The names of the plain tensors, and what else there is to know."""
+        pattern = self._pattern
+        if not pattern.traced:
+            patterns.remember(pattern)
+        names = self._parts()
+        if self._plain_values is not None:
+            names.append("_plain_values")
+            follow_values(self)
+        return names, (pattern.format.text, self._fill, pattern.block)
+
+    @staticmethod
+    def __tensor_unflatten__(
+        tensors: dict[str, Tensor], context: tuple[Any, ...], shape: Sequence[Any], strides: Sequence[Any]
+    ) -> Any:
+        """The tensor of these parts."""
+        text, fill, block = context
+        given = dict(tensors)
+        values = given.pop("_plain_values", None)
+        pattern = patterns.put_together(patterns.Arrays(text, list(shape), list(given.values())))
+        if pattern.block != block:
+            pattern = type(pattern)(pattern.format, pattern.shape, pattern.pos, pattern.crd, block)
+        return wrap(pattern, values, fill)
+
+    def _parts(self) -> list[str]:
+        """The names of the arrays of the pattern."""
+        return [
+            f"_{kind}{level}"
+            for level in range(len(self._pattern.pos))
+            for kind in ("pos", "crd")
+            if getattr(self._pattern, kind)[level] is not None
+        ]
+
+    def __dir__(self) -> list[str]:
+        """The names that users read, and those of the plain tensors."""
+        own = [name for name in object.__dir__(self) if not name.startswith("_") or name in dir(Tensor)]
+        return [*own, *self._parts(), "_plain_values"]
+
+    def _rewrapped(self, values: Tensor | None) -> Any:
+        """A wrapper of other values with the same pattern, below autograd."""
+        return wrap(self._pattern, values, self._fill)
+
+    def _stable_hash_for_caching(self) -> str:
+        """What a compiled graph depends on, for torch's cache of them."""
+        names, context = self.__tensor_flatten__()
+        parts = [(name, str(array.dtype), *map(str, array.shape)) for name in names for array in [getattr(self, name)]]
+        return repr((context, [*map(str, self._pattern.shape)], bool(self.requires_grad), parts))  # type: ignore[attr-defined]
+
+    @property
+    def _plain_values(self) -> Tensor | None:
+        """The values, which autograd does not follow; the same tensor each time."""
+        state = self.__dict__
+        if "_plain" in state:
+            plain: Tensor | None = state["_plain"]
+            return plain
+        held = self._held
+        if held is None or not held.requires_grad:
+            return held
+        known = state.get("_detached")
+        if known is None or known[0] is not held or not _same_memory(known[1], held):
+            known = state["_detached"] = held, held.detach()
+        detached: Tensor = known[1]
+        return detached
+
+
+def _same_memory(a: Tensor, b: Tensor) -> bool:
+    return patterns.is_traced(b) or a.data_ptr() == b.data_ptr()
+
+
+def _array(kind: str, level: int) -> property:
+    return property(lambda self: getattr(self._pattern, kind)[level])
+
+
+for _level in range(_MOST):
+    for _kind in ("pos", "crd"):
+        setattr(TracedView, f"_{_kind}{_level}", _array(_kind, _level))
+
+
+def wrap(pattern: Pattern, values: Tensor | None, fill: int | float) -> Any:
+    """A SparseTensor of values which autograd does not follow; it may come to follow the wrapper."""
+    dtype = torch.bool if values is None else values.dtype
+    self: Any = Tensor._make_wrapper_subclass(_classes[0], pattern.seen_shape, dtype=dtype)  # type: ignore[attr-defined]
+    self._pattern, self._plain, self._fill, self._node = pattern, values, fill, None
+    return self
+
+
+_classes: list[Any] = []  # SparseTensor, once that is defined
+
+
+def own(self: Any, name: str) -> Any:
+    """What torch itself knows of a wrapper under the name of a property."""
+    with torch._C.DisableTorchFunctionSubclass():
+        return getattr(Tensor, name).__get__(self)
+
+
+def set_own(self: Any, name: str, value: Any) -> None:
+    """Sets what torch itself knows of a wrapper under the name of a property."""
+    with torch._C.DisableTorchFunctionSubclass():
+        getattr(Tensor, name).__set__(self, value)
+
+
+def follow_values(self: Any) -> None:
+    """Makes the gradient of a wrapper that of its values, since in a graph the wrapper is what autograd follows."""
+    held = self.__dict__.get("_held")
+    if held is None or not held.requires_grad or self.__dict__.get("_joined") is held:
+        return
+    with torch._C.DisableTorchFunctionSubclass(), torch.enable_grad():
+        if own(self, "grad_fn") is None:
+            set_own(self, "requires_grad", False)
+        _Join.apply(self, held)
+    self._joined = held
+
+
+class _Join(torch.autograd.Function):
+    """Leads from a wrapper to its values, in place."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any, values: Tensor) -> Any:
+        ctx.mark_dirty(tensor)
+        return tensor
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> tuple[None, Any]:
+        return None, grad.values()
+
+
+class _Unwrap(torch.autograd.Function):
+    """The values of a wrapper that autograd follows."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Any) -> Tensor:
+        ctx.parts = tensor._pattern, tensor._fill
+        values: Tensor = tensor._plain_values.detach()
+        return values
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return _Wrap.apply(grad, *ctx.parts)
+
+
+class _Wrap(torch.autograd.Function):
+    """A wrapper of values that autograd follows."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, pattern: Pattern, fill: int | float) -> Any:
+        return wrap(pattern, values.detach(), fill)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> tuple[Any, None, None]:
+        return grad.values(), None, None

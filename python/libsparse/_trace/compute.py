@@ -1,0 +1,101 @@
+"""Computing problems while torch traces: each becomes one operator of the graph, or several where it has steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+
+from libsparse._autograd import tape
+from libsparse._compiler import kernel
+from libsparse._lang import dtypes
+from libsparse._runtime import dispatch, promotion
+from libsparse._runtime.dispatch import Result
+from libsparse._runtime.problem import Operand, Problem, to_request
+from libsparse._storage import statistics
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+from . import encoding, library
+from .patterns import hint, is_traced, taken_apart
+
+
+def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
+    """Computes a problem on operands without elements; its result has none either."""
+    operands = [_resolved(operand) for operand in operands]
+    problem.extents(operands)
+    found = kernel.find(to_request(problem, [_example(operand) for operand in operands]))
+    if found.steps:
+        return dispatch.Chain(found, problem).through(operands, tape.compute)
+    return _called(_explicit(problem, operands, found), operands)
+
+
+def _resolved(operand: Operand) -> Operand:
+    return operand if operand.data is None else operand.with_data(operand.data.resolve_conj().resolve_neg())
+
+
+def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
+    formats: list[str] = []
+    shape: list[Any] = []
+    arrays: list[Tensor] = []
+    for pattern, data, _ in operands:
+        if pattern is None:
+            formats.append("")
+            continue
+        own = taken_apart(pattern)
+        formats.append(own.format + "?" * (data is None))
+        shape += own.shape
+        arrays += own.tensors
+    values = [o.data for o in operands if o.data is not None]
+    arrays, values = _fake(arrays, values), _fake(values, values)
+    data, *levels = torch.ops.libsparse.compute(encoding.to_text(problem), formats, shape, arrays, values)
+    return data, library.result_pattern(problem, operands, levels)
+
+
+def _fake(arrays: list[Tensor], values: list[Tensor]) -> list[Tensor]:
+    """Arrays of the mode of fake values, which may not be mixed with others."""
+    modes = [value.fake_mode for value in values if isinstance(value, FakeTensor)]
+    if not modes or modes[0].allow_non_fake_inputs:
+        return arrays
+    return [a if is_traced(a) else modes[0].from_tensor(a) for a in arrays]
+
+
+def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kernel) -> Problem:
+    """A problem that says what the compiler has inferred: the format and the dtype of its result, and whose pattern."""
+    format = found.format if problem.output_format is None else problem.output_format
+    of = found.pattern_of if 0 <= found.pattern_of and found.pattern_of not in found.convert else problem.pattern_of
+    dtype = dtypes.DTYPES[found.dtype] if problem.dtype is None else problem.dtype
+    return problem._replace(output_format=format, pattern_of=of, dtype=dtype)
+
+
+def _example(operand: Operand) -> Operand:
+    """An operand of the same kind of which every number is known, for the compiler's choices."""
+    pattern, data, _ = operand
+    if pattern is not None:
+        values = None if data is None else torch.empty(0, dtype=data.dtype, device="meta")
+        return Operand(_Example(pattern), values)
+    assert data is not None
+    shape = [hint(n) for n in data.shape]
+    order = sorted(range(data.ndim), key=lambda mode: -hint(data.stride(mode))) if not data.is_contiguous() else ()
+    back = [list(order).index(mode) for mode in range(len(order))]
+    example = torch.empty([shape[mode] for mode in order] if back else shape, dtype=data.dtype, device="meta")
+    return Operand(None, example.permute(back) if back else example)
+
+
+class _Example(Pattern):
+    """A pattern of known extents without arrays."""
+
+    __slots__ = ()
+
+    def __init__(self, pattern: Pattern) -> None:
+        """The pattern that is like one of which extents are symbols."""
+        self._begin(pattern.format, torch.Size([hint(n) for n in pattern.shape]), (), ())
+        self.seen_shape, self.index_dtype, self.size = self.shape, pattern.index_dtype, hint(pattern.size)
+        self._statistics = statistics.Statistics(self.format, self.extents, (None,), (None,), 0)
+        self._statistics.lengths = None  # nobody knows the rows yet
+
+
+tape.register_tracing(compute)

@@ -1,0 +1,271 @@
+"""Patterns while torch traces, and how kernels find a pattern again by its arrays.
+
+A graph of torch carries tensors only, so the operators take the arrays of patterns. While a graph is traced they are
+fake; a `TracedPattern` leaves what has to read them to an operator. When the graph runs, the arrays are those of a
+pattern that exists, and what is prepared for it is found again.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from libsparse._lang.errors import UnsupportedError
+from libsparse._storage import packing
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Conversion, Pattern
+
+_ops: Any = torch.ops.libsparse
+
+
+class Arrays(NamedTuple):
+    """A pattern as the operators take it.
+
+    Attributes:
+        format: The text of its format.
+        shape: Its shape, of which extents may be symbols.
+        tensors: Its arrays: positions and coordinates of each level that has them.
+    """
+
+    format: str
+    shape: list[Any]
+    tensors: list[Tensor]
+
+
+def taken_apart(pattern: Pattern) -> Arrays:
+    """A pattern as the operators take it; one that exists is remembered."""
+    found = Arrays(pattern.format.text, list(pattern.shape), list(_in_order(pattern)))
+    if not pattern.traced:
+        remember(pattern)
+    return found
+
+
+def _in_order(pattern: Pattern) -> Iterator[Tensor]:
+    for pos, crd in zip(pattern.pos, pattern.crd, strict=True):
+        if pos is not None:
+            yield pos
+        if crd is not None:
+            yield crd
+
+
+def put_together(arrays: Arrays) -> Pattern:
+    """The pattern of these arrays: a traced one of fake arrays, else the one that they come from."""
+    format = Format(arrays.format)
+    if any(is_traced(a) for a in arrays.tensors):
+        return TracedPattern(format, arrays.shape, *_by_level(format, arrays.tensors))
+    return _found(arrays) or _new(format, arrays)
+
+
+def is_traced(tensor: Any) -> bool:
+    """Whether a tensor has no elements of its own: torch traces what is done to it."""
+    kind = type(tensor)
+    return kind is not Tensor and isinstance(tensor, _FAKE)
+
+
+_FAKE = (FakeTensor, FunctionalTensor)
+
+
+def count(format: Format) -> int:
+    """How many arrays a pattern has."""
+    return sum(level.has_pos + level.has_crd for level in format.kinds)
+
+
+def _by_level(format: Format, tensors: Sequence[Tensor]) -> tuple[list[Tensor | None], list[Tensor | None]]:
+    left = iter(tensors)
+    pos: list[Tensor | None] = []
+    crd: list[Tensor | None] = []
+    for level in format.kinds:
+        pos.append(next(left) if level.has_pos else None)
+        crd.append(next(left) if level.has_crd else None)
+    return pos, crd
+
+
+# Patterns by their arrays --------------------------------------------------------------------------------------
+
+_Name = tuple[str, tuple[int, ...]]
+_known: Any = WeakTensorKeyDictionary()  # the last array of a pattern, to a dictionary by format and shape
+
+
+def remember(pattern: Pattern) -> None:
+    """Lets the arrays of a pattern lead to it, as long as it lives."""
+    *_, last = pattern.tensors() or [None]
+    if last is not None:
+        entries: dict[_Name, Any] = _known.setdefault(last, {})
+        name = pattern.format.text, tuple(pattern.shape)
+        if name not in entries:
+            entries[name] = weakref.ref(pattern)
+
+
+def copied(pattern: Pattern, dtype: torch.dtype) -> list[Tensor]:
+    """Copies of the arrays of a pattern, which lead to it: the compiler may write to what an operator returns."""
+    copies = [a.to(a.dtype if a.dtype == torch.uint8 else dtype, copy=True) for a in _in_order(pattern)]
+    if copies:
+        _known.setdefault(copies[-1], {})[pattern.format.text, tuple(pattern.shape)] = pattern
+    return copies
+
+
+def _found(arrays: Arrays) -> Pattern | None:
+    entries = _known.get(arrays.tensors[-1]) if arrays.tensors else None
+    found = None if entries is None else entries.get((arrays.format, tuple(arrays.shape)))
+    if isinstance(found, weakref.ref):
+        pattern: Pattern | None = found()
+        if pattern is not None and all(a is b for a, b in zip(_in_order(pattern), arrays.tensors, strict=True)):
+            return pattern
+        return None
+    # A copy, whose memory the compiler may have given to something else since.
+    if found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True)):
+        return found
+    return None
+
+
+def _new(format: Format, arrays: Arrays) -> Pattern:
+    with torch.inference_mode(False):
+        pattern = Pattern(format, arrays.shape, *_by_level(format, arrays.tensors))
+    remember(pattern)
+    return pattern
+
+
+# Patterns while torch traces -----------------------------------------------------------------------------------
+
+
+class TracedPattern(Pattern):
+    """A pattern of fake arrays: what has to read them is an operator of the graph."""
+
+    __slots__ = ()
+    traced = True
+
+    def __init__(
+        self,
+        format: Format,
+        shape: Sequence[Any],
+        pos: Sequence[Tensor | None],
+        crd: Sequence[Tensor | None],
+        block: tuple[int, ...] = (),
+    ) -> None:
+        """Takes the arrays as they are."""
+        self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
+        self.seen_shape = self.shape
+        size: Any = 1
+        for level, extent, level_pos, level_crd in zip(format.kinds, self.extents, pos, crd, strict=True):
+            size = level.formula("size", level.names(level_pos, level_crd, extent, size))
+        self.size = size
+        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]
+        self.index_dtype = arrays[0].dtype if arrays else packing.index_dtype([hint(n) for n in shape], hint(size))
+
+    def _arrays(self) -> Arrays:
+        return taken_apart(self)
+
+    def _expanded(self) -> tuple[Tensor, Tensor | None]:
+        coords, places = _ops.coordinates(*self._arrays())
+        return coords, places if self.format.padded else None
+
+    def transposed(self, dims: tuple[int, ...]) -> Pattern:
+        return TracedPattern(self.format.permute(dims), [self.shape[d] for d in dims], self.pos, self.crd)
+
+    def converted(self, format: Format) -> Conversion:
+        if format == self.format:
+            return Conversion(self, None, None)
+        known = self._conversions.get(format)
+        if known is None:
+            source, target, *arrays = _ops.convert(*self._arrays(), format.text)
+            pattern = TracedPattern(format, self.shape, *_by_level(format, arrays))
+            known = self._conversions[format] = Conversion(
+                pattern, source, target if format.pads or format.padded else None
+            )
+        return known
+
+    def derived(self, name: Any, build: Callable[[], Any]) -> Any:
+        if name[0] == "blocks":
+            return build()
+        if name[0] == "diagonal":
+            return self._diagonal(name[1])
+        raise UnsupportedError(
+            f"{name[0]} of a sparse tensor can't be part of a graph of torch.compile or torch.export yet: its number of "
+            "entries depends on the coordinates; call it before, and pass the result"
+        )
+
+    def _diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
+        places, *arrays = _ops.diagonal(*self._arrays(), list(groups))
+        shape = [self.shape[groups.index(g)] for g in range(max(groups) + 1)]
+        format = Format("csf").resolve(len(shape))
+        return TracedPattern(format, shape, *_by_level(format, arrays)), places
+
+    def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
+        numbers, found = _ops.locate(*self._arrays(), other.format.text, taken_apart(other).tensors)
+        return numbers, found
+
+    def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
+        return unite(self, other)
+
+    def resample(self, values: Tensor, source: Pattern) -> Tensor:
+        if source is self:
+            return values
+        numbers, found = self.locate(source)
+        padded = torch.cat([source.entries(values), values.new_zeros(1)])  # so that there is an element to pick
+        return self.spread(torch.where(found, padded.index_select(0, numbers), values.new_zeros(())))
+
+    def __repr__(self) -> str:
+        return f"TracedPattern(shape={tuple(self.shape)}, format={str(self.format)!r})"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        raise UnsupportedError("a pattern can't be saved while torch traces")
+
+
+def forget_symbols(tensors: Sequence[Tensor]) -> None:
+    """Lets torch forget the symbols of sizes that came up on the way to a result of fake tensors and are not in it."""
+    fakes = [tensor for tensor in tensors if isinstance(tensor, FakeTensor)]
+    env = fakes[0].fake_mode.shape_env if fakes else None
+    if env is None or not env.pending_fresh_unbacked_symbols:
+        return
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+
+    kept = set().union(*(free_unbacked_symbols(tensor) for tensor in fakes))
+    env.pending_fresh_unbacked_symbols[:] = [s for s in env.pending_fresh_unbacked_symbols if s in kept]
+
+
+def hint(number: Any) -> int:
+    """An extent, or a guess at one that is a symbol."""
+    if isinstance(number, int):
+        return number
+    found = number.node.hint if number.node.has_hint() else None
+    return 1024 if found is None else int(found)
+
+
+def fake_arrays(format: Format, shape: Sequence[Any], dtype: torch.dtype, total: Any, like: Tensor) -> list[Tensor]:
+    """Arrays as long as those of a pattern of which only format and shape are known.
+
+    Args:
+        format: The format.
+        shape: The shape.
+        dtype: Of the arrays of numbers.
+        total: The number of entries where it is known, which is the length of the last list; else None.
+        like: A fake tensor.
+    """
+    arrays: list[Tensor] = []
+    parents: Any = 1
+    rows: Any = 1
+    for number, (level, mode) in enumerate(zip(format.kinds, format.order, strict=True)):
+        extent = shape[mode]
+        names = {**level.names(None, None, extent, parents), "rows": rows}
+        if level.has_pos:
+            arrays.append(like.new_empty((level.formula("pos_len", names),), dtype=dtype))
+        if level.has_crd:
+            last = not any(kind.segmented or kind.locate for kind in format.kinds[number + 1 :])
+            if total is not None and last and not level.padded and not level.locate:
+                length = total
+            else:
+                try:
+                    length = level.formula("crd_len", names)
+                except TypeError:  # it is in the positions
+                    length = torch.library.get_ctx().new_dynamic_size()
+            arrays.append(like.new_empty((length,), dtype=torch.uint8 if level.bytes else dtype))
+            names["crd_len"] = length
+        parents, rows = level.formula("size", names), extent
+    return arrays
