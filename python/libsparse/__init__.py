@@ -8,6 +8,7 @@ Importing the package starts no compiler and loads no native code; the first new
 """
 
 from ._autograd.tape import register as _register_gradients
+from ._autograd.tape import register_tracing as _register_tracing
 from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.target import identity as _identity
@@ -54,7 +55,7 @@ from ._tools.explain import explain
 from ._tools.schedule import Schedule, schedule
 from ._torch.interop import from_scipy, from_torch
 from ._torch.overrides import disable, enable, override
-from ._trace import compute as _compute  # noqa: F401  # defines torch.ops.libsparse
+from ._trace.compute import compute as _compute_traced
 
 __all__ = [
     "DivisionByZeroError",
@@ -118,6 +119,7 @@ def __dir__() -> list[str]:
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
+_register_tracing(_compute_traced)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
 
 # The target that every request names is found out now, so that the first call need not wait for it.

@@ -193,7 +193,7 @@ class Pattern:
         """The strided tensor of these values; differentiable."""
         subject = f"a dense tensor of shape {tuple(self.shape)}"
         memory.check(math.prod(self.shape), values.element_size(), subject, "keep it sparse")
-        flat = values.new_full((self.shape.numel(),), fill)
+        flat = values.new_full((math.prod(self.shape),), fill)
         return flat.index_put_((self.linear(),), self.entries(values)).reshape(self.shape)
 
     def linear(self) -> Tensor:

@@ -18,7 +18,6 @@ from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
-
 from libsparse._trace.frames import leave_alone
 
 from . import (  # noqa: F401  # they register what they implement

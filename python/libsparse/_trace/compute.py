@@ -12,11 +12,10 @@ from torch._subclasses.fake_tensor import FakeTensor
 from libsparse._autograd import tape
 from libsparse._compiler import kernel
 from libsparse._lang import dtypes
-from libsparse._runtime import dispatch, promotion
+from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem, to_request
 from libsparse._storage import statistics
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import encoding, library
@@ -66,7 +65,7 @@ def _fake(arrays: list[Tensor], values: list[Tensor]) -> list[Tensor]:
 def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kernel) -> Problem:
     """A problem that says what the compiler has inferred: the format and the dtype of its result, and whose pattern."""
     format = found.format if problem.output_format is None else problem.output_format
-    of = found.pattern_of if 0 <= found.pattern_of and found.pattern_of not in found.convert else problem.pattern_of
+    of = found.pattern_of if found.pattern_of >= 0 and found.pattern_of not in found.convert else problem.pattern_of
     dtype = dtypes.DTYPES[found.dtype] if problem.dtype is None else problem.dtype
     return problem._replace(output_format=format, pattern_of=of, dtype=dtype)
 
@@ -96,6 +95,3 @@ class _Example(Pattern):
         self.seen_shape, self.index_dtype, self.size = self.shape, pattern.index_dtype, hint(pattern.size)
         self._statistics = statistics.Statistics(self.format, self.extents, (None,), (None,), 0)
         self._statistics.lengths = None  # nobody knows the rows yet
-
-
-tape.register_tracing(compute)

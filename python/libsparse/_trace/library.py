@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._ops import expression_gradient, operands as _operands, product_gradient
+from libsparse._ops import expression_gradient, product_gradient
+from libsparse._ops import operands as _operands
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage import packing
