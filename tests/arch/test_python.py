@@ -47,6 +47,7 @@ LAZY = {
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html"},
+    "_trace/patterns.py": {"torch.fx.experimental.symbolic_shapes"},
     "_torch/interop.py": {"scipy.sparse"},
 }
 

@@ -247,3 +247,16 @@ def _ranks(a: Sequence[Tensor], b: Sequence[Tensor], extents: Sequence[int]) -> 
     rank = torch.empty_like(order)
     rank[order] = torch.cumsum(first_of_run([c[order] for c in both]), 0)
     return rank[: a[0].numel()], rank[a[0].numel() :]
+
+
+def count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> int:
+    """How many values the arrays of a format have places for."""
+    size = 1
+    for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
+        size = level.size(level_pos, level_crd, extent, size)
+    return size
+
+
+def cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
+    """Arrays of numbers in another dtype; bitmaps stay bytes."""
+    return [a if a is None or a.dtype == torch.uint8 else a.to(dtype).contiguous() for a in arrays]

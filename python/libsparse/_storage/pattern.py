@@ -114,15 +114,15 @@ class Pattern:
         self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
         # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
         self.seen_shape = self.shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(self.shape))
-        self.size = _count(format, self.extents, pos, crd)
+        self.size = packing.count(format, self.extents, pos, crd)
         arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]  # bitmaps are bytes
         dtype = packing.index_dtype(self.shape, self.size)
         if dtype == torch.int32 and any(a.dtype != dtype for a in arrays):
             # A trailing dense level can multiply the values; positions themselves always fit where the values do.
-            pos, crd = _cast(pos, dtype), _cast(crd, dtype)
+            pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
         elif any(a.dtype != torch.int32 for a in arrays):
             dtype = torch.int64
-            pos, crd = _cast(pos, dtype), _cast(crd, dtype)
+            pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
         elif arrays:
             dtype = torch.int32
         self.pos, self.crd = tuple(pos), tuple(crd)
@@ -345,14 +345,3 @@ def restore_pattern(
 # Files name it: a place that stays.
 restore_pattern.__module__, restore_pattern.__qualname__ = "libsparse", "_restore_pattern"
 torch.serialization.add_safe_globals([restore_pattern])
-
-
-def _count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> int:
-    count = 1
-    for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
-        count = level.size(level_pos, level_crd, extent, count)
-    return count
-
-
-def _cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
-    return [a if a is None or a.dtype == torch.uint8 else a.to(dtype).contiguous() for a in arrays]

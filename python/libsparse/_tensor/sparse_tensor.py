@@ -207,7 +207,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
         held = self._held
         if held is not None and held.numel() != self._pattern.size:
             check_values(self._pattern, held)
-        return self._whole
+        whole: Operand = self._whole
+        return whole
 
     def share_memory_(self) -> SparseTensor:
         """Moves every array to shared memory."""

@@ -42,7 +42,7 @@ class TracedView:
     _fill: int | float
 
     @_computed
-    def _held(self: Any) -> Tensor | None:  # type: ignore[misc]
+    def _held(self: Any) -> Tensor | None:
         """The values, which autograd follows."""
         state = self.__dict__
         plain: Tensor | None = self._plain_values
@@ -54,14 +54,14 @@ class TracedView:
         return followed
 
     @_computed
-    def _whole(self: Any) -> Operand:  # type: ignore[misc]
+    def _whole(self: Any) -> Operand:
         """The tensor as operations take it."""
         for name in self._parts():  # torch.export takes note of what is read in this way
             getattr(self, name)
         return Operand(self._pattern, self._held, self._fill)
 
     @_computed
-    def _fast(self: Any) -> dict[Any, Any]:  # type: ignore[misc]
+    def _fast(self: Any) -> dict[Any, Any]:
         """The products that the pattern has prepared."""
         fast: dict[Any, Any] = self._pattern.fast if self._fill == 0 and self._held is not None else {}
         return fast
@@ -121,7 +121,7 @@ class TracedView:
         if "_plain" in state:
             plain: Tensor | None = state["_plain"]
             return plain
-        held = self._held
+        held: Tensor | None = self._held
         if held is None or not held.requires_grad:
             return held
         known = state.get("_detached")
@@ -147,7 +147,7 @@ for _level in range(_MOST):
 def wrap(pattern: Pattern, values: Tensor | None, fill: int | float) -> Any:
     """A SparseTensor of values which autograd does not follow; it may come to follow the wrapper."""
     dtype = torch.bool if values is None else values.dtype
-    self: Any = Tensor._make_wrapper_subclass(_classes[0], pattern.seen_shape, dtype=dtype)  # type: ignore[attr-defined]
+    self: Any = Tensor._make_wrapper_subclass(_classes[0], pattern.seen_shape, dtype=dtype)
     self._pattern, self._plain, self._fill, self._node = pattern, values, fill, None
     return self
 

@@ -95,9 +95,9 @@ _known: Any = WeakTensorKeyDictionary()  # the last array of a pattern, to a dic
 
 def remember(pattern: Pattern) -> None:
     """Lets the arrays of a pattern lead to it, as long as it lives."""
-    *_, last = pattern.tensors() or [None]
-    if last is not None:
-        entries: dict[_Name, Any] = _known.setdefault(last, {})
+    tensors = pattern.tensors()
+    if tensors:
+        entries: dict[_Name, Any] = _known.setdefault(tensors[-1], {})
         name = pattern.format.text, tuple(pattern.shape)
         if name not in entries:
             entries[name] = weakref.ref(pattern)
@@ -113,16 +113,16 @@ def copied(pattern: Pattern, dtype: torch.dtype) -> list[Tensor]:
 
 def _found(arrays: Arrays) -> Pattern | None:
     entries = _known.get(arrays.tensors[-1]) if arrays.tensors else None
-    found = None if entries is None else entries.get((arrays.format, tuple(arrays.shape)))
+    found: Any = None if entries is None else entries.get((arrays.format, tuple(arrays.shape)))
     if isinstance(found, weakref.ref):
         pattern: Pattern | None = found()
         if pattern is not None and all(a is b for a, b in zip(_in_order(pattern), arrays.tensors, strict=True)):
             return pattern
         return None
     # A copy, whose memory the compiler may have given to something else since.
-    if found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True)):
-        return found
-    return None
+    same = found is not None and all(torch.equal(a, b) for a, b in zip(_in_order(found), arrays.tensors, strict=True))
+    copied_from: Pattern | None = found if same else None
+    return copied_from
 
 
 def _new(format: Format, arrays: Arrays) -> Pattern:
@@ -187,8 +187,8 @@ class TracedPattern(Pattern):
         if name[0] == "diagonal":
             return self._diagonal(name[1])
         raise UnsupportedError(
-            f"{name[0]} of a sparse tensor can't be part of a graph of torch.compile or torch.export yet: its number of "
-            "entries depends on the coordinates; call it before, and pass the result"
+            f"{name[0]} of a sparse tensor can't be part of a graph of torch.compile or torch.export yet: its number "
+            "of entries depends on the coordinates; call it before, and pass the result"
         )
 
     def _diagonal(self, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
