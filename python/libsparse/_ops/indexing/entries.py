@@ -115,16 +115,22 @@ def derive(
 def scalar(source: Operand, entries: Entries) -> Operand:
     """A dense tensor without dimensions: the value of the only entry, or the fill value."""
     if not entries.nnz:
-        return Operand(None, torch.full((), source.fill, dtype=source.dtype))
+        return Operand(None, fill_of(source))
     values = source.values
     return Operand(None, values[0] if entries.places is None else values.index_select(0, entries.places)[0])
+
+
+def fill_of(source: Operand) -> Tensor:
+    """The fill value as a tensor that autograd follows: the gradient of an element that is not stored is zeros."""
+    fill, data = torch.full((), source.fill, dtype=source.dtype), source.data
+    return fill if data is None or not data.requires_grad else fill + data[:0].sum()
 
 
 def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
     """The values at these coordinates, stored or not: one array of them; differentiable."""
     pattern, count = source.sparsity, coords[0].numel()
     memory.check(count, source.dtype.itemsize, "the elements that are looked up", "look up fewer at a time")
-    fill = torch.full((), source.fill, dtype=source.dtype)
+    fill = fill_of(source)
     if not pattern.size or not count:
         return fill.expand(count)
     values = pattern.entries(source.values)

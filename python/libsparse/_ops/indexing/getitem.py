@@ -23,6 +23,7 @@ from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
 from .rows import ragged, select_rows, selectable
+from .single_rows import single
 
 _INDICES = frozenset({torch.int32, torch.int64})
 
@@ -47,6 +48,9 @@ def index(input: Any, key: Any) -> Operand:
         found = _listed_rows(source, key)
         if found is not None:
             return found
+    one = single(source, key)
+    if one is not None:
+        return one
     parsed = parse(key, source.shape)
     return _select(source, parsed) if parsed.slices else _elements(source, parsed)
 
