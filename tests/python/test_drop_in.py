@@ -150,3 +150,25 @@ def test_errors_are_those_of_torch() -> None:
             call()
         with ls.override(), pytest.raises(type(plain.value)):
             call()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_changes_of_a_matrix_are_seen() -> None:
+    dense = torch.where(torch.rand(6, 6) < 0.5, torch.randn(6, 6), 0)
+    x = torch.randn(6, 2)
+    with ls.override():
+        for layout in LAYOUTS:
+            blocks = {"blocksize": (2, 2)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
+            tensor = dense.to_sparse(layout=layout, **blocks)
+            for _ in range(3):
+                torch.testing.assert_close(tensor @ x, dense @ x)
+            values = tensor._values() if layout is torch.sparse_coo else tensor.values()
+            values.mul_(2)
+            torch.testing.assert_close(tensor @ x, 2 * dense @ x)
+            tensor.requires_grad_()
+            (tensor @ x).sum().backward()
+            assert tensor.grad is not None
+        tensor = torch.eye(6).to_sparse_csr()
+        torch.testing.assert_close(tensor @ x, x)
+        tensor.col_indices().copy_(torch.tensor([1, 0, 2, 3, 4, 5]))
+        torch.testing.assert_close(tensor @ x, x[[1, 0, 2, 3, 4, 5]])

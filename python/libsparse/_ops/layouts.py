@@ -65,14 +65,14 @@ def read(source: Tensor) -> Operand:
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
     shape = source.shape[: source.ndim - blocks]
-    known = _look_up(name, shape, _arrays(source))
+    known = _look_up(name, shape, index_arrays(source))
     values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
         values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
     return Operand(known.pattern.with_blocks(source.shape[source.ndim - blocks :]), values.reshape(-1))
 
 
-def _arrays(source: Tensor) -> tuple[Tensor, ...]:
+def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
     """The index arrays of a tensor of any sparse layout."""
     if source.layout is torch.sparse_coo:
         return (source._indices(),)
@@ -171,7 +171,7 @@ class _Values(torch.autograd.Function):
         if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
             # Duplicates of an entry have one gradient, as in torch.
             sparse = ctx.source.shape[: ctx.source.sparse_dim()]
-            known = _look_up("coo", sparse, _arrays(ctx.source))
+            known = _look_up("coo", sparse, index_arrays(ctx.source))
             if known.slots is not None:
                 grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
             arrays = [known.pattern.coordinates()]
@@ -213,7 +213,7 @@ def followed(source: Operand, layout: torch.layout) -> Tensor:
 def _with_values(source: Tensor, values: Tensor) -> Tensor:
     """A tensor of the layout and the indices of `source` with other values."""
     coalesced = source.layout is not torch.sparse_coo or source.is_coalesced()
-    return _tensor(source.layout, _arrays(source), values, source.shape, coalesced)
+    return _tensor(source.layout, index_arrays(source), values, source.shape, coalesced)
 
 
 def write(source: Operand, layout: torch.layout | None = None) -> Tensor:

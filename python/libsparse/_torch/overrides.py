@@ -17,7 +17,7 @@ from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
-from libsparse._tensor.sparse_tensor import SparseTensor, dress
+from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
 from . import (  # noqa: F401  # they register what they implement
@@ -37,6 +37,7 @@ from . import (  # noqa: F401  # they register what they implement
     shape,
 )
 from .registry import overridable
+from .wrapped import wrap, wrapped
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
 _HOLDERS = frozenset({list, tuple})
@@ -104,7 +105,8 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
-    compute = _run_refused if torch_first else _run
+    ranks = _PRODUCTS.get(original)
+    compute = _run_refused if torch_first else _run if ranks is None else functools.partial(_run_product, ranks)
 
     @functools.wraps(original)
     def routed(*args: Any, **kwargs: Any) -> Any:
@@ -129,6 +131,12 @@ def _has_sparse(arg: Any) -> bool:
     return any(type(item) in PLAIN and item.layout in LAYOUTS for item in arg)
 
 
+# Products by the short way, with the ranks of the dense operand that they take.
+_PRODUCTS: dict[Any, tuple[int, ...]] = {
+    **dict.fromkeys((torch.matmul, Tensor.matmul, Tensor.__matmul__, torch.spmm), (1, 2)),
+    **dict.fromkeys((torch.mm, Tensor.mm, torch.sparse.mm), (2,)),
+    **dict.fromkeys((torch.mv, Tensor.mv), (1,)),
+}
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
 
@@ -149,6 +157,15 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         return _computed(original, args, kwargs, layout)
     except _LEFT:
         return original(*args, **kwargs)
+
+
+def _run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
+    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is _STRIDED:
+        matrix = wrapped(args[0])
+        if matrix is not None and args[1].ndim in ranks:
+            return matrix @ args[1]
+    return _run(original, args, kwargs)
 
 
 def _run_refused(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -218,11 +235,16 @@ def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
     return out.copy_(result)
 
 
-leave_alone(_run, _run_refused, _run_into)
+leave_alone(_run, _run_product, _run_refused, _run_into)
 
 
 def _read(arg: Any) -> Any:
     """A tensor of one of torch's layouts as a SparseTensor; also in a list."""
     if type(arg) in (list, tuple):
         return type(arg)(map(_read, arg))
-    return dress(layouts.read(arg)) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg
+    return _as_sparse(arg) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg
+
+
+def _as_sparse(source: Tensor) -> SparseTensor:
+    known = wrapped(source)
+    return wrap(source) if known is None else known
