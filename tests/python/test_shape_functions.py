@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 import libsparse as ls
 
@@ -282,3 +283,12 @@ def test_blocks_go_to_torch_and_back(format: str) -> None:
         assert back.format == ("bsr(2,3)" if layout is torch.sparse_bsr else "bsc(2,3)")
         assert torch.equal(back.to_dense(), A.to_dense())
     assert (A.to_scipy().toarray() == A.to_dense().numpy()).all()
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_data_loaders_stack(workers: int) -> None:
+    A = tensors("csr", 2)
+    loader = DataLoader([(A[i : i + 2], i) for i in range(3)], batch_size=3, num_workers=workers)
+    ((batch, _),) = loader
+    assert isinstance(batch, ls.SparseTensor)
+    assert torch.equal(batch.to_dense(), torch.stack([A.to_dense()[i : i + 2] for i in range(3)]))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from libsparse._ops.indexing import joining
-from libsparse._tensor.sparse_tensor import dress
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from .registry import implements, named
 
@@ -37,3 +38,11 @@ implements(*named("split", torch), *named("split_with_sizes", torch, Tensor), la
 implements(*named("chunk", torch, Tensor), layouts="raises")(_several(joining.chunk))
 implements(*named("tensor_split", torch, Tensor), layouts="raises")(_several(joining.tensor_split))
 implements(*named("unbind", torch, Tensor), layouts="raises")(_several(joining.unbind))
+
+
+def collate(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """The items of a DataLoader's batch along a new first dimension; they may differ in their numbers of entries."""
+    return dress(joining.stack(batch))
+
+
+default_collate_fn_map[SparseTensor] = collate
