@@ -184,3 +184,9 @@ def test_messages() -> None:
         torch.norm(A, "nuc")
     with pytest.raises(ls.UnsupportedError, match="not stored"):
         torch.softmax(A + 1, 1)
+
+
+def test_logsumexp_of_bools_and_of_nothing() -> None:
+    dense = torch.tensor([[True, False], [False, False]])
+    same((~ls.tensor(dense)).logsumexp(0), (~dense).logsumexp(0))
+    same(ls.tensor(torch.zeros(0, 2)).logsumexp(0), torch.zeros(0, 2).logsumexp(0))

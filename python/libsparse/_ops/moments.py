@@ -87,11 +87,14 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     groups = Groups(input, dim)
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
         groups.source = groups.source.with_data(groups.source.values.to(torch.get_default_dtype()))
+    if groups.extent == 0:
+        kept = [groups.source.shape[d] for d in groups.kept]
+        return groups.shaped(groups.source.values.new_full(kept, -math.inf), keepdim)
     top = reductions.amax(groups.source.with_data(groups.source.values.detach()), dim)
     top = torch.where(top.isfinite(), top, 0)
     total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
     absent = groups.absent()
-    total = total + torch.where(absent > 0, absent * (groups.source.fill - top).exp(), 0)
+    total = total + torch.where(absent > 0, absent * (torch.tensor(groups.source.fill, dtype=top.dtype) - top).exp(), 0)
     return groups.shaped(total.log() + top, keepdim)
 
 

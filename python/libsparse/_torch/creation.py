@@ -85,7 +85,8 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> O
 @implements(*named("masked_fill", torch, Tensor), layouts="raises")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """`value` where the mask is true, the tensor elsewhere."""
-    return torch.where(mask, value, input)
+    number = value if isinstance(value, Tensor) else torch.tensor(value)
+    return torch.where(mask, number.to(to_operand(input).dtype), input)
 
 
 @implements(Tensor.sparse_mask)
