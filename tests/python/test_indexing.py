@@ -143,6 +143,31 @@ def test_wide_indices_and_large_shapes() -> None:
     assert part.indices().tolist() == [[0, 1], [n - 2, 5]]
     assert torch.equal(A[torch.tensor([3, 0]), torch.tensor([n - 2, 0])], torch.tensor([1.0, 0.0]))
     assert A[:, n - 2 :].nnz == 1
+    wide = ls.from_coo(torch.tensor([[0, 2, 2], [n - 1, 0, 7]]), torch.tensor([1.0, 2.0, 3.0]), (3, n))
+    rows = wide[torch.tensor([2, -3, 2, 1])]
+    assert rows.indices().tolist() == [[0, 0, 1, 2, 2], [0, 7, n - 1, 0, 7]]
+    assert rows.values().tolist() == [2, 3, 1, 2, 3]
+    assert wide[2].indices().tolist() == [[0, 7]]
+
+
+@pytest.mark.compiler
+def test_copied_rows() -> None:
+    for dtype in (torch.uint8, torch.int16, torch.float32, torch.float64, torch.complex128):
+        dense = drawn((30, 30)).to(dtype)
+        for format, dim in (("csr", 0), ("csc", 1)):
+            A = ls.tensor(dense, format=format)
+            for count in (0, 1, 7, 300):
+                index = torch.randint(dense.shape[dim], (count,))
+                found = A.index_select(dim, index)
+                assert found.format == format
+                assert torch.equal(found.to_dense(), dense.index_select(dim, index))
+                places = index - 30
+                assert torch.equal(A[places].to_dense(), dense[places])
+                assert torch.equal(A[:, places.int()].to_dense(), dense[:, places])
+    many = ls.tensor(drawn((3000, 50)))
+    order = torch.randperm(3000)
+    assert torch.equal(many[order].to_dense(), many.to_dense()[order])  # by several threads
+    assert ls.tensor(torch.zeros(0, 3))[torch.empty(0, dtype=torch.int64)].shape == (0, 3)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr(2,2)"])

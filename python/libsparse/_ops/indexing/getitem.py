@@ -14,7 +14,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
-from libsparse._ops.operands import is_sparse, is_tensor
+from libsparse._ops.operands import PLAIN, is_sparse, is_tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
 from libsparse._storage.pattern import Conversion, Pattern
@@ -156,7 +156,8 @@ def _listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     pattern, values = source.sparsity, source.data
     if values is None or not copies(pattern) or rows.ndim != 1 or rows.dtype not in _INDICES:
         return None
-    if rows.layout is not torch.strided or not rows.is_cpu or torch.is_inference_mode_enabled():
+    plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
+    if not plain or torch.is_inference_mode_enabled():
         return None
     followed = forward_ad._current_level >= 0 or is_functorch_wrapped_tensor(values)
     return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
