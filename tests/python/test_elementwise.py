@@ -240,3 +240,19 @@ def test_messages() -> None:
         A + torch.tensor(2.0, requires_grad=True)
     with pytest.raises(TypeError):
         A + "x"
+
+
+def test_operands_that_are_no_tensors() -> None:
+    A = ls.tensor(drawn(4, 6))
+    assert (A == "x") is False
+    for call in (
+        lambda: A ** "x",
+        lambda: A + None,
+        lambda: A.sum("x"),
+        lambda: A.amax(1.5),
+        lambda: ls.sddmm(A, "x", "y"),
+    ):
+        with pytest.raises(TypeError):
+            call()
+    assert torch.equal(torch.where(A)[0], torch.where(A.to_dense())[0])
+    same(A.where(A > 0, 0), A.to_dense().where(A.to_dense() > 0, 0))

@@ -98,6 +98,15 @@ def test_attention(shape: tuple[int, ...]) -> None:
         torch.testing.assert_close(*gradients)
 
 
+def test_masks_without_entries() -> None:
+    q = torch.randn(2, 3, 5, 4, requires_grad=True)
+    empty = ls.from_mask(torch.zeros(5, 5, dtype=torch.bool))
+    out = ls.attention(q, q, q, empty)
+    assert torch.equal(out, torch.zeros(2, 3, 5, 4))
+    assert torch.equal(torch.autograd.grad(out.sum(), q)[0], torch.zeros_like(q))
+    assert ls.sddmm(empty.float(), q, q.mT).nnz == 0
+
+
 def test_gradients() -> None:
     A = ls.tensor(drawn(4, 4, dtype=torch.float64) + 4 * torch.eye(4, dtype=torch.float64))
     b = torch.randn(4, 2, dtype=torch.float64, requires_grad=True)

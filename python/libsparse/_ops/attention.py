@@ -50,7 +50,9 @@ def attention(
     scores = Sampled(where, q * factor, k, ("m", "d"))
     pattern, values = scores.pattern, scores.values
     if where.data is not None:
-        values = (values.reshape(where.sparsity.size, -1) + where.values.to(values.dtype)[:, None]).reshape(-1)
+        values = (
+            values.reshape(where.sparsity.size, math.prod(pattern.block)) + where.values.to(values.dtype)[:, None]
+        ).reshape(-1)
     weights = _softmax(Operand(pattern, values), scores.indices, "m")
     if dropout_p:
         weights = F.dropout(weights, dropout_p)

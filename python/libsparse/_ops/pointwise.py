@@ -70,6 +70,8 @@ def apply(
         parts = [_expanded(part, shape) for part in parts]
         pattern = alignment.union([part.sparsity for part in parts if isinstance(part, Operand)])
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
+        if fill is NotImplemented:
+            return NotImplemented
     values = call(*(_values(part, pattern) for part in parts))
     return Operand(pattern, pattern.spread(values), fill)
 
@@ -106,8 +108,10 @@ class _Call:
                 f"{self.name}: an integer is divided by zero, which elements that are not stored are; operands: "
                 f"{_told(parts)}; divide the entries with A.map(...), or convert to a floating dtype"
             ) from None
-        except RuntimeError as error:
+        except (RuntimeError, TypeError) as error:
             raise DtypeError(f"{self.name}: {error}; operands: {_told(parts)}") from None
+        if found is NotImplemented:  # an operator of another type
+            return NotImplemented
         value = found.detach().item()
         if found.requires_grad and value != 0:
             raise UnsupportedError(

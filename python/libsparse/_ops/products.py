@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -79,7 +80,9 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
         raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
     for name, tensor in (("q", q), ("kt", kt)):
-        if is_tensor(tensor) and tensor.ndim < 2:
+        if not is_tensor(tensor) or is_sparse(tensor):
+            raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a dense tensor")
+        if tensor.ndim < 2:
             raise ShapeError(f"sddmm: {name} has shape {tuple(tensor.shape)}; expected at least two dimensions")
     if 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
@@ -99,7 +102,7 @@ def _sampled_batches(mask: Operand, q: Tensor, kt: Tensor) -> Operand:
     found = Sampled(mask, q, kt, ("d", "m"))
     values = found.values
     if mask.data is not None:
-        values = (values.reshape(mask.sparsity.size, -1) * mask.data[:, None]).reshape(-1)
+        values = (values.reshape(mask.sparsity.size, math.prod(found.pattern.block)) * mask.data[:, None]).reshape(-1)
     return Operand(found.pattern.transposed((*range(mask.ndim, q.ndim), *range(mask.ndim))), values)
 
 

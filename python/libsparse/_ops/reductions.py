@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import string
 from collections.abc import Callable
 from typing import Any
@@ -174,7 +175,10 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     """
     if dim is None:
         return frozenset(range(a.ndim))
-    given = [dim] if isinstance(dim, int) else list(dim)
+    try:
+        given = [operator.index(dim)] if not isinstance(dim, (tuple, list)) else [operator.index(d) for d in dim]
+    except TypeError:
+        raise DtypeError(f"dim={dim!r} of a tensor ({a}); expected an int, or a tuple of ints") from None
     if not given:
         return frozenset(range(a.ndim))
     wrapped = [d + a.ndim if d < 0 else d for d in given]

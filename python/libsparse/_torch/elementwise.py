@@ -129,18 +129,24 @@ def rmod(input: Any, other: Any) -> Any:
     return elementwise.whole_quotient("remainder", other, input)
 
 
-@implements(*named("where", torch, Tensor), layouts="raises")
+@implements(Tensor.where, layouts="raises")
+def where_method(input: Any, condition: Any, other: Any) -> Any:
+    """`input` where the condition is true, `other` elsewhere."""
+    return where(condition, input, other)
+
+
+@implements(torch.where, layouts="raises")
 def where(*args: Any, **kwargs: Any) -> Any:
     """`input` where the condition is true, `other` elsewhere.
 
     `torch.where(condition, A, 0)` is sparse also where the condition is dense, as `A * condition`.
     """
-    given = [*args, *kwargs.values()]
-    if args and isinstance(args[0], Tensor) and getattr(Tensor.where, "__self__", None) is None and len(given) == 3:
-        names = {name: value for name, value in zip(("condition", "input", "other"), args, strict=False)} | kwargs
-        condition, chosen, other = names["condition"], names.get("input", names.get("self")), names["other"]
-        if not is_sparse(condition) and is_sparse(chosen) and isinstance(other, (int, float)) and other == 0:
-            return pointwise.apply("where", torch.where, (condition, chosen, other), absorbing=(1,))
+    names = dict(zip(("condition", "input", "other"), args, strict=False)) | kwargs
+    if len(names) == 1:
+        return torch.nonzero(names["condition"], as_tuple=True)
+    condition, chosen, other = names.get("condition"), names.get("input"), names.get("other")
+    if not is_sparse(condition) and is_sparse(chosen) and isinstance(other, (int, float)) and other == 0:
+        return pointwise.apply("where", torch.where, (condition, chosen, other), absorbing=(1,))
     return pointwise.apply("where", torch.where, args, kwargs)
 
 

@@ -68,7 +68,8 @@ def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
         if not is_sparse(input):
             raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
-        return assign(input, compute(input, *args, **kwargs), name)
+        result = compute(input, *args, **kwargs)
+        return result if result is NotImplemented else assign(input, result, name)
 
     handler.__name__, handler.__doc__ = name, f"`{name.strip('_')}`, whose result the tensor takes over."
     return handler
