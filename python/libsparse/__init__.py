@@ -8,7 +8,8 @@ Importing the package starts no compiler and loads no native code; the first new
 """
 
 from ._autograd.tape import register as _register_gradients
-from ._autograd.tape import register_tracing as _register_tracing
+from ._autograd.tape import register_others as _register_others
+from ._autograd.transforms import compute as _compute_transformed
 from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.target import identity as _identity
@@ -119,7 +120,7 @@ def __dir__() -> list[str]:
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
-_register_tracing(_compute_traced)
+_register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
 
 # The target that every request names is found out now, so that the first call need not wait for it.

@@ -16,7 +16,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.autograd import forward_ad
 
-from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
@@ -76,6 +75,7 @@ Differentiable = Callable[[Problem, Sequence[Operand]], Result]
 _product: Differentiable
 _expression: Differentiable
 _traced: Differentiable
+_transformed: Callable[[Node, Sequence[Operand]], Result]
 
 
 def register(*, product: Differentiable, expression: Differentiable) -> None:
@@ -84,10 +84,10 @@ def register(*, product: Differentiable, expression: Differentiable) -> None:
     _product, _expression = product, expression
 
 
-def register_tracing(traced: Differentiable) -> None:
-    """Registers the function that computes problems while torch traces."""
-    global _traced
-    _traced = traced
+def register_others(traced: Differentiable, transformed: Callable[[Node, Sequence[Operand]], Result]) -> None:
+    """Registers the functions that compute problems while torch traces, and those that a transform follows."""
+    global _traced, _transformed
+    _traced, _transformed = traced, transformed
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -119,31 +119,35 @@ def is_traced(operands: Sequence[Operand]) -> bool:
 
 
 def needed(operands: Sequence[Operand]) -> bool:
-    """Whether autograd has to follow a computation on these operands.
-
-    Raises:
-        UnsupportedError: Something else has to: forward-mode derivatives, or a transform of torch.func.
-    """
+    """Whether autograd, or a transform of torch.func, has to follow a computation on these operands."""
     followed = False
     for _, data, _ in operands:
         if data is None:
             continue
         if is_functorch_wrapped_tensor(data):
-            raise UnsupportedError(
-                "the transforms of torch.func are not supported on sparse products yet; use torch.autograd.grad "
-                "for derivatives, and an index of einsum more instead of vmap"
-            )
+            return True
         if forward_ad._current_level >= 0 and forward_ad.unpack_dual(data).tangent is not None:
-            raise UnsupportedError(
-                "forward-mode derivatives of sparse products are not supported yet; use torch.autograd.grad"
-            )
+            return True
         followed = followed or data.requires_grad
     return followed and torch.is_grad_enabled()
+
+
+def is_transformed(operands: Sequence[Operand]) -> bool:
+    """Whether a transform of torch.func, or forward-mode autograd, follows one of these operands."""
+    for _, data, _ in operands:
+        if data is not None and (
+            is_functorch_wrapped_tensor(data)
+            or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(data).tangent is not None)
+        ):
+            return True
+    return False
 
 
 def follow(kind: type[Node], problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem, followed by autograd through a node of the given kind."""
     node = kind(problem, [o.pattern for o in operands])
+    if is_transformed(operands):
+        return _transformed(node, operands)
     data: Tensor = Function.apply(node, *(o.data for o in operands))
     return data, node.pattern
 

@@ -1,0 +1,106 @@
+"""torch.func's transforms and forward mode over dense operands and values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+import libsparse as ls
+
+A = ls.random((6, 7), 0.4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+DENSE = A.to_dense()
+ROWS, COLUMNS = A.indices()
+
+# Functions of values and a dense operand, with the same in torch.
+FUNCTIONS: dict[str, Callable[[Any, Tensor], Tensor]] = {
+    "product": lambda A, x: A @ x,
+    "einsum": lambda A, x: ls.einsum("ij,jk->ki", A, x) if isinstance(A, ls.SparseTensor) else (A @ x).T,
+    "twice": lambda A, x: torch.sin(A @ torch.tanh(x)) + A @ x,
+    "sddmm": lambda A, x: ls.sddmm(A, A @ x, x.T) @ x if isinstance(A, ls.SparseTensor) else (A * ((A @ x) @ x.T)) @ x,
+    "expression": lambda A, x: (
+        ls.evaluate("y(i,k) = A(i,j) * exp(x(j,k))", A=A, x=x) if isinstance(A, ls.SparseTensor) else A @ torch.exp(x)
+    ),
+    "elementwise": lambda A, x: (A * A + A).sum(1) + x.sum(),
+}
+
+
+def both(name: str) -> tuple[Callable[[Tensor, Tensor], Tensor], Callable[[Tensor, Tensor], Tensor]]:
+    function = FUNCTIONS[name]
+
+    def sparse(values: Tensor, x: Tensor) -> Tensor:
+        return function(A.with_values(values), x)
+
+    def dense(values: Tensor, x: Tensor) -> Tensor:
+        return function(torch.zeros_like(DENSE).index_put((ROWS, COLUMNS), values), x)
+
+    return sparse, dense
+
+
+def inputs() -> tuple[Tensor, Tensor]:
+    return A.values().clone(), torch.randn(7, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("transform", ["grad", "jacrev", "jacfwd", "hessian", "vmap of grad"])
+def test_transforms(name: str, number: int, transform: str) -> None:
+    func: Any = torch.func
+
+    def apply(f: Callable[..., Tensor]) -> Any:
+        given = inputs()
+        if transform in ("jacrev", "jacfwd"):
+            return getattr(func, transform)(f, argnums=number)(*given)
+        total = lambda *args: f(*args).square().sum()  # noqa: E731
+        if transform == "hessian":
+            return func.jacrev(func.grad(total, argnums=number), argnums=number)(*given)
+        if transform == "grad":
+            return func.grad(total, argnums=number)(*given)
+        batch = [torch.stack([t, t * 2]) if n == number else t for n, t in enumerate(given)]
+        dims = tuple(0 if n == number else None for n in range(2))
+        return func.vmap(func.grad(total, argnums=number), dims)(*batch)
+
+    sparse, dense = both(name)
+    torch.testing.assert_close(apply(sparse), apply(dense))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("dims", [(0, None), (None, 0), (None, 2), (0, 0)])
+def test_vmap(name: str, dims: tuple[int | None, int | None]) -> None:
+    values, x = inputs()
+    batch = [
+        t if dim is None else torch.stack([t, t + 1, t * 2]).movedim(0, dim if t.ndim > 1 else 0)
+        for t, dim in zip((values, x), dims, strict=True)
+    ]
+    sparse, dense = both(name)
+    torch.testing.assert_close(torch.vmap(sparse, dims)(*batch), torch.vmap(dense, dims)(*batch))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_forward_mode(name: str) -> None:
+    def derivative(f: Callable[..., Tensor]) -> Tensor | None:
+        with forward_ad.dual_level():
+            duals = [forward_ad.make_dual(t, torch.cos(t)) for t in inputs()]
+            return forward_ad.unpack_dual(f(*duals)).tangent
+
+    sparse, dense = both(name)
+    torch.testing.assert_close(derivative(sparse), derivative(dense))
+    torch.autograd.gradcheck(sparse, [t.requires_grad_() for t in inputs()], check_forward_ad=True)
+
+
+@pytest.mark.parametrize("name", ["product", "sddmm", "expression"])
+@pytest.mark.parametrize("function", ["vjp", "jvp", "hvp"])
+def test_functional(name: str, function: str) -> None:
+    def apply(f: Callable[..., Tensor]) -> Any:
+        given = inputs()
+        call = getattr(torch.autograd.functional, function)
+        if function == "vjp":
+            return call(f, given, torch.ones(6, 3, dtype=torch.float64))
+        return call(f if function == "jvp" else lambda *args: f(*args).square().sum(), given, given)
+
+    sparse, dense = both(name)
+    torch.testing.assert_close(apply(sparse), apply(dense))
