@@ -12,6 +12,8 @@ from torch.autograd import forward_ad
 
 import libsparse as ls
 
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit")  # torch's own, on the first use of forward mode
+
 A = ls.random((6, 7), 0.4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 DENSE = A.to_dense()
 ROWS, COLUMNS = A.indices()

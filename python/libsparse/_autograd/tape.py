@@ -22,6 +22,14 @@ from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.pattern import Pattern
 
 _FAKE = (FakeTensor, FunctionalTensor)
+_dispatch_modes = torch._C._len_torch_dispatch_stack
+_profiled = torch._C._autograd._profiler_enabled
+_autocast = torch._C._is_any_autocast_enabled
+
+
+def is_watched() -> bool:
+    """Whether something of torch wants to see each operation, or to change its operands: no short way then."""
+    return bool(_dispatch_modes() or _profiled() or _autocast())
 
 
 class Node:
@@ -96,7 +104,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     Raises:
         UnsupportedError: It has to, and something in the problem has no gradient.
     """
-    if is_traced(operands):
+    if is_traced(operands) or _dispatch_modes():
         return _traced(problem, operands)
     if not needed(operands):
         return dispatch.run(problem, operands)

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Einsum, Operand, Problem, product
+from libsparse._runtime.problem import Einsum, Operand, product
 from libsparse._storage.format import Format
 
 from . import tape
@@ -50,7 +51,7 @@ class Function(torch.autograd.Function):
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
         """The derivative in a direction."""
-        node, datas = ctx.node, ctx.saved_tensors
+        node, datas = ctx.node, [_primal(data) for data in ctx.saved_tensors]
         if tape.is_product(node.problem):
             terms = [
                 _at(node, [tangent if n == number else data for n, data in enumerate(datas)])
@@ -78,6 +79,14 @@ class Function(torch.autograd.Function):
         return out, 0
 
 
+def _primal(data: Tensor | None) -> Tensor | None:
+    """A tensor without its derivative, which the derivative of the result must not follow."""
+    if data is None or forward_ad._current_level < 0:
+        return data
+    primal: Tensor = forward_ad.unpack_dual(data).primal
+    return primal
+
+
 def _at(node: tape.Node, datas: Sequence[Tensor | None]) -> Tensor:
     """The values of the result for other values of the operands, on the same pattern."""
     values, pattern = tape.compute(node.problem, node.operands(datas))
@@ -97,10 +106,11 @@ def _transposed(node: tape.Node, datas: Sequence[Tensor | None], tangents: Seque
         found = node.gradients(datas, kept, grad, wanted)
         return tuple(g * 1 for g in found if g is not None)
 
-    _, back = torch.func.vjp(gradients, torch.zeros(shape, dtype=dtype))
-    found = node.gradients(datas, kept, torch.zeros(shape, dtype=dtype), wanted)
+    zeros = torch.zeros(shape, dtype=dtype, device="cpu")
+    pulled: Any = torch.func.vjp(gradients, zeros)
+    found = node.gradients(datas, kept, zeros, wanted)
     used = tuple(t for t, g in zip(tangents, found, strict=True) if t is not None and g is not None)
-    result: Tensor = back(used)[0]
+    result: Tensor = pulled[1](used)[0]
     return result
 
 

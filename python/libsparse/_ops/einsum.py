@@ -15,7 +15,7 @@ from libsparse._runtime import promotion
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
-from . import contraction
+from . import autocast, contraction
 from .assemble import assemble
 from .operands import is_tensor, simplify, to_operands
 
@@ -83,6 +83,8 @@ def einsum(
         DtypeError: An operand is no tensor.
         UnsupportedError: Something libsparse can't do yet.
     """
+    if reduce == "sum" and combine == "mul":
+        operands = autocast.cast(operands)
     question, plain = read(equation, operands, format, reduce, combine)
     try:
         return compute(question, plain)

@@ -15,7 +15,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
-from . import einsum, prepared_products
+from . import autocast, einsum, prepared_products
 from .assemble import to_format
 from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
@@ -54,6 +54,8 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     out = ("..." if "." in left + right else "") + ("i" if "i" in left else "") + ("k" if "k" in right else "")
     equation = f"{left},{right}->{out}"
     first, second = to_operand(a, 0), to_operand(b, 1)
+    if reduce == "sum":
+        first, second = autocast.cast((first, second))
     if "." in equation and (first.pattern is None or second.pattern is None):
         format = format or "dense"  # as all of torch's products with a dense operand are
     if reduce in ("max", "min", "amax", "amin"):
@@ -146,7 +148,11 @@ def _short(a: Any, b: Any) -> Tensor | None:
     source = to_operand(a)
     pattern, values = source.sparsity, source.data
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
-    if tape.is_traced((source, Operand(None, b))) or tape.is_transformed((source, Operand(None, b))):
+    if (
+        tape.is_watched()
+        or tape.is_traced((source, Operand(None, b)))
+        or tape.is_transformed((source, Operand(None, b)))
+    ):
         return None
     if not fits or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None

@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from libsparse._compiler import kernel
@@ -18,6 +19,7 @@ from .call import Call, Direct
 from .problem import Operand, Problem, key, to_request
 from .status import IndexOverflowError
 
+_profiled = torch._C._autograd._profiler_enabled
 _PREPARED_KEPT = 256  # for each pattern
 
 Result = tuple[Tensor, "Pattern | None"]
@@ -127,7 +129,10 @@ class Prepared:
 
 
 def run(problem: Problem, operands: Sequence[Operand]) -> Result:
-    """Computes a problem, prepared or as the first pattern keeps it."""
+    """Computes a problem, prepared or as the first pattern keeps it; torch's profiler sees it by its text."""
+    if _profiled():
+        with torch.profiler.record_function(f"libsparse::{problem.text}"):
+            return prepare(problem, operands)(operands)
     return prepare(problem, operands)(operands)
 
 

@@ -33,6 +33,7 @@ from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
 from .views import LevelViews
 
+_is_watched = tape.is_watched
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
@@ -236,6 +237,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
                     and values.is_contiguous()
                     and values.numel() == self._pattern.size
                     and forward_ad._current_level < 0
+                    and not _is_watched()
                 ):
                     if _grad_enabled() and (other.requires_grad or values.requires_grad):
                         node = self._node

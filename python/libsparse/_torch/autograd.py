@@ -64,6 +64,12 @@ def register_hook(input: Any, hook: Callable[..., Any]) -> Any:
     return input.values().register_hook(hook)
 
 
+@implements(Tensor.register_post_accumulate_grad_hook)
+def register_post_accumulate_grad_hook(a: Any, hook: Callable[..., Any]) -> Any:
+    """Registers a hook that is called with the tensor when its gradient has been accumulated."""
+    return a.values().register_post_accumulate_grad_hook(lambda _: hook(a))
+
+
 @implements(Tensor.retain_grad)
 def retain_grad(input: Any) -> None:
     """Lets the values keep their gradient."""

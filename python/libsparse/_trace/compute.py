@@ -18,7 +18,7 @@ from libsparse._runtime.problem import Operand, Problem, to_request
 from libsparse._storage import statistics
 from libsparse._storage.pattern import Pattern
 
-from . import encoding, library
+from . import encoding, flops, library
 from .patterns import hint, is_traced, taken_apart
 
 
@@ -26,6 +26,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem on operands without elements; its result has none either."""
     operands = [_resolved(operand) for operand in operands]
     problem.extents(operands)
+    flops.register()
     found = kernel.find(to_request(problem, [_example(operand) for operand in operands]))
     if found.steps:
         return dispatch.Chain(found, problem).through(operands, tape.compute)

@@ -1,0 +1,27 @@
+"""Autocast: inside of `torch.autocast("cpu")`, products compute in its type, as torch's own do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .operands import is_tensor, to_operand
+
+_any = torch._C._is_any_autocast_enabled
+
+
+def cast(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of a product: in the type of autocast where several are floating, and it is on; else as they are."""
+    if not _any() or not torch.is_autocast_enabled("cpu"):
+        return operands
+    dtype = torch.get_autocast_dtype("cpu")
+    plain = [to_operand(o, n) if is_tensor(o) else o for n, o in enumerate(operands)]
+    if sum(is_tensor(o) for o in plain) < 2:
+        return operands
+    return tuple(
+        o.with_data(o.data.to(dtype))
+        if is_tensor(o) and o.data is not None and o.dtype.is_floating_point and o.dtype != torch.float64
+        else o
+        for o in plain
+    )
