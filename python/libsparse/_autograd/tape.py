@@ -22,14 +22,13 @@ from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.pattern import Pattern
 
 _FAKE = (FakeTensor, FunctionalTensor)
-_dispatch_modes = torch._C._len_torch_dispatch_stack
-_profiled = torch._C._autograd._profiler_enabled
-_autocast = torch._C._is_any_autocast_enabled
+watchers = torch._C._len_torch_dispatch_stack, torch._C._autograd._profiler_enabled, torch._C._is_any_autocast_enabled
+_dispatch_modes = watchers[0]
 
 
 def is_watched() -> bool:
     """Whether something of torch wants to see each operation, or to change its operands: no short way then."""
-    return bool(_dispatch_modes() or _profiled() or _autocast())
+    return any(watcher() for watcher in watchers)
 
 
 class Node:

@@ -33,7 +33,7 @@ from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
 from .views import LevelViews
 
-_is_watched = tape.is_watched
+_dispatch_modes, _profiled, _autocast = tape.watchers  # called one by one: this is the way of every product
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
@@ -237,7 +237,9 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
                     and values.is_contiguous()
                     and values.numel() == self._pattern.size
                     and forward_ad._current_level < 0
-                    and not _is_watched()
+                    and not _dispatch_modes()
+                    and not _profiled()
+                    and not _autocast()
                 ):
                     if _grad_enabled() and (other.requires_grad or values.requires_grad):
                         node = self._node
