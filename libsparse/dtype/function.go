@@ -81,6 +81,16 @@ func (op Op) KeepsIntegers() bool {
 	}
 }
 
+// KeepsZeros reports whether op makes zero of zeros.
+func (op Op) KeepsZeros() bool {
+	switch op {
+	case Eq, Le, Ge, Pow, "acos", "acosh", "cos", "cosh", "erfc", "exp", "exp2", "log", "log2", "log10":
+		return false
+	default:
+		return true
+	}
+}
+
 // Result is the type of op applied to values of type t.
 func (op Op) Result(t T) T {
 	if op.IsPart() {

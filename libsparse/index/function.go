@@ -39,9 +39,21 @@ func (f *Function) region() Region {
 	return r
 }
 
+// regionOn is the region of a call of f: clamp keeps zeros if its bounds are numbers and zero is between them.
+func (f *Function) regionOn(args []Expr) Region {
+	if f.Name == "clamp" { // no other function has the name of one of the library
+		low, known := constant(args[1])
+		high, too := constant(args[2])
+		if known && too && low <= 0 && 0 <= high {
+			return Argument(0, 3)
+		}
+	}
+	return f.region()
+}
+
 // NewFunctionCall applies a function.
 func NewFunctionCall(f *Function, args ...Expr) *Call {
-	return &Call{Op: dtype.Op(f.Name), Function: f, Args: args, Region: f.region()}
+	return &Call{Op: dtype.Op(f.Name), Function: f, Args: args, Region: f.regionOn(args)}
 }
 
 // Multiplies reports whether c is a product, which has a value where all its factors have one.

@@ -8,25 +8,26 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// library defines functions by operators: the head, the body, and the region in which it has a value.
+// library defines functions by operators: the head, the body, and the region in which it has a value, which is everywhere unless the
+// function makes zero of zeros.
 var library = []struct{ head, body, region string }{
 	{"square(x)", "x * x", "x"},
 	{"cube(x)", "x * x * x", "x"},
-	{"reciprocal(x)", "1 / x", "x"},
-	{"rsqrt(x)", "1 / sqrt(x)", "x"},
-	{"sigmoid(x)", "1 / (1 + exp(-x))", "x"},
+	{"reciprocal(x)", "1 / x", "all"},
+	{"rsqrt(x)", "1 / sqrt(x)", "all"},
+	{"sigmoid(x)", "1 / (1 + exp(-x))", "all"},
 	{"relu(x)", "max(x, 0)", "x"},
 	{"silu(x)", "x * sigmoid(x)", "x"},
-	{"softplus(x)", "max(x, 0) + log1p(exp(-abs(x)))", "x"},
+	{"softplus(x)", "max(x, 0) + log1p(exp(-abs(x)))", "all"},
 	{"sign(x)", "gt(x, 0) - lt(x, 0)", "x"},
 	{"frac(x)", "x - trunc(x)", "x"},
-	{"not(x)", "eq(x, 0)", "x"},
+	{"not(x)", "eq(x, 0)", "all"},
 	{"isnan(x)", "ne(x, x)", "x"},
 	{"stored(x)", "1", "x"},
 	{"truth(x)", "ne(x, 0)", "x"},
 	{"heaviside(x, y)", "where(eq(x, 0), y, gt(x, 0))", "x | y"},
 	{"hypot(x, y)", "sqrt(x * x + y * y)", "x | y"},
-	{"clamp(x, low, high)", "min(max(x, low), high)", "x"},
+	{"clamp(x, low, high)", "min(max(x, low), high)", "all"},
 }
 
 // Library is the functions that every expression can call, by name.
@@ -60,22 +61,23 @@ func Named(e Expr) Expr {
 	return named
 }
 
-// Signature describes a function to its callers: its name, its number of arguments, and whether its value is floating even for
-// integers.
+// Signature describes a function to its callers: its name, its number of arguments, whether its value is floating even for
+// integers, and where it has a value: the bits of Region.Sets.
 type Signature struct {
-	Name  string `json:"name"`
-	Args  int    `json:"args"`
-	Float bool   `json:"float"`
+	Name   string `json:"name"`
+	Args   int    `json:"args"`
+	Float  bool   `json:"float"`
+	Region uint64 `json:"region"`
 }
 
 // Signatures lists every function that expressions can call, by name.
 func Signatures() []Signature {
 	var out []Signature
 	for _, op := range dtype.Functions() {
-		out = append(out, Signature{string(op), op.Arity(), op.NeedsFloat()})
+		out = append(out, Signature{string(op), op.Arity(), op.NeedsFloat(), RegionOf(op).Sets})
 	}
 	for name, f := range Library() {
-		out = append(out, Signature{name, len(f.Params), needsFloat(f.Cases[0].Body)})
+		out = append(out, Signature{name, len(f.Params), needsFloat(f.Cases[0].Body), f.region().Sets})
 	}
 	slices.SortFunc(out, func(a, b Signature) int { return strings.Compare(a.Name, b.Name) })
 	return out

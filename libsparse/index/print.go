@@ -58,9 +58,9 @@ func (c *Call) written() bool {
 // usual is the region of c if the expression gives none.
 func (c *Call) usual() Region {
 	if c.Function != nil {
-		return c.Function.region()
+		return c.Function.regionOn(c.Args)
 	}
-	return RegionOf(c.Op)
+	return usualRegion(c.Op, c.Args)
 }
 
 func parenthesized(e Expr, parent dtype.Op, arg int) string {

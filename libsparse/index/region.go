@@ -146,11 +146,14 @@ func (r Region) String() string {
 }
 
 // RegionOf is the usual region of op in an expression: every coordinate at which the result may be nonzero, so that it equals that of
-// dense tensors. Functions of one argument, and comparisons, have a value where some argument has one.
+// dense tensors. An operator that makes something else of zeros, such as exp, has a value everywhere. Only quotients have none where
+// nothing is divided, although 0 / 0 is NaN.
 func RegionOf(op dtype.Op) Region {
 	n := op.Arity()
 	switch {
-	case op == dtype.Div, op == dtype.First, op == dtype.Pow, op.Divides():
+	case !op.KeepsZeros():
+		return Everywhere(n)
+	case op == dtype.Div, op == dtype.First, op.Divides():
 		return Argument(0, n)
 	case op == dtype.Second:
 		return Argument(1, n)
@@ -163,9 +166,33 @@ func RegionOf(op dtype.Op) Region {
 	}
 }
 
+// usualRegion is the region of an operator on these arguments: pow keeps zeros if the exponent is a number above zero.
+func usualRegion(op dtype.Op, args []Expr) Region {
+	if op == dtype.Pow {
+		if exponent, ok := constant(args[1]); ok && exponent > 0 {
+			return Argument(0, 2)
+		}
+	}
+	return RegionOf(op)
+}
+
+// constant is the value of a literal, which may have a sign.
+func constant(e Expr) (float64, bool) {
+	switch e := e.(type) {
+	case *Literal:
+		return e.Value, true
+	case *Call:
+		if e.Op == dtype.Neg {
+			value, ok := constant(e.Args[0])
+			return -value, ok
+		}
+	}
+	return 0, false
+}
+
 // NewCall applies an operator with its usual region.
 func NewCall(op dtype.Op, args ...Expr) *Call {
-	return &Call{Op: op, Args: args, Region: RegionOf(op)}
+	return &Call{Op: op, Args: args, Region: usualRegion(op, args)}
 }
 
 // Term applies an operator to factors that must all be stored, as in a semiring's product.

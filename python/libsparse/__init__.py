@@ -16,6 +16,7 @@ from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
 from ._io.files import read, write
 from ._lang.errors import (
+    DenseResultWarning,
     DivisionByZeroError,
     DtypeError,
     FormatError,
@@ -59,6 +60,7 @@ from ._torch.overrides import disable, enable, override
 from ._trace.compute import compute as _compute_traced
 
 __all__ = [
+    "DenseResultWarning",
     "DivisionByZeroError",
     "DtypeError",
     "Format",

@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from libsparse._lang import assignment, grammar, operations
+from libsparse._lang import assignment, grammar, operations, regions
+from libsparse._lang.assignment import Access, Call
 
 import libsparse as ls
 
@@ -29,13 +30,18 @@ TEXTS = [
 ]
 
 
-def listed() -> dict[str, tuple[int, bool]]:
+def listed() -> dict[str, tuple[int, bool, int]]:
     output = subprocess.run([COMPILER, "functions"], capture_output=True, check=True, text=True).stdout
-    return {f["name"]: (f["args"], f["float"]) for f in json.loads(output)}
+    return {f["name"]: (f["args"], f["float"], f["region"]) for f in json.loads(output)}
 
 
 def test_functions_are_those_of_the_compiler():
-    mine = {name: (count, name in operations.FLOAT_ONLY) for name, count in operations.ARITY.items()}
+    mine = {}
+    for name, count in operations.ARITY.items():
+        region = regions.usual(Call(name, tuple([Access(p) for p in "xyz"[:count]])))
+        sets = [regions.holds(region, [bool(chosen >> k & 1) for k in range(count)]) for chosen in range(1 << count)]
+        bits = sum(held << chosen for chosen, held in enumerate(sets))
+        mine[name] = count, name in operations.FLOAT_ONLY, bits
     assert mine == listed()
 
 

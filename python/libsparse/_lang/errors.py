@@ -50,6 +50,10 @@ class InternalError(LibsparseError):
     """A bug in libsparse; please report it."""
 
 
+class DenseResultWarning(UserWarning):
+    """A dense result with the shape of a sparse operand, which may need far more memory than the operands."""
+
+
 _KINDS: dict[str, type[LibsparseError]] = {
     "syntax": FormatError,
     "shape": ShapeError,

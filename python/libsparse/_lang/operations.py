@@ -26,6 +26,18 @@ PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of c
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
+# Where functions have a value, as regions over their arguments; `some` of all others. Those that make something else of
+# zeros have one everywhere; `regions.usual` knows what numbers as arguments change.
+REGIONS: Final = {
+    **dict.fromkeys(
+        "acos acosh clamp cos cosh eq erfc exp exp2 ge le log log10 log2 not pow reciprocal rsqrt sigmoid softplus".split(),
+        "all",
+    ),
+    **dict.fromkeys("mul and".split(), "every"),
+    **dict.fromkeys("div first floor_divide fmod remainder".split(), "0"),
+    "second": "1",
+    "where": "0 & 1 | 2",
+}
 REDUCTIONS: Final = {
     "+": "sum",
     "add": "sum",

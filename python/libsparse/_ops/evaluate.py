@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from libsparse._autograd import tape
 from libsparse._lang import assignment, dtypes, grammar, operations, user_functions
-from libsparse._lang.assignment import Access, Call, Statement
+from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
+from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
-from . import statements, updates
+from . import background, statements, updates
 from .einsum import REDUCTIONS, checked
 from .operands import is_sparse
 
@@ -142,8 +145,29 @@ class _Job:
             sparse = any(is_sparse(known.get(name)) for name in self.read - {self.target.name})
             kept = is_sparse(self.old) and self.sign and self.target.indices and sparse
             format = "s" * len(self.target.indices) if kept else None
+        self.background = background.Background(value)
+        self._prepare(value, known, format, reduce, combine)
+
+    def _prepare(
+        self, value: Expr, known: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
+    ) -> None:
+        """Finds the problem, with functions that act where nothing is stored, too."""
         target = self.target._replace(windows=())
-        self.problem, self.operands = statements.prepare(text, target, value, known, format, reduce, combine)
+        summed = (reduce, combine) == ("sum", "mul")
+        definitions: dict[str, Definition] = {}
+        if summed or (combine == "mul" and assignment.indices(value) <= set(target.indices)):
+            neutral = reduce if statements.is_product(value) else "sum"
+            value, known, definitions = background.filled(value, known, neutral)
+            found = background.of(target, value, known, definitions, summed and self.sign in ("", "sum"))
+            if found.densified is not None and format is None:
+                background.warn(self.text, found.densified)
+            dense = format is not None and Format(format).resolve(max(len(target.indices), 1)).is_dense
+            if found.fill is None or not dense:
+                self.background = found
+                value, known = found.value, {**known, **background.counts(found, known)}
+        self.problem, self.operands = statements.prepare(
+            self.text, target, value, known, format, reduce, combine, definitions=definitions
+        )
 
     def _check(self) -> None:
         name, kind = self.target.name, f"{self.sign}="
@@ -157,12 +181,18 @@ class _Job:
         if self.old is not None and self.sign == "mean":
             raise FormatError(f"evaluate {self.text!r}: 'mean=' can't take old elements; assign it to another name")
 
+    def _fill(self, dtype: torch.dtype) -> int | float:
+        """The value of elements that the result does not store."""
+        if self.background.fill is not None:
+            number: int | float = torch.tensor(self.background.fill, device="cpu").to(dtype).item()
+            return number
+        # Elements without a term keep their old values.
+        return 0 if self.sign and not self.alone else dtypes.identity(self.problem.reduce, dtype)
+
     def result(self) -> Operand:
         """The value of the assignment."""
         data, pattern = tape.compute(self.problem, self.operands)
-        # Elements without a term keep their old values.
-        fill = 0 if self.sign and not self.alone else dtypes.identity(self.problem.reduce, data.dtype)
-        new = Operand(pattern, data, fill if pattern is not None else 0)
+        new = Operand(pattern, data, self._fill(data.dtype) if pattern is not None else 0)
         if self.placed:
             return updates.place(self.text, self.old, self.target, new, self.sign)
         return new if self.alone else updates.update(self.sign, self.old, new, self.target.indices, self.format)

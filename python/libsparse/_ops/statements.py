@@ -47,7 +47,7 @@ def prepare(
     extra = tuple((definitions or {}).values())
     reading = _read(text, target, value, frozenset(known), extra, user_functions.version())
     target, found, written = reading.target, reading.found, reading.text
-    neutral = reduce if _is_product(reading.value) else "sum"
+    neutral = reduce if is_product(reading.value) else "sum"
     operands: Sequence[Operand] = to_operands([known[reading.origin[name]] for name in found], tuple(found), neutral)
     if reading.partly:
         value, found, operands = resolve(reading.value, found, operands)
@@ -79,10 +79,10 @@ def prepare(
     return problem, operands
 
 
-def _is_product(value: Expr) -> bool:
+def is_product(value: Expr) -> bool:
     """Whether an expression is an access, or several combined by `*`."""
     if isinstance(value, Call):
-        return value.op == "*" and all(map(_is_product, value.args))
+        return value.op == "*" and all(map(is_product, value.args))
     return isinstance(value, Access)
 
 

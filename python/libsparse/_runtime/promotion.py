@@ -21,7 +21,7 @@ def common(operands: Iterable[Operand], numbers: Iterable[Number] = ()) -> torch
     found = {o.data.dtype for o in operands if o.data is not None}
     if len(found) == 1 and not numbers:
         return found.pop()
-    return merged([*map(_of, operands), Type(numbers=numbers)]).dtype()
+    return merged([*map(type_of, operands), Type(numbers=numbers)]).dtype()
 
 
 def floats(reduce: str, combine: str) -> tuple[Number, ...]:
@@ -33,7 +33,7 @@ def of_assignment(
     text: str, given: Mapping[str, Operand], functions: tuple[Definition, ...] = (), numbers: tuple[Number, ...] = ()
 ) -> torch.dtype | None:
     """The dtype of the right side of an assignment, and of `numbers` beside it; None for patterns alone."""
-    return _of_assignment(text, tuple((name, _of(operand)) for name, operand in given.items()), functions, numbers)
+    return _of_assignment(text, tuple((name, type_of(operand)) for name, operand in given.items()), functions, numbers)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -45,7 +45,8 @@ def _of_assignment(
     return merged([found, Type(numbers=numbers)]).dtype()
 
 
-def _of(operand: Operand) -> Type:
+def type_of(operand: Operand) -> Type:
+    """The type of an operand: none of a pattern."""
     if operand.data is None:
         return Type()
     dtype = operand.data.dtype

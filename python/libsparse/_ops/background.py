@@ -1,0 +1,274 @@
+"""Where nothing is stored: fill values of results, sums over places that no operand stores, and a warning of dense results.
+
+A function acts on the value of its operand everywhere, so `exp(A(i,j))` is 1 where `A` stores nothing. A result that is one
+number there is computed only where some operand stores an entry, and has the number as its fill value. Of a sum, the part that
+nothing sparse decides is taken out and computed by itself: the sum of exp(A(i,j)) over j is that of exp(A(i,j)) - 1 over the
+entries of A, plus how many j there are.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang import assignment, constants, dtypes, operations, user_functions
+from libsparse._lang.assignment import Access, Call, Expr, Number
+from libsparse._lang.constants import MISSING, VARYING, Value
+from libsparse._lang.errors import DenseResultWarning
+from libsparse._lang.types import Type, Typing
+from libsparse._lang.user_functions import Definition
+from libsparse._runtime import promotion
+from libsparse._runtime.problem import Operand
+
+from .operands import NUMBERS, is_sparse, to_operand
+
+
+class Background(NamedTuple):
+    """An assignment's right side, and its value where no operand stores anything.
+
+    Attributes:
+        value: The right side, which has a value only where an operand stores an entry if `fill` says what it is elsewhere.
+        fill: The value elsewhere; None where it is none or not one number.
+        counts: The indices whose extents are multiplied, by the name of the operand for their product.
+        densified: A sparse operand that a dense result has the shape of, None where no such shape is made dense.
+    """
+
+    value: Expr
+    fill: int | float | None = None
+    counts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    densified: Access | None = None
+
+
+def of(
+    target: Access, value: Expr, known: Mapping[str, Any], definitions: Mapping[str, Definition], summed: bool
+) -> Background:
+    """What the right side of an assignment is where nothing is stored.
+
+    Args:
+        target: The left side.
+        value: The right side.
+        known: Tensors and numbers by name; no sparse one has a fill value.
+        definitions: Functions beside the registered ones.
+        summed: Whether products are reduced by adding them.
+    """
+    names = sorted({node.name for node in assignment.walk(value) if isinstance(node, Access) and node.name in known})
+    sparse = tuple([name for name in names if is_sparse(known[name])])
+    if not sparse:
+        return Background(value)
+    types = tuple([(name, _type(known[name])) for name in names])
+    return _of(target, value, sparse, types, tuple(definitions.values()), summed, user_functions.version())
+
+
+def _type(value: Any) -> Type:
+    return Type(numbers=(value,)) if isinstance(value, NUMBERS) else promotion.type_of(to_operand(value))
+
+
+@functools.lru_cache(maxsize=1024)
+def _of(
+    target: Access,
+    value: Expr,
+    sparse: tuple[str, ...],
+    types: tuple[tuple[str, Type], ...],
+    definitions: tuple[Definition, ...],
+    summed: bool,
+    _registered: int,  # names the functions that there are
+) -> Background:
+    numbers = {name: type.numbers[0] for name, type in types if type.numbers}
+    extra = {definition.name: definition for definition in definitions}
+    functions = {d.name: d for d in user_functions.needed(user_functions.calls(value), extra)}
+    found = constants.outside(value, {**dict.fromkeys(sparse, MISSING), **numbers}, functions)
+    kept = set(target.indices)
+    if not assignment.indices(value) <= kept:
+        dtype = Typing(dict(types), functions.values()).of(value).dtype()
+        numeric = dtype not in (None, torch.bool)
+        return _Sum(value, kept, sparse, found).split() if summed and numeric else Background(value)
+    outside = found[id(value)]
+    if outside is MISSING or not kept:
+        return Background(value)
+    accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
+    stored = list(dict.fromkeys(access for access in accesses if access.name in sparse))
+    if isinstance(outside, (int, float)) and all(set(access.indices) == kept for access in stored):
+        return Background(_where_stored(value, stored, functions), outside)
+    whole = next((access for access in stored if set(access.indices) == kept), None)
+    dense = any(set(access.indices) == kept for access in accesses if access.name not in sparse)
+    return Background(value, densified=None if dense else whole)
+
+
+def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str, Definition]) -> Expr:
+    """An expression that has a value only where one of some operands stores an entry."""
+    if sum(node == stored[0] for node in assignment.walk(value)) == len(stored) == 1:
+        alone = _along(value, stored[0], functions)
+        if alone is not None:
+            return alone
+    return _union(value, stored)
+
+
+def _union(value: Expr, stored: Sequence[Access]) -> Expr:
+    """An expression that has a value where one of some operands stores an entry, and it has one itself."""
+    entries: Expr = stored[0]
+    for access in stored[1:]:
+        entries = Call("+", (entries, access))
+    return Call("first", (value, entries), "0 & 1")
+
+
+def _along(value: Expr, access: Access, functions: Mapping[str, Definition]) -> Expr | None:
+    """An expression whose calls have a value where an operand has one that it reads once; None if a call says otherwise."""
+    if not isinstance(value, Call):
+        return value
+    for place, arg in enumerate(value.args):
+        if any(node == access for node in assignment.walk(arg)):
+            inner = _along(arg, access, functions)
+            if inner is None or value.region or value.op in functions:
+                return None
+            args = (*value.args[:place], inner, *value.args[place + 1 :])
+            if value.op in ("neg", "*") or (value.op == "/" and place == 0):
+                return value._replace(args=args)
+            return Call(operations.SIGNS.get(value.op, value.op), args, str(place))
+    return value
+
+
+class _Sum:
+    """A sum in which terms with a value everywhere are split: into that of entries, and what nothing sparse decides."""
+
+    def __init__(self, value: Expr, kept: set[str], sparse: Sequence[str], found: Mapping[int, Value]) -> None:
+        self.value, self.kept, self.sparse, self.found = value, kept, sparse, found
+        self.taken = {node.name for node in assignment.walk(value) if isinstance(node, Access)} | kept
+        self.counts: dict[str, tuple[str, ...]] = {}
+
+    def split(self) -> Background:
+        """The sum with its terms split."""
+        value = self._terms(self.value)
+        return Background(value, counts=tuple(self.counts.items()))
+
+    def _terms(self, node: Expr) -> Expr:
+        calls = []
+        while isinstance(node, Call) and node.op in ("+", "-", "neg") and not node.region:
+            calls.append(node)
+            node = node.args[0]
+        node = self._term(node)
+        for call in reversed(calls):
+            node = call._replace(args=(node, *map(self._terms, call.args[1:])))
+        return node
+
+    def _term(self, term: Expr) -> Expr:
+        """A term of a sum; one that has a value where nothing is stored as two, the second without sparse operands."""
+        indices = assignment.indices(term)
+        if indices <= self.kept or self.found[id(term)] is MISSING:
+            return term
+        accesses = [node for node in assignment.walk(term) if isinstance(node, Access)]
+        stored = list(dict.fromkeys(access for access in accesses if access.name in self.sparse))
+        if not stored or any(set(access.indices) != indices for access in stored):
+            return term
+        simple = not any(access.windows or access.name in indices for access in accesses)
+        rest = _without_sparse(term, self.found) if simple and _summed_whole(term, self.kept) else None
+        if rest is None:
+            return term
+        if rest in (Number(0), Number(0.0)):
+            return _union(term, stored)
+        missing = indices - self.kept - assignment.indices(rest)
+        inside = _union(Call("-", (term, rest)), stored)
+        return Call("+", (inside, Call("*", (rest, self._count(missing))) if missing else rest))
+
+    def _count(self, indices: set[str]) -> Access:
+        """An operand for the number of values that indices have."""
+        name = assignment.fresh("count", {*self.taken, *self.counts})
+        self.counts[name] = tuple(sorted(indices))
+        return Access(name)
+
+
+def _summed_whole(term: Expr, kept: set[str]) -> bool:
+    """Whether no part of a term is summed before the term is: those of each sum inside of it have the same indices."""
+    for node in assignment.walk(term):
+        if isinstance(node, Call) and node.op in ("+", "-") and not node.region:
+            left, right = (assignment.indices(arg) - kept for arg in node.args)
+            if left != right:
+                return False
+    return True
+
+
+def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
+    """An expression where nothing sparse is stored; None where it is not finite."""
+    value = found[id(node)]
+    if value is MISSING:
+        return Number(0)
+    if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if value is not VARYING:
+        return Number(int(value) if isinstance(value, bool) else value)
+    if not isinstance(node, Call):
+        return node
+    args = [_without_sparse(arg, found) for arg in node.args]
+    return None if None in args else node._replace(args=tuple(args))
+
+
+def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor]:
+    """The operands that `background.counts` names."""
+    if not background.counts:
+        return {}
+    sizes: dict[str, int] = {}
+    for node in assignment.walk(background.value):
+        if isinstance(node, Access) and node.indices and len(known[node.name].shape) == len(node.indices):
+            sizes.update(zip(node.indices, known[node.name].shape, strict=True))
+    return {
+        name: torch.tensor(math.prod(sizes[index] for index in indices), device="cpu")
+        for name, indices in background.counts
+    }
+
+
+def filled(
+    value: Expr, known: Mapping[str, Any], neutral: str
+) -> tuple[Expr, Mapping[str, Any], dict[str, Definition]]:
+    """An expression in which operands with fill values are functions of operands without.
+
+    Args:
+        value: The expression.
+        known: Tensors and numbers by name.
+        neutral: The reduction whose identity as a fill value says that there is no term.
+
+    Returns:
+        The expression, the tensors and numbers, and the functions.
+    """
+    names = {node.name for node in assignment.walk(value) if isinstance(node, Access)}
+    fills: dict[str, Operand] = {}
+    for name in names:
+        operand = to_operand(known[name], repr(name)) if is_sparse(known.get(name)) else None
+        if operand is not None and operand.fill and operand.fill != dtypes.identity(neutral, operand.dtype):
+            fills[name] = operand
+    if not fills:
+        return value, known, {}
+    functions = {name: assignment.fresh(f"filled_{name}", (*known, *user_functions.names())) for name in fills}
+    definitions = {
+        f: Definition(f, ("x",), (("x", "x"), ("~x", _literal(fills[name].fill)))) for name, f in functions.items()
+    }
+
+    def change(node: Access) -> Expr:
+        return Call(functions[node.name], (node,)) if node.name in functions else node
+
+    plain = {name: Operand(operand.pattern, operand.data) for name, operand in fills.items()}
+    return assignment.replace(value, change), {**known, **plain}, definitions
+
+
+def _literal(number: int | float) -> str:
+    """A number in the notation, which has none for what is not finite."""
+    if math.isfinite(number):
+        return repr(int(number) if isinstance(number, bool) else number)
+    return "0.0 / 0.0" if math.isnan(number) else "1.0 / 0.0" if number > 0 else "-1.0 / 0.0"
+
+
+@functools.lru_cache(maxsize=256)
+def warn(text: str, densified: Access) -> None:
+    """Warns of a dense result of a sparse shape, once for each expression."""
+    access = assignment.text(densified)
+    warnings.warn(
+        f"evaluate {text!r}: the result is dense, although {access} is sparse, because dense operands decide it where "
+        f"{densified.name!r} stores nothing. If only stored entries matter, multiply by stored({access}); if the dense "
+        "result is meant, pass format='dense'",
+        DenseResultWarning,
+        stacklevel=6,
+    )
