@@ -120,6 +120,9 @@ func (op Op) IsComparison() bool {
 	}
 }
 
+// IsLogical reports whether the values of op are truth values.
+func (op Op) IsLogical() bool { return op.IsComparison() || op == And || op == Or || op == Xor }
+
 // Divides reports whether op divides whole numbers, which has no result where the divisor is zero.
 func (op Op) Divides() bool { return op == FloorDivide || op == Remainder || op == Fmod }
 

@@ -22,31 +22,56 @@ func elem(e Expr) (t, number dtype.T) {
 			number = dtype.I64
 		}
 	case *Call:
-		if e.Function != nil {
-			for _, body := range e.Bodies() {
-				u, n := elem(body)
-				t, number = dtype.Promote(t, u), dtype.Promote(number, n)
-			}
-			if t != dtype.Invalid && number == dtype.I64 && Library()[e.Function.Name] == e.Function {
-				number = dtype.Invalid // numbers in the bodies of relu and not have the type of the argument
-			}
-			return t, number
-		}
-		for _, arg := range e.Args {
-			u, n := elem(arg)
-			t, number = dtype.Promote(t, u), dtype.Promote(number, n)
-		}
-		if e.Op.NeedsFloat() {
-			number = dtype.Promote(number, dtype.F32)
-		}
-		t, number = e.Op.Result(t), e.Op.Result(number)
+		return e.elem()
 	}
 	return t, number
 }
 
+// elem is the type of the value of c, as Python has it too: truth values of comparisons, that of one argument where the other is only
+// looked up, else what all arguments promote to.
+func (c *Call) elem() (t, number dtype.T) {
+	own := c.Function != nil && Library()[c.Function.Name] != c.Function
+	switch {
+	case own:
+		return elems(c.Bodies())
+	case c.Op.IsLogical(), c.Function != nil && c.Function.logical():
+		return dtype.Bool, dtype.Invalid
+	case c.Op == "stored": // a one of any type
+		return dtype.Invalid, dtype.I64
+	case c.Op == dtype.First:
+		return elem(c.Args[0])
+	case c.Op == dtype.Second:
+		return elem(c.Args[1])
+	}
+	t, number = elems(c.Args)
+	if c.Function != nil && needsFloat(c.Function.Cases[0].Body) || c.Op.NeedsFloat() {
+		number = dtype.Promote(number, dtype.F32)
+	}
+	return c.Op.Result(t), c.Op.Result(number)
+}
+
+// elems is what expressions promote to.
+func elems(es []Expr) (t, number dtype.T) {
+	for _, e := range es {
+		u, n := elem(e)
+		t, number = dtype.Promote(t, u), dtype.Promote(number, n)
+	}
+	return t, number
+}
+
+// logical reports whether the values of f are truth values: it is a comparison written out.
+func (f *Function) logical() bool {
+	c, ok := f.Cases[0].Body.(*Call)
+	return ok && c.Op.IsLogical()
+}
+
 // ArgType is the type in which the arguments of c are computed if its value has type t. That is t, made complex if an argument is
-// complex and real if none is: sqrt(-1) and abs(-1j) depend on it.
+// complex and real if none is: sqrt(-1) and abs(-1j) depend on it. What is compared keeps its own type where t is narrower.
 func (c *Call) ArgType(t dtype.T) dtype.T {
+	if c.Function == nil && c.Op.IsLogical() {
+		own, number := elems(c.Args)
+		t = dtype.Promote(t, dtype.PromoteNumber(own, number).Accum())
+	}
 	if !t.IsComplex() && !c.Op.IsPart() {
 		return t
 	}

@@ -280,13 +280,16 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) 
 }
 
 // sumsOf is the type that sums of a part of an expression of type t are kept in: real ones stay real beside complex ones, as
-// the operators around them are those of real values.
+// the operators around them are those of real values, and what is compared has a wider type than truth values.
 func sumsOf(part index.Expr, t dtype.T) dtype.T {
-	switch complex := index.Elem(part).IsComplex(); {
+	own := index.Elem(part)
+	switch complex := own.IsComplex(); {
 	case complex && !t.IsComplex():
 		return t.Complex()
 	case !complex && t.IsComplex():
 		return t.Real()
+	case !t.Holds(own):
+		return own.Accum()
 	default:
 		return t.Accum()
 	}

@@ -146,6 +146,7 @@ def test_what_is_wrong_with_programs(data):
 # Gradients -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::libsparse.DenseResultWarning")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -252,8 +253,9 @@ def test_gradients_of_semirings(data, reduce, combine):
     torch.testing.assert_close(x.grad, y.grad)
 
 
-def test_what_has_a_value_everywhere_is_dense(data):
+def test_one_number_everywhere_else_is_the_fill_value(data):
     A = ls.tensor(data)
-    assert not isinstance(ls.evaluate("C(i,j) = A(i,j) + 1", A=A), ls.SparseTensor)
-    assert not isinstance(ls.evaluate("C(i,j) = stored[~0](A(i,j))", A=A), ls.SparseTensor)
-    assert isinstance(ls.evaluate("C(i,j) = (A(i,j) + 1) * A(i,j)", A=A), ls.SparseTensor)
+    for text, fill in [("A(i,j) + 1", 1), ("stored[~0](A(i,j))", 1), ("(A(i,j) + 1) * A(i,j)", 0), ("exp(A(i,j))", 1)]:
+        made = ls.evaluate(f"C(i,j) = {text}", A=A)
+        assert isinstance(made, ls.SparseTensor)
+        assert (made.fill_value, made.nnz) == (fill, A.nnz)

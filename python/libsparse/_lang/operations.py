@@ -22,19 +22,22 @@ ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.ite
 FLOAT_ONLY: Final = frozenset(name for names in FLOATING.values() for name in names.split())
 PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
 
+# Functions whose values are bool.
+LOGICAL: Final = frozenset({"and", "eq", "ge", "gt", "isnan", "le", "lt", "ne", "not", "or", "truth", "xor"})
+
 # Operators by their signs, and the names of reductions by the text before the "=" of an assignment.
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
 # Where functions have a value, as regions over their arguments; `some` of all others. Those that make something else of
 # zeros have one everywhere; `regions.usual` knows what numbers as arguments change.
+_NOT_ZERO: Final = (
+    "acos acosh clamp cos cosh eq erfc exp exp2 ge le log log10 log2 not pow reciprocal rsqrt sigmoid softplus"
+)
 REGIONS: Final = {
-    **dict.fromkeys(
-        "acos acosh clamp cos cosh eq erfc exp exp2 ge le log log10 log2 not pow reciprocal rsqrt sigmoid softplus".split(),
-        "all",
-    ),
-    **dict.fromkeys("mul and".split(), "every"),
-    **dict.fromkeys("div first floor_divide fmod remainder".split(), "0"),
+    **dict.fromkeys(_NOT_ZERO.split(), "all"),
+    **dict.fromkeys(("mul", "and"), "every"),
+    **dict.fromkeys(("div", "first", "floor_divide", "fmod", "remainder"), "0"),
     "second": "1",
     "where": "0 & 1 | 2",
 }

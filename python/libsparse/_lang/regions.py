@@ -1,4 +1,4 @@
-"""Regions: where a call has a value, given which of its arguments have one there. `libsparse/index/region.go` is the same in Go."""
+"""Regions: where a call has a value, given which of its arguments have one; as `libsparse/index/region.go` has them."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 
 from . import assignment, dtypes, operations, user_functions
-from .assignment import Access, Expr
+from .assignment import Access, Call, Expr
 from .dtypes import Number
 from .user_functions import Definition
 
@@ -40,6 +40,11 @@ class Type(NamedTuple):
         tensors, scalars = self.tensors, self.scalars
         return Type(tensors and tensors.to_real(), scalars and scalars.to_real(), numbers)
 
+    def logical(self) -> Type:
+        """The type of truth values of such operands."""
+        tensors, scalars = self.tensors and torch.bool, self.scalars and torch.bool
+        return Type(tensors, scalars, () if tensors or scalars else (True,))
+
 
 def merged(types: Iterable[Type]) -> Type:
     """The type of an expression of parts of these types."""
@@ -49,6 +54,12 @@ def merged(types: Iterable[Type]) -> Type:
         dtypes.promote(t.scalars for t in found if t.scalars is not None),
         tuple({(type(n), n): n for t in found for n in t.numbers}.values()),
     )
+
+
+def counted(expr: Expr) -> tuple[Number, ...]:
+    """The number that a sum adds to the type of an expression: truth values are counted, as by torch.sum."""
+    logical = any(isinstance(node, Call) and node.op in operations.LOGICAL for node in assignment.walk(expr))
+    return (1,) if logical else ()
 
 
 class Typing:
@@ -86,7 +97,11 @@ class Typing:
         args = tuple([self._known[id(arg)][1] for arg in node.args])
         if node.op in self._functions:
             return self._defined(self._functions[node.op], args)
+        if node.op in ("first", "second"):  # the other argument is only looked up
+            return args[node.op == "second"]
         found = merged(args)
+        if node.op in operations.LOGICAL:
+            return found.logical()
         if operations.is_floating(node.op):
             found = found._replace(numbers=(*found.numbers, 1.0))
         return found.real() if node.op in operations.PARTS else found

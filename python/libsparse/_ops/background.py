@@ -1,9 +1,9 @@
-"""Where nothing is stored: fill values of results, sums over places that no operand stores, and a warning of dense results.
+"""Values where nothing is stored: fill values of results, terms of sums, and a warning of dense results.
 
-A function acts on the value of its operand everywhere, so `exp(A(i,j))` is 1 where `A` stores nothing. A result that is one
-number there is computed only where some operand stores an entry, and has the number as its fill value. Of a sum, the part that
-nothing sparse decides is taken out and computed by itself: the sum of exp(A(i,j)) over j is that of exp(A(i,j)) - 1 over the
-entries of A, plus how many j there are.
+A function acts on the value of its operand everywhere, so `exp(A(i,j))` is 1 where `A` stores nothing. A result that is
+one number there is computed only where some operand stores an entry, and has the number as its fill value. Of a sum,
+the part that nothing sparse decides is taken out and computed by itself: the sum of exp(A(i,j)) over j is that of
+exp(A(i,j)) - 1 over the entries of A, plus how many j there are.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -19,9 +19,9 @@ from torch import Tensor
 
 from libsparse._lang import assignment, constants, dtypes, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Number
-from libsparse._lang.constants import MISSING, VARYING, Value
+from libsparse._lang.constants import MISSING, Outside, Value
 from libsparse._lang.errors import DenseResultWarning
-from libsparse._lang.types import Type, Typing
+from libsparse._lang.types import Type, Typing, counted, merged
 from libsparse._lang.user_functions import Definition
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
@@ -33,16 +33,20 @@ class Background(NamedTuple):
     """An assignment's right side, and its value where no operand stores anything.
 
     Attributes:
-        value: The right side, which has a value only where an operand stores an entry if `fill` says what it is elsewhere.
+        value: The right side; if there is a `fill`, it has a value only where an operand stores an entry.
         fill: The value elsewhere; None where it is none or not one number.
         counts: The indices whose extents are multiplied, by the name of the operand for their product.
+        steps: Sums of what nothing sparse decides, to be computed first.
         densified: A sparse operand that a dense result has the shape of, None where no such shape is made dense.
+        dtype: The dtype of the right side as it was written; None where it follows from `value`.
     """
 
     value: Expr
     fill: int | float | None = None
     counts: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    steps: tuple[tuple[Access, Expr], ...] = ()
     densified: Access | None = None
+    dtype: torch.dtype | None = None
 
 
 def of(
@@ -84,17 +88,21 @@ def _of(
     functions = {d.name: d for d in user_functions.needed(user_functions.calls(value), extra)}
     found = constants.outside(value, {**dict.fromkeys(sparse, MISSING), **numbers}, functions)
     kept = set(target.indices)
+    own = Typing(dict(types), functions.values()).of(value)
+    dtype = own.dtype()
     if not assignment.indices(value) <= kept:
-        dtype = Typing(dict(types), functions.values()).of(value).dtype()
+        dtype = merged([own, Type(numbers=counted(value))]).dtype()
         numeric = dtype not in (None, torch.bool)
-        return _Sum(value, kept, sparse, found).split() if summed and numeric else Background(value)
+        return _Sum(value, kept, sparse, found, functions).split(dtype) if summed and numeric else Background(value)
     outside = found[id(value)]
     if outside is MISSING or not kept:
         return Background(value)
     accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
     stored = list(dict.fromkeys(access for access in accesses if access.name in sparse))
     if isinstance(outside, (int, float)) and all(set(access.indices) == kept for access in stored):
-        return Background(_where_stored(value, stored, functions), outside)
+        return Background(_where_stored(value, stored, functions), outside, dtype=dtype)
+    if len(kept) < 2:  # a dense vector is no large one
+        return Background(value)
     whole = next((access for access in stored if set(access.indices) == kept), None)
     dense = any(set(access.indices) == kept for access in accesses if access.name not in sparse)
     return Background(value, densified=None if dense else whole)
@@ -106,19 +114,22 @@ def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str,
         alone = _along(value, stored[0], functions)
         if alone is not None:
             return alone
-    return _union(value, stored)
+    return _union(value, stored, functions)
 
 
-def _union(value: Expr, stored: Sequence[Access]) -> Expr:
-    """An expression that has a value where one of some operands stores an entry, and it has one itself."""
+def _union(value: Expr, stored: Sequence[Access], functions: Collection[str]) -> Expr:
+    """An expression that has a value where one of some operands stores an entry; where it had none before, 0."""
     entries: Expr = stored[0]
     for access in stored[1:]:
         entries = Call("+", (entries, access))
-    return Call("first", (value, entries), "0 & 1")
+    calls = [node for node in assignment.walk(value) if isinstance(node, Call)]
+    # More entries take no value away, unless a region says so: the value is there wherever it is without entries.
+    always = not any(call.region or call.op in functions for call in calls)
+    return Call("first", (value, entries), "0 & 1" if always else "1")
 
 
 def _along(value: Expr, access: Access, functions: Mapping[str, Definition]) -> Expr | None:
-    """An expression whose calls have a value where an operand has one that it reads once; None if a call says otherwise."""
+    """An expression with a value only where an operand that it reads once has one; None if a call says otherwise."""
     if not isinstance(value, Call):
         return value
     for place, arg in enumerate(value.args):
@@ -136,15 +147,23 @@ def _along(value: Expr, access: Access, functions: Mapping[str, Definition]) -> 
 class _Sum:
     """A sum in which terms with a value everywhere are split: into that of entries, and what nothing sparse decides."""
 
-    def __init__(self, value: Expr, kept: set[str], sparse: Sequence[str], found: Mapping[int, Value]) -> None:
-        self.value, self.kept, self.sparse, self.found = value, kept, sparse, found
+    def __init__(
+        self,
+        value: Expr,
+        kept: set[str],
+        sparse: Sequence[str],
+        found: Mapping[int, Value],
+        functions: Collection[str],
+    ) -> None:
+        self.value, self.kept, self.sparse, self.found, self.functions = value, kept, sparse, found, functions
         self.taken = {node.name for node in assignment.walk(value) if isinstance(node, Access)} | kept
         self.counts: dict[str, tuple[str, ...]] = {}
+        self.steps: list[tuple[Access, Expr]] = []
 
-    def split(self) -> Background:
+    def split(self, dtype: torch.dtype | None) -> Background:
         """The sum with its terms split."""
         value = self._terms(self.value)
-        return Background(value, counts=tuple(self.counts.items()))
+        return Background(value, counts=tuple(self.counts.items()), steps=tuple(self.steps), dtype=dtype)
 
     def _terms(self, node: Expr) -> Expr:
         calls = []
@@ -167,12 +186,18 @@ class _Sum:
             return term
         simple = not any(access.windows or access.name in indices for access in accesses)
         rest = _without_sparse(term, self.found) if simple and _summed_whole(term, self.kept) else None
-        if rest is None:
+        if rest is None or not _summed_whole(rest, self.kept):
             return term
         if rest in (Number(0), Number(0.0)):
-            return _union(term, stored)
-        missing = indices - self.kept - assignment.indices(rest)
-        inside = _union(Call("-", (term, rest)), stored)
+            return _union(term, stored, self.functions)
+        inside = _union(Call("-", (term, rest)), stored, self.functions)
+        carried = assignment.indices(rest)
+        missing = indices - self.kept - carried
+        if not carried <= self.kept:  # else one loop nest would visit every place for both terms
+            name = assignment.fresh("rest", {*self.taken, *[step.name for step, _ in self.steps]})
+            step = Access(name, tuple(sorted(carried & self.kept)))
+            self.steps.append((step, rest))
+            rest = step
         return Call("+", (inside, Call("*", (rest, self._count(missing))) if missing else rest))
 
     def _count(self, indices: set[str]) -> Access:
@@ -199,12 +224,18 @@ def _without_sparse(node: Expr, found: Mapping[int, Value]) -> Expr | None:
         return Number(0)
     if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    if value is not VARYING:
+    if not isinstance(value, Outside):
         return Number(int(value) if isinstance(value, bool) else value)
     if not isinstance(node, Call):
         return node
     args = [_without_sparse(arg, found) for arg in node.args]
-    return None if None in args else node._replace(args=tuple(args))
+    # Beside a number, an element would be summed first.
+    if node.op == "+" and not node.region and Number(0) in args:
+        return args[args[0] == Number(0)]
+    if node.op == "-" and not node.region and args[1] == Number(0):
+        return args[0]
+    known = tuple([arg for arg in args if arg is not None])
+    return node._replace(args=known) if len(known) == len(args) else None
 
 
 def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -213,7 +244,7 @@ def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor
         return {}
     sizes: dict[str, int] = {}
     for node in assignment.walk(background.value):
-        if isinstance(node, Access) and node.indices and len(known[node.name].shape) == len(node.indices):
+        if isinstance(node, Access) and node.indices and node.name in known:
             sizes.update(zip(node.indices, known[node.name].shape, strict=True))
     return {
         name: torch.tensor(math.prod(sizes[index] for index in indices), device="cpu")
@@ -221,9 +252,7 @@ def counts(background: Background, known: Mapping[str, Any]) -> dict[str, Tensor
     }
 
 
-def filled(
-    value: Expr, known: Mapping[str, Any], neutral: str
-) -> tuple[Expr, Mapping[str, Any], dict[str, Definition]]:
+def filled(value: Expr, known: dict[str, Any], neutral: str) -> tuple[Expr, dict[str, Any], dict[str, Definition]]:
     """An expression in which operands with fill values are functions of operands without.
 
     Args:

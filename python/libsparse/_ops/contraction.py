@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 
 from libsparse._autograd import tape
-from libsparse._lang import dtypes
+from libsparse._lang import dtypes, operations
 from libsparse._runtime import promotion
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Einsum, Operand, product
@@ -38,7 +38,8 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
         and (tape.needed(operands) or not all(dtypes.holds(target, kind) for kind in kinds))
     ):
         operands, kinds = unify(operands, target), {target}
-    implied = kinds == {target} or target is None  # whether the dtype of the result follows from the operands
+    # Whether the dtype of the result follows from the operands: what is compared keeps its dtype here.
+    implied = (kinds == {target} and einsum.combine not in operations.LOGICAL) or target is None
     problem = product(einsum if implied or einsum.dtype else einsum._replace(dtype=target), implied)
     plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
     if plain and all(o.pattern is None for o in operands):

@@ -45,9 +45,11 @@ def evaluate(
     Operands and numbers are promoted as torch promotes them; `/`, `mean` and functions such as `exp` make floats of
     integers, which `//`, `%`, `fmod` and `pow` leave whole. `abs`, `real` and `imag` real values of complex ones.
 
-    Functions have torch's names. A product and a function of one argument have a value where all arguments do, a
-    sum, a comparison, min and max where some is, a quotient where the left one is; arguments without one count as zero.
-    `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments; see `register`.
+    Functions have torch's names and types, and act on an operand's value everywhere: `y(i) = exp(b(i))` is 1 where `b`
+    stores nothing. A sparse result has the value where no operand stores anything as its fill value; where dense
+    operands decide that, it is dense, and a `DenseResultWarning` says so once. `stored(A(i,j)) * exp(A(i,j))` has only
+    the elements that `A` stores. `first[0 & ~1](a(i), b(i))` gives a call another region, over its numbered arguments;
+    see `register`.
 
     Args:
         text: The assignments.
@@ -146,10 +148,10 @@ class _Job:
             kept = is_sparse(self.old) and self.sign and self.target.indices and sparse
             format = "s" * len(self.target.indices) if kept else None
         self.background = background.Background(value)
-        self._prepare(value, known, format, reduce, combine)
+        self._prepare(value, dict(known), format, reduce, combine)
 
     def _prepare(
-        self, value: Expr, known: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
+        self, value: Expr, known: dict[str, Any], format: str | Format | None, reduce: str, combine: str
     ) -> None:
         """Finds the problem, with functions that act where nothing is stored, too."""
         target = self.target._replace(windows=())
@@ -162,12 +164,19 @@ class _Job:
             if found.densified is not None and format is None:
                 background.warn(self.text, found.densified)
             dense = format is not None and Format(format).resolve(max(len(target.indices), 1)).is_dense
-            if found.fill is None or not dense:
+            if found.fill is None or (self.alone and not dense):
                 self.background = found
                 value, known = found.value, {**known, **background.counts(found, known)}
+                for step, rest in found.steps:
+                    problem, operands = statements.prepare(self.text, step, rest, known)
+                    dtype = None if problem.dtype is None else dtypes.accumulator(problem.dtype)
+                    data, pattern = tape.compute(problem._replace(dtype=dtype), operands)
+                    known[step.name] = Operand(pattern, data)
         self.problem, self.operands = statements.prepare(
             self.text, target, value, known, format, reduce, combine, definitions=definitions
         )
+        if self.background.dtype is not None:
+            self.problem = self.problem._replace(dtype=self.background.dtype)
 
     def _check(self) -> None:
         name, kind = self.target.name, f"{self.sign}="

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from libsparse._lang import assignment, user_functions
+from libsparse._lang import assignment, dtypes, types, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._runtime import promotion
@@ -67,7 +67,7 @@ def prepare(
             reading.text,
             dict(zip(found, operands, strict=True)),
             reading.functions,
-            promotion.floats(reduce, combine),
+            (*promotion.floats(reduce, combine), *(reading.counted if reduce in ("sum", "prod") else ())),
         ),
         windows=parts if any(parts) else (),
         shape=shape,
@@ -97,6 +97,7 @@ class _Reading(NamedTuple):
         found: The access of each name.
         partly: Whether there are windows or diagonals among them.
         functions: The functions that it calls.
+        counted: The number that a sum over indices adds to its type.
     """
 
     target: Access
@@ -106,6 +107,7 @@ class _Reading(NamedTuple):
     found: dict[str, Access]
     partly: bool
     functions: tuple[user_functions.Definition, ...]
+    counted: tuple[dtypes.Number, ...]
 
 
 @functools.lru_cache(maxsize=1024)
@@ -130,4 +132,6 @@ def _read(
     functions = user_functions.needed(
         user_functions.calls(value), {definition.name: definition for definition in extra}
     )
-    return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions)
+    reduced = not indices.issubset(target.indices)
+    counted = types.counted(value) if reduced else ()
+    return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions, counted)
