@@ -176,6 +176,28 @@ def test_operands_with_fill_values():
         ls.evaluate("y(i) = A(i,j) * x(j)", A=A, x=DATA["x"], reduce="max", combine="add")
 
 
+def test_names_of_taco_and_of_torch():
+    A = ls.tensor(DATA["A"])
+    for name, usual in [("gte", "ge"), ("lte", "le"), ("neq", "ne"), ("logical_and", "and"), ("maximum", "max")]:
+        made, want = (ls.evaluate(f"Y(i,j) = {f}(A(i,j), 1.5)", A=A) for f in (name, usual))
+        torch.testing.assert_close(dense(made), dense(want))
+    with pytest.raises(ls.FormatError, match="did you mean the function 'sigmoid'"):
+        ls.evaluate("Y(i,j) = sigmoyd(A(i,j))", A=A)
+
+
+def test_reductions_and_combinations_have_both_names():
+    A, B = ls.tensor(DATA["A"]), ls.tensor(DATA["B"])
+    for reduce, combine, same in [
+        ("or", "and", ("any", "and")),
+        ("and", "any", ("all", "or")),
+        ("amax", "sum", ("max", "add")),
+    ]:
+        made = ls.einsum("ij,ij->i", A, B, reduce=reduce, combine=combine)
+        torch.testing.assert_close(made, ls.einsum("ij,ij->i", A, B, reduce=same[0], combine=same[1]))
+    with pytest.raises(ls.FormatError, match="no dimensions"):
+        ls.einsum("ij->", A, format="csr")
+
+
 def test_a_registered_function_acts_in_its_region():
     ls.register("anywhere(x)", "exp(x)")
     ls.register("inside(x)", "exp(x)", region="x")

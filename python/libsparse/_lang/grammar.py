@@ -125,6 +125,8 @@ class _Parser:
             whole = token.isdigit() and len(token) < 20 and int(token) < 2**63
             return Number(int(token) if whole else float(token))
         name = self.name("a tensor, a number or a parenthesis")
+        if self.peek() in ("(", "[") and name in operations.ALIASES and name not in self.functions:
+            name = operations.ALIASES[name]
         if self.peek() in ("(", "[") and (name in operations.ARITY or name in self.functions):
             return self.call(name)
         return self.access(name)
@@ -173,6 +175,7 @@ class _Parser:
             raise FormatError(
                 f"{self.text!r}: {name!r} is no function, and its index is followed by ({token!r}; a window is such as "
                 "i(2:4), a function of your own has to be registered"
+                f"{operations.suggestion(name)}"
             )
         bounds = [self.bound()]
         self.expect(":")

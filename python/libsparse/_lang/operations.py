@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Final
 
 # How many arguments each function takes; those in FLOATING make floating values of integers.
@@ -19,6 +20,13 @@ FLOATING: Final = {
     2: "atan2 div hypot",
 }
 ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.items() for name in names.split()}
+# Names that TACO or torch has for them.
+ALIASES: Final = {
+    **{"gte": "ge", "lte": "le", "neq": "ne", "mod": "fmod", "maximum": "max", "minimum": "min", "negative": "neg"},
+    **{f"logical_{name}": name for name in ("and", "not", "or", "xor")},
+    **{"greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne"},
+    **{"absolute": "abs", "divide": "div", "true_divide": "div", "multiply": "mul", "subtract": "sub", "clip": "clamp"},
+}
 FLOAT_ONLY: Final = frozenset(name for names in FLOATING.values() for name in names.split())
 PARTS: Final = frozenset({"abs", "real", "imag"})  # these make real values of complex ones
 
@@ -134,6 +142,12 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
     **{name: ("", "") for name in ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"]},
     **{name: ("", "") for name in ["heaviside", "floor_divide"]},
 }
+
+
+def suggestion(name: str) -> str:
+    """A sentence with the function that a name may be meant for, "" where none is like it."""
+    found = difflib.get_close_matches(name, [*ARITY, *ALIASES], 1)
+    return f"; did you mean the function {found[0]!r}?" if found else ""
 
 
 def is_floating(op: str) -> bool:

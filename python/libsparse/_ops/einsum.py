@@ -24,7 +24,8 @@ COMBINATIONS = (
     *("mul", "add", "sub", "div", "min", "max", "and", "or", "xor", "first", "second"),
     *("pow", "atan2", "fmod", "remainder", "floor_divide", "hypot", "eq", "ne", "lt", "le", "gt", "ge"),
 )
-_ALIASES = {"amax": "max", "amin": "min"}
+_ALIASES = {"amax": "max", "amin": "min", "or": "any", "and": "all", "add": "sum", "mul": "prod"}
+_COMBINATION_ALIASES = {"any": "or", "all": "and", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
 
 def read(
@@ -42,9 +43,13 @@ def read(
         equation, operands = spec.from_sublists((equation, *operands))
     else:
         raise DtypeError(f"einsum takes its equation first, as a string; got {type(equation).__name__}")
-    reduce = checked(reduce, combine)
+    reduce, combine = checked(reduce, combine)
     plain = to_operands(operands, neutral=reduce)
     parsed = spec.parse(equation, tuple(len(o.shape) for o in plain))
+    if format is not None and not parsed.output and str(format) != "dense" and set(str(format)) != {"d"}:
+        raise FormatError(
+            f"einsum {equation!r}: the result has no dimensions, which format={str(format)!r} can't store; leave it out"
+        )
     output_format = None if format is None or not parsed.output else Format(format).resolve(len(parsed.output))
     # of operands as they came: one without dimensions counts less
     dtype = promotion.common(plain, promotion.floats(reduce, combine))
@@ -105,16 +110,16 @@ def compute(question: Einsum, operands: Sequence[Operand]) -> Operand:
     return Operand(pattern, data, 0 if pattern is None else dtypes.identity(reduce, data.dtype))
 
 
-def checked(reduce: str, combine: str) -> str:
-    """The reduction, by its usual name.
+def checked(reduce: str, combine: str) -> tuple[str, str]:
+    """The reduction and the combination, by their usual names.
 
     Raises:
         FormatError: There is no such reduction, or no such combination.
     """
-    reduce = _ALIASES.get(reduce, reduce)
+    reduce, combine = _ALIASES.get(reduce, reduce), _COMBINATION_ALIASES.get(combine, combine)
     if reduce not in REDUCTIONS or combine not in COMBINATIONS:
         raise FormatError(f"reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
-    return reduce
+    return reduce, combine
 
 
 def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:

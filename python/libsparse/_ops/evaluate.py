@@ -96,7 +96,7 @@ def _jobs(
     """Each assignment; its result is computed when the next one is asked for."""
     if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
-    reduce = checked(reduce, combine)
+    reduce, combine = checked(reduce, combine)
     program = grammar.parse(text, user_functions.names())
     known = dict(operands)
     read: set[str] = set()

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from libsparse._lang import assignment, dtypes, types, user_functions
+from libsparse._lang import assignment, dtypes, operations, types, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._runtime import promotion
@@ -123,7 +123,8 @@ def _read(
     indices = {index for access in (*seen, target) for index in access.indices}
     for access in seen:  # without indices it may be an index variable as a value
         if access.name not in operands and (access.indices or access.name not in indices):
-            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...")
+            hint = operations.suggestion(access.name)
+            raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...{hint}")
     value, origin = assignment.distinct(value, operands & {access.name for access in seen})
     found = {name: access for name, access in assignment.accesses(value).items() if name in origin}
     if target.name in found:

@@ -212,7 +212,7 @@ def schedule(
         combine: As in `einsum`.
         named: The operands of an assignment.
     """
-    reduce = einsum.checked(reduce, combine)
+    reduce, combine = einsum.checked(reduce, combine)
     if reduce == "mean":
         raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
     if named or "=" in text:
