@@ -44,7 +44,9 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
     if plain and all(o.pattern is None for o in operands):
         problem.extents(operands)
-        same = unify(operands, target)
+        # Torch widens sums of integers, and refuses to multiply one inside of a longer product by what is left.
+        whole = target is not None and not (target.is_floating_point or target.is_complex)
+        same = unify(operands, torch.int64 if whole and len(operands) > 2 else target)
         out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
         return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
     return tape.compute(problem, operands)

@@ -173,8 +173,19 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
         indices: (rows, k).
         values: (rows, k), or None.
         n: The number of columns.
+
+    Raises:
+        FormatError: A row has a column twice.
     """
     cols = validate.index_array("indices", indices, 2).to(torch.int64)
+    ordered = cols.sort(1).values
+    twice = (ordered[:, 1:] == ordered[:, :-1]).nonzero()
+    if len(twice):
+        row, place = twice[0].tolist()
+        raise FormatError(
+            f"from_topk: row {row} of indices has {int(ordered[row, place])} twice; "
+            "add up repeated ones with from_coo(..., reduce='sum')"
+        )
     rows = torch.arange(cols.shape[0]).repeat_interleave(cols.shape[1])
     flat = None if values is None else validate.tensor("values", values).reshape(-1)
     return from_coo(torch.stack([rows, cols.reshape(-1)]), flat, (cols.shape[0], n))
