@@ -64,7 +64,11 @@ func (c *Call) With(args []Expr) *Call {
 	if slices.Equal(args, c.Args) {
 		return c
 	}
-	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
+	with := &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
+	if c.Op.IsLogical() {
+		with.replaced = c
+	}
+	return with
 }
 
 // body is the body of the case that applies if exactly the given arguments have a value. If no case applies, which a region given with

@@ -94,6 +94,7 @@ type (
 		Function *Function
 		Args     []Expr
 		Region   Region
+		replaced *Call // the comparison whose arguments were replaced by these
 	}
 )
 

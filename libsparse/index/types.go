@@ -69,8 +69,7 @@ func (f *Function) logical() bool {
 // complex and real if none is: sqrt(-1) and abs(-1j) depend on it. What is compared keeps its own type where t is narrower.
 func (c *Call) ArgType(t dtype.T) dtype.T {
 	if c.Function == nil && c.Op.IsLogical() {
-		own, number := elems(c.Args)
-		t = dtype.Promote(t, dtype.PromoteNumber(own, number).Accum())
+		t = dtype.Promote(t, c.compared())
 	}
 	if !t.IsComplex() && !c.Op.IsPart() {
 		return t
@@ -81,4 +80,16 @@ func (c *Call) ArgType(t dtype.T) dtype.T {
 		}
 	}
 	return t.Real()
+}
+
+// compared is the type in which the arguments of a comparison are compared: that of all of them, also where some have been
+// replaced by the zeros that they are at a point of a lattice. So it is taken from the first arguments that have types.
+func (c *Call) compared() dtype.T {
+	found, number := elems(c.Args)
+	for before := c.replaced; before != nil; before = before.replaced {
+		if t, n := elems(before.Args); t != dtype.Invalid {
+			found, number = t, n
+		}
+	}
+	return dtype.PromoteNumber(found, number).Accum()
 }

@@ -84,8 +84,11 @@ def _interruptible(work: Callable[[], str]) -> str:
         else:
             done.put(lambda: answer)
 
-    threading.Thread(target=run, name="libsparse compiler", daemon=True).start()
-    return done.get()()
+    thread = threading.Thread(target=run, name="libsparse compiler", daemon=True)
+    thread.start()
+    answer = done.get()
+    thread.join()
+    return answer()
 
 
 def _raise(error: BaseException) -> str:
