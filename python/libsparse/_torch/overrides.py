@@ -56,7 +56,8 @@ def enable() -> None:
     """Makes torch's functions use libsparse when given torch's sparse tensors; layouts stay as torch has them.
 
     Products are computed by libsparse; elementwise functions, reductions, indexing and so on where torch refuses them.
-    Calling it again changes nothing.
+    Calling it again changes nothing. A tensor's pattern is kept while the version counters of its index arrays stay:
+    index arrays must not be written to through `.data`, which counts nothing.
     """
     _change(enabled=True)
 
