@@ -107,7 +107,8 @@ func (p pattern) visitBlock(l *lowerer, g format.Group, body cin.Stmt, inner, e 
 	if l.certain(body) || onThreads(body) || g != p.groups[len(p.groups)-1] {
 		return append(l.stmt(body, inner), entry...)
 	}
-	if w, ok := body.(*cin.Where); ok && l.decides(w, e) {
+	// A workspace that was written decides only if its consumer writes all of the entry.
+	if w, ok := body.(*cin.Where); ok && l.decides(w, e) && l.certain(w.Consumer) {
 		return l.where(w, inner, entry...)
 	}
 	inner.written = l.Scalar(p.access.Tensor.Name+"_set", dtype.Bool)
