@@ -14,6 +14,7 @@ from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
+from ._fusion.compiled import compile
 from ._io.files import read, write
 from ._lang.errors import (
     DenseResultWarning,
@@ -77,6 +78,7 @@ __all__ = [
     "__version__",
     "attention",
     "cache",
+    "compile",
     "diag",
     "disable",
     "doctor",

@@ -14,6 +14,7 @@ from libsparse._ops.attention import attention as _attention
 from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 
+from .recording import current, recorders
 from .sparse_tensor import SparseTensor, dress, operations
 
 _Arguments = ParamSpec("_Arguments")
@@ -37,6 +38,8 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
             found = _first((*args, *kwargs.values()))
             if found is not None:
                 return found._operation(name, *args, **kwargs)
+        if recorders and (recorder := current()) is not None:
+            return recorder.take(call, args, kwargs)
         return dress(operation(*args, **kwargs))
 
     name = operation.__name__

@@ -29,6 +29,7 @@ from libsparse._trace.patterns import forget_symbols, is_traced
 from . import dispatch_table
 from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
+from .recording import current, recorders
 from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
 from .views import LevelViews
@@ -223,6 +224,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
 
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
+        if recorders and (recorder := current()) is not None:
+            return recorder.take(torch.matmul, (self, other), {})
         values: Any = self._held
         if type(other) in PLAIN:  # nothing is kept for a tensor without values, or with a fill value
             try:
@@ -255,6 +258,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
 
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""
+        if recorders and (recorder := current()) is not None:
+            return recorder.take(torch.matmul, (other, self), {})
         return dress(products.matmul(other, self))
 
     def _operation(self, name: str, *args: Any, **kwargs: Any) -> Any:

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._tensor.dispatch_table import handlers, title
+from libsparse._tensor.recording import current, recorders
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
@@ -77,6 +78,8 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
 
     @functools.wraps(handler)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if recorders and (recorder := current()) is not None:
+            return recorder.take(function, args, kwargs)
         if kwargs:
             if kwargs.pop("inplace", False):
                 raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")

@@ -1,0 +1,87 @@
+"""`compile`: functions whose operations are put together."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from libsparse._lang.errors import DtypeError
+from libsparse._tensor.recording import recorders
+
+from .graph import computed
+from .recorder import Done, Recorder, recording
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def compile(fn: _Function) -> _Function:
+    """A function whose sparse operations are put together where one expression computes several.
+
+    What the function does with SparseTensors, and with results of that, is noted down while it runs, and computed when it
+    ends, or as soon as something needs the numbers: `bool(y)`, `y.item()`, `print(y)`, a function of torch that is not
+    known here, an operation in place. So any Python runs as before, with the same results (to rounding), gradients and
+    random numbers; tensors that only lead from one operation to the next are never stored.
+
+    Put together are elementwise operations after a product (`torch.relu(A @ x + b)`), products at the entries of a mask
+    (`mask * (Q @ K.T)`), scaled rows and columns (`D @ A @ D`, `(A * s) @ x`), and chains of elementwise operations on
+    stored values. `ls.explain(fn, *args)` shows what was, and for everything else why not.
+
+    Args:
+        fn: A function, also a method, or an `nn.Module`: then a module that shares its parameters.
+
+    Raises:
+        DtypeError: `fn` is not callable.
+
+    Example:
+        >>> A, x, b = ls.eye(3), torch.ones(3, 2), torch.tensor([1.0, -5.0])
+        >>> layer = ls.compile(lambda A, x, b: torch.relu(A @ x + b))
+        >>> layer(A, x, b)
+        tensor([[2., 0.],
+                [2., 0.],
+                [2., 0.]])
+    """
+    if isinstance(fn, nn.Module):
+        return _module(fn)  # type: ignore[return-value]
+    if not callable(fn):
+        raise DtypeError(f"ls.compile takes a function or a module, got {type(fn).__name__}")
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return run(fn, args, kwargs)
+
+    try:
+        functools.update_wrapper(call, fn)
+    except AttributeError:
+        pass
+    return call  # type: ignore[return-value]
+
+
+def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
+    """Calls a function, and puts its operations together; inside of a call that does so already, as a part of that."""
+    if torch.compiler.is_compiling() or get_ident() in recorders:
+        return fn(*args, **kwargs)
+    recorder = Recorder(done)
+    with recording(recorder):
+        result = fn(*args, **kwargs)
+        recorder.busy = True
+        result = computed(result)
+        recorder.flush()
+    return result
+
+
+def _module(module: nn.Module) -> nn.Module:
+    """A module with the parameters, buffers and children of another one, whose `forward` is compiled."""
+    compiled = copy.copy(module)
+    own = vars(module).get("forward")
+    if own is not None:
+        vars(compiled)["forward"] = compile(own)
+        return compiled
+    kind = type(module)
+    names = {"forward": compile(kind.forward), "__module__": kind.__module__, "__doc__": kind.__doc__}
+    compiled.__class__ = type(kind.__name__, (kind,), names)
+    return compiled

@@ -1,0 +1,211 @@
+"""Groups: operations that one expression computes together, found by walking from a result towards what it reads.
+
+An operation joins the group of its only reader. One whose result is read twice, or that the user still holds, is
+computed by itself, so that nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from libsparse._lang.operations import ARITY
+
+from .graph import Node
+from .terms import Indices, Term, entries, pattern_of, scaled_rows, spread
+
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_MOST = 20  # operands of one expression
+
+
+class Step(NamedTuple):
+    """One elementwise operation after a product.
+
+    Attributes:
+        op: The operation.
+        other: Its other operand, None where it has one.
+        first: Whether the product is the first of its operands.
+    """
+
+    op: str
+    other: Any = None
+    first: bool = True
+
+
+class Group(NamedTuple):
+    """Operations that one expression computes.
+
+    Attributes:
+        kind: "product", "epilogue", "entries" or "attention".
+        node: The operation whose result the group computes.
+        covered: Its operations.
+        reads: What it reads, with indices.
+        output: The indices of the result.
+        text: The right side of the expression, with a place for the name of each of `reads`.
+        term: The product in it.
+        steps: The elementwise operations after the product.
+    """
+
+    kind: str
+    node: Node
+    covered: list[Node]
+    reads: list[tuple[Node, Indices]]
+    output: Indices
+    text: str
+    term: Term | None = None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of what the group reads."""
+        return tuple(string.ascii_uppercase[: len(self.reads)])
+
+    @property
+    def expression(self) -> str:
+        """The assignment that computes the group."""
+        accesses = [
+            f"{name}({','.join(indices)})" if indices else name
+            for name, (_, indices) in zip(self.names, self.reads, strict=True)
+        ]
+        return f"y({','.join(self.output)}) = {self.text.format(*accesses)}"
+
+
+def match(node: Node) -> Group | None:
+    """The group whose result is that of an operation; None where it is computed by itself."""
+    group = _sparse(node) if node.sparse else _dense(node)
+    return group if group is not None and len(group.reads) <= _MOST else None
+
+
+def _sparse(node: Node) -> Group | None:
+    if node.op == "matmul" and scaled_rows(node) is None:
+        node.reason = "the pattern of a product of two sparse matrices is found while it is computed"
+        return None
+    letters = tuple("ijklmnop"[: len(node.shape)])
+    term = entries(node, letters, node)
+    if term.sums or any(covered.op == "matmul" for covered in term.covered):
+        return _product_group("product", node, term, letters)
+    found = _Entries(node, letters)
+    if len(found.covered) < 2:
+        node.reason = "it is one operation on stored values, with nothing before it that only it reads"
+        return None
+    return Group("entries", node, found.covered, found.reads, letters, found.text)
+
+
+def _dense(node: Node) -> Group | None:
+    steps = _steps(node, node)
+    if steps is None:
+        node.reason = "no product of a sparse and a dense matrix comes before it that only it reads"
+        return None
+    product = node
+    covered = []
+    for _ in steps:
+        covered.append(product)
+        product = next(arg for arg in product.args if isinstance(arg, Node) and _is_link(arg, product, node))
+    term, output = _contraction(product)
+    if not steps:
+        if len(term.covered) < 2:
+            node.reason = "it is one product, which its own kernel computes"
+            return None
+        return _attended(node, term) or _product_group("product", node, term, output)
+    return _epilogue(node, term, output, steps[::-1], covered)
+
+
+def _is_link(arg: Node, user: Node, top: Node) -> bool:
+    return not arg.sparse and arg.shape == top.shape and arg.is_inner(user) and _steps(arg, top) is not None
+
+
+def _steps(node: Node, top: Node) -> list[Step] | None:
+    """The elementwise operations from one down to a product, None where there is none."""
+    if node.op == "matmul":
+        return [] if any(arg.sparse for arg in node.args) else None
+    if node.op not in SIGNS and node.op not in ARITY:
+        return None
+    for place, arg in enumerate(node.args):
+        if isinstance(arg, Node) and _is_link(arg, node, top):
+            rest = _steps(arg, top)
+            assert rest is not None
+            other = node.args[1 - place] if len(node.args) == 2 else None
+            return [Step(node.op, other, place == 0), *rest]
+    return None
+
+
+def _contraction(product: Node) -> tuple[Term, Indices]:
+    """A product of a sparse and a dense matrix as a term, and the indices of its result."""
+    a, b = product.args
+    sparse_first = a.sparse
+    term = entries(a if sparse_first else b, ("i", "j") if sparse_first else ("j", "k"), product, samples=False)
+    if sparse_first:
+        dense: Indices = ("j", "k")[: len(b.shape)]
+        output: Indices = ("i", "k")[: len(b.shape)]
+        term.times(b, dense)
+    else:
+        output = ("i", "k")
+        term.times(a, ("i", "j"))
+    term.sums = ("j",)
+    term.covered.insert(0, product)
+    return term, output
+
+
+def _product_group(kind: str, node: Node, term: Term, output: Indices) -> Group:
+    return Group(kind, node, term.covered, term.factors, output, _product_text(term), term)
+
+
+def _product_text(term: Term, begin: int = 0) -> str:
+    places = [f"{{{begin + n}}}" for n in range(len(term.factors))]
+    return " * ".join([*map(number, term.numbers), *places])
+
+
+def number(value: Any) -> str:
+    """A number in the notation."""
+    return f"({value!r})" if value < 0 else repr(value)
+
+
+def _epilogue(node: Node, term: Term, output: Indices, steps: list[Step], covered: list[Node]) -> Group:
+    """A product with elementwise operations on its elements."""
+    reads = list(term.factors)
+    # Beside a number the product is summed before anything is done with it, and rows without entries are 0.
+    text = f"({_product_text(term)} + 0)"
+    for step in steps:
+        other = ""
+        if isinstance(step.other, Node):
+            other = f"{{{len(reads)}}}"
+            reads.append((step.other, spread(step.other.shape, node.shape, output)))
+        elif step.other is not None:
+            other = number(step.other)
+        text = _applied(step.op, *([text, other] if step.first else [other, text])) if other else _applied(step.op, text)
+    return Group("epilogue", node, [*covered, *term.covered], reads, output, text, term, tuple(steps))
+
+
+def _applied(op: str, *args: str) -> str:
+    return f"({args[0]} {SIGNS[op]} {args[1]})" if op in SIGNS else f"{op}({args[0]})"
+
+
+def _attended(node: Node, term: Term) -> Group | None:
+    return None
+
+
+class _Entries:
+    """Elementwise operations on stored values: sparse tensors of one pattern, dense ones that are repeated, numbers."""
+
+    def __init__(self, node: Node, letters: Indices) -> None:
+        self.node, self.letters = node, letters
+        self.covered: list[Node] = []
+        self.reads: list[tuple[Node, Indices]] = []
+        self.text = self._of(node, node)
+
+    def _of(self, arg: Any, user: Node) -> str:
+        if not isinstance(arg, Node):
+            return number(arg)
+        inner = arg is user or (arg.sparse and arg.is_inner(user))
+        if not inner or (arg.op not in SIGNS and arg.op not in ARITY) or self._samples(arg):
+            self.reads.append((arg, self.letters if arg.sparse else spread(arg.shape, self.node.shape, self.letters)))
+            return f"{{{len(self.reads) - 1}}}"
+        self.covered.append(arg)
+        return _applied(arg.op, *[self._of(part, arg) for part in arg.args])
+
+    def _samples(self, arg: Node) -> bool:
+        """Whether an operation is a product of dense matrices at the entries of a mask, which is a group of its own."""
+        return any(isinstance(part, Node) and part.op == "matmul" and not part.sparse and part.value is None for part in arg.args)
+
+

@@ -1,0 +1,222 @@
+"""Recorder: notes the operations of one call down as they come, and computes them in their order, in groups."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch._functorch import utils as functorch
+from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+
+from libsparse._lang.errors import LibsparseError, UnsupportedError
+from libsparse._runtime.problem import Operand
+from libsparse._tensor.dispatch_table import title
+from libsparse._tensor.recording import recorders
+from libsparse._tensor.sparse_tensor import dress
+
+from . import run, vocabulary
+from .graph import LazyDense, Node, computed, force, version_of
+from .groups import Group, match
+
+_WRITERS = frozenset({"__setitem__", "__delitem__", "__set__", "backward"})
+_DROPOUTS = frozenset({F.dropout, torch.dropout})
+_dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
+
+
+class Done(NamedTuple):
+    """A computation that has run, for explanations.
+
+    Attributes:
+        name: The operation, or the last one of a group.
+        group: The group, None for an operation by itself.
+        reason: Why it ran by itself.
+        operands: What the group read.
+    """
+
+    name: str
+    group: Group | None
+    reason: str = ""
+    operands: tuple[Operand, ...] = ()
+
+
+class Recorder(TorchFunctionMode):
+    """Sees every function of torch that one call runs, and the operations of SparseTensors.
+
+    Attributes:
+        busy: Whether it is computing, so that what is called now is no part of the function.
+        done: What has run, if somebody asked for that.
+    """
+
+    def __init__(self, done: list[Done] | None = None) -> None:
+        """Begin without operations."""
+        super().__init__()
+        self.busy, self.done = False, done
+        self._pending: list[Node] = []
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Takes a function of torch."""
+        return func(*args, **(kwargs or {})) if self.busy else self.take(func, args, kwargs or {})
+
+    def take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Notes a call down, or makes it at once, after what it reads."""
+        self.busy = True
+        try:
+            noted = self._note(function, args, kwargs)
+            return self._call(function, args, kwargs) if noted is None else noted
+        finally:
+            self.busy = False
+
+    def _note(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The tensor that stands for the result of a call; None where it is not noted down."""
+        if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0:
+            return None
+        if function in _DROPOUTS:
+            return self._drop(*args, **kwargs)
+        note = vocabulary.table.get(function)
+        if note is None:
+            return None
+        if kwargs:
+            kwargs = {name: value for name, value in kwargs.items() if name != "inplace" or value}
+        try:
+            node = note(*args, **kwargs)
+        except TypeError:  # arguments that no expression has
+            return None
+        if node is None:
+            return None
+        self._pending.append(node)
+        return node.noted(self, function, args, kwargs)
+
+    def _drop(self, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+        """A dropout as a product with a mask, which is drawn now: random numbers come in the order of the calls."""
+        node = input._lazy if type(input) is LazyDense else None
+        if node is None or inplace or not 0 < p < 1 or not training:
+            return None
+        drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype), p)
+        mask = Node("mask", (), node.shape, node.dtype)
+        mask.value = drawn
+        product = Node("mul", (node, mask), node.shape, node.dtype)
+        self._pending.append(product)
+        return product.noted(self, torch.mul, (input, drawn), {})
+
+    def _call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls a function now."""
+        if self._pending and _writes(function, args, kwargs):
+            self.flush()
+        before = sum(node.value is None for node in self._pending) if self.done is not None else 0
+        given, named = computed(args), computed(kwargs)
+        if before and self.done is not None and before != sum(node.value is None for node in self._pending):
+            told = "it is not among the functions that are put together, so what it reads was computed before it"
+            self.done.append(Done(title(function), None, told))
+        return function(*given, **named)
+
+    def force(self, node: Node) -> Any:
+        """Computes the result of an operation."""
+        was, self.busy = self.busy, True
+        try:
+            with torch.set_grad_enabled(node.grad):
+                return self._compute(node)
+        finally:
+            self.busy = was
+
+    def flush(self) -> None:
+        """Computes every operation whose result is still in use, in the order of the calls."""
+        pending, self._pending = self._pending, []
+        for node in pending:
+            if node.value is None and node.is_held:
+                self.force(node)
+
+    def _compute(self, node: Node) -> Any:
+        group = match(node)
+        if group is not None:
+            for part, _ in group.reads:
+                force(part)
+                _check(part)
+            result = self._run(group)
+            if result is not None:
+                if self.done is not None:
+                    self.done.append(Done(node.op, group, "", tuple(part.operand() for part, _ in group.reads)))
+                return node.finish(dress(result))
+        for part in node.args:
+            if isinstance(part, Node):
+                force(part)
+                _check(part)
+        if self.done is not None:
+            self.done.append(Done(node.op, None, node.reason))
+        return node.finish(node.run(force))
+
+    def _run(self, group: Group) -> Operand | None:
+        """The result of a group; None where its operations are to run by themselves."""
+        try:
+            result = run.compute(group)
+        except LibsparseError as error:
+            group.node.reason = f"{group.expression}: {error}"
+            return None
+        if result is None:
+            reason = run.why_not_followed(group) if group.kind == "epilogue" else "the operands' patterns differ"
+            group.node.reason = reason or ""
+        return result
+
+
+def _check(node: Node) -> None:
+    """Refuses an operand that something wrote to which torch's functions don't tell of.
+
+    Raises:
+        UnsupportedError: It has been written to.
+    """
+    if node.op == "input":
+        values = node.value._held if node.sparse else node.value
+        if version_of(values) != node.version:
+            raise UnsupportedError(
+                f"ls.compile: an operand of shape {tuple(node.shape)} was changed in place between the call that reads "
+                "it and the call that needs the result, and not by a function of torch; change a copy"
+            )
+
+
+def _writes(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function may write to a tensor that it is given."""
+    name = getattr(function, "__name__", "")
+    if isinstance(function, torch._ops.OpOverload):
+        return bool(function._schema.is_mutable)
+    plain = name.endswith("_") and not name.endswith("__")
+    compound = name.startswith("__i") and name not in ("__index__", "__int__", "__invert__", "__iter__")
+    given = kwargs.get("out") is not None or kwargs.get("inplace")
+    module = getattr(function, "__module__", None) or ""
+    positional = module == F.__name__ and any(arg is True for arg in args)
+    return bool(plain or compound or name in _WRITERS or given or positional or module.startswith("torch.autograd"))
+
+
+_lock = threading.Lock()
+_open = 0
+_unwrap = functorch.unwrap_dead_wrappers
+
+
+def _unwrap_computed(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a user's autograd function, which torch's protocols don't show, computed."""
+    return _unwrap(computed(tuple(args)))
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """Lets a recorder see the operations of this thread."""
+    global _open
+    with _lock:
+        _open += 1
+        functorch.unwrap_dead_wrappers = _unwrap_computed
+    recorders[get_ident()] = recorder
+    try:
+        with recorder:
+            yield
+    finally:
+        del recorders[get_ident()]
+        with _lock:
+            _open -= 1
+            if not _open:
+                functorch.unwrap_dead_wrappers = _unwrap

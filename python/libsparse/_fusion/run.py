@@ -1,0 +1,211 @@
+"""Running groups: each is one problem for the compiler, and autograd follows it as it follows the operations."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._autograd import tape
+from libsparse._ops import contraction
+from libsparse._ops.product_gradient import gradient
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Einsum, Operand, Problem, product
+from libsparse._storage.format import Format
+
+from .graph import Node
+from .groups import Group, Step
+from .terms import Indices, factor, pattern_of
+
+_RISING = frozenset({"relu", "sigmoid", "tanh"})
+"""Activations whose derivative follows from their result."""
+
+
+def compute(group: Group) -> Operand | None:
+    """The result of a group whose operands are computed; None where its operations have to run one by one."""
+    if group.kind == "product":
+        return _product(group)
+    if group.kind == "entries":
+        return _entries(group)
+    return _epilogue(group)
+
+
+def _product(group: Group) -> Operand | None:
+    term = group.term
+    assert term is not None
+    inputs = [indices for _, indices in group.reads]
+    operands = [factor(node, indices) for node, indices in group.reads]
+    if term.numbers:
+        inputs.append(())
+        operands.append(Operand(None, _number(term.numbers, group.node.dtype)))
+    if not group.node.sparse:
+        question = Einsum(tuple(inputs), group.output, contraction.dense_format(len(group.output)))
+        return Operand(None, contraction.contract(question, operands)[0])
+    pattern = operands[0].pattern
+    if pattern is None or any(o.pattern not in (None, pattern) for o in operands):
+        return None
+    question = Einsum(tuple(inputs), group.output, pattern.format, pattern_of=0)
+    values, found = contraction.contract(question, operands)
+    return Operand(pattern, values if found is pattern else pattern.resample(values, found))  # type: ignore[arg-type]
+
+
+def _number(numbers: Sequence[float], dtype: torch.dtype | None) -> Tensor:
+    total = 1.0
+    for value in numbers:
+        total *= value
+    return torch.tensor(total, dtype=dtype, device="cpu")
+
+
+def _entries(group: Group) -> Operand | None:
+    operands = [factor(node, indices) for node, indices in group.reads]
+    sparse = next(n for n, operand in enumerate(operands) if operand.pattern is not None)
+    pattern = operands[sparse].sparsity
+    if any(o.pattern not in (None, pattern) for o in operands):
+        return None
+    values, found = tape.compute(_problem(_asked(group), pattern.format, sparse), operands)
+    return Operand(pattern, values if found is pattern else pattern.resample(values, found))  # type: ignore[arg-type]
+
+
+def problem(group: Group) -> Problem:
+    """The problem that the compiler gets for a group."""
+    if group.kind == "product":
+        pattern = pattern_of(group.reads[0][0]) if group.node.sparse else None
+        format = contraction.dense_format(len(group.output)) if pattern is None else pattern.format
+        inputs = tuple(indices for _, indices in group.reads)
+        return product(Einsum(inputs, group.output, format, pattern_of=None if pattern is None else 0))
+    if group.kind == "entries":
+        number = next(n for n, (node, _) in enumerate(group.reads) if node.sparse)
+        return _problem(_asked(group), group.reads[number][0].value.format, number)
+    return _problem(_asked(group), contraction.dense_format(len(group.output)), None)
+
+
+def _asked(group: Group) -> tuple[Any, ...]:
+    return group.expression, group.names, tuple(indices for _, indices in group.reads), group.output, group.node.dtype
+
+
+@functools.lru_cache(maxsize=1024)
+def _problem(asked: tuple[Any, ...], format: Format | None, pattern_of: int | None) -> Problem:
+    text, names, inputs, output, dtype = asked
+    return Problem(text, True, names, inputs, output, format, pattern_of=pattern_of, dtype=dtype)
+
+
+def _epilogue(group: Group) -> Operand | None:
+    operands = [factor(node, indices) for node, indices in group.reads]
+    question = problem(group)
+    if not (group.node.grad and tape.needed(operands)):
+        return Operand(None, dispatch.run(question, operands)[0])
+    if why_not_followed(group) is not None:
+        return None
+
+    def node(problem: Problem, patterns: Sequence[Any]) -> Epilogue:
+        return Epilogue(problem, patterns, group)
+
+    return Operand(None, tape.follow(node, question, operands)[0])  # type: ignore[arg-type]
+
+
+def why_not_followed(group: Group) -> str | None:
+    """Why autograd can't follow an epilogue; None where it can.
+
+    The derivative has to follow from the result: sums and products come first, then at most one activation.
+    """
+    operands = iter(node for node, _ in group.reads[len(group.term.factors) :]) if group.term else iter(())
+    after = ""
+    for step in group.steps:
+        other = next(operands) if isinstance(step.other, Node) else step.other
+        constant = not isinstance(other, Node) or not other.value.requires_grad
+        if after and not (after == "relu" and step.op == "mul" and _is_mask(other)):
+            return f"its gradient needs the result of {after!r}, which {step.op!r} hides"
+        if step.op in _RISING:
+            after = step.op
+        elif step.op in ("mul", "div") and not (constant and (step.first or step.op == "mul")):
+            return f"its gradient needs what {step.op!r} reads"
+        elif step.op not in ("add", "sub", "mul", "div", "neg"):
+            return f"its gradient needs what {step.op!r} reads"
+    return None
+
+
+def _is_mask(other: Any) -> bool:
+    """Whether a factor is a positive number, or the mask of a dropout, which has no negative ones."""
+    return (other.op == "mask") if isinstance(other, Node) else other > 0
+
+
+class Epilogue(tape.Node):
+    """A product and elementwise operations on it, followed by autograd; the result is kept where an activation needs it."""
+
+    __slots__ = ("factors", "inputs", "numbers", "outputs", "steps")
+
+    def __init__(self, problem: Problem, patterns: Sequence[Any], group: Group) -> None:
+        """Begin without a result; no values of the group are kept."""
+        super().__init__(problem, patterns)
+        term = group.term
+        assert term is not None
+        self.inputs: tuple[Indices, ...] = tuple(indices for _, indices in term.factors)
+        self.numbers, self.factors, self.outputs = tuple(term.numbers), len(term.factors), group.output
+        # Operands of steps are told by their place among those of the problem.
+        place = self.factors
+        steps = []
+        for step in group.steps:
+            if isinstance(step.other, Node):
+                steps.append((step, place))
+                place += 1
+            else:
+                steps.append((step, -1))
+        self.steps: list[tuple[Step, int]] = [(s._replace(other=None) if n >= 0 else s, n) for s, n in steps]
+
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
+        data, self.pattern = dispatch.run(self.problem, self.operands(datas))
+        return data, self._needed(data)
+
+    def kept(self, datas: Sequence[Any]) -> Tensor | None:
+        return self._needed(dispatch.run(self.problem, self.operands(datas))[0])
+
+    def _needed(self, data: Tensor) -> Tensor | None:
+        return data if any(step.op in _RISING for step, _ in self.steps) else None
+
+    def gradients(
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        found: list[Tensor | None] = [None] * len(datas)
+        for step, place in reversed(self.steps):
+            other = step.other if place < 0 else self._spread(datas[place], place)
+            if place >= 0 and wanted[place]:
+                found[place] = self._reduced(grad if step.op == "add" or not step.first else -grad, datas[place], place)
+            grad = _before(step, other, grad, kept)
+        inputs, operands = [*self.inputs], self.operands(datas)[: self.factors]
+        if self.numbers:
+            inputs.append(())
+            operands.append(Operand(None, _number(self.numbers, grad.dtype)))
+        question = product(Einsum(tuple(inputs), self.outputs, contraction.dense_format(len(self.outputs))))
+        for number in range(self.factors):
+            if wanted[number]:
+                found[number] = gradient(question, operands, Operand(None, grad), number)
+        return found
+
+    def _spread(self, data: Tensor, place: int) -> Tensor:
+        """An operand of a step with a dimension for each index of the result."""
+        indices = self.problem.inputs[place]
+        return data[tuple(slice(None) if index in indices else None for index in self.outputs)]
+
+    def _reduced(self, grad: Tensor, data: Tensor, place: int) -> Tensor:
+        """The gradient of an operand that is added, summed where it is repeated."""
+        indices = self.problem.inputs[place]
+        dims = [n for n, index in enumerate(self.outputs) if index not in indices]
+        return grad.sum(dims).reshape(data.shape) if dims else grad
+
+
+def _before(step: Step, other: Any, grad: Tensor, kept: Tensor | None) -> Tensor:
+    """The gradient of what a step reads, given that of its result."""
+    rules: dict[str, Callable[[], Any]] = {
+        "add": lambda: grad,
+        "sub": lambda: grad if step.first else -grad,
+        "neg": lambda: -grad,
+        "mul": lambda: grad * other,
+        "div": lambda: grad / other,
+        "relu": lambda: torch.where(kept > 0, grad, 0),  # type: ignore[operator]
+        "sigmoid": lambda: grad * (kept * (1 - kept)),  # type: ignore[operator]
+        "tanh": lambda: grad * (1 - kept * kept),  # type: ignore[operator]
+    }
+    return rules[step.op]()  # type: ignore[no-any-return]
