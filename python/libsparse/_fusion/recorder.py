@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from torch._functorch import utils as functorch
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -58,6 +57,7 @@ class Recorder(TorchFunctionMode):
         super().__init__()
         self.busy, self.done = False, done
         self._pending: list[Node] = []
+        self._grad, self._inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -76,7 +76,12 @@ class Recorder(TorchFunctionMode):
 
     def _note(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The tensor that stands for the result of a call; None where it is not noted down."""
-        if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0:
+        inference = torch.is_inference_mode_enabled()
+        if torch.is_grad_enabled() != self._grad and not inference:
+            # torch has turned gradients off and not the user: a function of autograd runs.
+            _refuse_lazy((*args, *kwargs.values()))
+            return None
+        if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0 or inference != self._inference:
             return None
         if function in _DROPOUTS:
             return self._drop(*args, **kwargs)
@@ -115,6 +120,8 @@ class Recorder(TorchFunctionMode):
         if before and self.done is not None and before != sum(node.value is None for node in self._pending):
             told = "it is not among the functions that are put together, so what it reads was computed before it"
             self.done.append(Done(title(function), None, told))
+        if function is torch._C._set_grad_enabled:
+            self._grad = bool(given[0])
         return function(*given, **named)
 
     def force(self, node: Node) -> Any:
@@ -193,14 +200,27 @@ def _writes(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> boo
     return bool(plain or compound or name in _WRITERS or given or positional or module.startswith("torch.autograd"))
 
 
+def _refuse_lazy(args: tuple[Any, ...]) -> None:
+    """Refuses tensors that are not computed in the forward function of a user's autograd function.
+
+    Raises:
+        UnsupportedError: Autograd would not follow them.
+    """
+    if any(type(arg) is LazyDense and arg._lazy.grad for arg in args):
+        raise UnsupportedError(
+            "ls.compile: a name for the apply of an autograd function was taken outside of the compiled function, and "
+            "passes a tensor that is not computed yet; call MyFunction.apply(...) itself, or compute(x.clone())"
+        )
+
+
 _lock = threading.Lock()
 _open = 0
-_unwrap = functorch.unwrap_dead_wrappers
+_apply = torch.autograd.Function.__dict__["apply"]
 
 
-def _unwrap_computed(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments of a user's autograd function, which torch's protocols don't show, computed."""
-    return _unwrap(computed(tuple(args)))
+def _apply_computed(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`Function.apply`, which torch's protocols don't show, on tensors that are computed."""
+    return _apply.__get__(None, cls)(*computed(args), **computed(kwargs))
 
 
 @contextmanager
@@ -209,7 +229,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
     global _open
     with _lock:
         _open += 1
-        functorch.unwrap_dead_wrappers = _unwrap_computed
+        torch.autograd.Function.apply = classmethod(_apply_computed)  # type: ignore[method-assign, assignment]
     recorders[get_ident()] = recorder
     try:
         with recorder:
@@ -219,4 +239,4 @@ def recording(recorder: Recorder) -> Iterator[None]:
         with _lock:
             _open -= 1
             if not _open:
-                functorch.unwrap_dead_wrappers = _unwrap
+                torch.autograd.Function.apply = _apply  # type: ignore[method-assign, assignment]
