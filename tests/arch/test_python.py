@@ -33,9 +33,10 @@ MAY_IMPORT = {
     "_tensor": TENSOR,
     "_torch": {*TENSOR, "_torch"},
     "_io": {*COMPILER, "_tensor", "_io"},
-    "_tools": {*TENSOR, "_tools"},
+    "_fusion": {*TENSOR, "_fusion"},
+    "_tools": {*TENSOR, "_fusion", "_tools"},
     "demo": {*COMPILER, "_io", "", "demo"},
-    "": {*TENSOR, "_torch", "_io", "_tools", "demo", ""},  # the package itself, which shows what is public
+    "": {*TENSOR, "_torch", "_fusion", "_io", "_tools", "demo", ""},  # the package itself, which shows what is public
 }
 
 # What is optional or slow to import, and needed by few.

@@ -187,3 +187,12 @@ def test_repr() -> None:
 def test_scipy() -> None:
     same(ls.from_scipy(A.to_scipy()), DENSE)
     same(A @ A.to_scipy(), DENSE @ DENSE)
+
+
+def test_fusion() -> None:
+    def layer(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(A @ x - 1)
+
+    x = torch.rand(3, 2)
+    same(ls.compile(layer)(x), torch.relu(DENSE @ x - 1))
+    assert "together: matmul, sub, relu" in ls.explain(layer, x)

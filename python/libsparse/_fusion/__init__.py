@@ -1,1 +1,1 @@
-"""`ls.compile`: the operations of one call are noted down, put together where one expression computes several, and run."""
+"""`ls.compile`: operations of one call, put together where one expression computes several."""

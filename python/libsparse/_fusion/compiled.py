@@ -23,10 +23,10 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 def compile(fn: _Function) -> _Function:
     """A function whose sparse operations are put together where one expression computes several.
 
-    What the function does with SparseTensors, and with results of that, is noted down while it runs, and computed when it
-    ends, or as soon as something needs the numbers: `bool(y)`, `y.item()`, `print(y)`, a function of torch that is not
-    known here, an operation in place. So any Python runs as before, with the same results (to rounding), gradients and
-    random numbers; tensors that only lead from one operation to the next are never stored.
+    What the function does with SparseTensors, and with results of that, is noted down while it runs. It is computed
+    when the function ends, or as soon as something needs the numbers: `bool(y)`, `y.item()`, `print(y)`, a function of
+    torch that is not known here, an operation in place. So any Python runs as before, with the same results (to
+    rounding), gradients and random numbers. Tensors that only lead from one operation to the next are not stored.
 
     Put together are elementwise operations after a product (`torch.relu(A @ x + b)`), products at the entries of a mask
     (`mask * (Q @ K.T)`), scaled rows and columns (`D @ A @ D`, `(A * s) @ x`), and chains of elementwise operations on
@@ -51,17 +51,14 @@ def compile(fn: _Function) -> _Function:
     if not callable(fn):
         raise DtypeError(f"ls.compile takes a function or a module, got {type(fn).__name__}")
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return run(fn, args, kwargs)
+    @functools.wraps(fn)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        return call(fn, args, kwargs)
 
-    try:
-        functools.update_wrapper(call, fn)
-    except AttributeError:
-        pass
-    return call  # type: ignore[return-value]
+    return compiled  # type: ignore[return-value]
 
 
-def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
+def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
     """Calls a function, and puts its operations together; inside of a call that does so already, as a part of that."""
     if torch.compiler.is_compiling() or get_ident() in recorders:
         return fn(*args, **kwargs)

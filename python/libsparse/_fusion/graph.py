@@ -161,15 +161,15 @@ class LazyDense(Tensor):
         self._lazy = node
         return self
 
-    shape = property(lambda self: self._lazy.shape)  # type: ignore[assignment]  # known without the elements
-    dtype = property(lambda self: self._lazy.dtype)  # type: ignore[assignment]
-    ndim = property(lambda self: len(self._lazy.shape))  # type: ignore[assignment]
+    shape = property(lambda self: self._lazy.shape)
+    dtype = property(lambda self: self._lazy.dtype)
+    ndim = property(lambda self: len(self._lazy.shape))
 
     def dim(self) -> int:
         """The number of dimensions."""
         return len(self._lazy.shape)
 
-    def size(self, dim: int | None = None) -> Any:  # type: ignore[override]
+    def size(self, dim: int | None = None) -> Any:
         """The shape, or one extent."""
         return self._lazy.shape if dim is None else self._lazy.shape[dim]
 
@@ -224,12 +224,12 @@ class LazySparse(SparseTensor):
     """A SparseTensor that is not computed yet; whatever needs its entries has them computed."""
 
     _lazy: Node
-    _pattern = _forced("_pattern")  # type: ignore[assignment]
-    _fill = _forced("_fill")  # type: ignore[assignment]
+    _pattern = _forced("_pattern")
+    _fill = _forced("_fill")
     _held = _forced("_held")
     _whole = _forced("_whole")
     _fast = _forced("_fast")
-    _node = _forced("_node")  # type: ignore[assignment]
+    _node = _forced("_node")
 
     @staticmethod
     def of(node: Node) -> LazySparse:
@@ -238,9 +238,9 @@ class LazySparse(SparseTensor):
         self._lazy = node
         return self
 
-    shape = property(lambda self: self._lazy.shape)  # type: ignore[assignment]
-    dtype = property(lambda self: self._lazy.dtype)  # type: ignore[assignment]
-    ndim = property(lambda self: len(self._lazy.shape))  # type: ignore[assignment]
+    shape = property(lambda self: self._lazy.shape)
+    dtype = property(lambda self: self._lazy.dtype)
+    ndim = property(lambda self: len(self._lazy.shape))
 
     def become(self, value: SparseTensor) -> None:
         """Takes the parts of the tensor that it stands for, and is a SparseTensor from now on."""

@@ -7,13 +7,12 @@ computed by itself, so that nothing is computed twice.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from libsparse._lang.operations import ARITY
 
 from .graph import Node
-from .terms import Indices, Term, entries, pattern_of, scaled_rows, spread
+from .terms import Indices, Term, entries, scaled_rows, spread
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _MOST = 20  # operands of one expression
@@ -37,7 +36,7 @@ class Group(NamedTuple):
     """Operations that one expression computes.
 
     Attributes:
-        kind: "product", "epilogue", "entries" or "attention".
+        kind: "product", "epilogue" or "entries".
         node: The operation whose result the group computes.
         covered: Its operations.
         reads: What it reads, with indices.
@@ -84,12 +83,16 @@ def _sparse(node: Node) -> Group | None:
     letters = tuple("ijklmnop"[: len(node.shape)])
     term = entries(node, letters, node)
     if term.sums or any(covered.op == "matmul" for covered in term.covered):
-        return _product_group("product", node, term, letters)
+        return _product_group(node, term, letters)
     found = _Entries(node, letters)
     if len(found.covered) < 2:
         node.reason = "it is one operation on stored values, with nothing before it that only it reads"
         return None
-    return Group("entries", node, found.covered, found.reads, letters, found.text)
+    order = sorted(
+        range(len(found.reads)), key=lambda n: not found.reads[n][0].sparse
+    )  # the pattern is that of the first
+    text = found.text.format(*(f"{{{order.index(n)}}}" for n in range(len(order))))
+    return Group("entries", node, found.covered, [found.reads[n] for n in order], letters, text)
 
 
 def _dense(node: Node) -> Group | None:
@@ -107,7 +110,7 @@ def _dense(node: Node) -> Group | None:
         if len(term.covered) < 2:
             node.reason = "it is one product, which its own kernel computes"
             return None
-        return _attended(node, term) or _product_group("product", node, term, output)
+        return _product_group(node, term, output)
     return _epilogue(node, term, output, steps[::-1], covered)
 
 
@@ -147,8 +150,8 @@ def _contraction(product: Node) -> tuple[Term, Indices]:
     return term, output
 
 
-def _product_group(kind: str, node: Node, term: Term, output: Indices) -> Group:
-    return Group(kind, node, term.covered, term.factors, output, _product_text(term), term)
+def _product_group(node: Node, term: Term, output: Indices) -> Group:
+    return Group("product", node, term.covered, term.factors, output, _product_text(term), term)
 
 
 def _product_text(term: Term, begin: int = 0) -> str:
@@ -173,16 +176,14 @@ def _epilogue(node: Node, term: Term, output: Indices, steps: list[Step], covere
             reads.append((step.other, spread(step.other.shape, node.shape, output)))
         elif step.other is not None:
             other = number(step.other)
-        text = _applied(step.op, *([text, other] if step.first else [other, text])) if other else _applied(step.op, text)
+        text = (
+            _applied(step.op, *([text, other] if step.first else [other, text])) if other else _applied(step.op, text)
+        )
     return Group("epilogue", node, [*covered, *term.covered], reads, output, text, term, tuple(steps))
 
 
 def _applied(op: str, *args: str) -> str:
     return f"({args[0]} {SIGNS[op]} {args[1]})" if op in SIGNS else f"{op}({args[0]})"
-
-
-def _attended(node: Node, term: Term) -> Group | None:
-    return None
 
 
 class _Entries:
@@ -206,6 +207,7 @@ class _Entries:
 
     def _samples(self, arg: Node) -> bool:
         """Whether an operation is a product of dense matrices at the entries of a mask, which is a group of its own."""
-        return any(isinstance(part, Node) and part.op == "matmul" and not part.sparse and part.value is None for part in arg.args)
-
-
+        return any(
+            isinstance(part, Node) and part.op == "matmul" and not part.sparse and part.value is None
+            for part in arg.args
+        )

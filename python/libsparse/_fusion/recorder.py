@@ -229,7 +229,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
     global _open
     with _lock:
         _open += 1
-        torch.autograd.Function.apply = classmethod(_apply_computed)  # type: ignore[method-assign, assignment]
+        torch.autograd.Function.apply = classmethod(_apply_computed)
     recorders[get_ident()] = recorder
     try:
         with recorder:
@@ -239,4 +239,4 @@ def recording(recorder: Recorder) -> Iterator[None]:
         with _lock:
             _open -= 1
             if not _open:
-                torch.autograd.Function.apply = _apply  # type: ignore[method-assign, assignment]
+                torch.autograd.Function.apply = _apply

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from libsparse._storage.format import Format
 
 from .graph import Node
 from .groups import Group, Step
-from .terms import Indices, factor, pattern_of
+from .terms import Indices, factor
 
 _RISING = frozenset({"relu", "sigmoid", "tanh"})
 """Activations whose derivative follows from their result."""
@@ -26,75 +27,52 @@ _RISING = frozenset({"relu", "sigmoid", "tanh"})
 
 def compute(group: Group) -> Operand | None:
     """The result of a group whose operands are computed; None where its operations have to run one by one."""
+    problem, operands = asked(group)
+    if group.node.sparse:
+        pattern = operands[0].sparsity
+        if any(operand.pattern not in (None, pattern) for operand in operands):
+            return None
+        values, found = tape.compute(problem, operands)
+        return Operand(pattern, values if found is None or found is pattern else pattern.resample(values, found))
     if group.kind == "product":
-        return _product(group)
-    if group.kind == "entries":
-        return _entries(group)
-    return _epilogue(group)
+        return Operand(None, tape.compute(problem, operands)[0])
+    return _epilogue(group, problem, operands)
 
 
-def _product(group: Group) -> Operand | None:
-    term = group.term
-    assert term is not None
-    inputs = [indices for _, indices in group.reads]
+def asked(group: Group) -> tuple[Problem, list[Operand]]:
+    """The problem that the compiler gets for a group, and its operands."""
+    inputs = tuple([indices for _, indices in group.reads])
     operands = [factor(node, indices) for node, indices in group.reads]
-    if term.numbers:
-        inputs.append(())
-        operands.append(Operand(None, _number(term.numbers, group.node.dtype)))
-    if not group.node.sparse:
-        question = Einsum(tuple(inputs), group.output, contraction.dense_format(len(group.output)))
-        return Operand(None, contraction.contract(question, operands)[0])
-    pattern = operands[0].pattern
-    if pattern is None or any(o.pattern not in (None, pattern) for o in operands):
-        return None
-    question = Einsum(tuple(inputs), group.output, pattern.format, pattern_of=0)
-    values, found = contraction.contract(question, operands)
-    return Operand(pattern, values if found is pattern else pattern.resample(values, found))  # type: ignore[arg-type]
+    pattern = operands[0].pattern if group.node.sparse else None
+    format = contraction.dense_format(len(group.output)) if pattern is None else pattern.format
+    place = None if pattern is None else 0
+    if group.kind == "product":
+        assert group.term is not None
+        if group.term.numbers:
+            inputs = (*inputs, ())
+            operands.append(Operand(None, _number(group.term.numbers, group.node.dtype)))
+        return product(Einsum(inputs, group.output, format, pattern_of=place)), operands
+    return _problem(group.expression, group.names, inputs, group.output, format, place, group.node.dtype), operands
 
 
 def _number(numbers: Sequence[float], dtype: torch.dtype | None) -> Tensor:
-    total = 1.0
-    for value in numbers:
-        total *= value
-    return torch.tensor(total, dtype=dtype, device="cpu")
-
-
-def _entries(group: Group) -> Operand | None:
-    operands = [factor(node, indices) for node, indices in group.reads]
-    sparse = next(n for n, operand in enumerate(operands) if operand.pattern is not None)
-    pattern = operands[sparse].sparsity
-    if any(o.pattern not in (None, pattern) for o in operands):
-        return None
-    values, found = tape.compute(_problem(_asked(group), pattern.format, sparse), operands)
-    return Operand(pattern, values if found is pattern else pattern.resample(values, found))  # type: ignore[arg-type]
-
-
-def problem(group: Group) -> Problem:
-    """The problem that the compiler gets for a group."""
-    if group.kind == "product":
-        pattern = pattern_of(group.reads[0][0]) if group.node.sparse else None
-        format = contraction.dense_format(len(group.output)) if pattern is None else pattern.format
-        inputs = tuple(indices for _, indices in group.reads)
-        return product(Einsum(inputs, group.output, format, pattern_of=None if pattern is None else 0))
-    if group.kind == "entries":
-        number = next(n for n, (node, _) in enumerate(group.reads) if node.sparse)
-        return _problem(_asked(group), group.reads[number][0].value.format, number)
-    return _problem(_asked(group), contraction.dense_format(len(group.output)), None)
-
-
-def _asked(group: Group) -> tuple[Any, ...]:
-    return group.expression, group.names, tuple(indices for _, indices in group.reads), group.output, group.node.dtype
+    return torch.tensor(math.prod(numbers), dtype=dtype, device="cpu")
 
 
 @functools.lru_cache(maxsize=1024)
-def _problem(asked: tuple[Any, ...], format: Format | None, pattern_of: int | None) -> Problem:
-    text, names, inputs, output, dtype = asked
+def _problem(
+    text: str,
+    names: tuple[str, ...],
+    inputs: tuple[Indices, ...],
+    output: Indices,
+    format: Format | None,
+    pattern_of: int | None,
+    dtype: torch.dtype | None,
+) -> Problem:
     return Problem(text, True, names, inputs, output, format, pattern_of=pattern_of, dtype=dtype)
 
 
-def _epilogue(group: Group) -> Operand | None:
-    operands = [factor(node, indices) for node, indices in group.reads]
-    question = problem(group)
+def _epilogue(group: Group, question: Problem, operands: Sequence[Operand]) -> Operand | None:
     if not (group.node.grad and tape.needed(operands)):
         return Operand(None, dispatch.run(question, operands)[0])
     if why_not_followed(group) is not None:
@@ -120,11 +98,14 @@ def why_not_followed(group: Group) -> str | None:
             return f"its gradient needs the result of {after!r}, which {step.op!r} hides"
         if step.op in _RISING:
             after = step.op
-        elif step.op in ("mul", "div") and not (constant and (step.first or step.op == "mul")):
-            return f"its gradient needs what {step.op!r} reads"
-        elif step.op not in ("add", "sub", "mul", "div", "neg"):
+        elif step.op not in ("add", "sub", "neg") and not (_scales(step) and constant):
             return f"its gradient needs what {step.op!r} reads"
     return None
+
+
+def _scales(step: Step) -> bool:
+    """Whether a step multiplies what it reads by something."""
+    return step.op == "mul" or (step.op == "div" and step.first)
 
 
 def _is_mask(other: Any) -> bool:
@@ -133,7 +114,7 @@ def _is_mask(other: Any) -> bool:
 
 
 class Epilogue(tape.Node):
-    """A product and elementwise operations on it, followed by autograd; the result is kept where an activation needs it."""
+    """A product and elementwise operations on it; the result is kept where the derivative of an activation needs it."""
 
     __slots__ = ("factors", "inputs", "numbers", "outputs", "steps")
 
@@ -204,7 +185,7 @@ def _before(step: Step, other: Any, grad: Tensor, kept: Tensor | None) -> Tensor
         "neg": lambda: -grad,
         "mul": lambda: grad * other,
         "div": lambda: grad / other,
-        "relu": lambda: torch.where(kept > 0, grad, 0),  # type: ignore[operator]
+        "relu": lambda: torch.where(kept > 0, grad, 0),  # type: ignore[operator, arg-type]
         "sigmoid": lambda: grad * (kept * (1 - kept)),  # type: ignore[operator]
         "tanh": lambda: grad * (1 - kept * kept),  # type: ignore[operator]
     }

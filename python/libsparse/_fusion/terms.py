@@ -114,7 +114,12 @@ def diagonal_and_matrix(a: Node, b: Node) -> tuple[Node, Node] | None:
     """The diagonal matrix and the other one of two factors whose product has the pattern of the other one."""
     for scale, matrix in ((a, b), (b, a)) if a.sparse and b.sparse else ():
         pattern = matrix.pattern
-        if scale.value is not None and _is_diagonal(pattern_of(scale)) and pattern is not None and pattern.format == "csr":
+        if (
+            scale.value is not None
+            and _is_diagonal(pattern_of(scale))
+            and pattern is not None
+            and pattern.format == "csr"
+        ):
             return scale, matrix
     return None
 

@@ -1,4 +1,4 @@
-"""The functions of torch that are noted down, and when: operands of one floating dtype, whose results have known shapes.
+"""The functions of torch that are noted down, for operands of one floating dtype and results of known shapes.
 
 Everything else is computed at once, after what it reads; so a function that is missing here costs time only.
 """
@@ -22,9 +22,11 @@ Reader = Callable[..., "Node | None"]
 """A function of the arguments of a call: the node, or None where the call is not noted down."""
 
 # Functions of one tensor by their names in expressions, and whether they make zero of zero.
+_KEEPING_ZERO = "relu tanh abs neg sqrt square sin expm1 log1p erf silu sinh asinh atan"
+_OTHERS = "exp sigmoid cos log rsqrt reciprocal softplus"
 _UNARY = {
-    **dict.fromkeys("relu tanh abs neg sqrt square sin expm1 log1p erf silu sinh asinh atan".split(), True),
-    **dict.fromkeys("exp sigmoid cos log rsqrt reciprocal softplus".split(), False),
+    **dict.fromkeys(_KEEPING_ZERO.split(), True),
+    **dict.fromkeys(_OTHERS.split(), False),
 }
 _BINARY = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div"}
 _BINARY |= {"true_divide": "div", "divide": "div", "__add__": "add", "__sub__": "sub", "__mul__": "mul"}
@@ -48,7 +50,7 @@ def _alike(nodes: list[Node]) -> torch.dtype | None:
 def _unary(op: str, keeps_zero: bool) -> Reader:
     def note(input: Any) -> Node | None:
         node = read(input)
-        if node is None or node.dtype is None or node.op == "input" and not node.sparse:
+        if node is None or node.dtype is None or (node.op == "input" and not node.sparse):
             return None
         if node.sparse and not (keeps_zero and node.pattern is not None):
             return None
@@ -94,13 +96,14 @@ def _of_sparse(op: str, parts: list[Any], sparse: list[Node], dtype: torch.dtype
     elif op == "div":
         if sparse[0] is not first or not is_number(second) or abs(second) < 1e-30:
             return None
-    elif op != "mul" or pattern is None:
-        return None
-    elif not is_number(other := second if sparse[0] is first else first) and not _spreads(other.shape, sparse[0].shape):
-        return None
-    elif sparse[0].dtype is None and is_number(other):
+    elif op != "mul" or pattern is None or not _scales(second if sparse[0] is first else first, sparse[0]):
         return None
     return Node(op, tuple(parts), sparse[0].shape, dtype, pattern, sparse=True)
+
+
+def _scales(factor: Any, matrix: Node) -> bool:
+    """Whether the product of a sparse matrix with a factor that is not sparse has its pattern."""
+    return matrix.dtype is not None if is_number(factor) else _spreads(factor.shape, matrix.shape)
 
 
 def _spreads(shape: torch.Size, to: torch.Size) -> bool:
@@ -117,12 +120,19 @@ def _product(input: Any, other: Any) -> Node | None:
     if (dtype := _alike([a, b])) is None or a.dtype is None or b.dtype is None:
         return None
     shape = torch.Size((a.shape[0], *b.shape[1:]))
-    if not a.sparse and not b.sparse and a.op == b.op == "input" and math.prod(shape) <= a.shape.numel() + b.shape.numel():
+    if (
+        not a.sparse
+        and not b.sparse
+        and a.op == b.op == "input"
+        and math.prod(shape) <= a.shape.numel() + b.shape.numel()
+    ):
         return None  # only a product that is larger than its factors may be sampled by a mask
     if b.sparse and len(b.shape) == 1:
         return None
     found = diagonal_and_matrix(a, b)
-    return Node("matmul", (a, b), shape, dtype, None if found is None else found[1].pattern, sparse=a.sparse and b.sparse)
+    return Node(
+        "matmul", (a, b), shape, dtype, None if found is None else found[1].pattern, sparse=a.sparse and b.sparse
+    )
 
 
 def _matrices(input: Any, mat2: Any) -> Node | None:
@@ -156,7 +166,7 @@ def _softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = Non
     return Node("softmax", (node,), node.shape, node.dtype, node.pattern, sparse=True)
 
 
-def _linear_reader() -> None:
+def _fill() -> None:
     places = (torch, Tensor, F)
     for name, keeps_zero in _UNARY.items():
         for function in {getattr(place, name, None) for place in places} | {getattr(Tensor, f"__{name}__", None)}:
@@ -179,4 +189,4 @@ def _linear_reader() -> None:
     table[functions.sddmm] = _sampled
 
 
-_linear_reader()
+_fill()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from libsparse._compiler import native, request, threads
+from libsparse._fusion.report import report
 from libsparse._ops import einsum, evaluate
 from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.problem import Operand, Problem, key, product, to_request
@@ -51,7 +52,7 @@ class Explanation(str):
 
 
 def explain(
-    text: str,
+    text: str | Callable[..., Any],
     *operands: Any,
     stage: str | None = None,
     format: str | Format | None = None,
@@ -62,9 +63,12 @@ def explain(
 ) -> Explanation:
     """Says how a computation is done: operands, formats, schedule, loops, C, and times.
 
+    Of a function it says which operations `ls.compile` puts together, and why others are computed by themselves; the
+    function is called once.
+
     Args:
-        text: An einsum specification, or an assignment with operands by name.
-        operands: The operands of an einsum.
+        text: An einsum specification, or an assignment with operands by name; or a function, compiled or not.
+        operands: The operands of an einsum, or the arguments of a function.
         stage: The name of one stage of the compiler; None for all, with facts about the operands and times.
         format: As in `einsum`.
         reduce: As in `einsum`.
@@ -72,6 +76,8 @@ def explain(
         measure: Whether to run it a few times; None does so where it has been run on these operands before.
         named: The operands of an assignment.
     """
+    if not isinstance(text, str):
+        return Explanation(report(text, operands, named, stage))
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
     else:
