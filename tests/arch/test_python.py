@@ -44,10 +44,11 @@ LAZY = {
     "__main__.py": {"libsparse.demo"},
     "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
+    "_fusion/compiled.py": {"libsparse._fusion.recorder"},
     "_io/scipy_npz.py": {"numpy"},
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
-    "_tools/explain.py": {"html"},
+    "_tools/explain.py": {"html", "libsparse._fusion.report"},
     "_trace/patterns.py": {"torch.fx.experimental.symbolic_shapes"},
     "_torch/interop.py": {"scipy.sparse"},
 }

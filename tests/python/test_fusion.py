@@ -6,31 +6,17 @@ import pytest
 import torch
 import torch.nn.functional as F
 from assignments import plain
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from libsparse._fusion import compiled
+from fusion_operands import K, N, dense, matrix
+from libsparse._fusion import recorder
 from torch import nn
 
 import libsparse as ls
-
-N, K = 6, 4
-FORMATS = ["csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "ell", "sell(2)", "dia", "db", "hh"]
-
-
-def matrix(seed: int, format: str = "csr", dtype: torch.dtype = torch.float64) -> ls.SparseTensor:
-    drawn = torch.Generator().manual_seed(seed)
-    dense = torch.randn(N, N, generator=drawn, dtype=dtype)
-    return ls.tensor(dense * (torch.rand(N, N, generator=drawn) < 0.4), format=format)
-
-
-def dense(seed: int, *shape: int, dtype: torch.dtype = torch.float64) -> torch.Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
 
 
 def traced(fn, *args):
     """The result of a function, and the expressions and operations that ran."""
     done: list = []
-    result = compiled.call(fn, args, {}, done)
+    result = recorder.call(fn, args, {}, done)
     return result, [step.group.expression if step.group else step.name for step in done]
 
 
@@ -258,92 +244,6 @@ def test_tensors_that_outlive_the_call_are_computed():
     torch.testing.assert_close(kept[0] + 1, A @ X + 1)
     torch.testing.assert_close(kept[1].values(), A.values() * 2)
     assert type(kept[1]) is ls.SparseTensor
-
-
-# Random chains ---------------------------------------------------------------------------------------------------
-
-UNARY = [torch.relu, torch.tanh, torch.neg, torch.abs, torch.square, torch.sin, torch.sigmoid, torch.exp, F.silu]
-NUMBERS = [2, -1.5, 0.25, 0]
-
-
-def chain(draw, operands):
-    """A random function of some operands, as steps: a function of places among the results so far."""
-    steps, results = [], [*operands]
-    for _ in range(draw(st.integers(2, 8))):
-        kind = draw(st.sampled_from(["unary", "number", "binary", "product", "sampled", "softmax", "write"]))
-        a, b = draw(st.integers(0, 63)), draw(st.integers(0, 63))
-        function, number = draw(st.sampled_from(UNARY)), draw(st.sampled_from(NUMBERS))
-        steps.append((kind, a, b, function, number))
-    return steps, results
-
-
-def apply(step, results):
-    kind, a, b, function, number = step
-    one, two = results[-1 - a % min(len(results), 3)], results[b % len(results)]
-    if kind == "unary":
-        return function(one)
-    if kind == "number":
-        return [one * number, number - one if not isinstance(one, ls.SparseTensor) else one / 2, one + one][b % 3]
-    if kind == "binary":
-        return [torch.add, torch.sub, torch.mul][a % 3](one, two)
-    if kind == "sampled":
-        return results[0] * (results[-1] @ results[-1].T) if not isinstance(results[-1], ls.SparseTensor) else one
-    if kind == "softmax":
-        return torch.softmax(one, -1)
-    if kind == "write":
-        results[-1].mul_(1.5) if not isinstance(results[-1], ls.SparseTensor) else None
-        return results[-1]
-    return one @ two
-
-
-def run_chain(steps, make):
-    """All results of a chain; operations that don't take their operands are left out."""
-    results = make()
-    for step in steps:
-        results.append(taken(step, results))
-    return results[4:]
-
-
-def taken(step, results):
-    try:
-        return apply(step, results)
-    except ls.InternalError:
-        raise
-    except (RuntimeError, TypeError, ValueError, IndexError):
-        return results[-1]
-
-
-@settings(max_examples=120, deadline=None, derandomize=True)
-@given(st.data())
-def test_random_chains_are_as_without(data):
-    formats = data.draw(st.sampled_from(FORMATS)), data.draw(st.sampled_from(FORMATS))
-    grads = data.draw(st.booleans())
-    steps, _ = chain(data.draw, [])
-
-    def make():
-        found = [matrix(11, formats[0]), matrix(12, formats[1]), dense(13, N, K), dense(14, N, N)]
-        for tensor in found if grads else ():
-            (tensor.values() if isinstance(tensor, ls.SparseTensor) else tensor).requires_grad_()
-        return found
-
-    operands: list = [make(), make()]
-    want = run_chain(steps, lambda: [*operands[0]])
-    got = ls.compile(lambda: run_chain(steps, lambda: [*operands[1]]))()
-    for one, other in zip(want, got, strict=True):
-        assert type(one) is type(other)
-        assert getattr(one, "fill_value", 0) == pytest.approx(getattr(other, "fill_value", 0), nan_ok=True)
-        torch.testing.assert_close(plain(other), plain(one), equal_nan=True)
-        assert one.requires_grad == other.requires_grad
-    if grads and want[-1].requires_grad:
-        leaves = [[t.values() if isinstance(t, ls.SparseTensor) else t for t in side] for side in operands]
-        try:
-            found = torch.autograd.grad(plain(want[-1]).sum(), leaves[0], allow_unused=True)
-        except RuntimeError:  # an operation in place changed what it needs
-            return
-        same = torch.autograd.grad(plain(got[-1]).sum(), leaves[1], allow_unused=True)
-        for one, other in zip(found, same, strict=True):
-            zero = torch.zeros_like(one if one is not None else other) if one is not None or other is not None else X
-            torch.testing.assert_close(zero if other is None else other, zero if one is None else one, equal_nan=True)
 
 
 def test_explain_tells_groups_and_reasons():

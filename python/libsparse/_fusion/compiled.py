@@ -14,9 +14,6 @@ from torch import nn
 from libsparse._lang.errors import DtypeError
 from libsparse._tensor.recording import recorders
 
-from .graph import computed
-from .recorder import Done, Recorder, recording
-
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -53,22 +50,13 @@ def compile(fn: _Function) -> _Function:
 
     @functools.wraps(fn)
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        if torch.compiler.is_compiling() or get_ident() in recorders:
+            return fn(*args, **kwargs)  # inside of a call that does so already, as a part of that
+        from .recorder import call  # only those who compile need it
+
         return call(fn, args, kwargs)
 
     return compiled  # type: ignore[return-value]
-
-
-def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
-    """Calls a function, and puts its operations together; inside of a call that does so already, as a part of that."""
-    if torch.compiler.is_compiling() or get_ident() in recorders:
-        return fn(*args, **kwargs)
-    recorder = Recorder(done)
-    with recording(recorder):
-        result = fn(*args, **kwargs)
-        recorder.busy = True
-        result = computed(result)
-        recorder.flush()
-    return result
 
 
 def _module(module: nn.Module) -> nn.Module:

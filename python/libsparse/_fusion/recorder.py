@@ -19,7 +19,7 @@ from libsparse._tensor.dispatch_table import title
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.sparse_tensor import dress
 
-from . import run, vocabulary
+from . import execute, vocabulary
 from .graph import LazyDense, Node, computed, force, version_of
 from .groups import Group, match
 
@@ -162,12 +162,12 @@ class Recorder(TorchFunctionMode):
     def _run(self, group: Group) -> Operand | None:
         """The result of a group; None where its operations are to run by themselves."""
         try:
-            result = run.compute(group)
+            result = execute.compute(group)
         except LibsparseError as error:
             group.node.reason = f"{group.expression}: {error}"
             return None
         if result is None:
-            reason = run.why_not_followed(group) if group.kind == "epilogue" else "the operands' patterns differ"
+            reason = execute.why_not_followed(group) if group.kind == "epilogue" else "the operands' patterns differ"
             group.node.reason = reason or ""
         return result
 
@@ -240,3 +240,21 @@ def recording(recorder: Recorder) -> Iterator[None]:
             _open -= 1
             if not _open:
                 torch.autograd.Function.apply = _apply
+
+
+def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
+    """Calls a function, and puts its operations together.
+
+    Args:
+        fn: The function.
+        args: Its arguments.
+        kwargs: Its arguments by name.
+        done: Gets an item for each computation; None where nobody wants to know.
+    """
+    recorder = Recorder(done)
+    with recording(recorder):
+        result = fn(*args, **kwargs)
+        recorder.busy = True
+        result = computed(result)
+        recorder.flush()
+    return result

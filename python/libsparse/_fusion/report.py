@@ -8,11 +8,10 @@ from typing import Any
 from libsparse._compiler import native, request
 from libsparse._runtime.problem import Operand, to_request
 
-from . import run
-from .compiled import call
+from . import execute
 from .graph import Node
 from .groups import Group
-from .recorder import Done
+from .recorder import Done, call
 
 
 def report(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], stage: str | None) -> str:
@@ -55,6 +54,6 @@ def _told(node: Node, operand: Operand) -> str:
 
 def _stage(group: Group, operands: Sequence[Operand], stage: str | None) -> str:
     """What the compiler says of a group."""
-    problem, operands = run.asked(group)
+    problem, operands = execute.asked(group)
     text: str = native.explain_request(request.complete(to_request(problem, operands), ""), stage or "scheduled")
     return text.strip("\n")

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from libsparse._compiler import native, request, threads
-from libsparse._fusion.report import report
 from libsparse._ops import einsum, evaluate
 from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.problem import Operand, Problem, key, product, to_request
@@ -77,6 +76,8 @@ def explain(
         named: The operands of an assignment.
     """
     if not isinstance(text, str):
+        from libsparse._fusion.report import report  # needed by functions only
+
         return Explanation(report(text, operands, named, stage))
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
