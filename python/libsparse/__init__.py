@@ -28,6 +28,7 @@ from ._lang.errors import (
     ToolchainError,
     UnsupportedError,
 )
+from ._lang.errors import MissingAttributeError as _MissingAttributeError
 from ._lang.user_functions import register, unregister
 from ._ops import expression_gradient as _expression_gradient
 from ._ops import product_gradient as _product_gradient
@@ -36,21 +37,11 @@ from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
 from ._storage.pattern import set_converter as _set_converter
-from ._tensor.constructors import (
-    diag,
-    eye,
-    from_bsr,
-    from_coo,
-    from_csc,
-    from_csr,
-    from_edge_index,
-    from_levels,
-    from_mask,
-    from_topk,
-    random,
-    tensor,
-)
+from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor
+from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
 from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+from ._tensor.generators import diag, eye, random
+from ._tensor.missing import suggestion as _suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.doctor import doctor
@@ -120,6 +111,13 @@ __all__ = [
 def __dir__() -> list[str]:
     """The names that users find; everything else is private."""
     return [*__all__, *(name for name in globals() if name.startswith("__") and name not in __all__)]
+
+
+def __getattr__(name: str) -> object:
+    """Python calls it for a name that the package does not have."""
+    raise _MissingAttributeError(
+        f"libsparse has no {name!r}; {_suggestion(name, __all__) or 'dir(ls) lists its names'}"
+    )
 
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.

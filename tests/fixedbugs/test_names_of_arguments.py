@@ -48,7 +48,7 @@ def test_products_that_add_take_torchs_names(A):
 
 
 def test_messages_name_what_users_see(A):
-    with pytest.raises(ls.DtypeError, match=r"takes an ls\.Pattern, got NoneType"):
+    with pytest.raises(ls.DtypeError, match=r"pattern is a NoneType; expected an ls\.Pattern"):
         ls.SparseTensor(None)
     with pytest.raises(ls.DtypeError, match=r"torch\.Tensor\.half on an ls\.SparseTensor takes 1 positional"):
         A.half(3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from libsparse._lang.errors import LibsparseError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 
 from . import threads
 
@@ -29,7 +29,8 @@ class options:
         tune: "off"; "background" is not available yet.
 
     Raises:
-        LibsparseError: A value makes no sense.
+        DtypeError: A value has the wrong type.
+        FormatError: A value is out of range.
         UnsupportedError: A setting that is not available yet.
     """
 
@@ -45,7 +46,10 @@ class options:
         if tune != "off":
             raise UnsupportedError(f"options(tune={tune!r}): background tuning is not available yet; use 'off'")
         if num_threads not in (_KEEP, None) and (type(num_threads) is not int or num_threads < 1):
-            raise LibsparseError(f"options(num_threads={num_threads!r}): expected a positive int or None")
+            error = FormatError if type(num_threads) is int else DtypeError
+            raise error(f"options(num_threads={num_threads!r}): expected a positive int, or None for torch's number")
+        if cache_dir is not _KEEP and not isinstance(cache_dir, str | os.PathLike | None):
+            raise DtypeError(f"options(cache_dir={cache_dir!r}): expected a path, or None for the default")
         self._before = threads.chosen(), _cache_dir
         if num_threads is not _KEEP:
             threads.choose(num_threads)

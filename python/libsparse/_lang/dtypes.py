@@ -33,8 +33,11 @@ def code(dtype: torch.dtype) -> str:
     """The compiler's name of `dtype`.
 
     Raises:
+        DtypeError: It is no dtype.
         UnsupportedError: The compiler has no such type.
     """
+    if not isinstance(dtype, torch.dtype):
+        raise DtypeError(f"dtype is {dtype!r}; expected a torch.dtype, such as torch.float32")
     try:
         return CODES[dtype]
     except KeyError:

@@ -42,6 +42,14 @@ class UnsupportedError(LibsparseError, NotImplementedError):
     """Something meaningful that libsparse can't do yet."""
 
 
+class MissingKernelError(DtypeError, UnsupportedError):
+    """A function that torch has for other dtypes only, where torch raises NotImplementedError."""
+
+
+class MissingAttributeError(UnsupportedError, AttributeError):
+    """A name that an object does not have; the message suggests close ones."""
+
+
 class ToolchainError(LibsparseError):
     """No working C compiler, or a kernel cache that can't be used."""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from . import assignment, grammar, operations
 from .assignment import Access, Call, Expr
-from .errors import FormatError
+from .errors import DtypeError, FormatError
 
 _HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*\)\s*", re.ASCII)
 _REGION = re.compile(r"[A-Za-z_]\w*|[&|^~()\s]", re.ASCII)
@@ -52,6 +52,8 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
     Raises:
         FormatError: Something of that is malformed, or the name is that of a function of the compiler.
     """
+    if not isinstance(head, str):
+        raise DtypeError(f"register: head is a {type(head).__name__}; expected a string such as 'f(a, b)'")
     found = _HEAD.fullmatch(head)
     if found is None:
         raise FormatError(f"register: {head!r} is no head of a function; write such as 'f(a, b)'")

@@ -46,6 +46,10 @@ def attention(
         raise DtypeError(f"attention: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = _attending(to_operand(mask))
     _check(q, k, v, where)
+    if scale is not None and not isinstance(scale, (int, float, Tensor)):
+        raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
+    if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
+        raise ShapeError(f"attention: dropout_p is {dropout_p!r}; expected a probability, from 0 to 1")
     factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
     scores = Sampled(where, q * factor, k, ("m", "d"))
     pattern, values = scores.pattern, scores.values
@@ -96,9 +100,11 @@ def _attending(mask: Operand) -> Operand:
 
 def _check(q: Tensor, k: Tensor, v: Tensor, mask: Operand) -> None:
     for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(tensor, Tensor) or is_sparse(tensor) or tensor.ndim < 2:
+        if not isinstance(tensor, Tensor) or is_sparse(tensor):
             raise DtypeError(f"attention: {name} is a {type(tensor).__name__}; expected a dense tensor (..., n, d)")
-    told = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}, mask {tuple(mask.shape)}"
+        if tensor.ndim < 2:
+            raise ShapeError(f"attention: {name} has shape {tuple(tensor.shape)}; expected (..., n, d)")
+    told = f"q {tuple(q.shape)}, k {tuple(k.shape)}, v {tuple(v.shape)}, mask ({mask})"
     agree = q.shape[:-2] == k.shape[:-2] == v.shape[:-2] and q.shape[-1] == k.shape[-1]
     if not agree or k.shape[-2] != v.shape[-2] or tuple(mask.shape[-2:]) != (q.shape[-2], k.shape[-2]):
         raise ShapeError(f"attention: {told}; expected q (..., n, d), k (..., m, d), v (..., m, e), mask (..., n, m)")

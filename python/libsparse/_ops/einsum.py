@@ -118,7 +118,9 @@ def checked(reduce: str, combine: str) -> tuple[str, str]:
     """
     reduce, combine = _ALIASES.get(reduce, reduce), _COMBINATION_ALIASES.get(combine, combine)
     if reduce not in REDUCTIONS or combine not in COMBINATIONS:
-        raise FormatError(f"reduce={reduce!r}, combine={combine!r}; expected {REDUCTIONS} and {COMBINATIONS}")
+        known: tuple[str, ...] = COMBINATIONS if reduce in REDUCTIONS else REDUCTIONS
+        wrong = f"combine is {combine!r}" if reduce in REDUCTIONS else f"reduce is {reduce!r}"
+        raise FormatError(f"{wrong}; expected one of {', '.join(known)}")
     return reduce, combine
 
 

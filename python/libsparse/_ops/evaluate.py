@@ -10,7 +10,7 @@ import torch
 from libsparse._autograd import tape
 from libsparse._lang import assignment, dtypes, grammar, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
-from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
 from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
@@ -94,6 +94,8 @@ def _jobs(
     text: str, operands: Mapping[str, Any], format: str | Format | None, reduce: str, combine: str
 ) -> Iterator[_Job]:
     """Each assignment; its result is computed when the next one is asked for."""
+    if not isinstance(text, str):
+        raise DtypeError(f"evaluate: text is a {type(text).__name__}; expected an assignment such as 'y(i) = A(i,j)'")
     if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
     reduce, combine = checked(reduce, combine)

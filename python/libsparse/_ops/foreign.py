@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from libsparse._runtime.problem import Operand
+from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
 from . import layouts
@@ -28,12 +29,13 @@ def read(value: Any, format: str | Format | None = None) -> Operand:
         format: The format of a sparse one; by default its own, `coo` for those that libsparse lacks.
     """
     if not hasattr(value, "tocoo"):
-        return Operand(None, torch.as_tensor(value))
+        return Operand(None, validate.tensor("an array", value))
     if value.format in ("csr", "csc") and value.ndim == 2:
         value = value.copy()
         value.sum_duplicates()
         pos, crd = torch.from_numpy(value.indptr), torch.from_numpy(value.indices)
-        pattern = layouts.pattern_from_levels(value.format, value.shape, [None, pos], [None, crd])
+        called = checks.Names("indptr", "indices", "row" if value.format == "csr" else "column")
+        pattern = layouts.pattern_from_levels(value.format, value.shape, [None, pos], [None, crd], called=called)
         found = Operand(pattern, torch.from_numpy(value.data))
         return found if format is None else to_format(found, format)
     coo = value.tocoo()

@@ -57,7 +57,10 @@ def read(source: Tensor) -> Operand:
         UnsupportedError: Another layout, or more than one dimension of batches.
     """
     if not source.is_cpu:
-        raise UnsupportedError(f"a tensor is on {source.device}; libsparse computes on the CPU, use .cpu()")
+        raise UnsupportedError(
+            f"a tensor (shape {tuple(source.shape)}, layout {source.layout}) is on {source.device}; "
+            "libsparse computes on the CPU, use .cpu()"
+        )
     name = _FORMATS.get(source.layout) or _blocked_format(source)
     blocks, batched = source.dense_dim(), name in ("csr", "csc") and source.ndim - source.dense_dim() == 3
     if name is None or (name != "coo" and source.ndim - blocks != 2 and not batched):
@@ -114,14 +117,15 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
     slots = None
     if name == "coo":
         for mode, row in enumerate(private[0]):
-            validate.bounds(f"indices[{mode}]", row, shape[mode])
+            place = f"shape {tuple(shape)}, layout torch.sparse_coo"
+            validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
         pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
         if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
             slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
     elif len(shape) == 3:
         pattern = _batched(name, shape, *private)
     else:
-        pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]])
+        pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]], called=_names(name))
     return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
 
 
@@ -131,7 +135,14 @@ def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> P
     shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count)[:, None] * each
     pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each])])
     format = "dds" if name == "csr" else "dds:0,2,1"
-    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)])
+    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)], called=_names(name))
+
+
+def _names(name: str) -> checks.Names:
+    """What torch calls the arrays of a layout, by the name of its format."""
+    along, across = ("row", "col") if name.startswith(("csr", "bsr")) else ("col", "row")
+    blocks = " of blocks" if name.startswith("b") else ""
+    return checks.Names(f"c{along}_indices", f"{across}_indices", f"{'column' if along == 'col' else along}{blocks}")
 
 
 def _blocked_format(source: Tensor) -> str | None:
@@ -235,7 +246,10 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     if is_batch(source, layout):
         return _write_batch(source, layout)
     if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
-        raise UnsupportedError(f"to_torch({layout}) of a tensor with {source.ndim} dimensions is not supported")
+        raise UnsupportedError(
+            f"to_torch({layout!r}) of a tensor ({source}) is not supported; expected torch.sparse_coo or, of a matrix, "
+            "torch.sparse_csr, sparse_csc, or of a format of blocks sparse_bsr, sparse_bsc (see A.to_format)"
+        )
     if math.prod(shape) >= 2**63:
         raise UnsupportedError(f"torch has no tensors of shape {tuple(shape)}, whose elements it can't number")
     converted = to_format(source, _FORMATS[layout])
@@ -300,9 +314,16 @@ def block_arrays(source: Operand, blocks: tuple[int, int]) -> tuple[Tensor, Tens
 
 
 def pattern_from_levels(
-    format: str | Format, shape: Sequence[int], pos: Sequence[Any], crd: Sequence[Any], check: bool = True
+    format: str | Format,
+    shape: Sequence[int],
+    pos: Sequence[Any],
+    crd: Sequence[Any],
+    check: bool = True,
+    called: checks.Names = checks.Names(),  # noqa: B008  # immutable
 ) -> Pattern:
     """A pattern from copies of the arrays of its levels; `check` verifies contents, too, and not only lengths.
+
+    `called` has the names of the arrays for messages.
 
     Raises:
         FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
@@ -317,10 +338,10 @@ def pattern_from_levels(
         if not isinstance(given, Sequence):
             raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
     arrays = [
-        [None if a is None else validate.index_array(f"{name}[{n}]", a) for n, a in enumerate(given)]
+        [None if a is None else validate.index_array(called.array(name, n), a) for n, a in enumerate(given)]
         for name, given in (("pos", pos), ("crd", crd))
     ]
-    checks.check(wanted, [size[mode] for mode in wanted.order], arrays[0], arrays[1], check)
+    checks.check(wanted, size, arrays[0], arrays[1], check, called)
     for number, level in enumerate(wanted.kinds):
         bitmap = arrays[1][number]
         if level.bytes and bitmap is not None:

@@ -86,12 +86,14 @@ def check_values(pattern: Pattern, values: Any) -> None:
     if type(values) in PLAIN and values.layout is torch.strided and values.shape == (pattern.size,) and values.is_cpu:
         return
     if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:
-        raise DtypeError(f"values must be a strided torch tensor, got {type(values).__name__}")
+        raise DtypeError(
+            f"values is a {type(values).__name__}; expected a strided torch tensor, such as torch.tensor(...)"
+        )
     blocks = values.shape[1:] == pattern.block and values.numel() == pattern.size
     if not blocks and values.shape != (pattern.size,):
         raise ShapeError(
-            f"values has shape {tuple(values.shape)}, the pattern stores {pattern.size} entries; "
-            f"expected shape ({pattern.size},)"
+            f"values has shape {tuple(values.shape)}, the tensor (shape {tuple(pattern.shape)}, format "
+            f"{pattern.format}) stores {pattern.size} entries; expected shape ({pattern.size},)"
         )
     if not values.is_cpu:
         raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
+from libsparse._lang.errors import DivisionByZeroError, DtypeError, MissingKernelError, UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
 from libsparse._storage.pattern import Pattern
@@ -109,7 +109,8 @@ class _Call:
                 f"{_told(parts)}; divide the entries with A.map(...), or convert to a floating dtype"
             ) from None
         except (RuntimeError, TypeError) as error:
-            raise DtypeError(f"{self.name}: {error}; operands: {_told(parts)}") from None
+            kind = MissingKernelError if isinstance(error, NotImplementedError) else DtypeError
+            raise kind(f"{self.name}: {error}; operands: {_told(parts)}") from None
         if found is NotImplemented:  # an operator of another type
             return NotImplemented
         value = found.detach().item()

@@ -15,7 +15,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
-from . import autocast, einsum, prepared_products
+from . import agreement, autocast, einsum, prepared_products
 from .assemble import to_format
 from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
@@ -39,14 +39,17 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
             return product
     for number, operand in enumerate((a, b)):
         if not is_tensor(operand):
-            raise DtypeError(f"matmul: operand {number} is a {type(operand).__name__}; expected a tensor")
+            raise DtypeError(
+                f"matmul: operand {number} is a {type(operand).__name__}; expected a tensor, or an array of NumPy or "
+                "SciPy"
+            )
         if operand.ndim == 0:
-            raise ShapeError(f"matmul: operand {number} has no dimensions; use * to scale a tensor")
+            raise ShapeError(f"matmul: operand {number} has shape (), no dimensions; use * to scale a tensor")
     if reduce not in ("sum", "mean", "max", "min", "amax", "amin"):
         raise FormatError(f"matmul: reduce={reduce!r}; expected sum, mean, max or min")
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ShapeError(
-            f"matmul: operand 0 has shape {tuple(a.shape)}, operand 1 {tuple(b.shape)}: the inner extents "
+            f"matmul: operand 0 ({to_operand(a)}) and operand 1 ({to_operand(b)}): the inner extents "
             f"{a.shape[-1]} and {b.shape[-2 if b.ndim > 1 else 0]} differ; transpose one of them?"
         )
     left = "j" if a.ndim == 1 else "...ij" if a.ndim > 2 or b.ndim > 2 else "ij"
@@ -56,6 +59,8 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
     first, second = to_operand(a, 0), to_operand(b, 1)
     if reduce == "sum":
         first, second = autocast.cast((first, second))
+    if "." in equation and 1 < first.ndim == second.ndim and first.shape[:-2] != second.shape[:-2]:
+        agreement.check("matmul", **{"operand 0": (first, "... n k"), "operand 1": (second, "... k m")})
     if "." in equation and (first.pattern is None or second.pattern is None):
         format = format or "dense"  # as all of torch's products with a dense operand are
     if reduce in ("max", "min", "amax", "amin"):
@@ -79,13 +84,12 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
         ShapeError: Shapes don't agree.
     """
     if not is_sparse(mask):
-        raise DtypeError(f"sddmm: the mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
+        raise DtypeError(f"sddmm: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
     for name, tensor in (("q", q), ("kt", kt)):
         if not is_tensor(tensor) or is_sparse(tensor):
-            raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a dense tensor")
-        if tensor.ndim < 2:
-            raise ShapeError(f"sddmm: {name} has shape {tuple(tensor.shape)}; expected at least two dimensions")
+            raise DtypeError(f"sddmm: {name} is a {type(tensor).__name__}; expected a dense tensor: use .to_dense()")
+    agreement.check("sddmm", mask=(where, "... n m"), q=(q, "... n d"), kt=(kt, "... d m"))
     if 2 <= where.ndim < q.ndim and q.ndim == kt.ndim and not where.sparsity.format.pads:
         return _sampled_batches(where, to_operand(q, 1).values, to_operand(kt, 2).values)
     dots = "..." if where.ndim > 2 else ""
@@ -116,12 +120,20 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
         factors: One (extent, r) matrix a mode; the one of `mode` is not read.
         mode: The mode that is left.
     """
-    if len(factors) != tensor.ndim or not -tensor.ndim <= mode < tensor.ndim:
+    source = to_operand(tensor, "tensor")
+    if not isinstance(factors, (list, tuple)) or not isinstance(mode, int):
+        raise DtypeError(
+            f"mttkrp: factors is a {type(factors).__name__}, mode is {mode!r}; expected a list of matrices and an int"
+        )
+    if len(factors) != source.ndim or not -source.ndim <= mode < source.ndim:
         raise ShapeError(
-            f"mttkrp: a tensor of {tensor.ndim} dimensions takes {tensor.ndim} factors and one of its modes, "
+            f"mttkrp: tensor ({source}) takes {source.ndim} factors, one a dimension, and one of its modes, "
             f"got {len(factors)} and mode {mode}"
         )
     mode %= tensor.ndim
+    axes = [f"n{dim}" for dim in range(source.ndim)]
+    matrices = {f"factors[{n}]": (factor, f"{axes[n]} r") for n, factor in enumerate(factors) if n != mode}
+    agreement.check("mttkrp", tensor=(source, " ".join(axes)), **matrices)
     letters = string.ascii_lowercase[: tensor.ndim]
     rank = string.ascii_uppercase[0]
     others = [n for n in range(tensor.ndim) if n != mode]

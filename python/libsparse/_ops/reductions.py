@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
 from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction
@@ -99,7 +99,10 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     groups = Groups(input, dim)
     target = dtype or groups.source.dtype
     if not (target.is_floating_point or target.is_complex):
-        raise DtypeError(f"mean of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
+        raise MissingKernelError(
+            f"mean of {groups.source.dtype} ({groups.source}); expected a floating dtype: use A.to(torch.float32) or "
+            "dtype="
+        )
     total = sum(input, dim, keepdim, dtype=dtypes.accumulator(target))
     return (total / float(groups.extent) if groups.extent else total * float("nan")).to(target)
 
@@ -129,7 +132,7 @@ def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tenso
     if source.dtype.is_complex:
         raise DtypeError(f"a{how} of {source.dtype}, which has no order; use A.abs()")
     if groups.extent == 0:
-        raise ShapeError(f"a{how}: no elements to reduce in dimensions {sorted(groups.dims)} of {source}")
+        raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
     found, absent = groups.reduce(entries.detach(), how), groups.absent()
     fill = torch.tensor(source.fill, dtype=source.dtype)
     found = torch.where(absent > 0, choose(found, fill), found)
@@ -171,7 +174,9 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     """The dimensions that `dim` names.
 
     Raises:
-        ShapeError: One is out of range or named twice.
+        IndexBoundsError: One is out of range.
+        ShapeError: One is named twice.
+        DtypeError: It is no int.
     """
     if dim is None:
         return frozenset(range(a.ndim))
@@ -182,8 +187,11 @@ def dimensions(a: Operand, dim: Any) -> frozenset[int]:
     if not given:
         return frozenset(range(a.ndim))
     wrapped = [d + a.ndim if d < 0 else d for d in given]
-    if not set(wrapped) <= set(range(a.ndim)) or len(set(wrapped)) < len(wrapped):
-        raise ShapeError(f"dim {dim} of a tensor with {a.ndim} dimensions: out of range, or named twice")
+    if not set(wrapped) <= set(range(max(a.ndim, 1))) or len(set(wrapped)) < len(wrapped):
+        found = f"dim is {dim}; the tensor ({a})"
+        if len(set(wrapped)) < len(wrapped):
+            raise ShapeError(f"{found} has each dimension once")
+        raise IndexBoundsError(f"{found} has {a.ndim} dimensions, so it is between {-a.ndim} and {a.ndim - 1}")
     return frozenset(wrapped)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import MissingKernelError
 
 from .reductions import Groups
 
@@ -36,6 +36,8 @@ def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, T
         groups.source.need_zero_fill("softmax")
     entries = groups.entries if dtype is None else groups.entries.to(dtype)
     if not entries.dtype.is_floating_point:
-        raise DtypeError(f"softmax of {entries.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype=")
+        raise MissingKernelError(
+            f"softmax of {entries.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype="
+        )
     top = groups.reduce(entries.detach(), "max")
     return groups, entries - groups.at_entries(torch.where(top.isfinite(), top, 0))

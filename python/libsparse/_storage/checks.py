@@ -5,6 +5,7 @@ Everything follows from the properties and formulas of the kinds.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,30 @@ from .format import Format
 from .levels import Level
 
 
+class Names(NamedTuple):
+    """What messages call the arrays of a tensor: as the user passed them.
+
+    Attributes:
+        pos: The name of the positions; `pos[level]` by default.
+        crd: The name of the coordinates; `crd[level]` by default.
+        parent: What a coordinate of the level above stands for.
+    """
+
+    pos: str = ""
+    crd: str = ""
+    parent: str = "parent"
+
+    def array(self, kind: str, level: int) -> str:
+        """The name of the array of a kind, `pos` or `crd`, that a level has."""
+        return getattr(self, kind) or f"{kind}[{level}]"
+
+    def text(self, text: str) -> str:
+        """A sentence about `pos`, `crd` and parents in these names."""
+        for word, name in (("pos", self.pos), ("crd", self.crd), ("parent", self.parent)):
+            text = re.sub(rf"\b{word}\b", name or word, text)
+        return text
+
+
 class _Place(NamedTuple):
     """A level with its arrays and surroundings."""
 
@@ -28,6 +53,8 @@ class _Place(NamedTuple):
     extent: int
     rows: int
     parents: int
+    called: Names
+    owner: str
 
     def names(self) -> dict[str, Any]:
         """The values of names in formulas."""
@@ -37,11 +64,17 @@ class _Place(NamedTuple):
 
     def wrong(self, array: str, why: str) -> FormatError:
         """The error for an array with wrong contents."""
-        return FormatError(f"{array}[{self.number}] (level {self.level.text}, {self.level.name}): {why}")
+        name, level = self.called.array(array, self.number), self.level
+        return FormatError(f"{name} (level {level.text}, {level.name}): {self.called.text(why)} ({self.owner})")
 
 
 def check(
-    format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], contents: bool
+    format: Format,
+    shape: Sequence[int],
+    pos: Sequence[Tensor | None],
+    crd: Sequence[Tensor | None],
+    contents: bool,
+    called: Names = Names(),  # noqa: B008  # immutable
 ) -> None:
     """The arrays of every level are those of `format`; with `contents` their contents are right, too.
 
@@ -56,8 +89,10 @@ def check(
             "(None where a level has none)"
         )
     parents, rows = 1, 1
+    owner = f"shape {tuple(shape)}, format {format}"
+    extents = [shape[mode] for mode in format.order]
     for number, (level, extent) in enumerate(zip(format.kinds, extents, strict=True)):
-        place = _Place(number, level, pos[number], crd[number], extent, rows, parents)
+        place = _Place(number, level, pos[number], crd[number], extent, rows, parents, called, owner)
         names = place.names()
         if level.has_pos or level.has_crd or place.pos is not None or place.crd is not None:
             _lengths(place, names, format, contents)
@@ -65,7 +100,7 @@ def check(
                 _contents(place, names)
         parents, rows = level.formula("size", names), extent
     if contents:
-        _order(format, pos, crd)
+        _order(format, pos, crd, called, owner)
 
 
 def _lengths(place: _Place, names: dict[str, Any], format: Format, contents: bool) -> None:
@@ -75,22 +110,38 @@ def _lengths(place: _Place, names: dict[str, Any], format: Format, contents: boo
         owned = [name for name, has in (("pos", level.has_pos), ("crd", level.has_crd)) if has]
         raise FormatError(
             f"level {number} ({level.text!r}, {level.name}) of format {format} has "
-            f"{' and '.join(owned) or 'no arrays'}; pass None for what a level doesn't have"
+            f"{' and '.join(place.called.array(kind, number) for kind in owned) or 'no arrays'}; got "
+            f"{_given('pos', place)} and {_given('crd', place)}: pass None for what a level doesn't have"
         )
     if pos is not None:
         length = level.formula("pos_len", names)
         if level.segmented and contents:
             assert crd is not None
-            validate.positions(f"pos[{number}]", pos, length - 1, crd.numel())
+            validate.positions(place.called.array("pos", number), pos, length - 1, crd.numel(), place.owner)
         elif pos.numel() != length:
-            raise ShapeError(f"pos[{number}] has {pos.numel()} elements; expected {length}: {level.arrays}")
+            raise _length(place, "pos", pos, length)
     for invariant in level.invariants:  # kernels trust these as they trust lengths
         if invariant.of == "pos":
             _require(place, "pos", invariant.holds({**names, "element": pos}), invariant.text)
     if crd is not None:
         length = level.formula("crd_len", names)
         if crd.numel() != length:
-            raise ShapeError(f"crd[{number}] has {crd.numel()} elements; expected {length}: {level.arrays}")
+            raise _length(place, "crd", crd, length)
+
+
+def _length(place: _Place, array: str, given: Tensor, expected: int) -> ShapeError:
+    """The error for an array of another length."""
+    called = place.called
+    return ShapeError(
+        f"{called.array(array, place.number)} has {given.numel()} elements; expected {expected}: "
+        f"{called.text(place.level.arrays)} ({place.owner})"
+    )
+
+
+def _given(kind: str, place: _Place) -> str:
+    """Whether an array was passed, in words."""
+    array = place.pos if kind == "pos" else place.crd
+    return f"{'no ' if array is None else ''}{place.called.array(kind, place.number)}"
 
 
 def _contents(place: _Place, names: dict[str, Any]) -> None:
@@ -98,9 +149,9 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
     number, level, pos, crd = place[:4]
     if crd is not None:
         lo, hi = level.formula("crd_lo", names), level.formula("crd_hi", names)
-        validate.bounds(f"crd[{number}]", crd, hi, lo, level.arrays)
+        validate.bounds(place.called.array("crd", number), crd, hi, lo, _meaning(place))
     if pos is not None and level.locate:
-        validate.bounds(f"pos[{number}]", pos, place.extent, meaning=level.arrays)
+        validate.bounds(place.called.array("pos", number), pos, place.extent, meaning=_meaning(place))
     if _listed(level) or not level.has_crd:
         return
     everyone = torch.arange(place.parents)
@@ -117,6 +168,11 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
         _distinct(place, found)
     if level.probe:
         _reachable(place, around, found)
+
+
+def _meaning(place: _Place) -> str:
+    """What the arrays of a level hold, and of which tensor."""
+    return f"{place.called.text(place.level.arrays)} ({place.owner})"
 
 
 _INVERSE = (
@@ -170,7 +226,9 @@ def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None
     )
 
 
-def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]) -> None:
+def _order(
+    format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None], called: Names, owner: str
+) -> None:
     """Coordinates of lists ascend within each parent: those of a level that is not unique together with its singletons.
 
     Raises:
@@ -191,9 +249,9 @@ def _order(format: Format, pos: Sequence[Tensor | None], crd: Sequence[Tensor | 
             coordinate, other = int(level_crd[entry]), int(level_crd[entry - 1])
             fault = "is there twice" if coordinate == other else f"comes after {other}"
             raise FormatError(
-                f"crd[{number}] (level {number}, {level.text!r}), entry {entry}: coordinate {coordinate} "
-                f"{fault} below one parent; coordinates of format {format} are sorted and distinct: use ls.from_coo, "
-                "which sorts and reduces duplicates"
+                f"{called.array('crd', number)} (level {number}, {level.text!r}), entry {entry}: coordinate "
+                f"{coordinate} {fault} below one {called.parent} ({owner}); coordinates of format {format} are sorted "
+                "and distinct: use ls.from_coo, which sorts and reduces duplicates"
             )
         if number + 1 < len(format.levels):
             tied = tied & (here == before)

@@ -13,8 +13,8 @@ from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, Sh
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
-def shape(given: Any) -> torch.Size:
-    """A shape that was handed over.
+def shape(given: Any, name: str = "shape") -> torch.Size:
+    """A shape that was handed over as the argument `name`.
 
     Raises:
         ShapeError: It is no sequence of non-negative ints.
@@ -22,9 +22,24 @@ def shape(given: Any) -> torch.Size:
     try:
         result = torch.Size([operator.index(n) for n in given])
     except TypeError:
-        raise ShapeError(f"shape {given!r}: expected a sequence of ints") from None
+        raise ShapeError(f"{name} is {given!r}; expected a sequence of ints") from None
     if any(not 0 <= n < 2**63 for n in result):
-        raise ShapeError(f"shape {tuple(result)}: extents are not negative, and fit 64 bits")
+        raise ShapeError(f"{name} is {tuple(result)}; expected extents that are not negative and fit 64 bits")
+    return result
+
+
+def extent(name: str, given: Any) -> int:
+    """An extent that was handed over.
+
+    Raises:
+        ShapeError: It is no int from 0 on that fits 64 bits.
+    """
+    try:
+        result = operator.index(given)
+    except TypeError:
+        result = -1
+    if not 0 <= result < 2**63:
+        raise ShapeError(f"{name} is {given!r}; expected an int from 0 on that fits 64 bits")
     return result
 
 
@@ -37,10 +52,13 @@ def tensor(name: str, given: Any) -> Tensor:
     try:
         return given if isinstance(given, Tensor) else torch.as_tensor(given)
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-        raise DtypeError(f"{name} is a {type(given).__name__} that torch makes no tensor of: {error}") from None
+        reason = str(error).partition("\n")[0].removeprefix("new(): ")
+        raise DtypeError(
+            f"{name} is a {type(given).__name__}; expected a tensor, or an array or list of numbers: {reason}"
+        ) from None
 
 
-def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
+def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimension") -> Tensor:
     """A private copy of an array of indices that was handed over.
 
     Raises:
@@ -52,9 +70,11 @@ def index_array(name: str, given: Any, ndim: int = 1) -> Tensor:
     if array.numel() == 0 and not isinstance(given, Tensor):
         array = array.to(torch.int64)
     if array.dtype not in _INTEGERS:
-        raise DtypeError(f"{name} has dtype {array.dtype}; expected integers")
+        raise DtypeError(
+            f"{name} has dtype {array.dtype} and shape {tuple(array.shape)}; expected integers: use .to(torch.int64)"
+        )
     if array.ndim != ndim:
-        raise ShapeError(f"{name} has shape {tuple(array.shape)}; expected {ndim} dimension(s)")
+        raise ShapeError(f"{name} has shape {tuple(array.shape)}; expected {expected}")
     if not array.is_cpu:
         raise UnsupportedError(f"{name} is on {array.device}; libsparse computes on the CPU, use .cpu()")
     wide = array.dtype if array.dtype in (torch.int32, torch.int64) else torch.int64
@@ -78,7 +98,7 @@ def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "
         )
 
 
-def positions(name: str, pos: Tensor, parents: int, children: int | None) -> None:
+def positions(name: str, pos: Tensor, parents: int, children: int | None, owner: str) -> None:
     """Positions start at 0, don't decrease, and end at the number of coordinates.
 
     Args:
@@ -86,6 +106,7 @@ def positions(name: str, pos: Tensor, parents: int, children: int | None) -> Non
         pos: The positions.
         parents: How many coordinates the level above has.
         children: How many coordinates the level has.
+        owner: Shape and format of the tensor, for messages.
 
     Raises:
         ShapeError: The length is wrong.
@@ -93,13 +114,16 @@ def positions(name: str, pos: Tensor, parents: int, children: int | None) -> Non
     """
     if pos.numel() != parents + 1:
         raise ShapeError(
-            f"{name} has {pos.numel()} elements; expected {parents + 1}, one more than the level above has"
+            f"{name} has {pos.numel()} elements; expected {parents + 1}, one more than the level above has ({owner})"
         )
     if int(pos[0]) != 0:
-        raise FormatError(f"{name}[0] is {int(pos[0])}; positions start at 0")
+        raise FormatError(f"{name}[0] is {int(pos[0])}; positions start at 0 ({owner})")
     wrong = pos[1:] < pos[:-1]
     if bool(wrong.any()):
         place = int(wrong.nonzero()[0]) + 1
-        raise FormatError(f"{name}[{place}] is {int(pos[place])}, less than {int(pos[place - 1])} before it")
+        before, here = int(pos[place - 1]), int(pos[place])
+        raise FormatError(f"{name}[{place}] is {here}, less than {before} before it; positions ascend ({owner})")
     if children is not None and int(pos[-1]) != children:
-        raise FormatError(f"{name}[{parents}] is {int(pos[-1])}; expected {children}, the number of coordinates")
+        raise FormatError(
+            f"{name}[{parents}] is {int(pos[-1])}; expected {children}, the number of coordinates ({owner})"
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, ShapeError
 
 from .traced_view import own, set_own
 
@@ -60,13 +60,17 @@ class AutogradView:
         return None if grad is None else type(self)(self._pattern, grad)
 
     @grad.setter
-    def grad(self, value: Tensor | None) -> None:
+    def grad(self, value: Any) -> None:
         if "_held" not in self.__dict__:
             set_own(self, "grad", value)
             return
         if self._held is None:
-            raise DtypeError("a tensor that is only a pattern has no gradient")
-        self._held.grad = value.values() if isinstance(value, AutogradView) else value
+            raise DtypeError(f"grad: the tensor ({self._pattern}) is only a pattern, which has no gradient")
+        if isinstance(value, AutogradView):
+            if value._pattern is not self._pattern and not value._pattern.same_entries(self._pattern):
+                raise ShapeError(f"grad ({value._pattern}) has other entries than the tensor ({self._pattern})")
+            value = value.values()
+        self._held.grad = value
 
     def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
         """Asks autograd to follow the values.
@@ -76,10 +80,18 @@ class AutogradView:
         """
         if self._held is None:
             if requires_grad:
-                raise DtypeError("a tensor that is only a pattern has no values to differentiate; use with_values")
+                raise DtypeError(
+                    f"requires_grad_: the tensor ({self._pattern}) is only a pattern, without values to differentiate; "
+                    "use A.float()"
+                )
             return self
         if "_held" not in self.__dict__:
             set_own(self, "requires_grad", requires_grad)
             return self
+        if requires_grad and not (self._held.is_floating_point() or self._held.is_complex()):
+            raise DtypeError(
+                f"requires_grad_: the tensor ({self._pattern}) has dtype {self._held.dtype}; autograd follows floating "
+                "and complex ones: use A.float()"
+            )
         self._held.requires_grad_(requires_grad)
         return self

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from libsparse._lang.errors import DtypeError
 from libsparse._ops.indexing import diagonals
 
 if TYPE_CHECKING:
@@ -41,4 +42,6 @@ class DiagonalMethods:
             fill_value: The value.
             k: How much the column is larger than the row.
         """
+        if fill_value is None:
+            raise DtypeError("fill_diag: fill_value is None; expected a number")
         return type(self)(*diagonals.set_diag(self, fill_value, k))

@@ -5,10 +5,11 @@ A function that is not in the table is refused by name; nothing falls back to a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 from libsparse._lang.errors import UnsupportedError
 
@@ -30,8 +31,28 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with torch._C.DisableTorchFunctionSubclass():
             return func(*args, **kwargs)
     raise UnsupportedError(
-        f"{title(func)} is not supported on an ls.SparseTensor yet; work on A.values() or A.to_dense()"
+        f"{title(func)} is not supported on an ls.SparseTensor{_facts((*args, *kwargs.values()))} yet; "
+        f"{_alternative(func)}work on A.values(), its stored entries, or A.to_dense()"
     )
+
+
+def _facts(arguments: Iterable[Any]) -> str:
+    """Shape and format of the first sparse tensor among arguments, also in lists, in parentheses."""
+    for value in arguments:
+        found = _facts(value) if isinstance(value, (list, tuple)) else ""
+        if hasattr(type(value), "_operand"):
+            found = f" ({value._operand()})"
+        if found:
+            return found
+    return ""
+
+
+def _alternative(func: Any) -> str:
+    """A function with a close name that has a handler, as the beginning of an advice; empty where there is none."""
+    own = title(func).rpartition(".")[2]
+    names = {title(known).rpartition(".")[2] for known in handlers}
+    close = sorted(name for name in names if min(len(name), len(own)) > 4 and (name in own or own in name))
+    return f"did you mean {' or '.join(close[:3])}? Else " if close else ""
 
 
 def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -52,9 +73,16 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def title(func: Any) -> str:
     """The name of a function of torch for users."""
     name = str(getattr(func, "__name__", "") or repr(func))
+    if name in ("__get__", "__set__", "__delete__"):  # of a property
+        return f"torch.Tensor.{getattr(func.__self__, '__name__', '?')}" + (" = x" if name == "__set__" else "")
     owner = str(getattr(func, "__qualname__", "")).partition(".")[0]
     if name == "__getitem__":
         return "A[...]"
     if name.startswith("_sparse_"):
         return f"torch.sparse.{name.removeprefix('_sparse_')}"
+    for module in ("linalg", "fft", "special"):
+        if name.startswith(f"{module}_"):
+            return f"torch.{module}.{name.removeprefix(module + '_')}"
+    if getattr(functional, name, None) is func:
+        return f"torch.nn.functional.{name}"
     return f"torch.Tensor.{name}" if owner in ("Tensor", "TensorBase", "_TensorBase") else f"torch.{name.lstrip('_')}"

@@ -29,6 +29,7 @@ from libsparse._trace.patterns import forget_symbols, is_traced
 from . import dispatch_table
 from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
+from .missing import NamedAttributes
 from .recording import current, recorders
 from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
@@ -42,7 +43,7 @@ operations: dict[str, Callable[..., Any]] = {}
 """The operations that users call as functions, by name."""
 
 
-class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
+class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedAttributes, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
@@ -69,7 +70,9 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
         """Wrap `pattern` and `values`."""
         if not isinstance(pattern, Pattern):
-            raise DtypeError(f"an ls.SparseTensor takes an ls.Pattern, got {type(pattern).__name__}; see ls.tensor")
+            raise DtypeError(f"pattern is a {type(pattern).__name__}; expected an ls.Pattern, see ls.tensor")
+        if type(fill) is not int and type(fill) is not float and not isinstance(fill, (bool, complex)):
+            raise DtypeError(f"fill is a {type(fill).__name__}; expected a number")
         if values is not None:
             check_values(pattern, values)
             values = values.reshape(-1) if values.ndim > 1 else values
@@ -140,14 +143,6 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, Tensor
             ShapeError: `values` has another shape.
         """
         return SparseTensor(self._pattern, values, self._fill)
-
-    def map(self, fn: Callable[[Tensor], Tensor]) -> SparseTensor:
-        """Applies `fn` to the stored values, and to nothing else.
-
-        Args:
-            fn: Takes and returns a 1-D tensor of `nnz` elements.
-        """
-        return self.with_values(fn(self.values()))
 
     # Copies ----------------------------------------------------------------------------------------------------
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import FormatError
+from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -31,7 +32,14 @@ class LevelViews:
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the extent of one dimension."""
-        return self._pattern.shape if dim is None else self._pattern.shape[dim]
+        shape = self._pattern.shape
+        if dim is None:
+            return shape
+        if not isinstance(dim, int):
+            raise DtypeError(f"dim is {dim!r}; expected an int, or None for the shape")
+        if not -len(shape) <= dim < len(shape):
+            raise IndexBoundsError(f"dim is {dim}; a tensor ({self._facts()}) has dimensions 0 to {len(shape) - 1}")
+        return shape[dim]
 
     def numel(self) -> int:
         """How many elements the tensor has, stored or not."""
@@ -108,6 +116,20 @@ class LevelViews:
         """The values, as `values()`."""
         return self.values()
 
+    def map(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
+        """Applies `fn` to the stored values, and to nothing else.
+
+        Args:
+            fn: Takes and returns a 1-D tensor of `nnz` elements.
+        """
+        if not callable(fn):
+            raise DtypeError(f"map: fn is a {type(fn).__name__}; expected a function such as torch.exp")
+        values = fn(self.values())
+        if values is None:
+            raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
+        mapped: _Self = self.with_values(values)  # type: ignore[attr-defined]
+        return mapped
+
     def coo(self) -> tuple[Tensor, Tensor, Tensor]:
         """Rows, columns and values, sorted by row."""
         csr = self.to_format("csr")
@@ -124,14 +146,19 @@ class LevelViews:
         return csc.ccol_indices(), csc.row_indices(), csc.values()
 
     def _level(self, level: int) -> int:
-        if not -len(self._pattern.pos) <= level < len(self._pattern.pos):
-            raise FormatError(f"level {level} of a tensor with {len(self._pattern.pos)} levels")
+        if not isinstance(level, int):
+            raise DtypeError(f"level is {level!r}; expected an int")
+        count = len(self._pattern.pos)
+        if not -count <= level < count:
+            raise IndexBoundsError(f"level is {level}; a tensor ({self._facts()}) has levels 0 to {count - 1}")
         return level
+
+    def _facts(self) -> str:
+        """Shape and format, for messages."""
+        return f"shape {tuple(self._pattern.shape)}, format {self._pattern.format}"
 
     def _array(self, format: str, arrays: tuple[Tensor | None, ...]) -> Tensor:
         array = arrays[1] if self._pattern.format == format else None
         if not isinstance(array, torch.Tensor):
-            raise FormatError(
-                f"a tensor of format {self._pattern.format} has no such array; use .to_format({format!r}) first"
-            )
+            raise FormatError(f"a tensor ({self._facts()}) has no such array; use .to_format({format!r}) first")
         return array

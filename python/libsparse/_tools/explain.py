@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from libsparse._compiler import native, request, threads
+from libsparse._lang.errors import DtypeError
 from libsparse._ops import einsum, evaluate
 from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.problem import Operand, Problem, key, product, to_request
@@ -75,10 +76,14 @@ def explain(
         measure: Whether to run it a few times; None does so where it has been run on these operands before.
         named: The operands of an assignment.
     """
-    if not isinstance(text, str):
+    if callable(text):
         from libsparse._fusion.report import report  # needed by functions only
 
         return Explanation(report(text, operands, named, stage))
+    if not isinstance(text, str):
+        raise DtypeError(
+            f"explain: text is a {type(text).__name__}; expected an einsum such as 'ij,jk->ik', or a function"
+        )
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 from libsparse._autograd import tape
 from libsparse._compiler import native, request
 from libsparse._lang import dtypes
-from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import einsum, evaluate
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem, to_request
@@ -215,6 +215,8 @@ def schedule(
     reduce, combine = einsum.checked(reduce, combine)
     if reduce == "mean":
         raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
+    if not isinstance(text, str):
+        raise DtypeError(f"schedule: text is a {type(text).__name__}; expected an einsum such as 'ij,jk->ik'")
     if named or "=" in text:
         problem, plain = evaluate.problem_of(text, named, format, reduce, combine)
         return Schedule(problem, tuple(plain))

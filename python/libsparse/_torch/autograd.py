@@ -11,6 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._tensor.dispatch_table import passed
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 from .registry import getter, implements, named
 
@@ -47,14 +48,21 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
 @implements(Tensor.backward)
 def backward(input: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     """The gradients of the leaves that the values depend on."""
-    input.values().backward(_plain(gradient), *args, **kwargs)
+    input.values().backward(_gradient("gradient", gradient, input), *args, **kwargs)
 
 
 @implements(torch.autograd.grad)
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The gradients of outputs by inputs; that of a SparseTensor has its pattern."""
     wanted: list[Any] = [inputs] if isinstance(inputs, Tensor) else list(inputs)
-    found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], _plain(grad_outputs), *args, **kwargs)
+    if isinstance(grad_outputs, (list, tuple)) and isinstance(outputs, (list, tuple)):
+        given: Any = [
+            _gradient(f"grad_outputs[{n}]", *p) for n, p in enumerate(zip(grad_outputs, outputs, strict=False))
+        ]
+    else:
+        single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
+        given = _gradient("grad_outputs", grad_outputs, outputs[0] if single else outputs)
+    found = torch.autograd.grad(_plain(outputs), [_plain(i) for i in wanted], given, *args, **kwargs)
     return tuple(g if g is None or not is_sparse(i) else i.with_values(g) for i, g in zip(wanted, found, strict=True))
 
 
@@ -80,6 +88,31 @@ def retain_grad(input: Any) -> None:
 def is_shared(input: Any) -> bool:
     """Whether every array is in shared memory."""
     return all(t.is_shared() for t in (*input.pattern.tensors(), input.values()))
+
+
+def _gradient(name: str, gradient: Any, of: Any) -> Any:
+    """The gradient of a tensor's values that a user hands over; that of a SparseTensor is one of its pattern.
+
+    Raises:
+        DtypeError: It is no tensor.
+        ShapeError: It is dense and has not one number a value, or it has another pattern.
+    """
+    if gradient is None or not is_sparse(of):
+        return _plain(gradient)
+    if not isinstance(gradient, Tensor | SparseTensor):
+        raise DtypeError(f"{name} is a {type(gradient).__name__}; expected a tensor like the result ({to_operand(of)})")
+    if isinstance(gradient, SparseTensor):
+        if not gradient.pattern.same_entries(of.pattern):
+            raise ShapeError(
+                f"{name} ({to_operand(gradient)}) has other entries than the result ({to_operand(of)}); expected one "
+                "of its pattern, such as result.with_values(...)"
+            )
+    elif gradient.shape != of.values().shape:
+        raise ShapeError(
+            f"{name} has shape {tuple(gradient.shape)}; expected a SparseTensor of the pattern of the result "
+            f"({to_operand(of)}), or numbers like its values, of shape {tuple(of.values().shape)}"
+        )
+    return _plain(gradient)
 
 
 def _plain(value: Any) -> Any:

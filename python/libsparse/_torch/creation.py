@@ -42,6 +42,9 @@ def full_like(input: Any, fill_value: Any, **kwargs: Any) -> Operand:
 
 def _like(input: Any, make: Any, fill: Any, kwargs: dict[str, Any]) -> Operand:
     source = to_operand(input)
+    device = kwargs.get("device")
+    if device is not None and torch.device(device).type != "cpu":
+        raise UnsupportedError(f"device is {device}; the tensor ({source}) is on the CPU, where libsparse computes")
     given = {name: value for name, value in kwargs.items() if name in _PLAIN}
     values = make(source.values.detach(), **given)
     if fill != 0:

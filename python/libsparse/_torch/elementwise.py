@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import elementwise, pointwise
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
@@ -153,6 +153,10 @@ def where(*args: Any, **kwargs: Any) -> Any:
 def _dropout(input: Any, p: float = 0.5, training: bool = True) -> Operand:
     source = to_operand(input)
     source.need_zero_fill("dropout")
+    if not isinstance(p, (int, float)):
+        raise DtypeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
+    if not 0 <= p <= 1:
+        raise ShapeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
     return Operand(source.pattern, F.dropout(source.values, p, training))
 
 

@@ -69,7 +69,11 @@ def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
         if not is_sparse(input):
             raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
         result = compute(input, *args, **kwargs)
-        return result if result is NotImplemented else assign(input, result, name)
+        if result is NotImplemented:
+            if name.startswith("__"):
+                return result
+            raise DtypeError(f"{name}: {', '.join(type(a).__name__ for a in args)}; expected a tensor or a number")
+        return assign(input, result, name)
 
     handler.__name__, handler.__doc__ = name, f"`{name.strip('_')}`, whose result the tensor takes over."
     return handler

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
-from libsparse._ops import elementwise, linear_algebra, products
+from libsparse._ops import agreement, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import to_operand
 
@@ -28,7 +28,7 @@ def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
         """A product of two vectors."""
         for number, operand in enumerate((input, other)):
             if to_operand(operand, number).ndim != 1:
-                raise ShapeError(f"{name}: operand {number} has shape {tuple(operand.shape)}; expected a vector")
+                raise ShapeError(f"{name}: operand {number} ({to_operand(operand)}); expected a vector")
         return einsum(equation, input.conj() if conjugated and input.is_complex() else input, other)
 
     handler.__name__ = name
@@ -60,7 +60,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: None = None) -> Any:
 @implements(torch.chain_matmul, layouts="raises")
 def chain_matmul(*matrices: Any, out: None = None) -> Any:
     """The product of matrices, by one expression of all of them."""
-    return _chain(matrices)
+    return _chain(matrices) if len(matrices) != 1 else matrices[0]
 
 
 @implements(torch.linalg.multi_dot, layouts="raises")
@@ -70,6 +70,8 @@ def multi_dot(tensors: Any) -> Any:
 
 
 def _chain(matrices: Any) -> Any:
+    if len(matrices) < 2:
+        raise ShapeError(f"multi_dot: {len(matrices)} matrices; expected two or more")
     result = matrices[0]
     for matrix in matrices[1:]:
         result = products.matmul(result, matrix)
@@ -80,7 +82,7 @@ def _chain(matrices: Any) -> Any:
 def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if to_operand(input).ndim != 2:
-        raise ShapeError(f"trace takes a matrix, got shape {tuple(input.shape)}")
+        raise ShapeError(f"trace: the tensor ({to_operand(input)}) has {input.ndim} dimensions; expected a matrix")
     return einsum("ii->", input)
 
 
@@ -94,6 +96,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 @implements(*named("addbmm", torch, Tensor), layouts="raises")
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
+    agreement.check("addbmm", batch1=(batch1, "b n k"), batch2=(batch2, "b k m"))
     product = elementwise.scaled(einsum("bij,bjk->ik", batch1, batch2), alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
 
@@ -101,6 +104,7 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 @implements(F.bilinear, layouts="raises")
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """`input1 @ weight[o] @ input2 + bias[o]` for each output `o`."""
+    agreement.check("bilinear", input1=(input1, "... n"), input2=(input2, "... m"), weight=(weight, "out n m"))
     out = einsum("...i,oij,...j->...o", input1, weight, input2, format="dense").values
     return out if bias is None else out + bias
 

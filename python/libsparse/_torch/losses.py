@@ -8,8 +8,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._ops import pointwise
+from libsparse._ops.operands import is_tensor
 from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
@@ -30,6 +31,8 @@ def _loss(function: Callable[..., Any]) -> Callable[..., Any]:
         reduction: str = "mean",
         **kwargs: Any,
     ) -> Any:
+        if not is_tensor(target):
+            raise DtypeError(f"{function.__name__}: target is a {type(target).__name__}; expected a tensor like input")
         losses = pointwise.apply(function.__name__, function, (input, target, *args), {**kwargs, "reduction": "none"})
         return _reduced(losses, reduction)
 
@@ -44,7 +47,7 @@ def _reduced(losses: Any, reduction: str) -> Any:
     if reduction == "batchmean":
         return found.sum() / found.shape[0]
     if reduction not in ("mean", "sum"):
-        raise DtypeError(f"reduction={reduction!r}; expected none, mean or sum")
+        raise FormatError(f"reduction is {reduction!r}; expected none, mean or sum")
     return found.mean() if reduction == "mean" else found.sum()
 
 

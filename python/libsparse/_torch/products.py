@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import elementwise, products
+from libsparse._ops import agreement, elementwise, products
 from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import is_sparse, is_tensor, to_operand
@@ -34,9 +34,11 @@ def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
     """The product of tensors of these ranks."""
     if is_tensor(a) and is_tensor(b) and (a.ndim, b.ndim) != ranks:
         raise ShapeError(
-            f"{name} takes tensors of {ranks[0]} and {ranks[1]} dimensions, got shapes {tuple(a.shape)} and "
-            f"{tuple(b.shape)}; torch.matmul takes any"
+            f"{name} takes tensors of {ranks[0]} and {ranks[1]} dimensions, got operand 0 ({to_operand(a)}) and "
+            f"operand 1 ({to_operand(b)}); torch.matmul takes any"
         )
+    if ranks == (3, 3):
+        agreement.check(name, input=(a, "b n k"), mat2=(b, "b k m"))
     return matmul(a, b)
 
 
@@ -97,8 +99,8 @@ def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         fits = False
     if not fits:
         raise ShapeError(
-            f"operand 0 has shape {tuple(base.shape)}, the product {tuple(product.shape)}; the first has to broadcast "
-            "to the second"
+            f"operand 0 ({to_operand(base)}) does not broadcast to the product of the others, which has shape "
+            f"{tuple(product.shape)}; expected that shape, or extents of 1"
         )
     if beta == 0:  # whatever is in the base, NaN too, is ignored
         return elementwise.scaled(product, alpha)
@@ -110,7 +112,10 @@ def sampled_addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any
     """`beta * input + alpha * (mat1 @ mat2)` at the entries of `input`."""
     source = to_operand(input)
     if source.pattern is None:
-        raise DtypeError("sampled_addmm: input is a dense tensor; expected an ls.SparseTensor, see ls.from_mask")
+        raise DtypeError(
+            f"sampled_addmm: input ({source}) is a dense tensor; expected an ls.SparseTensor, see ls.from_mask"
+        )
+    agreement.check("sampled_addmm", input=(source, "... n m"), mat1=(mat1, "... n k"), mat2=(mat2, "... k m"))
     product = products.sddmm(source._replace(data=None), mat1, mat2)
     product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(source, beta))
@@ -136,6 +141,7 @@ def scaled_dot_product_attention(
 @implements(F.linear, layouts=True)
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`."""
+    agreement.check("linear", input=(input, "... features"), weight=(weight, "out features"))
     letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
     out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values
     return out if bias is None else out + bias

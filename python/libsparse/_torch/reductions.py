@@ -13,10 +13,11 @@ from libsparse._ops import elementwise, extrema, moments, pointwise, reductions
 from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.operands import is_tensor, to_operand
+from libsparse._ops.reductions import dimensions
 
 from .registry import implements, named
 
-implements(torch.sum, Tensor.sum, torch.sparse.sum, layouts="raises")(reductions.sum)
+implements(torch.sum, Tensor.sum, torch.sparse.sum, *named("_sparse_sum", torch), layouts="raises")(reductions.sum)
 implements(torch.mean, Tensor.mean, layouts="raises")(reductions.mean)
 implements(torch.prod, Tensor.prod, layouts="raises")(reductions.prod)
 implements(torch.amax, Tensor.amax, layouts="raises")(reductions.amax)
@@ -166,7 +167,9 @@ def _last(input: Any, dim: int | None) -> int:
 @implements(torch.cumsum, Tensor.cumsum, layouts="raises")
 def cumsum(input: Any, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
     """The sums of the elements up to each, over a dimension: dense, as most of them are not 0."""
-    return to_dense(to_operand(input)).cumsum(dim, dtype=dtype)
+    source = to_operand(input)
+    dimensions(source, dim)
+    return to_dense(source).cumsum(dim, dtype=dtype)
 
 
 @implements(torch.equal, Tensor.equal)

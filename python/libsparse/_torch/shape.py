@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
+from libsparse._ops.indexing.entries import integers, wrap
 from libsparse._ops.operands import to_operand
 
 from .registry import getter, implements, named
@@ -19,21 +20,22 @@ def permute(input: Any, *order: Any, dims: Sequence[int] = ()) -> Any:
     """The tensor with its dimensions permuted."""
     source = to_operand(input)
     given = dims or (order[0] if len(order) == 1 and isinstance(order[0], Sequence) else order)
-    order = tuple(int(d) for d in given)
-    wrapped = tuple(d + source.ndim if d < 0 else d for d in order)
-    if sorted(wrapped) != list(range(source.ndim)):
-        raise ShapeError(f"permute: {order} is not a permutation of the {source.ndim} dimensions")
+    order = integers("permute: dims", given)
+    if len(order) != source.ndim:
+        raise ShapeError(f"permute: dims is {order}; expected a permutation of the dimensions of the tensor ({source})")
+    wrapped = tuple(wrap(d, source.ndim, "permute") for d in order)
+    if len(set(wrapped)) < len(wrapped):
+        raise ShapeError(f"permute: dims is {order}; expected a permutation of the dimensions of the tensor ({source})")
     return source._replace(pattern=source.sparsity.transposed(wrapped))
 
 
 @implements(*named("transpose swapaxes swapdims", torch, Tensor))
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """The tensor with two dimensions swapped."""
+    first, second = (wrap(dim, input.ndim, "transpose") for dim in (dim0, dim1))
     dims = list(range(input.ndim))
-    try:
-        dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
-    except (IndexError, TypeError):
-        raise ShapeError(f"transpose: dimension {dim0!r} or {dim1!r} is not one of {input.ndim}") from None
+    if dims:
+        dims[first], dims[second] = second, first
     return permute(input, dims)
 
 
@@ -41,7 +43,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
 def t(input: Any) -> Any:
     """The transpose of a matrix."""
     if input.ndim > 2:
-        raise ShapeError(f"t() takes at most 2 dimensions, the tensor has {input.ndim}; use transpose or permute")
+        raise ShapeError(f"t: the tensor ({to_operand(input)}) has {input.ndim} dimensions; use transpose or permute")
     return reverse(input)
 
 

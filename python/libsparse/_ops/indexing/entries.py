@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import IndexBoundsError, UnsupportedError
+from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory, packing
@@ -166,9 +167,10 @@ def wrap(dim: int, ndim: int, name: str) -> int:
 
     Raises:
         IndexBoundsError: There is no such dimension.
+        DtypeError: It is no int.
     """
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
-        raise IndexBoundsError(f"{name}: dim is a {type(dim).__name__}; expected an integer")
+        raise DtypeError(f"{name}: dim is {dim!r}; expected an int")
     dim, bound = dim.__index__(), max(ndim, 1)
     if not -bound <= dim < bound:
         raise IndexBoundsError(
@@ -176,6 +178,18 @@ def wrap(dim: int, ndim: int, name: str) -> int:
             f"and {bound - 1}"
         )
     return dim % bound
+
+
+def integers(name: str, given: Any) -> tuple[int, ...]:
+    """A sequence of ints that was handed over as the argument `name`.
+
+    Raises:
+        DtypeError: It is something else.
+    """
+    try:
+        return tuple(operator.index(n) for n in given)
+    except TypeError:
+        raise DtypeError(f"{name} is {given!r}; expected ints") from None
 
 
 def numbered(shape: Sequence[int]) -> bool:

@@ -16,7 +16,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Conversion, Pattern
 
-from .entries import Entries, carry, entries_of, pack, sparse_operand, wrap
+from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import select
 from .reshaping import reshape, unsqueeze
 from .rows import select_rows, selectable
@@ -170,11 +170,11 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Opera
     mode = wrap(dim, source.ndim, "split")
     extent = source.shape[mode]
     if isinstance(split_size_or_sections, (list, tuple)):
-        sizes = [int(n) for n in split_size_or_sections]
+        sizes = integers("split: split_size_or_sections", split_size_or_sections)
         if any(n < 0 for n in sizes) or sum(sizes) != extent:
             raise ShapeError(f"split: extents {sizes} don't sum to {extent}, the extent of dimension {mode}")
         return _pieces(source, mode, _runs(sizes))
-    size = int(split_size_or_sections)
+    size = integers("split: split_size_or_sections", [split_size_or_sections])[0]
     if size < 0 or (size == 0 and extent):
         raise ShapeError(f"split: pieces of extent {size} of dimension {mode} with extent {extent}")
     starts = range(0, extent, size) if extent else [0]

@@ -12,7 +12,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand
 
-from .entries import Entries, derive, sparse_operand, unravel, wrap
+from .entries import Entries, derive, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
 
 
@@ -23,7 +23,7 @@ def reshape(input: Any, shape: Sequence[int]) -> Operand:
         ShapeError: The shape has another number of elements.
     """
     source = sparse_operand(input, "reshape")
-    old, new = tuple(source.shape), _inferred(tuple(source.shape), tuple(int(n) for n in shape))
+    old, new = tuple(source.shape), _inferred(tuple(source.shape), integers("reshape: shape", shape))
     if new == old:
         return source
     return derive(source, ("reshape", new), lambda entries: entries.at(_regrouped(entries, old, new), new))
@@ -129,7 +129,7 @@ def expand(input: Any, shape: Sequence[int]) -> Operand:
         ShapeError: Another dimension would change.
     """
     source = sparse_operand(input, "expand")
-    old, new = tuple(source.shape), tuple(int(n) for n in shape)
+    old, new = tuple(source.shape), integers("expand: shape", shape)
     added = len(new) - len(old)
     aligned = (1,) * max(added, 0) + old
     wanted = tuple(n if n != -1 or place < added else aligned[place] for place, n in enumerate(new))
@@ -146,7 +146,7 @@ def repeat(input: Any, repeats: Sequence[int]) -> Operand:
         ShapeError: There are fewer numbers than dimensions, or negative ones.
     """
     source = sparse_operand(input, "repeat")
-    times = [int(n) for n in repeats]
+    times = integers("repeat: repeats", repeats)
     if len(times) < source.ndim or any(n < 0 for n in times):
         raise ShapeError(
             f"repeat: {tuple(times)} for a tensor of shape {tuple(source.shape)}; expected a number from 0 on for each "
@@ -158,7 +158,7 @@ def repeat(input: Any, repeats: Sequence[int]) -> Operand:
 def tile(input: Any, dims: Sequence[int]) -> Operand:
     """As `repeat`, with ones for dimensions in front that have no number."""
     source = sparse_operand(input, "tile")
-    return repeat(source, (1,) * (source.ndim - len(dims)) + tuple(dims))
+    return repeat(source, (1,) * (source.ndim - len(dims)) + integers("tile: dims", dims))
 
 
 def _tiled(source: Operand, times: Sequence[int]) -> Operand:
@@ -198,7 +198,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Operand:
         ShapeError: There are not as many shifts as dimensions.
     """
     source = sparse_operand(input, "roll")
-    by = [int(n) for n in (shifts if isinstance(shifts, (list, tuple)) else [shifts])]
+    by = integers("roll: shifts", shifts if isinstance(shifts, (list, tuple)) else [shifts])
     modes = [] if dims is None else [wrap(d, source.ndim, "roll") for d in _listed(dims)]
     if not modes and len(by) == 1:
         return reshape(roll(flatten(source), by, 0), source.shape)
@@ -252,6 +252,8 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     if not isinstance(repeats, (int, Tensor)):
         raise DtypeError(f"repeat_interleave: repeats is a {type(repeats).__name__}; expected integers")
     numbers = torch.as_tensor(repeats)
+    if bool((numbers < 0).any()):
+        raise ShapeError(f"repeat_interleave: repeats is {int(numbers.min())}; expected numbers from 0 on")
     if numbers.numel() not in (1, extent):
         raise ShapeError(f"repeat_interleave: {numbers.numel()} numbers for a dimension of extent {extent}")
     chosen = torch.repeat_interleave(torch.arange(extent), numbers.reshape(-1).expand(extent))

@@ -1,0 +1,59 @@
+"""Shapes of the operands of named products, checked in the words of their documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from libsparse._lang.errors import DtypeError, ShapeError
+
+from .operands import is_tensor, to_operand
+
+
+def check(title: str, **operands: tuple[Any, str]) -> None:
+    """The operands are tensors of the documented shapes.
+
+    Args:
+        title: The function, for messages.
+        operands: By the name of the argument: a tensor, and the names of its last dimensions, separated by spaces;
+            `...` in front stands for leading dimensions that broadcast with those of the others.
+
+    Raises:
+        DtypeError: One is no tensor.
+        ShapeError: One has too few or too many dimensions, or two differ in an extent of one name.
+    """
+    found: dict[str, tuple[int, str]] = {}
+    leading = []
+    documented = ", ".join(f"{name} ({', '.join(words.split())})" for name, (_, words) in operands.items())
+    for name, (value, words) in operands.items():
+        if not is_tensor(value):
+            raise DtypeError(f"{title}: {name} is a {type(value).__name__}; expected a tensor: {documented}")
+        axes = words.replace("...", "").split()
+        many = "..." in words
+        if len(value.shape) < len(axes) or (not many and len(value.shape) > len(axes)):
+            raise ShapeError(
+                f"{title}: {name} ({to_operand(value)}) has {len(value.shape)} dimensions; expected {documented}"
+            )
+        if many:
+            leading.append((name, value.shape[: len(value.shape) - len(axes)]))
+        for axis, extent in zip(axes, value.shape[len(value.shape) - len(axes) :], strict=True):
+            first, owner = found.setdefault(axis, (extent, name))
+            if first != extent:
+                told = ", ".join(f"{n} ({to_operand(v)})" for n, (v, _) in operands.items())
+                raise ShapeError(
+                    f"{title}: {owner} has extent {first} and {name} {extent} for {axis} in {documented}; got {told}: "
+                    "transpose one of them?"
+                )
+    _broadcast(title, leading, documented)
+
+
+def _broadcast(title: str, leading: list[tuple[str, Any]], documented: str) -> None:
+    """Leading dimensions agree, or are 1."""
+    try:
+        torch.broadcast_shapes(*(shape for _, shape in leading))
+    except RuntimeError:
+        told = ", ".join(f"{name} {tuple(shape)}" for name, shape in leading)
+        raise ShapeError(
+            f"{title}: the leading dimensions do not broadcast: {told}; expected {documented}, these equal or 1"
+        ) from None

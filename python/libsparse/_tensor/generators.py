@@ -1,0 +1,92 @@
+"""Tensors of a kind: identities, diagonals and random ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._lang import dtypes
+from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._storage import memory, validate
+from libsparse._storage.format import Format
+
+from .arguments import assembled, one_an_entry
+from .sparse_tensor import SparseTensor
+
+
+def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch.dtype | None = None) -> SparseTensor:
+    """The identity matrix.
+
+    Args:
+        n: Rows.
+        m: Columns; `n` by default.
+        format: The format.
+        dtype: Of the values.
+    """
+    rows = validate.extent("n", n)
+    columns = rows if m is None else validate.extent("m", m)
+    if dtype is not None:
+        dtypes.code(dtype)
+    line = torch.arange(min(rows, columns))
+    return assembled([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((rows, columns)), format)
+
+
+def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
+    """The square matrix with `values` on its diagonal, all of them stored; differentiable.
+
+    Args:
+        values: (n,).
+        format: The format.
+    """
+    values = validate.tensor("values", values)
+    if values.ndim != 1:
+        raise ShapeError(f"values has shape {tuple(values.shape)}; expected a vector (n,); see torch.diag, A.set_diag")
+    line = torch.arange(values.shape[0])
+    return assembled(
+        [line, line], one_an_entry("values", values, line.numel()), torch.Size((line.numel(),) * 2), format
+    )
+
+
+def random(
+    shape: Sequence[int],
+    density: float,
+    format: str | Format | None = None,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
+) -> SparseTensor:
+    """A tensor with standard normal values at random places.
+
+    Args:
+        shape: The shape.
+        density: The share of entries that are stored, from 0 to 1.
+        format: As in `tensor`.
+        generator: Source of randomness.
+        dtype: Of the values.
+    """
+    size = validate.shape(shape)
+    if not isinstance(density, (int, float)):
+        raise DtypeError(f"density is a {type(density).__name__}; expected a number from 0 to 1")
+    if not 0 <= density <= 1:
+        raise ShapeError(f"density is {density}; expected a number from 0 to 1")
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise DtypeError(f"dtype is {dtype}; expected a floating or complex one: values are drawn from a normal")
+    if not isinstance(generator, torch.Generator | None):
+        raise DtypeError(f"generator is a {type(generator).__name__}; expected a torch.Generator")
+    total = math.prod(size)
+    if total >= 2**63:
+        raise ShapeError(f"shape is {tuple(size)}, which has 2^63 elements or more; draw coordinates for ls.from_coo")
+    count = round(total * density)
+    memory.check(count, 32, f"{count} entries, density {density} of shape {tuple(size)},", "choose a lower density")
+    if density > 0.1 and total < 2**31:
+        flat = torch.randperm(total, generator=generator)[:count]
+    else:
+        flat = torch.empty(0, dtype=torch.int64)
+        while flat.numel() < count:
+            more = torch.randint(total, (count - flat.numel() + 16,), generator=generator)
+            flat = torch.unique(torch.cat([flat, more]))
+        flat = flat[torch.randperm(flat.numel(), generator=generator)[:count]]
+    coords = list(torch.unravel_index(flat.sort().values, size))
+    return assembled(coords, torch.randn(count, generator=generator, dtype=dtype), size, format)

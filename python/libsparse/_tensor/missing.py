@@ -1,0 +1,61 @@
+"""Names that a SparseTensor, a module or a torch function lacks: errors that suggest close ones."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+from libsparse._lang.errors import MissingAttributeError
+
+_ELSEWHERE = {
+    "toarray": "to_dense()",
+    "todense": "to_dense()",
+    "asformat": "to_format(...)",
+    "getnnz": "nnz",
+    "eliminate_zeros": "map(...), or ls.tensor(A.to_dense())",
+    "sum_duplicates": "coalesce()",
+    "indptr": "crow_indices() of a tensor in format csr",
+    "rowptr": "crow_indices() of a tensor in format csr",
+    "crow": "crow_indices() of a tensor in format csr",
+    "ccol": "ccol_indices() of a tensor in format csc",
+    "sparse_sizes": "shape",
+    "weight": "val",
+    "value": "val",
+}
+"""What SciPy, DGL and torch_sparse call what a SparseTensor has by another name."""
+
+_FORMATS = frozenset(["coo", "csr", "csc", "dcsr", "dcsc", "csf", "bsr", "bsc", "ell", "sell", "dia"])
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known names that are close to a name, as half a sentence; empty where there are none."""
+    close = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=3, cutoff=0.66)
+    return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+class NamedAttributes:
+    """A missing attribute is an error that names the tensor and close attributes; mixed into `SparseTensor`."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Python calls it for a name that is found nowhere else.
+
+        Raises:
+            MissingAttributeError: Always; it is an AttributeError, so that `hasattr` and `getattr` with a default work.
+        """
+        message = f"an ls.SparseTensor has no attribute {name!r}"
+        if name.startswith("_") or hasattr(type(self), name):  # torch probes for many of its own
+            raise MissingAttributeError(message)
+        other = _ELSEWHERE.get(name) or _conversion(name)
+        hint = f"use A.{other}" if other else suggestion(name, dir(type(self))) or "dir(A) lists those that it has"
+        pattern = self.__dict__.get("_pattern")
+        facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
+        raise MissingAttributeError(f"{message}{facts}; {hint}")
+
+
+def _conversion(name: str) -> str:
+    """The conversion that names such as `tocsr` and `to_coo` mean; empty for others."""
+    format = name.removeprefix("to").removeprefix("_")
+    if name == format or format not in _FORMATS:
+        return ""
+    return f'to_format("{format}(4,4)")' if format in ("bsr", "bsc") else f'to_format("{format}")'
