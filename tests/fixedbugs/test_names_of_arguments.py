@@ -52,9 +52,9 @@ def test_messages_name_what_users_see(A):
         ls.SparseTensor(None)
     with pytest.raises(ls.DtypeError, match=r"torch\.Tensor\.half on an ls\.SparseTensor takes 1 positional"):
         A.half(3)
-    with pytest.raises(ls.ShapeError, match="dimension 'x' or 1 is not one of 2"):
+    with pytest.raises(ls.DtypeError, match="transpose: dim is 'x'; expected an int"):
         A.swapaxes("x", 1)
-    with pytest.raises(ls.DtypeError, match="input is a dense tensor"):
+    with pytest.raises(ls.DtypeError, match=r"input \(shape .*\) is a dense tensor"):
         torch.sparse.sampled_addmm(torch.eye(3), A, A)
     for method in (ls.SparseTensor.t, ls.SparseTensor.abs, ls.SparseTensor.permute):
         assert "Operand" not in str(inspect.signature(method))

@@ -25,7 +25,7 @@ def var(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     """
     groups = Groups(input, dim)
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
-        raise DtypeError(f"var and std of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32)")
+        raise DtypeError(f"var and std of {groups.source.dtype}; expected a floating dtype: use A.float()")
     center = reductions.mean(input, dim).reshape([groups.source.shape[d] for d in groups.kept])
     squares = groups.reduce(_square(groups.entries - groups.at_entries(center)))
     squares = squares + groups.absent() * _square(groups.source.fill - center)
@@ -52,7 +52,7 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     if dtype is not None:
         groups.source = groups.source._replace(data=groups.source.values.to(dtype))
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
-        raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.to(torch.float32)")
+        raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.float()")
     p = 2.0 if p in ("fro", None) else p
     if isinstance(p, str):
         raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import _disable_current_modes
 
-from libsparse._lang.errors import DivisionByZeroError, DtypeError, MissingKernelError, UnsupportedError
+from libsparse._lang.errors import DivisionByZeroError, DtypeError, LibsparseError, MissingKernelError, UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
 from libsparse._storage.pattern import Pattern
@@ -72,8 +72,21 @@ def apply(
         fill = 0 if keeps_zero and operands[0].fill == 0 else call.fill(parts, pattern)
         if fill is NotImplemented:
             return NotImplemented
-    values = call(*(_values(part, pattern) for part in parts))
+    try:
+        values = call(*(_values(part, pattern) for part in parts))
+    except (RuntimeError, TypeError) as error:
+        if type(error) not in (RuntimeError, NotImplementedError, TypeError) or "allocate" in str(error):
+            raise
+        raise _refusal(name, error, parts) from None
     return Operand(pattern, pattern.spread(values), fill)
+
+
+def _refusal(name: str, error: Exception, parts: Sequence[Any]) -> LibsparseError:
+    """The error for a function that torch refuses, by the function's name and the operands."""
+    kind = MissingKernelError if isinstance(error, NotImplementedError) else DtypeError
+    floating = any(isinstance(p, Operand) and p.dtype == torch.bool for p in parts)
+    advice = "; a pattern counts as bool: use A.float()" if floating else ""
+    return kind(f"{name}: {str(error).strip()}; operands: {_told(parts)}{advice}")
 
 
 class _Call:
@@ -109,8 +122,7 @@ class _Call:
                 f"{_told(parts)}; divide the entries with A.map(...), or convert to a floating dtype"
             ) from None
         except (RuntimeError, TypeError) as error:
-            kind = MissingKernelError if isinstance(error, NotImplementedError) else DtypeError
-            raise kind(f"{self.name}: {error}; operands: {_told(parts)}") from None
+            raise _refusal(self.name, error, parts) from None
         if found is NotImplemented:  # an operator of another type
             return NotImplemented
         value = found.detach().item()

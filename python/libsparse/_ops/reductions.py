@@ -100,8 +100,7 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     target = dtype or groups.source.dtype
     if not (target.is_floating_point or target.is_complex):
         raise MissingKernelError(
-            f"mean of {groups.source.dtype} ({groups.source}); expected a floating dtype: use A.to(torch.float32) or "
-            "dtype="
+            f"mean of {groups.source.dtype} ({groups.source}); expected a floating dtype: use A.float() or dtype="
         )
     total = sum(input, dim, keepdim, dtype=dtypes.accumulator(target))
     return (total / float(groups.extent) if groups.extent else total * float("nan")).to(target)

@@ -36,8 +36,6 @@ def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, T
         groups.source.need_zero_fill("softmax")
     entries = groups.entries if dtype is None else groups.entries.to(dtype)
     if not entries.dtype.is_floating_point:
-        raise MissingKernelError(
-            f"softmax of {entries.dtype}; expected a floating dtype: use A.to(torch.float32) or dtype="
-        )
+        raise MissingKernelError(f"softmax of {entries.dtype}; expected a floating dtype: use A.float() or dtype=")
     top = groups.reduce(entries.detach(), "max")
     return groups, entries - groups.at_entries(torch.where(top.isfinite(), top, 0))

@@ -285,14 +285,6 @@ class Pattern:
         picked = source.entries(values).index_select(0, numbers)
         return self.spread(torch.where(found, picked, picked.new_zeros(())))
 
-    def same_entries(self, other: Pattern) -> bool:
-        """Whether another pattern has the same shape, format and entries; while torch traces, nobody knows."""
-        if self is other or self.traced or other.traced:
-            return True
-        if self.shape != other.shape or self.format != other.format or self.nnz != other.nnz:
-            return False
-        return bool(torch.equal(self.coordinates(), other.coordinates()))
-
     def with_blocks(self, block: Sequence[int]) -> Pattern:
         """The pattern whose entries are dense blocks of this shape: dense levels below its own, and modes behind."""
         extents = tuple(block)

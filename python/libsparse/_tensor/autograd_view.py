@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._ops.operands import same_entries
 
 from .traced_view import own, set_own
 
@@ -67,7 +68,7 @@ class AutogradView:
         if self._held is None:
             raise DtypeError(f"grad: the tensor ({self._pattern}) is only a pattern, which has no gradient")
         if isinstance(value, AutogradView):
-            if value._pattern is not self._pattern and not value._pattern.same_entries(self._pattern):
+            if not same_entries(value._pattern, self._pattern):
                 raise ShapeError(f"grad ({value._pattern}) has other entries than the tensor ({self._pattern})")
             value = value.values()
         self._held.grad = value

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Any
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from libsparse._lang.errors import MissingAttributeError
 
@@ -34,23 +35,39 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else ""
 
 
+class _Fallback:
+    """A method `__getattr__` that torch.compile doesn't see.
+
+    torch's compiler reads attributes of a tensor as constants unless its class has a true `__getattr__`.
+    """
+
+    def __init__(self, method: Callable[[Any, str], Any]) -> None:
+        self._method = method
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return functools.partial(self._method, instance)
+
+
+def _missing(tensor: Any, name: str) -> Any:
+    """Raises the error for a name that is found nowhere; an AttributeError, so `hasattr` and defaults work."""
+    message = f"an ls.SparseTensor has no attribute {name!r}"
+    if name.startswith("_") or hasattr(type(tensor), name):  # torch probes for many of its own
+        raise MissingAttributeError(message)
+    other = _ELSEWHERE.get(name) or _conversion(name)
+    hint = f"use A.{other}" if other else suggestion(name, dir(type(tensor))) or "dir(A) lists those that it has"
+    pattern = tensor.__dict__.get("_pattern")
+    facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
+    raise MissingAttributeError(f"{message}{facts}; {hint}")
+
+
 class NamedAttributes:
     """A missing attribute is an error that names the tensor and close attributes; mixed into `SparseTensor`."""
 
-    def __getattr__(self, name: str) -> Any:
-        """Python calls it for a name that is found nowhere else.
-
-        Raises:
-            MissingAttributeError: Always; it is an AttributeError, so that `hasattr` and `getattr` with a default work.
-        """
-        message = f"an ls.SparseTensor has no attribute {name!r}"
-        if name.startswith("_") or hasattr(type(self), name):  # torch probes for many of its own
-            raise MissingAttributeError(message)
-        other = _ELSEWHERE.get(name) or _conversion(name)
-        hint = f"use A.{other}" if other else suggestion(name, dir(type(self))) or "dir(A) lists those that it has"
-        pattern = self.__dict__.get("_pattern")
-        facts = f" (shape {tuple(pattern.shape)}, format {pattern.format})" if pattern is not None else ""
-        raise MissingAttributeError(f"{message}{facts}; {hint}")
+    if not TYPE_CHECKING:  # or every name would be one
+        __getattr__ = _Fallback(_missing)
 
 
 def _conversion(name: str) -> str:

@@ -13,7 +13,7 @@ from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-_Self = TypeVar("_Self")
+_Self = TypeVar("_Self", bound="LevelViews")
 
 
 class LevelViews:
@@ -27,6 +27,8 @@ class LevelViews:
     if TYPE_CHECKING:
 
         def values(self) -> Tensor: ...
+
+        def with_values(self: _Self, values: Tensor | None) -> _Self: ...
 
         def to_format(self, format: str | Format) -> Any: ...
 
@@ -127,8 +129,7 @@ class LevelViews:
         values = fn(self.values())
         if values is None:
             raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
-        mapped: _Self = self.with_values(values)  # type: ignore[attr-defined]
-        return mapped
+        return self.with_values(values)
 
     def coo(self) -> tuple[Tensor, Tensor, Tensor]:
         """Rows, columns and values, sorted by row."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._ops.operands import is_sparse, same_entries, to_operand
 from libsparse._tensor.dispatch_table import passed
 from libsparse._tensor.sparse_tensor import SparseTensor
 
@@ -102,7 +102,7 @@ def _gradient(name: str, gradient: Any, of: Any) -> Any:
     if not isinstance(gradient, Tensor | SparseTensor):
         raise DtypeError(f"{name} is a {type(gradient).__name__}; expected a tensor like the result ({to_operand(of)})")
     if isinstance(gradient, SparseTensor):
-        if not gradient.pattern.same_entries(of.pattern):
+        if not same_entries(gradient.pattern, of.pattern):
             raise ShapeError(
                 f"{name} ({to_operand(gradient)}) has other entries than the result ({to_operand(of)}); expected one "
                 "of its pattern, such as result.with_values(...)"

@@ -153,6 +153,8 @@ def where(*args: Any, **kwargs: Any) -> Any:
 def _dropout(input: Any, p: float = 0.5, training: bool = True) -> Operand:
     source = to_operand(input)
     source.need_zero_fill("dropout")
+    if not (source.dtype.is_floating_point or source.dtype.is_complex):
+        raise DtypeError(f"dropout of {source.dtype} ({source}); expected a floating dtype: use A.float()")
     if not isinstance(p, (int, float)):
         raise DtypeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
     if not 0 <= p <= 1:
