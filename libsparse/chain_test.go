@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -31,7 +32,7 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand) 
 			q.Output = r.Output
 			q.Output.Format = cmp.Or(q.Output.Format, n.Output.Format)
 		}
-		q.Output.Temporary, q.Output.Step = step.LHS.Tensor.Temporary, true
+		q.Output.Temporary, q.Output.Step = step.Result().Temporary, true
 		q.Output.Dtype = string(step.LHS.Tensor.Elem)
 		one := newProgram(t, q, z, 1, rng, known)
 		if len(one.unit.Nests) > 1 {
@@ -39,8 +40,8 @@ func (p *program) agreeSteps(t testing.TB, r *Request, z sizes, rng *rand.Rand) 
 		}
 		checks = append(checks, one.agree(t, q))
 		a := one.nest.Assignment
-		last = filled(a, a.Evaluate(z.vars, one.shape, one.data))
-		elem, f := a.LHS.Tensor.Elem, a.LHS.Tensor.Format
+		last = filled(a.Assignment, a.Evaluate(z.vars, one.shape, one.data))
+		elem, f := a.LHS.Tensor.Elem, a.Result().Format
 		for at, v := range last.Vals {
 			last.Vals[at] = dtype.Convert(v, elem.Wide(), elem)
 		}
@@ -68,7 +69,7 @@ func setStored(d *index.Dense) {
 }
 
 // classes are those of the extents of a result. Windows have extents of their own.
-func classes(a *index.Assignment, known bool) (out []int64) {
+func classes(a bind.Assignment, known bool) (out []int64) {
 	for _, v := range a.LHS.Vars {
 		n := a.Extent(v)
 		if !known {

@@ -150,13 +150,13 @@ func (c *Compiler) describeSteps(unit *Compilation) *Kernel {
 
 // describe is the kernel as its callers see it.
 func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Kernel {
-	result := n.Assignment.LHS.Tensor
+	result, stored := n.Assignment.LHS.Tensor, n.Assignment.Result()
 	k := &Kernel{
 		ABI: ABI, Version: c.Version, Key: entry.Key, SHA256: entry.SHA256,
 		Object: below(store.Root(), entry.Object), Source: below(store.Root(), entry.Source),
 		Compute: lower.ComputeName,
 		Output: KernelOutput{
-			Format: result.Format.String(), Dtype: string(result.Elem), Index: string(result.Index), PatternOf: -1,
+			Format: stored.Format.String(), Dtype: string(result.Elem), Index: string(stored.Index), PatternOf: -1,
 		},
 		Expression: n.Assignment.String(),
 		Notes:      append([]string{n.Decision.Summary}, n.Decision.Notes...),
@@ -164,8 +164,8 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 	if n.Kernel.Assembled {
 		k.Assemble = lower.AssembleName
 	}
-	if result.SamePattern != nil {
-		k.Output.PatternOf = n.operand(result.Owner())
+	if stored.SamePattern != nil {
+		k.Output.PatternOf = n.operand(n.Assignment.Owner(result))
 	}
 	tensors := n.Assignment.Tensors()
 	for _, slot := range n.Kernel.Layout {

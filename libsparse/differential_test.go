@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"libsparse/codegen/crun"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/execute"
@@ -80,16 +81,17 @@ func describe(r *Request) string {
 }
 
 func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density float64, rng *rand.Rand, given *index.Dense) {
-	if t.Format.Dense() {
+	s := p.unit.Storage.Of(t)
+	if s.Format.Dense() {
 		density = 1
 	}
 	d := index.NewDense(shape)
-	if t.SamePattern != nil {
-		copy(d.Stored, p.data[t.Owner()].Stored)
+	if s.SamePattern != nil {
+		copy(d.Stored, p.data[p.unit.Storage.Owner(t)].Stored)
 	}
 	var entries []format.Entry
 	for at := range d.Vals {
-		if t.SamePattern == nil {
+		if s.SamePattern == nil {
 			d.Stored[at] = rng.Float64() < density
 		}
 		if given != nil {
@@ -112,29 +114,28 @@ func (p *program) fill(tb testing.TB, t *index.Tensor, shape []int, density floa
 	for i, o := range p.unit.Operands {
 		if o == t {
 			if len(p.unit.Nests) == 1 {
-				t = p.nest.Operands[i] // as it is converted
-				p.data[t] = d
+				s = p.nest.Assignment.Of(t) // as it is converted
 			}
 			asked := format.MustParse(p.unit.Request.Operands[i].Format)
 			entries = format.Pack(asked, shape, entries).Entries() // a dense level below a sparse one stores whole blocks
 			for _, e := range entries {
 				d.Stored[d.At(e.Coord)] = true
 			}
-			p.stored[i] = format.Pack(t.Format, shape, entries)
+			p.stored[i] = format.Pack(s.Format, shape, entries)
 			for _, e := range p.stored[i].Entries() {
 				if !d.Stored[d.At(e.Coord)] && p.nest.Script == nil {
-					tb.Fatalf("%s: converted from %q to %q, %s stores %v too", p.nest.Assignment, asked, t.Format, t.Name, e.Coord)
+					tb.Fatalf("%s: converted from %q to %q, %s stores %v too", p.nest.Assignment, asked, s.Format, t.Name, e.Coord)
 				}
 				d.Stored[d.At(e.Coord)] = true
 			}
-			p.shuffle(i, t, rng)
+			p.shuffle(i, s, rng)
 		}
 	}
 }
 
 // shuffle puts the values of a permuted operand in an order of their own.
-func (p *program) shuffle(i int, t *index.Tensor, rng *rand.Rand) {
-	if !t.Permuted {
+func (p *program) shuffle(i int, s *bind.Storage, rng *rand.Rand) {
+	if !s.Permuted {
 		return
 	}
 	vals := p.stored[i].Vals
@@ -210,7 +211,7 @@ func runAll(t testing.TB, checks []compiledCheck, opts crun.Options) {
 // passes. It returns what is left to compare, the C.
 func (p *program) agree(t testing.TB, r *Request) compiledCheck {
 	t.Helper()
-	fill := func(d *index.Dense) *index.Dense { return filled(p.nest.Assignment, d) }
+	fill := func(d *index.Dense) *index.Dense { return filled(p.nest.Assignment.Assignment, d) }
 	elem := p.nest.Assignment.LHS.Tensor.Elem
 	exact := p.nest.Assignment.Evaluate(p.extents, p.shape, p.data)
 	want := fill(exact)
@@ -251,8 +252,8 @@ func (p *program) agree(t testing.TB, r *Request) compiledCheck {
 // storedElsewhere says where a result stores what it shouldn't, or the other way round: what has a term, and in the blocks of dense
 // levels below the last one that says so, what stands beside it.
 func (p *program) storedElsewhere(got, terms []bool) string {
-	f := p.nest.Assignment.LHS.Tensor.Format
-	if strings.ContainsAny(f.String(), "ko") || p.nest.Assignment.LHS.Tensor.SamePattern != nil {
+	f := p.nest.Assignment.Result().Format
+	if strings.ContainsAny(f.String(), "ko") || p.nest.Assignment.Result().SamePattern != nil {
 		return "" // blocks and diagonals hold what stands beside entries too, and patterns what no term reaches
 	}
 	kept := slices.Clone(f.ModeOrder)

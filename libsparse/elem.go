@@ -3,7 +3,6 @@ package libsparse
 import (
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
 )
@@ -24,11 +23,9 @@ func resultElem(a *index.Assignment, elem string) (dtype.T, error) {
 	return t, nil
 }
 
-// typed is a with a result of its type, which is dense until formats are inferred. It refuses what values of that type don't
-// have.
+// typed is a with a result of its type. It refuses what values of that type don't have.
 func typed(a *index.Assignment, elem string) (*index.Assignment, error) {
 	result := *a.LHS.Tensor
-	result.Format = format.AllDense(len(a.LHS.Vars))
 	var err error
 	if result.Elem, err = resultElem(a, elem); err != nil {
 		return nil, err

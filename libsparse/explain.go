@@ -68,7 +68,7 @@ func (e *explanation) visit(name string, text func() string) {
 func printSteps(c *Compilation) string {
 	steps := make([]*index.Assignment, len(c.Nests))
 	for i, n := range c.Nests {
-		steps[i] = n.Assignment
+		steps[i] = n.Assignment.Assignment
 	}
 	return lines(steps)
 }
@@ -102,12 +102,13 @@ func printLattices(n *Nest) string {
 func (n *Nest) Formats() string {
 	var b strings.Builder
 	for _, t := range append(n.Operands[:len(n.Operands):len(n.Operands)], n.Assignment.LHS.Tensor) {
-		fmt.Fprintf(&b, "%s: %q of %s", t.Name, t.Format, t.Elem)
+		s := n.Assignment.Of(t)
+		fmt.Fprintf(&b, "%s: %q of %s", t.Name, s.Format, t.Elem)
 		if t.PatternOnly {
 			b.WriteString(", pattern only")
 		}
-		if t.SamePattern != nil {
-			fmt.Fprintf(&b, ", pattern of %s", t.Owner().Name)
+		if s.SamePattern != nil {
+			fmt.Fprintf(&b, ", pattern of %s", n.Assignment.Owner(t).Name)
 		}
 		b.WriteByte('\n')
 	}

@@ -5,6 +5,7 @@ import (
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -16,16 +17,23 @@ import (
 type Compilation struct {
 	Request *Request
 	Backend backend.Backend
-	// Program is the assignments as they are written, Operands the tensors in the order of the request.
+	// Program is the assignments as they are written, Operands the tensors in the order of the request, and Storage how tensors are
+	// stored, as far as the stages so far know.
 	Program  []*index.Assignment
 	Operands []*index.Tensor
+	Storage  *bind.Table
 	// Nests are what Program is divided into: several where there are several assignments, or a temporary makes it cheaper
 	// or possible.
 	Nests []*Nest
 
 	whole bool // Program must be one nest
-	// results are the results of steps as the stages so far describe them.
+	// results are the results of steps with their types.
 	results index.Binding
+}
+
+// bound is an assignment with how its tensors are stored.
+func (c *Compilation) bound(a *index.Assignment) bind.Assignment {
+	return bind.Assignment{Assignment: a, Table: c.Storage}
 }
 
 // Result is the left-hand side of the last assignment.
@@ -33,7 +41,7 @@ func (c *Compilation) Result() *index.Access { return c.Program[len(c.Program)-1
 
 // parse reads the request's text.
 func parse(c *Compilation) error {
-	program, operands, err := c.Request.program()
+	program, operands, storage, err := c.Request.program()
 	if err != nil {
 		return err
 	}
@@ -46,17 +54,19 @@ func parse(c *Compilation) error {
 		if program[i], err = typed(c.results.Assignment(a), elem); err != nil {
 			return err
 		}
+		result := program[i].LHS
 		if len(program) > 1 { // later assignments may read it
-			c.results[a.LHS.Tensor] = program[i].LHS.Tensor
+			c.results[a.LHS.Tensor] = result.Tensor
 		}
+		storage = storage.With(result.Tensor, bind.Storage{Format: format.AllDense(len(result.Vars)), Index: dtype.I32})
 	}
-	c.Program, c.Operands = program, operands
+	c.Program, c.Operands, c.Storage = program, operands, storage
 	return nil
 }
 
 func verify(c *Compilation) error {
 	for _, a := range c.Program {
-		if err := a.Verify(); err != nil {
+		if err := c.bound(a).Verify(); err != nil {
 			return err
 		}
 	}
@@ -71,18 +81,17 @@ func split(c *Compilation) error {
 	}
 	output := c.Request.Output
 	if len(steps) == 1 {
-		c.Nests = []*Nest{c.nest(steps[0], c.Operands, output)}
+		c.Nests = []*Nest{c.nest(c.bound(steps[0]), c.Operands, output)}
 		c.Nests[0].Schedule = c.Request.Schedule
 		return nil
 	}
 	if output.Format == "" {
-		output.Format = resultFormat(steps[len(steps)-1])
+		output.Format = resultFormat(c.bound(steps[len(steps)-1]))
 	}
 	if err := c.densifySums(steps, output.Format); err != nil {
 		return err
 	}
 	for i, step := range steps {
-		step = c.results.Assignment(step)
 		own := Output{}
 		if i == len(steps)-1 {
 			own = output
@@ -90,8 +99,8 @@ func split(c *Compilation) error {
 				own.PatternOf = nil // the caller brings the result to it
 			}
 		}
-		own.Temporary, own.Step = step.LHS.Tensor.Temporary, true
-		c.Nests = append(c.Nests, c.nest(step, step.Tensors(), own))
+		own.Temporary, own.Step = c.Storage.Of(step.LHS.Tensor).Temporary, true
+		c.Nests = append(c.Nests, c.nest(c.bound(step), step.Tensors(), own))
 	}
 	return nil
 }
@@ -112,12 +121,7 @@ func (c *Compilation) steps() ([]*index.Assignment, error) {
 		}
 		for _, part := range parts {
 			for _, step := range c.path(c.results.Assignment(part), names) {
-				step = c.results.Assignment(step)
-				result := c.describeResult(step, a)
-				if result != step.LHS.Tensor {
-					c.results[step.LHS.Tensor] = result
-				}
-				steps = append(steps, step.Into(result))
+				steps = append(steps, c.describeResult(c.results.Assignment(step), a))
 			}
 		}
 	}
@@ -128,7 +132,7 @@ func (c *Compilation) steps() ([]*index.Assignment, error) {
 func (c *Compilation) single() bool { return c.whole || c.Request.Schedule != "" }
 
 // nest is a step before the stages of nests.
-func (c *Compilation) nest(a *index.Assignment, operands []*index.Tensor, output Output) *Nest {
+func (c *Compilation) nest(a bind.Assignment, operands []*index.Tensor, output Output) *Nest {
 	target := c.Request.Target
 	return &Nest{
 		Assignment: a, Operands: operands, Output: output, Backend: c.Backend,
@@ -142,41 +146,70 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 		return []*index.Assignment{a}
 	}
 	var out []*index.Assignment
-	for _, narrow := range a.Narrow(names) {
-		out = append(out, autoschedule.Path(narrow, names, c.Request.Target.CPU)...)
+	parts := a.Narrow(names, c.sparseLevels)
+	for i, part := range parts {
+		bound := c.bound(part)
+		out = append(out, autoschedule.Path(bound, names, c.Request.Target.CPU)...)
+		if i == len(parts)-1 {
+			break
+		}
+		s := bind.Storage{Format: format.AllDense(len(part.LHS.Vars)), Index: dtype.I32}
+		for _, v := range part.LHS.Vars {
+			s.Extents = append(s.Extents, bound.Extent(v))
+		}
+		c.Storage = c.Storage.With(part.LHS.Tensor, s) // until it is described
 	}
 	return out
 }
 
-// describeResult is the result of a step towards a with the statistics that the paths of later steps need.
-func (c *Compilation) describeResult(step, a *index.Assignment) *index.Tensor {
+// sparseLevels is the number of levels of t that don't store every coordinate.
+func (c *Compilation) sparseLevels(t *index.Tensor) (n int) {
+	f := c.Storage.Of(t).Format
+	for _, l := range f.Levels {
+		if !l.Props().Full {
+			n++
+		}
+	}
+	if n == 0 && !f.Dense() {
+		return 1
+	}
+	return n
+}
+
+// describeResult is a step towards a with the type of its result. The storage of that gets the statistics that the paths of later
+// steps need.
+func (c *Compilation) describeResult(step, a *index.Assignment) *index.Assignment {
 	result := step.LHS.Tensor
 	if result.Name == c.Result().Tensor.Name {
-		return result
+		return step
 	}
-	t := *result
-	if t.Name != a.LHS.Tensor.Name {
+	s := bind.Storage{Index: dtype.I32}
+	if result.Name != a.LHS.Tensor.Name {
+		t := *result
 		t.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
-		t.Temporary = true
+		c.results[result] = &t
+		step = step.Into(&t)
+		s.Temporary = true
 	}
 	volume := 1.0
-	t.Extents = nil
+	bound := c.bound(step)
 	for _, v := range step.LHS.Vars {
-		t.Extents = append(t.Extents, step.Extent(v))
-		volume *= float64(max(step.Extent(v), 1))
+		s.Extents = append(s.Extents, bound.Extent(v))
+		volume *= float64(max(bound.Extent(v), 1))
 	}
-	step = step.Into(&t)
-	t.Format, _ = infer.Output(step)
-	if !t.Format.Dense() {
-		volume *= infer.Density(step)
+	bound = bound.With(step.LHS.Tensor, s)
+	s.Format, _ = infer.Output(bound)
+	if !s.Format.Dense() {
+		volume *= infer.Density(bound)
 	}
-	t.NNZ = int64(min(volume, 1<<60))
-	return &t
+	s.NNZ = int64(min(volume, 1<<60))
+	c.Storage = c.Storage.With(step.LHS.Tensor, s)
+	return step
 }
 
 // resultFormat is the format of the result of several steps where the request leaves it open. It follows from what is
 // computed, never from the formats that the temporaries happen to have.
-func resultFormat(last *index.Assignment) string {
+func resultFormat(last bind.Assignment) string {
 	f, pattern := infer.Output(last)
 	if pattern == nil {
 		f = f.Writable()
@@ -190,12 +223,13 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 	last := steps[len(steps)-1].LHS.Tensor
 	for i, step := range steps[:len(steps)-1] {
 		t := step.LHS.Tensor
-		if !t.Temporary || !t.Format.Dense() || step.Reduce != dtype.Add {
+		s := *c.Storage.Of(t)
+		if !s.Temporary || !s.Format.Dense() || step.Reduce != dtype.Add {
 			continue
 		}
 		added := true
 		for _, user := range steps[i+1:] {
-			f := user.LHS.Tensor.Format
+			f := c.Storage.Of(user.LHS.Tensor).Format
 			if user.LHS.Tensor == last {
 				var err error
 				if f, err = format.Parse(resultFormat); err != nil {
@@ -205,9 +239,8 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 			added = added && index.Added(user.RHS, t) && f.Dense() && user.Reduce == dtype.Add
 		}
 		if added {
-			dense := *t
-			dense.Temporary = false
-			c.results[t] = &dense
+			s.Temporary = false
+			c.Storage = c.Storage.With(t, s)
 		}
 	}
 	return nil
@@ -216,23 +249,15 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 // inferFormats chooses the formats of results that the request leaves open.
 func inferFormats(c *Compilation) error {
 	for i, n := range c.Nests {
-		result := n.Assignment.LHS.Tensor
 		if len(c.Nests) > 1 {
 			c.isolate(i)
 		}
-		bound, err := c.inferFormat(n)
+		result := n.Assignment.LHS.Tensor
+		s, err := c.inferFormat(n)
 		if err != nil {
 			return err
 		}
-		n.Assignment = n.Assignment.Into(bound)
-		if len(c.Nests) == 1 {
-			c.Program[0] = c.Program[0].Into(bound)
-			return nil
-		}
-		c.results[result] = bound
-	}
-	for i, a := range c.Program {
-		c.Program[i] = c.results.Assignment(a)
+		n.Assignment, c.Storage = n.Assignment.With(result, s), c.Storage.With(result, s)
 	}
 	return nil
 }
@@ -240,43 +265,40 @@ func inferFormats(c *Compilation) error {
 // isolate describes the operands of one of several nests as they are for a request of its own.
 func (c *Compilation) isolate(i int) {
 	n := c.Nests[i]
-	n.Assignment = c.results.Assignment(n.Assignment)
-	operands, own := n.Assignment.Tensors(), index.Binding{}
+	a := c.bound(n.Assignment.Assignment)
 	for _, earlier := range c.Nests[:i] {
-		if t := earlier.Assignment.LHS.Tensor; slices.Contains(operands, t) && t.NNZ == 0 && !t.Format.Dense() {
-			counted := *t
-			counted.NNZ = int64(infer.Predict(earlier.Assignment).Entries)
-			own[t] = &counted
+		t := earlier.Assignment.LHS.Tensor
+		if s := *a.Of(t); slices.Contains(n.Operands, t) && s.NNZ == 0 && !s.Format.Dense() {
+			s.NNZ = int64(infer.Predict(earlier.Assignment).Entries)
+			a = a.With(t, s)
 		}
 	}
-	for _, t := range operands {
-		if t.SamePattern != nil && !slices.Contains(operands, t.Owner()) {
-			alone := *own.Of(t)
-			alone.SamePattern = nil
-			own[own.Of(t)] = &alone
+	for _, t := range n.Operands {
+		if s := *a.Of(t); s.SamePattern != nil && !slices.Contains(n.Operands, c.Storage.Owner(t)) {
+			s.SamePattern = nil
+			a = a.With(t, s)
 		}
 	}
-	n.Assignment = own.Assignment(n.Assignment)
-	n.Operands = n.Assignment.Tensors()
+	n.Assignment = a
 }
 
-// inferFormat is the result of a nest with its format.
-func (c *Compilation) inferFormat(n *Nest) (*index.Tensor, error) {
-	result, out := *n.Assignment.LHS.Tensor, n.Output
-	result.Extents = nil
-	a := n.Assignment.Into(&result)
+// inferFormat is the storage of the result of a nest with its format.
+func (c *Compilation) inferFormat(n *Nest) (bind.Storage, error) {
+	a, out := n.Assignment, n.Output
+	result := *a.Result()
 	if out.Index != "" {
 		t, err := indexType(out.Index)
 		if err != nil {
-			return nil, err
+			return result, err
 		}
 		result.Index = t
 	}
-	extents := make([]int64, len(a.LHS.Vars))
-	for i, v := range a.LHS.Vars {
-		extents[i] = a.Extent(v)
+	result.Extents = nil
+	a = a.With(a.LHS.Tensor, result)
+	for _, v := range a.LHS.Vars {
+		result.Extents = append(result.Extents, a.Extent(v))
 	}
-	result.Extents = extents
+	a = a.With(a.LHS.Tensor, result)
 	infers := infer.Output
 	if out.Temporary {
 		infers = infer.Temporary
@@ -287,41 +309,40 @@ func (c *Compilation) inferFormat(n *Nest) (*index.Tensor, error) {
 	case out.PatternOf != nil && *out.PatternOf >= 0:
 		owner, err := c.forcedPattern(a, *out.PatternOf)
 		if err == nil {
-			result.Format, result.SamePattern = owner.Format, owner.Owner()
+			result.Format, result.SamePattern = a.Of(owner).Format, a.Owner(owner)
 		}
-		return &result, err
+		return result, err
 	case out.Format != "":
-		return &result, c.giveFormat(n, &result, pattern)
+		return c.giveFormat(a, out.Format, result, pattern)
 	case pattern == nil:
 		result.Format, result.SamePattern = inferred.Writable(), nil
 	default:
 		result.Format, result.SamePattern = inferred, pattern
 	}
-	return &result, nil
+	return result, nil
 }
 
-// giveFormat gives a result that is being described the format of the request. pattern is the operand that it would have the
+// giveFormat is the storage of the result of a with a format that the request names. pattern is the operand that it would have the
 // pattern of, or nil.
-func (c *Compilation) giveFormat(n *Nest, result, pattern *index.Tensor) error {
-	lhs := n.Assignment.LHS
-	f, err := format.Parse(n.Output.Format)
+func (c *Compilation) giveFormat(a bind.Assignment, name string, result bind.Storage, pattern *index.Tensor) (bind.Storage, error) {
+	f, err := format.Parse(name)
 	if err != nil {
-		return err
+		return result, err
 	}
-	if f.Order() != len(lhs.Vars) {
-		return diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", lhs, len(lhs.Vars), n.Output.Format, f.Order())
+	if f.Order() != len(a.LHS.Vars) {
+		return result, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d", a.LHS, len(a.LHS.Vars), name, f.Order())
 	}
 	result.Format = f
-	if pattern != nil && pattern.Format.Equal(f) {
+	if pattern != nil && a.Of(pattern).Format.Equal(f) {
 		result.SamePattern = pattern
-	} else if !packs(n.Assignment.Into(result)) || c.single() {
+	} else if !packs(a.With(a.LHS.Tensor, result)) || c.single() {
 		result.Format = f.Writable() // the caller brings the result to the format of the request
 	}
-	return nil
+	return result, nil
 }
 
 // forcedPattern is operand k of the request, whose pattern the result of a has to have.
-func (c *Compilation) forcedPattern(a *index.Assignment, k int) (*index.Tensor, error) {
+func (c *Compilation) forcedPattern(a bind.Assignment, k int) (*index.Tensor, error) {
 	for _, acc := range index.Accesses(a.RHS) {
 		if k < len(c.Operands) && acc.Tensor.Name == c.Operands[k].Name && !acc.Windowed() && slices.Equal(acc.Vars, a.LHS.Vars) {
 			return acc.Tensor, nil

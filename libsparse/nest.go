@@ -7,6 +7,7 @@ import (
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/format"
@@ -19,7 +20,7 @@ import (
 
 // Nest is one assignment on its way to a kernel: what each stage of NestStages leaves for those after it.
 type Nest struct {
-	Assignment *index.Assignment
+	Assignment bind.Assignment
 	Operands   []*index.Tensor // in the order of the request, or of a step's text
 	Output     Output
 	// Schedule is the caller's, as text; where it is empty, autoschedule chooses.
@@ -40,7 +41,7 @@ type Nest struct {
 }
 
 // packs reports whether a is a copy into a format that is laid out as a whole, which isn't scheduled.
-func packs(a *index.Assignment) bool {
+func packs(a bind.Assignment) bool {
 	_, ok := lower.Conversion(a)
 	return ok
 }
@@ -63,7 +64,7 @@ func decide(n *Nest) error {
 		n.Decision = &autoschedule.Decision{Summary: "rows are copied"}
 		return nil
 	}
-	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return t.Format.Equal(format.Selection) }) {
+	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return n.Assignment.Of(t).Format.Equal(format.Selection) }) {
 		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}
 	d, err := autoschedule.DecideFor(n.Assignment, n.Machine)
@@ -80,8 +81,7 @@ func (n *Nest) convert() {
 	if len(n.Decision.Conversions) == 0 {
 		return
 	}
-	b := autoschedule.Convert(n.Assignment, n.Decision.Conversions)
-	n.Assignment, n.Operands = b.Assignment(n.Assignment), b.Tensors(n.Operands)
+	n.Assignment = autoschedule.Convert(n.Assignment, n.Decision.Conversions)
 	n.Naive = cin.Concretize(n.Assignment)
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 )
@@ -54,11 +55,18 @@ type given []stageInput
 
 func (g *given) add(print func() string) { *g = append(*g, stageInput{print(), print}) }
 
-func (g *given) assignment(a *index.Assignment) {
+func (g *given) assignment(a bind.Assignment) {
+	if a.Assignment == nil {
+		return
+	}
 	g.add(a.String)
 	for _, t := range append(a.Tensors(), a.LHS.Tensor) {
-		g.add(func() string { return fmt.Sprintf("%+v", *t) })
+		g.tensor(a.Table, t)
 	}
+}
+
+func (g *given) tensor(b *bind.Table, t *index.Tensor) {
+	g.add(func() string { return fmt.Sprintf("%+v %+v", *t, *b.Of(t)) })
 }
 
 func (g *given) program(p *cin.Program) {
@@ -68,7 +76,7 @@ func (g *given) program(p *cin.Program) {
 	g.assignment(p.Source)
 	g.add(p.String)
 	for t := range p.Workspaces {
-		g.add(func() string { return fmt.Sprintf("%+v", *t) })
+		g.tensor(p.Source.Table, t)
 	}
 }
 
@@ -108,7 +116,7 @@ func TestStagesLeaveWhatTheyAreGiven(t *testing.T) {
 		for _, st := range FrontStages() {
 			var before given
 			for _, a := range c.Program {
-				before.assignment(a)
+				before.assignment(c.bound(a))
 			}
 			for _, n := range c.Nests {
 				before.nest(n)

@@ -36,7 +36,7 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 		}
 	} else {
 		for i, o := range s.Nests[0].Operands {
-			q.Operands[i].Format = o.Format.String()
+			q.Operands[i].Format = s.Nests[0].Assignment.Of(o).Format.String()
 		}
 	}
 	conversions := q.Schedule

@@ -7,6 +7,7 @@ import (
 
 	"libsparse/cache"
 	"libsparse/libsparse/backend"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -53,7 +54,7 @@ type Operand struct {
 	NNZ   int64   `json:"nnz,omitempty"`
 	// Filled is how many coordinates of the first level have entries, where that is known.
 	Filled int64 `json:"filled,omitempty"`
-	// Skew and Reach say how the entries are spread, where that is known; see index.Statistics.
+	// Skew and Reach say how the entries are spread, where that is known; see bind.Statistics.
 	Skew  []int64 `json:"skew,omitempty"`
 	Reach int64   `json:"reach,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
@@ -101,31 +102,32 @@ func (t Target) Tools() backend.Tools {
 	return backend.Tools{Compiler: t.CC, Path: t.Path, Threads: t.OpenMP}
 }
 
-// program turns a request into index notation.
-func (r *Request) program() ([]*index.Assignment, []*index.Tensor, error) {
+// program turns a request into index notation, with the storage of the operands.
+func (r *Request) program() ([]*index.Assignment, []*index.Tensor, *bind.Table, error) {
+	var storage *bind.Table
 	operands := make([]*index.Tensor, len(r.Operands))
 	names := map[string]bool{"out": r.Expr == ""}
 	for i, o := range r.Operands {
 		if !identifier.MatchString(o.Name) || names[o.Name] {
-			return nil, nil, diag.Errorf(diag.Syntax, "operand %d can't be called %q: names are letters and digits, each given once", i, o.Name)
+			return nil, nil, nil, diag.Errorf(diag.Syntax, "operand %d can't be called %q: names are letters and digits, each given once", i, o.Name)
 		}
 		names[o.Name] = true
 		if r.Priors {
 			o.NNZ, o.Filled, o.Skew, o.Reach = 0, 0, nil, 0
 		}
-		t, err := o.tensor(i, operands[:i])
+		t, s, err := o.tensor(i, operands[:i], storage)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		operands[i] = t
+		operands[i], storage = t, storage.With(t, s)
 	}
-	program, err := r.parse(operands)
-	return program, operands, err
+	program, err := r.parse(operands, storage)
+	return program, operands, storage, err
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-func (r *Request) parse(operands []*index.Tensor) ([]*index.Assignment, error) {
+func (r *Request) parse(operands []*index.Tensor, storage *bind.Table) ([]*index.Assignment, error) {
 	combine, err := operator(r.Combine, dtype.Mul)
 	if err != nil {
 		return nil, err
@@ -137,9 +139,14 @@ func (r *Request) parse(operands []*index.Tensor) ([]*index.Assignment, error) {
 	if r.Expr != "" {
 		return r.parseExpr(operands, combine, reduce)
 	}
-	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out", Storage: index.Storage{Index: dtype.I32}}, combine, reduce)
+	a, err := index.ParseEinsum(r.Spec, operands, &index.Tensor{Name: "out"}, combine, reduce)
 	if err != nil {
 		return nil, err
+	}
+	for i, acc := range index.Accesses(a.RHS) {
+		if f := storage.Of(acc.Tensor).Format; len(acc.Vars) != f.Order() {
+			return nil, diag.Errorf(diag.Shape, "operand %d (%s) has %d indices, but its format %q has %d modes", i, acc, len(acc.Vars), f, f.Order())
+		}
 	}
 	a.RHS = index.Named(a.RHS)
 	return []*index.Assignment{a}, nil
@@ -168,7 +175,7 @@ func (r *Request) parseExpr(operands []*index.Tensor, combine, reduce dtype.Op) 
 		if !isResult {
 			return nil, diag.Errorf(diag.Syntax, "expression %q: there is no operand %s", r.Expr, name)
 		}
-		return &index.Tensor{Name: name, Elem: promoted(operands), Storage: index.Storage{Index: dtype.I32}}, nil
+		return &index.Tensor{Name: name, Elem: promoted(operands)}, nil
 	}}.Parse(r.Expr)
 	if err != nil {
 		return nil, err
@@ -256,32 +263,34 @@ func (o Operand) format() (format.Format, error) {
 	return format.Parse(o.Format)
 }
 
-func (o Operand) tensor(i int, earlier []*index.Tensor) (*index.Tensor, error) {
-	f, err := o.format()
-	if err != nil {
-		return nil, err
+// tensor is operand i of a request with its storage; that of the earlier ones is known.
+func (o Operand) tensor(i int, earlier []*index.Tensor, known *bind.Table) (*index.Tensor, bind.Storage, error) {
+	t := &index.Tensor{Name: o.Name, PatternOnly: o.PatternOnly}
+	s := bind.Storage{
+		Index:      dtype.I32,
+		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach},
 	}
-	t := &index.Tensor{
-		Name: o.Name, PatternOnly: o.PatternOnly, Storage: index.Storage{Format: f, Index: dtype.I32},
-		Statistics: index.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach},
+	var err error
+	if s.Format, err = o.format(); err != nil {
+		return t, s, err
 	}
 	var ok bool
 	if t.Elem, ok = dtype.Parse(o.Dtype); !ok {
-		return nil, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())
+		return t, s, diag.Errorf(diag.Dtype, "operand %d (%s) has dtype %q; the types are %v", i, o.Name, o.Dtype, dtype.All())
 	}
 	if o.Index != "" {
-		if t.Index, err = indexType(o.Index); err != nil {
-			return nil, err
+		if s.Index, err = indexType(o.Index); err != nil {
+			return t, s, err
 		}
 	}
-	if len(o.Shape) != f.Order() {
-		return nil, diag.Errorf(diag.Shape, "operand %d (%s) has %d extents and format %q of order %d", i, o.Name, len(o.Shape), o.Format, f.Order())
+	if n := s.Format.Order(); len(o.Shape) != n {
+		return t, s, diag.Errorf(diag.Shape, "operand %d (%s) has %d extents and format %q of order %d", i, o.Name, len(o.Shape), o.Format, n)
 	}
-	if s := o.SamePattern; s != nil && *s >= 0 {
-		if *s >= i || !earlier[*s].Format.Equal(f) {
-			return nil, diag.Errorf(diag.Format, "operand %d (%s) can't share the pattern of operand %d", i, o.Name, *s)
+	if k := o.SamePattern; k != nil && *k >= 0 {
+		if *k >= i || !known.Of(earlier[*k]).Format.Equal(s.Format) {
+			return t, s, diag.Errorf(diag.Format, "operand %d (%s) can't share the pattern of operand %d", i, o.Name, *k)
 		}
-		t.SamePattern = earlier[*s]
+		s.SamePattern = earlier[*k]
 	}
-	return t, nil
+	return t, s, nil
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -136,11 +135,11 @@ func scheduledTrial(t *testing.T, expr, formats, commands, elem string, extents 
 		given[name] = text
 	}
 	c := &trial{Request: &Request{Expr: expr, Schedule: commands}, Extents: extents, Density: 0.4, Seed: 5}
-	a, err := index.ParseAssignment(expr, func(name string, order int, result bool) (*index.Tensor, error) {
+	a, err := index.ParseAssignment(expr, func(name string, _ int, result bool) (*index.Tensor, error) {
 		if f, ok := given[name]; result && ok {
 			c.Request.Output.Format = f
 		}
-		return &index.Tensor{Name: name, Storage: index.Storage{Format: format.AllDense(order)}}, nil
+		return &index.Tensor{Name: name}, nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func sameOnThreads(t *testing.T, p *program, want string) {
 	}
 	a := p.nest.Assignment
 	elem := a.LHS.Tensor.Elem
-	if diff := different(elem, elem, filled(a, got), filled(a, a.Evaluate(p.extents, p.shape, p.data))); diff != "" {
+	if diff := different(elem, elem, filled(a.Assignment, got), filled(a.Assignment, a.Evaluate(p.extents, p.shape, p.data))); diff != "" {
 		t.Error(diff)
 	}
 }

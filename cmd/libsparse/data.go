@@ -27,7 +27,7 @@ func volume(what string, shape []int) (int, error) {
 }
 
 // entriesOf is what an operand of the request holds: what its file does, or random values.
-func (p *program) entriesOf(t *index.Tensor) ([]format.Entry, error) {
+func (p *program) entriesOf(t *index.Tensor, f format.Format) ([]format.Entry, error) {
 	shape := p.shape(p.accesses[t.Name])
 	if file := p.read[t.Name]; file != nil {
 		if file.Elem.IsComplex() && !t.Elem.IsComplex() {
@@ -42,7 +42,7 @@ func (p *program) entriesOf(t *index.Tensor) ([]format.Entry, error) {
 	}
 	name := cmp.Or(p.again[t.Name], t.Name)
 	rng := rand.New(rand.NewPCG(1, uint64(len(name))+uint64(name[0])<<8))
-	if _, filled := p.fills[t.Name]; t.Format.Dense() && !filled {
+	if _, filled := p.fills[t.Name]; f.Dense() && !filled {
 		return everywhere(rng, t, shape)
 	}
 	return scattered(rng, t, shape, p.entries(t.Name))
@@ -119,18 +119,18 @@ func random(rng *rand.Rand, t dtype.T) dtype.Value {
 }
 
 // packed stores entries as a kernel wants them.
-func packed(t *index.Tensor, shape []int, entries []format.Entry) (*format.Data, error) {
-	for level, l := range t.Format.Levels {
+func packed(name string, f format.Format, shape []int, entries []format.Entry) (*format.Data, error) {
+	for level, l := range f.Levels {
 		if !l.Props().Locate {
 			break
 		}
 		above := make([]int, level+1)
 		for i := range above {
-			above[i] = shape[t.Format.ModeOrder[i]]
+			above[i] = shape[f.ModeOrder[i]]
 		}
-		if _, err := volume(t.Name, above); err != nil {
+		if _, err := volume(name, above); err != nil {
 			return nil, err
 		}
 	}
-	return format.Pack(t.Format, shape, entries), nil
+	return format.Pack(f, shape, entries), nil
 }

@@ -102,7 +102,7 @@ func programToJSON(p *asymptotic.Program) programJSON {
 	for _, k := range kernels {
 		j := kernelJSON{Assignment: k.Assignment.String(), Formats: map[string]string{}}
 		for _, t := range k.Assignment.Tensors() {
-			j.Formats[t.Name] = t.Format.String()
+			j.Formats[t.Name] = k.Assignment.Of(t).Format.String()
 		}
 		for _, c := range k.Commands {
 			j.Commands = append(j.Commands, c.String())

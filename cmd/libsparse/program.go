@@ -104,7 +104,7 @@ func (p *program) tensor(name string, order int, result bool) (*index.Tensor, er
 	default:
 		p.request.Operands = append(p.request.Operands, libsparse.Operand{Name: name, Format: format.Spell(p.formats[name], order), Dtype: p.types[name]})
 	}
-	return &index.Tensor{Name: name, Storage: index.Storage{Format: format.AllDense(order)}}, nil
+	return &index.Tensor{Name: name}, nil
 }
 
 // once is a name of its own for an operand that has been read before.

@@ -31,7 +31,7 @@ func (p *program) run(ctx context.Context, out io.Writer) error {
 	}
 	held := map[string][]format.Entry{} // by name
 	for _, t := range unit.Operands {
-		if held[t.Name], err = p.entriesOf(t); err != nil {
+		if held[t.Name], err = p.entriesOf(t, unit.Storage.Of(t).Format); err != nil {
 			return err
 		}
 	}
@@ -62,18 +62,20 @@ func (p *program) step(ctx context.Context, n *libsparse.Nest, held map[string][
 		call.Extents[v] = int(n)
 	}
 	for _, a := range index.Accesses(n.Assignment.RHS) {
-		d, err := packed(a.Tensor, p.shape(a), held[a.Tensor.Name])
+		s := n.Assignment.Of(a.Tensor)
+		d, err := packed(a.Tensor.Name, s.Format, p.shape(a), held[a.Tensor.Name])
 		if err != nil {
 			return nil, err
 		}
 		call.Stored[a.Tensor] = d
-		if a.Tensor.Permuted { // packed as the kernel reads it, so each value is where its position says
+		if s.Permuted { // packed as the kernel reads it, so each value is where its position says
 			for at := range d.Vals {
 				call.Perms[a.Tensor] = append(call.Perms[a.Tensor], int64(at))
 			}
 		}
 	}
-	if t := n.Assignment.LHS.Tensor; t.Format.Dense() {
+	t, f := n.Assignment.LHS.Tensor, n.Assignment.Result().Format
+	if f.Dense() {
 		if _, err := volume(t.Name, p.shape(n.Assignment.LHS)); err != nil {
 			return nil, err
 		}
@@ -82,8 +84,7 @@ func (p *program) step(ctx context.Context, n *libsparse.Nest, held map[string][
 	if err != nil {
 		return nil, err
 	}
-	t := n.Assignment.LHS.Tensor
-	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", n.Assignment, t.Name, t.Format, t.Elem, result.Shape,
+	text := fmt.Sprintf("%s\n%s: %q of %s, shape %v, %d entries, sum %s\n", n.Assignment, t.Name, f, t.Elem, result.Shape,
 		len(result.Vals), sum(t.Elem, result.Vals))
 	if p.repeat > 0 {
 		slices.Sort(took)

@@ -3,6 +3,7 @@ package asymptotic
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -11,7 +12,7 @@ import (
 // Nest is one loop nest of a given schedule: an assignment, the order of its loops, and the formats of the operands that are
 // converted before it runs.
 type Nest struct {
-	Assignment *index.Assignment
+	Assignment bind.Assignment
 	Order      []index.Var
 	Converted  map[*index.Tensor]format.Format
 }
@@ -21,7 +22,7 @@ func (n *Nest) read(t *index.Tensor) format.Format {
 	if f, ok := n.Converted[t]; ok {
 		return f
 	}
-	return t.Format
+	return n.Assignment.Of(t).Format
 }
 
 // Standing says where a schedule stands relative to a frontier.

@@ -101,7 +101,7 @@ func TestCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := ch.statement(&Nest{Assignment: a}, c.order, func(acc *index.Access) varset { return ch.stepped(acc, acc.Tensor.Format) })
+		n, err := ch.statement(&Nest{Assignment: a}, c.order, func(acc *index.Access) varset { return ch.stepped(acc, a.Of(acc.Tensor).Format) })
 		if err != nil {
 			t.Fatal(err)
 		}

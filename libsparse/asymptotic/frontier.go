@@ -7,8 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
-	"libsparse/libsparse/index"
 )
 
 // Options say what to explore.
@@ -26,7 +26,7 @@ const DefaultLimit = 40_000_000
 
 // Frontier is the set of programs that no other program asymptotically dominates.
 type Frontier struct {
-	Assignment *index.Assignment
+	Assignment bind.Assignment
 	// Depth is the least depth of a program, which is that of its deepest loop nest; only programs of that depth are explored.
 	Depth int
 	// Universe is the number of programs explored.
@@ -56,7 +56,7 @@ func (f *Frontier) Programs() int {
 }
 
 // Explore finds the frontier of the programs that compute a. Operands are sparse where their format is.
-func Explore(a *index.Assignment, o Options) (*Frontier, error) {
+func Explore(a bind.Assignment, o Options) (*Frontier, error) {
 	p, err := newProblem(a)
 	if err != nil {
 		return nil, err

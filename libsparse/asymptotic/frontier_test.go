@@ -6,29 +6,23 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
 
 // parse reads an assignment; formats is "B:ds C:ds", what it doesn't name is dense.
-func parse(t testing.TB, text, formats string) *index.Assignment {
+func parse(t testing.TB, text, formats string) bind.Assignment {
 	t.Helper()
-	a, err := index.ParseAssignment(text, func(name string, order int, _ bool) (*index.Tensor, error) {
-		f := format.AllDense(order)
-		for _, part := range strings.Fields(formats) {
-			if rest, ok := strings.CutPrefix(part, name+":"); ok {
-				f = format.MustParse(rest)
-			}
-		}
-		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: f, Index: dtype.I32}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	given := map[string]string{}
+	for _, part := range strings.Fields(formats) {
+		name, f, _ := strings.Cut(part, ":")
+		given[name] = f
 	}
-	return a
+	return bindtest.Parse(t, text, given)
 }
 
 // kernels is figure 6 of the paper, and the kernel of its artifact that figure 6 leaves out. docs/asymptotic.md says why

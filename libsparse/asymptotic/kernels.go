@@ -5,8 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
@@ -15,7 +17,7 @@ import (
 // Kernel is one loop nest of a program, as input of the compiler: an assignment over tensors in the formats that the protocols need,
 // and the commands for its loop order and workspace. Tuners add tiles, threads and lanes.
 type Kernel struct {
-	Assignment *index.Assignment
+	Assignment bind.Assignment
 	Commands   []schedule.Command
 }
 
@@ -36,14 +38,15 @@ func (f *Frontier) Schedules() iter.Seq2[*Program, []Kernel] {
 // programs that need what the compiler doesn't have: sparse levels that are located in, a where inside another's nest,
 // or different orders of the same loops on both sides of a where with loops around it.
 func (p *Program) Kernels() ([]Kernel, error) {
-	s := &lowerer{program: p, tensors: map[*index.Tensor]*index.Tensor{}}
+	s := &lowerer{program: p, storage: p.Source.Table, between: map[*index.Tensor]bool{}}
 	err := s.sequence(p.Body)
 	return s.kernels, err
 }
 
 type lowerer struct {
 	program *Program
-	tensors map[*index.Tensor]*index.Tensor // workspaces between nests
+	storage *bind.Table
+	between map[*index.Tensor]bool // workspaces between nests
 	kernels []Kernel
 }
 
@@ -58,12 +61,11 @@ func (s *lowerer) sequence(st cin.Stmt) error {
 	if err != nil {
 		return err
 	}
-	t := *held
-	t.Format = f
+	stored := bind.Storage{Format: f, Index: dtype.I32}
 	for _, v := range cin.Written(w.Producer).Vars {
-		t.Extents = append(t.Extents, s.program.Source.Extent(v))
+		stored.Extents = append(stored.Extents, s.program.Source.Extent(v))
 	}
-	s.tensors[held] = &t
+	s.storage, s.between[held] = s.storage.With(held, stored), true
 	if err := s.sequence(w.Producer); err != nil {
 		return err
 	}
@@ -113,8 +115,8 @@ func (s *lowerer) nest(st cin.Stmt) error {
 	}
 	var inner []*index.Tensor
 	var failed error
-	a := &index.Assignment{Reduce: s.program.Source.Reduce, LHS: s.replaced(cin.Written(st))}
-	a.RHS = index.Replace(cin.Value(st), func(acc *index.Access) index.Expr {
+	notation := &index.Assignment{Reduce: s.program.Source.Reduce, LHS: cin.Written(st)}
+	notation.RHS = index.Replace(cin.Value(st), func(acc *index.Access) index.Expr {
 		out, err := s.operand(acc)
 		if err != nil {
 			failed = err
@@ -127,6 +129,7 @@ func (s *lowerer) nest(st cin.Stmt) error {
 	if failed != nil {
 		return failed
 	}
+	a := bind.Assignment{Assignment: notation, Table: s.storage}
 	k := Kernel{Assignment: a, Commands: []schedule.Command{schedule.Reorder{Vars: loops}}}
 	if split {
 		var err error
@@ -139,7 +142,7 @@ func (s *lowerer) nest(st cin.Stmt) error {
 	}
 	scheduled, err := schedule.Apply(cin.Concretize(a), k.Commands)
 	if err != nil && !split { // entries that come in another order than they are stored are collected first
-		k.Commands = append(k.Commands, collected(a.LHS, loops))
+		k.Commands = append(k.Commands, collected(a, loops))
 		_, err = schedule.Apply(cin.Concretize(a), k.Commands)
 		if err == nil {
 			s.kernels = append(s.kernels, k)
@@ -157,10 +160,10 @@ func (s *lowerer) nest(st cin.Stmt) error {
 }
 
 // collected is the command for the workspace of a result that is inserted into.
-func collected(lhs *index.Access, loops []index.Var) schedule.Command {
-	order := lhs.Tensor.Format.ModeOrder
+func collected(a bind.Assignment, loops []index.Var) schedule.Command {
+	order := a.Result().Format.ModeOrder
 	at := 0
-	for at < len(order) && at < len(loops) && loops[at] == lhs.Vars[order[at]] {
+	for at < len(order) && at < len(loops) && loops[at] == a.LHS.Vars[order[at]] {
 		at++
 	}
 	at = min(at, len(order)-1)
@@ -206,19 +209,11 @@ func (s *lowerer) refuse(text string, args ...any) error {
 	return diag.Errorf(diag.Unsupported, "frontier: "+text, args...)
 }
 
-// replaced is a, or if it accesses a workspace between nests, the same access to the tensor in its place.
-func (s *lowerer) replaced(a *index.Access) *index.Access {
-	if t, ok := s.tensors[a.Tensor]; ok {
-		return &index.Access{Tensor: t, Vars: a.Vars}
-	}
-	return a
-}
-
 // operand is a read of a copy of a's tensor in the format that the protocols need.
 func (s *lowerer) operand(a *index.Access) (*index.Access, error) {
 	protocols, ok := s.program.Protocols[a]
-	if _, between := s.tensors[a.Tensor]; !ok || between {
-		return s.replaced(a), nil
+	if !ok || s.between[a.Tensor] {
+		return a, nil
 	}
 	stepped := false
 	for _, m := range s.program.Order[a] {
@@ -230,8 +225,9 @@ func (s *lowerer) operand(a *index.Access) (*index.Access, error) {
 	if !stepped {
 		return a, s.refuse("%s would be made dense", a)
 	}
-	t := *a.Tensor
-	t.Format, t.SamePattern = s.program.levels(a), nil
+	t, stored := *a.Tensor, *s.storage.Of(a.Tensor)
+	stored.Format, stored.SamePattern = s.program.levels(a), nil
+	s.storage = s.storage.With(&t, stored)
 	return &index.Access{Tensor: &t, Vars: a.Vars}, nil
 }
 

@@ -3,6 +3,7 @@ package asymptotic
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -17,7 +18,7 @@ import (
 // Clearing the positions of the result's leading dense levels is sunk, since every program has to do it. An operand with n
 // leading dense levels, as stored or as converted for the nests, is assumed to have an entry at every choice of coordinates of
 // any n of its modes, since it stores that many positions anyway.
-func ExploreOrders(a *index.Assignment, nests []Nest) (*Frontier, error) {
+func ExploreOrders(a bind.Assignment, nests []Nest) (*Frontier, error) {
 	p, err := newProblem(a)
 	if err != nil {
 		return nil, err
@@ -26,7 +27,7 @@ func ExploreOrders(a *index.Assignment, nests []Nest) (*Frontier, error) {
 	p.filled = make([]int, len(p.names))
 	for _, l := range p.leaves {
 		if a, ok := l.expr.(*index.Access); ok && l.sparse {
-			p.filled[l.pred] = leading(a.Tensor.Format)
+			p.filled[l.pred] = leading(p.assignment.Of(a.Tensor).Format)
 			for _, n := range nests {
 				p.filled[l.pred] = max(p.filled[l.pred], leading(n.read(a.Tensor)))
 			}
@@ -68,7 +69,7 @@ func ExploreOrders(a *index.Assignment, nests []Nest) (*Frontier, error) {
 // cleared is the set of variables of the result's leading dense levels.
 func (p *problem) cleared() varset {
 	var s varset
-	f := p.assignment.LHS.Tensor.Format
+	f := p.assignment.Result().Format
 	for _, mode := range f.ModeOrder[:leading(f)] {
 		s |= 1 << p.result.args[mode]
 	}
@@ -98,9 +99,11 @@ func (c *importer) reorderings(nest *Nest) ([]nodeID, error) {
 			return
 		}
 		for lifted := range 1 << len(accesses) {
-			if !slices.ContainsFunc(accesses, func(a *index.Access) bool { return lifted&(1<<slices.Index(accesses, a)) != 0 && !liftable(a) }) {
+			if !slices.ContainsFunc(accesses, func(a *index.Access) bool {
+				return lifted&(1<<slices.Index(accesses, a)) != 0 && !liftable(nest.Assignment.Of(a.Tensor).Format)
+			}) {
 				n, err := c.statement(nest, order, func(a *index.Access) varset {
-					return c.permuted(a, order, lifted&(1<<slices.Index(accesses, a)) != 0)
+					return c.permuted(a, nest.Assignment.Of(a.Tensor).Format, order, lifted&(1<<slices.Index(accesses, a)) != 0)
 				})
 				failed = err
 				out = append(out, n)
@@ -111,20 +114,19 @@ func (c *importer) reorderings(nest *Nest) ([]nodeID, error) {
 }
 
 // liftable reports whether a conversion may make the first level of an operand dense: it is not full, and neither is another level.
-func liftable(a *index.Access) bool {
+func liftable(f format.Format) bool {
 	sparse := 0
-	for _, level := range a.Tensor.Format.Levels {
+	for _, level := range f.Levels {
 		if !level.Props().Full {
 			sparse++
 		}
 	}
-	return sparse > 1 && !a.Tensor.Format.Levels[0].Props().Full
+	return sparse > 1 && !f.Levels[0].Props().Full
 }
 
 // permuted is the set of variables that are stepped over in an operand that is converted to the order of the loops; lifted says that
 // its first level is made dense.
-func (c *importer) permuted(a *index.Access, order []index.Var, lifted bool) varset {
-	f := a.Tensor.Format
+func (c *importer) permuted(a *index.Access, f format.Format, order []index.Var, lifted bool) varset {
 	f.ModeOrder = slices.Clone(f.ModeOrder)
 	slices.SortStableFunc(f.ModeOrder, func(m, n int) int {
 		return slices.Index(order, a.Vars[m]) - slices.Index(order, a.Vars[n])

@@ -3,6 +3,7 @@ package asymptotic
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
 )
@@ -22,7 +23,7 @@ type leaf struct {
 
 // problem is an assignment prepared for enumeration: variables, operands and dimensions are numbers.
 type problem struct {
-	assignment *index.Assignment
+	assignment bind.Assignment
 	vars       []index.Var
 	result     leaf
 	leaves     []leaf
@@ -53,12 +54,12 @@ type term struct {
 
 func (t *term) isCall() bool { return t.call != nil }
 
-func newProblem(a *index.Assignment) (*problem, error) {
+func newProblem(a bind.Assignment) (*problem, error) {
 	p := &problem{assignment: a, vars: a.Vars(), copies: map[int][]int{}, depths: map[placing]int{}}
 	if len(p.vars) > maxVars {
 		return nil, diag.Errorf(diag.Unsupported, "frontier: %s has %d indices; at most %d can be scheduled", a, len(p.vars), maxVars)
 	}
-	if len(a.Steps(index.Names([]*index.Assignment{a}))) > 1 {
+	if len(a.Steps(index.Names([]*index.Assignment{a.Assignment}))) > 1 {
 		return nil, diag.Errorf(diag.Unsupported, "frontier: the terms of %s are summed over different indices; "+
 			"ask for the frontier of each step", a)
 	}
@@ -75,7 +76,7 @@ func newProblem(a *index.Assignment) (*problem, error) {
 }
 
 func (p *problem) access(a *index.Access) (leaf, error) {
-	l := leaf{expr: a, name: a.Tensor.Name, sparse: !a.Tensor.Format.Dense()}
+	l := leaf{expr: a, name: a.Tensor.Name, sparse: !p.assignment.Dense(a)}
 	if a.Windowed() {
 		return l, diag.Errorf(diag.Unsupported, "frontier: %s is a window; take it first", a)
 	}

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"strconv"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -23,7 +22,7 @@ const (
 
 // Program is a program in protocolized concrete index notation.
 type Program struct {
-	Source *index.Assignment
+	Source bind.Assignment
 	Body   cin.Stmt
 	// Workspaces are the temporaries, in the order in which the program first reads or writes them.
 	Workspaces []*index.Tensor
@@ -58,7 +57,7 @@ func (x *exporter) stmt(n nodeID, path []uint8, scope int) cin.Stmt {
 	case loop:
 		return &cin.Forall{Var: x.vars[st.v], Body: x.stmt(nodeID(st.a), append(slices.Clone(path), st.v), scope)}
 	case where:
-		w := x.workspace(st)
+		w := x.workspace()
 		x.workspaces[st.ws], x.sums[st.ws] = w, st.sums
 		producer := x.stmt(nodeID(st.b), path, len(path))
 		x.workspaces[st.ws] = w // the producer may have had one of that number
@@ -71,23 +70,11 @@ func (x *exporter) stmt(n nodeID, path []uint8, scope int) cin.Stmt {
 	}
 }
 
-// workspace is a new tensor for the producer of st.
-func (x *exporter) workspace(st node) *index.Tensor {
-	t := &index.Tensor{
-		Name: "w" + strconv.Itoa(len(x.program.Workspaces)+1), Elem: x.assignment.LHS.Tensor.Elem,
-		Storage: index.Storage{Format: format.AllDense(size(x.held(nodeID(st.b)))), Index: dtype.I32},
-	}
+// workspace is a new tensor for the producer of a where.
+func (x *exporter) workspace() *index.Tensor {
+	t := &index.Tensor{Name: "w" + strconv.Itoa(len(x.program.Workspaces)+1), Elem: x.assignment.LHS.Tensor.Elem}
 	x.program.Workspaces = append(x.program.Workspaces, t)
 	return t
-}
-
-// held is the variables of the statement's left-hand side.
-func (x *exporter) held(n nodeID) varset {
-	st := x.nodes[n]
-	if st.kind == assign {
-		return st.vars
-	}
-	return x.held(nodeID(st.a))
 }
 
 func (x *exporter) assign(st node, path []uint8, scope int) cin.Stmt {

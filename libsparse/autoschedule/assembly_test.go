@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
+	"libsparse/libsparse/index"
 )
 
 // What comes out of order over two variables is kept in a place for each element while those are few and used.
@@ -17,9 +21,12 @@ func TestWorkspaceOverTwoVariables(t *testing.T) {
 		{1025, 1025, 1 << 20, "precompute(all, w, at=2, row)"}, // rows of one variable fit
 	} {
 		a := request(t, "ij,jkl->ikl", []string{"ds", "dss"}, "dss", 1025)
-		b := a.Tensors()[1]
-		b.Extents, b.NNZ = []int64{1025, c.k, c.l}, c.nnz
-		a.LHS.Tensor.Extents = []int64{1025, c.k, c.l}
+		a = bindtest.Change(a, []*index.Tensor{a.Tensors()[1], a.LHS.Tensor}, func(name string, s *bind.Storage) {
+			s.Extents = []int64{1025, c.k, c.l}
+			if name == "B" {
+				s.NNZ = c.nnz
+			}
+		})
 		d, err := Decide(a, "")
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/format"
@@ -42,22 +43,22 @@ type Decision struct {
 	constants *Constants
 	machine   Machine
 	plan      *plan
-	operands  []*index.Tensor // as they are after conversions
+	converted bind.Assignment // with the operands as they are after conversions
 }
 
 // Decide chooses a schedule for a, to be run on the processor that a target calls cpu. The formats of operands stay as
 // they are: Convert gives the formats of the decision.
-func Decide(a *index.Assignment, cpu string) (*Decision, error) {
+func Decide(a bind.Assignment, cpu string) (*Decision, error) {
 	return DecideFor(a, Machine{CPU: cpu})
 }
 
 // DecideFor is Decide where more is known of the machine.
-func DecideFor(a *index.Assignment, m Machine) (*Decision, error) {
+func DecideFor(a bind.Assignment, m Machine) (*Decision, error) {
 	c, profile := ConstantsFor(m.CPU)
 	return decide(a, c, profile, m)
 }
 
-func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
+func decide(a bind.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
 	d := &Decision{Profile: profile, constants: c, machine: m}
 	prices := newModel(a, c, m)
 	order, terms := prices.search(c.Exhaustive, &d.Considered)
@@ -69,21 +70,23 @@ func decide(a *index.Assignment, c *Constants, profile string, m Machine) (*Deci
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
 		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
-			c.Tensor.Name, c.Tensor.Format, c.To)
+			c.Tensor.Name, a.Of(c.Tensor).Format, c.To)
 	}
-	a = Convert(a, best.conversions).Assignment(a)
-	d.operands = a.Tensors()
-	d.carryOut(a, best)
+	d.converted = Convert(a, best.conversions)
+	d.carryOut(d.converted, best)
 	return d, nil
 }
 
 // Densities says of the sparse operands whether their entries were counted or have the prior density; "" where there are none.
 func (d *Decision) Densities() string {
 	var counted, assumed []string
-	for _, t := range d.operands {
-		switch {
-		case t.Format.Dense():
-		case t.NNZ > 0:
+	if d.converted.Assignment == nil {
+		return "" // the caller's schedule
+	}
+	for _, t := range d.converted.Tensors() {
+		switch s := d.converted.Of(t); {
+		case s.Format.Dense():
+		case s.NNZ > 0:
 			counted = append(counted, t.Name)
 		default:
 			assumed = append(assumed, t.Name)
@@ -99,31 +102,31 @@ func (d *Decision) Densities() string {
 	return strings.Join(out, "; ")
 }
 
-// Convert is the operands of a as they are stored after conversions. What shares a pattern with a converted one has arrays of
+// Convert is a with its operands as they are stored after conversions. What shares a pattern with a converted one has arrays of
 // its own then.
-func Convert(a *index.Assignment, conversions []Conversion) index.Binding {
+func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	if len(conversions) == 0 {
-		return nil
+		return a
 	}
 	to := map[*index.Tensor]format.Format{}
 	for _, c := range conversions {
 		to[c.Tensor] = c.To
 	}
-	b := index.Binding{}
+	out := a
 	for _, t := range a.Tensors() {
 		f, converted := to[t]
-		_, unshared := to[t.Owner()]
-		if !converted && (t.SamePattern == nil || !unshared) {
+		s := *a.Of(t)
+		_, unshared := to[a.Owner(t)]
+		if !converted && (s.SamePattern == nil || !unshared) {
 			continue
 		}
-		next := *t
-		next.SamePattern = nil
+		s.SamePattern = nil
 		if converted {
-			next.Permuted, next.Format = reordered(t.Format, f), f
+			s.Permuted, s.Format = reordered(s.Format, f), f
 		}
-		b[t] = &next
+		out = out.With(t, s)
 	}
-	return b
+	return out
 }
 
 // reordered reports whether a conversion changes the order of the values and nothing else, so that a kernel can read them
@@ -137,7 +140,7 @@ func reordered(from, to format.Format) bool {
 }
 
 // free is an unused name for a workspace or variable: base, or a longer one where a has that name already.
-func free(a *index.Assignment, base string) string {
+func free(a bind.Assignment, base string) string {
 	accesses := append(index.Accesses(a.RHS), a.LHS)
 	taken := func(acc *index.Access) bool {
 		return acc.Tensor.Name == base || slices.Contains(acc.Vars, index.Var(base))
@@ -166,7 +169,7 @@ func names(vars []index.Var) string {
 }
 
 // carryOut writes the commands of a plan, for a with the operands converted.
-func (d *Decision) carryOut(a *index.Assignment, p *plan) {
+func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	d.plan = p
 	d.add(schedule.Reorder{Vars: p.order})
 	if d.buffer(a, p.workspace) {
@@ -178,8 +181,8 @@ func (d *Decision) carryOut(a *index.Assignment, p *plan) {
 }
 
 // buffer writes the commands of a workspace, and of lanes. It reports whether they have divided a loop among threads.
-func (d *Decision) buffer(a *index.Assignment, w workspace) (shared bool) {
-	name, over := free(a, "w"), cin.Stored(a.LHS)
+func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
+	name, over := free(a, "w"), a.Stored(a.LHS)
 	if w.kind > strip {
 		over = over[w.at:]
 	}
@@ -205,7 +208,7 @@ func (d *Decision) buffer(a *index.Assignment, w workspace) (shared bool) {
 	case sortedList:
 		d.precompute(w.at, name, cin.List, "a list over %v, sorted before it is read, since the entries come in another order", over)
 	}
-	if !cin.Discovered(a.LHS.Tensor) {
+	if !a.Result().Discovered() {
 		d.lanes(a, d.Order[max(0, len(d.Order)-1):])
 	}
 	return false
@@ -218,30 +221,30 @@ func (d *Decision) precompute(at int, name string, storage cin.Storage, why stri
 }
 
 // tooLong reports whether a dense row over v would be far longer than everything that is stored.
-func tooLong(a *index.Assignment, c *Constants, v index.Var) bool {
+func tooLong(a bind.Assignment, c *Constants, v index.Var) bool {
 	stored := int64(c.LongRow)
 	for _, acc := range index.Accesses(a.RHS) {
-		stored += int64(c.SparseTop) * acc.Tensor.NNZ
+		stored += int64(c.SparseTop) * a.Of(acc.Tensor).NNZ
 	}
 	return a.Extent(v) > stored
 }
 
 // insertable reports whether a result has countable rows, and not far more of them than entries.
-func insertable(a *index.Assignment, c *Constants) bool {
-	_, ok := a.LHS.Tensor.Format.Inserted()
-	return ok && (a.LHS.Tensor.Format.Rowwise() || !tooLong(a, c, cin.Stored(a.LHS)[0]))
+func insertable(a bind.Assignment, c *Constants) bool {
+	_, ok := a.Result().Format.Inserted()
+	return ok && (a.Result().Format.Rowwise() || !tooLong(a, c, a.Stored(a.LHS)[0]))
 }
 
 // alike reports whether all elements of a tile over v have a term where one has, as far as the result tells them apart.
-func alike(a *index.Assignment, v index.Var) bool {
-	levels := a.LHS.Tensor.Format.Levels
-	level := a.LHS.Tensor.Format.LevelOf(slices.Index(a.LHS.Vars, v))
+func alike(a bind.Assignment, v index.Var) bool {
+	levels := a.Result().Format.Levels
+	level := a.Result().Format.LevelOf(slices.Index(a.LHS.Vars, v))
 	below := slices.ContainsFunc(levels[level:], func(l format.Level) bool { return !l.Props().Full })
-	return a.LHS.Tensor.SamePattern != nil || !below || !index.Varies(a.RHS, v)
+	return a.Result().SamePattern != nil || !below || !a.Varies(a.RHS, v)
 }
 
 // lanes vectorizes an innermost loop over a variable that every tensor stores densely.
-func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
+func (d *Decision) lanes(a bind.Assignment, innermost []index.Var) {
 	if len(innermost) != 1 || !dense(a, innermost[0]) {
 		return
 	}
@@ -252,10 +255,10 @@ func (d *Decision) lanes(a *index.Assignment, innermost []index.Var) {
 }
 
 // dense reports whether the loop over v visits every coordinate without matching anything stored.
-func dense(a *index.Assignment, v index.Var) bool {
-	if !lattice.Build(a.RHS, v).Dense() {
+func dense(a bind.Assignment, v index.Var) bool {
+	if !lattice.Build(a.Table, a.RHS, v).Dense() {
 		return false
 	}
 	m := slices.Index(a.LHS.Vars, v)
-	return m < 0 || a.LHS.Tensor.Format.Levels[a.LHS.Tensor.Format.LevelOf(m)].Props().Full
+	return m < 0 || a.Result().Format.Levels[a.Result().Format.LevelOf(m)].Props().Full
 }

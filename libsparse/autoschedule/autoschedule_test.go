@@ -2,9 +2,12 @@ package autoschedule
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -12,41 +15,37 @@ import (
 )
 
 // request builds an einsum over tensors with the given formats, all extents n, and the given share of entries stored.
-func request(t *testing.T, spec string, formats []string, out string, n int64) *index.Assignment {
+func request(t *testing.T, spec string, formats []string, out string, n int64) bind.Assignment {
 	t.Helper()
 	var operands []*index.Tensor
-	for i, text := range formats {
-		f := format.MustParse(text)
-		x := &index.Tensor{Name: string(rune('A' + i)), Elem: dtype.F32, Storage: index.Storage{Format: f, Index: dtype.I32}, Statistics: index.Statistics{NNZ: 1}}
-		for range f.Order() {
-			x.Extents = append(x.Extents, n)
-		}
-		x.NNZ = n * 16
-		operands = append(operands, x)
+	var storage *bind.Table
+	sizes := func(f format.Format) bind.Storage {
+		return bind.Storage{Format: f, Index: dtype.I32, Statistics: bind.Statistics{Extents: slices.Repeat([]int64{n}, f.Order())}}
 	}
-	result := &index.Tensor{Name: "out", Elem: dtype.F32, Storage: index.Storage{Index: dtype.I32}}
-	a, err := index.ParseEinsum(spec, operands, result, dtype.Mul, dtype.Add)
+	for i, text := range formats {
+		x := &index.Tensor{Name: string(rune('A' + i)), Elem: dtype.F32}
+		s := sizes(format.MustParse(text))
+		s.NNZ = n * 16
+		operands, storage = append(operands, x), storage.With(x, s)
+	}
+	notation, err := index.ParseEinsum(spec, operands, &index.Tensor{Name: "out", Elem: dtype.F32}, dtype.Mul, dtype.Add)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result.Format = format.AllDense(len(a.LHS.Vars))
-	for range a.LHS.Vars {
-		result.Extents = append(result.Extents, n)
-	}
+	s := sizes(format.AllDense(len(notation.LHS.Vars)))
+	a := bind.Assignment{Assignment: notation, Table: storage.With(notation.LHS.Tensor, s)}
 	if out == "" {
-		result.Format, result.SamePattern = infer.Output(a)
+		s.Format, s.SamePattern = infer.Output(a)
 	} else {
-		result.Format = format.MustParse(out)
+		s.Format = format.MustParse(out)
 	}
-	return a
+	return a.With(notation.LHS.Tensor, s)
 }
 
 // TestScattered has what is nearly full be scattered into rows, whose entries have many terms, and not be merged.
 func TestScattered(t *testing.T) {
 	a := request(t, "ij,kj->ik", []string{"ds", "ds"}, "ds", 256)
-	for _, x := range a.Tensors() {
-		x.NNZ = 256 * 64
-	}
+	a = bindtest.Change(a, a.Tensors(), func(_ string, s *bind.Storage) { s.NNZ = 256 * 64 })
 	d, err := Decide(a, "")
 	if err != nil {
 		t.Fatal(err)
@@ -182,12 +181,12 @@ func TestStrips(t *testing.T) {
 		{"SSE", 1<<14 + 1, 257, 10, Machine{VectorBytes: 16}, "32", "reorder(i, k0, j, k1)"},
 	} {
 		a := request(t, "ij,jk->ik", []string{"ds", "dd"}, "dd", c.rows)
-		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
-			if x.Name != "A" {
-				x.Extents[1] = c.width
+		a = bindtest.Change(a, append(a.Tensors(), a.LHS.Tensor), func(name string, s *bind.Storage) {
+			if name != "A" {
+				s.Extents = []int64{s.Extents[0], c.width}
 			}
-			x.NNZ = c.rows * c.perRow
-		}
+			s.NNZ = c.rows * c.perRow
+		})
 		d, err := DecideFor(a, c.machine)
 		if err != nil {
 			t.Fatal(err)

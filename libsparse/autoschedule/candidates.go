@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
@@ -24,7 +25,7 @@ var stripBytes = []int64{64, 256, 1 << 14}
 // Candidates lists orders of the loops, each with the conversions that it needs and what follows from it as Decide would
 // choose it; and unless plain is set, with workspaces and tilings of every kind. Not all can be carried out: the caller
 // applies them to copies of a.
-func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
+func Candidates(a bind.Assignment, cpu string, plain bool) []Candidate {
 	c, _ := ConstantsFor(cpu)
 	m := newModel(a, c, Machine{CPU: cpu})
 	order := make([]int, len(m.vars))
@@ -38,7 +39,7 @@ func Candidates(a *index.Assignment, cpu string, plain bool) []Candidate {
 			return
 		}
 		v := variants{model: m, numbers: o, plan: m.plan(o, terms)}
-		bound := Convert(a, v.conversions).Assignment(a)
+		bound := Convert(a, v.conversions)
 		out = append(out, v.plain(bound))
 		if !plain {
 			out = append(out, v.placed(bound)...)
@@ -64,7 +65,7 @@ func (v *variants) candidate(commands []schedule.Command) Candidate {
 }
 
 // plain is the order with workspaces and threads as Decide would choose them.
-func (v *variants) plain(a *index.Assignment) (out Candidate) {
+func (v *variants) plain(a bind.Assignment) (out Candidate) {
 	d := &Decision{Order: v.order, constants: v.model.constants, machine: v.model.machine}
 	d.carryOut(a, v.plan)
 	out = v.candidate(d.Commands)
@@ -73,17 +74,17 @@ func (v *variants) plain(a *index.Assignment) (out Candidate) {
 }
 
 // storages are the kinds of workspace that can hold a's result.
-func storages(a *index.Assignment) []cin.Storage {
-	if cin.Discovered(a.LHS.Tensor) {
+func storages(a bind.Assignment) []cin.Storage {
+	if a.Result().Discovered() {
 		return []cin.Storage{cin.Tile, cin.Row, cin.List}
 	}
 	return []cin.Storage{""} // a tile or an array, by its size
 }
 
 // placed is the order without a workspace and with one at each depth.
-func (v *variants) placed(a *index.Assignment) (out []Candidate) {
+func (v *variants) placed(a bind.Assignment) (out []Candidate) {
 	out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}))
-	if cin.Discovered(a.LHS.Tensor) {
+	if a.Result().Discovered() {
 		out = append(out, v.finished(a, schedule.Reorder{Vars: v.order}, schedule.Assemble{Insert: true}))
 	}
 	for at := range len(v.order) + 1 {
@@ -95,7 +96,7 @@ func (v *variants) placed(a *index.Assignment) (out []Candidate) {
 }
 
 // tiled is the order with a loop cut into strips, whose loop stands anywhere further out, alone and with a workspace inside it.
-func (v *variants) tiled(a *index.Assignment) (out []Candidate) {
+func (v *variants) tiled(a bind.Assignment) (out []Candidate) {
 	for at, cut := range v.order {
 		for _, bytes := range stripBytes {
 			factor := bytes / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
@@ -111,7 +112,7 @@ func (v *variants) tiled(a *index.Assignment) (out []Candidate) {
 }
 
 // strips cuts the loop at a depth, with the loop over strips at depth to.
-func (v *variants) strips(a *index.Assignment, at, to int, factor int64) (out []Candidate) {
+func (v *variants) strips(a bind.Assignment, at, to int, factor int64) (out []Candidate) {
 	cut := v.order[at]
 	outer, inner := index.Var(free(a, string(cut)+"0")), index.Var(free(a, string(cut)+"1"))
 	nest := slices.Clone(v.order)
@@ -132,7 +133,7 @@ func (v *variants) strips(a *index.Assignment, at, to int, factor int64) (out []
 }
 
 // finished adds lanes and threads.
-func (v *variants) finished(a *index.Assignment, commands ...schedule.Command) Candidate {
+func (v *variants) finished(a bind.Assignment, commands ...schedule.Command) Candidate {
 	d := &Decision{Order: v.order, constants: v.model.constants, Commands: slices.Clone(commands)}
 	innermost := v.order[len(v.order)-1:]
 	split, tiled := commands[0].(schedule.Split)

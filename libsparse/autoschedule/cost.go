@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lattice"
@@ -25,7 +26,7 @@ func (t Terms) Sum() float64 { return t.Loops + t.Strided + t.Insert + t.Idle + 
 
 // model is an assignment prepared for pricing many orders: variables are numbers, in the order of Assignment.Vars.
 type model struct {
-	assignment *index.Assignment
+	assignment bind.Assignment
 	constants  *Constants
 	machine    Machine
 	program    *cin.Program // see naive
@@ -61,7 +62,7 @@ type node struct {
 	missing bool
 }
 
-func newModel(a *index.Assignment, c *Constants, machine Machine) *model {
+func newModel(a bind.Assignment, c *Constants, machine Machine) *model {
 	m := &model{assignment: a, constants: c, machine: machine, vars: a.Vars()}
 	n := len(m.vars)
 	numbers := make([]float64, 3*n+1)
@@ -83,13 +84,13 @@ func newModel(a *index.Assignment, c *Constants, machine Machine) *model {
 	for i := range m.operands {
 		o := &m.operands[i]
 		o.hashed = needsOrder(a, o.access)
-		o.shares = m.repeated(i)
+		o.shares = !o.dense && m.repeated(i)
 	}
-	if t := a.LHS.Tensor; cin.Discovered(t) {
-		m.sparse = cin.AppendedLevels(t)
+	if s := a.Result(); s.Discovered() {
+		m.sparse = s.AppendedLevels()
 		m.stored = m.result.vars
 		m.inserted = !m.reduces && insertable(a, c)
-		m.longRow = tooLong(a, c, cin.Stored(a.LHS)[len(a.LHS.Vars)-1])
+		m.longRow = tooLong(a, c, a.Stored(a.LHS)[len(a.LHS.Vars)-1])
 	}
 	return m
 }
@@ -99,7 +100,7 @@ func (m *model) repeated(i int) bool {
 	access := m.operands[i].access
 	for k := range i {
 		earlier := m.operands[k].access
-		if earlier.Tensor.Owner() == access.Tensor.Owner() && slices.Equal(earlier.Vars, access.Vars) {
+		if slices.Equal(earlier.Vars, access.Vars) && m.assignment.Owner(earlier.Tensor) == m.assignment.Owner(access.Tensor) {
 			return true
 		}
 	}
@@ -111,7 +112,7 @@ func (m *model) prepare(e index.Expr, copied bool) node {
 	case *index.Access:
 		o := m.operand(e)
 		lhs := m.assignment.LHS
-		o.fixed = copied || lhs.Tensor.Owner() == e.Tensor.Owner() && slices.Equal(lhs.Vars, e.Vars)
+		o.fixed = copied || slices.Equal(lhs.Vars, e.Vars) && m.assignment.Owner(lhs.Tensor) == m.assignment.Owner(e.Tensor)
 		m.operands = append(m.operands, o)
 		return node{operand: len(m.operands) - 1}
 	case *index.Call:

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
@@ -12,9 +13,9 @@ import (
 // hoist takes what doesn't change with the innermost reduction out of it, where the sums of a tile are nested in others: in
 // A(i,k,l) * B(k,j) * C(l,j) the sum over l of A * C, so that B is multiplied once for each i and k. The loops from first on
 // compute into workspace, one over the tile innermost.
-func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
+func (d *Decision) hoist(a bind.Assignment, first int, workspace string) {
 	depth := len(d.Order) - 2 // of the innermost reduction
-	product, ok := factors(a)
+	product, ok := factors(a.Assignment)
 	if !ok || depth <= first || d.plan.around[depth+1] < d.constants.HoistTrips*d.plan.around[depth] {
 		return
 	}
@@ -42,14 +43,14 @@ func (d *Decision) hoist(a *index.Assignment, first int, workspace string) {
 
 // everyTerm reports whether a sum over v always has a term: where it has none, nothing may be multiplied with it, since zero
 // times infinity is no zero.
-func everyTerm(a *index.Assignment, product []*index.Access, v index.Var) bool {
+func everyTerm(a bind.Assignment, product []*index.Access, v index.Var) bool {
 	walked := 0
 	for _, acc := range product {
 		m := slices.Index(acc.Vars, v)
 		if m < 0 {
 			continue
 		}
-		f := acc.Tensor.Format
+		f := a.Of(acc.Tensor).Format
 		level := f.LevelOf(m)
 		if f.Levels[level].Props().Full {
 			continue

@@ -1,6 +1,6 @@
 package autoschedule
 
-import "libsparse/libsparse/index"
+import "libsparse/libsparse/bind"
 
 // Nest is an assignment of which all orders are priced with many constants, to fit those.
 type Nest struct {
@@ -9,7 +9,7 @@ type Nest struct {
 }
 
 // NewNest finds the orders of a that are possible; which these are doesn't depend on constants.
-func NewNest(a *index.Assignment) *Nest {
+func NewNest(a bind.Assignment) *Nest {
 	c, _ := ConstantsFor("")
 	n := &Nest{model: newModel(a, c, Machine{})}
 	order := make([]int, len(n.model.vars))

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"libsparse/libsparse/cin"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lattice"
@@ -12,9 +12,10 @@ import (
 
 // operand is an access prepared for pricing.
 type operand struct {
-	access *index.Access
-	vars   []int  // by level
-	full   []bool // by level
+	access  *index.Access
+	storage *bind.Storage
+	vars    []int  // by level
+	full    []bool // by level
 	// located says by level whether its coordinates are found without a walk.
 	located []bool
 	dense   bool // all levels are full
@@ -35,21 +36,22 @@ type operand struct {
 }
 
 func (m *model) operand(a *index.Access) operand {
-	f := a.Tensor.Format
+	s := m.assignment.Of(a.Tensor)
+	f := s.Format
 	n := len(f.Levels)
 	numbers := make([]int, 2*n+len(m.vars))
 	flags := make([]bool, 3*n)
 	o := operand{
-		access: a, nnz: m.entries(a.Tensor), dense: true,
+		access: a, storage: s, nnz: m.entries(s), dense: true,
 		vars: numbers[:n:n], arranged: numbers[n : 2*n : 2*n], place: numbers[2*n:],
 		full: flags[:n:n], filled: flags[n : 2*n : 2*n], located: flags[2*n:], share: make([]float64, n),
 	}
 	for l, level := range f.Levels {
 		o.vars[l] = slices.Index(m.vars, a.Vars[f.ModeOrder[l]])
-		o.full[l] = level.Props().Full
-		o.located[l] = level.Props().Locate
+		p := level.Props()
+		o.full[l], o.located[l] = p.Full, p.Locate
 		o.dense = o.dense && o.full[l]
-		o.disordered = o.disordered || !level.Props().Ordered
+		o.disordered = o.disordered || !p.Ordered
 		o.share[l] = 1
 	}
 	copy(o.arranged, o.vars)
@@ -61,7 +63,7 @@ func (m *model) operand(a *index.Access) operand {
 }
 
 // entries is the number of entries of a tensor: the counted one, or an estimate with density Rho.
-func (m *model) entries(t *index.Tensor) float64 {
+func (m *model) entries(t *bind.Storage) float64 {
 	if t.NNZ > 0 {
 		return float64(t.NNZ)
 	}
@@ -84,21 +86,21 @@ func (o *operand) locate() {
 
 // needsOrder reports whether a level of an access that is met in no order is walked together with another, or appended to
 // the result. A level that is located in needs none.
-func needsOrder(a *index.Assignment, acc *index.Access) bool {
-	f := acc.Tensor.Format
+func needsOrder(a bind.Assignment, acc *index.Access) bool {
+	f := a.Of(acc.Tensor).Format
 	for l, level := range f.Levels {
 		v := acc.Vars[f.ModeOrder[l]]
 		if level.Props().Ordered || level.Props().Full {
 			continue
 		}
-		loop := lattice.Loop(a.RHS, v)
-		if loop.Points[0].Has(lattice.Key(acc, l)) &&
-			(len(loop.Iterators()) > 1 || cin.Discovered(a.LHS.Tensor) && slices.Contains(a.LHS.Vars, v)) {
+		loop := lattice.Loop(a.Table, a.RHS, v)
+		if loop.Points[0].Has(lattice.Key(a.Table, acc, l)) &&
+			(len(loop.Iterators()) > 1 || a.Result().Discovered() && slices.Contains(a.LHS.Vars, v)) {
 			return true
 		}
 		// Others may be sparse in v once they are converted, which in a product makes no difference.
 		others := slices.ContainsFunc(index.Accesses(a.RHS), func(b *index.Access) bool {
-			return b != acc && !b.Tensor.Format.Dense() && slices.Contains(b.Vars, v)
+			return b != acc && !a.Dense(b) && slices.Contains(b.Vars, v)
 		})
 		if others && !conjunctive(a.RHS) {
 			return true
@@ -125,12 +127,12 @@ func (o *operand) walks(v int) bool {
 
 // mode is the mode of the access that is over v.
 func (o *operand) mode(v int) int {
-	return o.access.Tensor.Format.ModeOrder[slices.Index(o.vars, v)]
+	return o.storage.Format.ModeOrder[slices.Index(o.vars, v)]
 }
 
 // props are the properties of the level that stores v, of an operand that isn't converted.
 func (o *operand) props(v int) format.Props {
-	return o.access.Tensor.Format.Levels[o.place[v]].Props()
+	return o.storage.Format.Levels[o.place[v]].Props()
 }
 
 // finds reports whether o finds a coordinate of v without a walk.
@@ -251,7 +253,7 @@ func (m *model) conversions() []Conversion {
 
 // format is the format that o is converted to, with the modes in the order of the loops.
 func (o *operand) format(vars []index.Var) format.Format {
-	f := o.access.Tensor.Format
+	f := o.storage.Format
 	g := format.Format{Levels: slices.Clone(f.Levels)}
 	for l := range f.Levels {
 		g.ModeOrder = append(g.ModeOrder, slices.Index(o.access.Vars, vars[o.arranged[l]]))

@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
 )
@@ -15,16 +15,16 @@ import (
 // variables, as in A(i,j)*B(j,k)*x(k). It searches the ways to contract connected subsets of the operands, each subset by
 // one nest or in two parts, with the costs of sparse loop nests instead of dense operation counts. A product that is best
 // in one nest is its own only step. The names of temporaries are added to names; cpu is as for Decide.
-func Path(a *index.Assignment, names map[string]bool, cpu string) []*index.Assignment {
+func Path(a bind.Assignment, names map[string]bool, cpu string) []*index.Assignment {
 	c, _ := ConstantsFor(cpu)
-	accs, ok := factors(a)
+	accs, ok := factors(a.Assignment)
 	if !ok || len(accs) < 3 || len(accs) > c.PathOperands || len(a.Reduced()) == 0 {
-		return []*index.Assignment{a}
+		return []*index.Assignment{a.Assignment}
 	}
 	p := newPathSearch(a, accs, c)
 	whole := p.find(1<<len(accs) - 1)
 	if whole.nest <= c.PathGain*whole.cost || whole.left == 0 {
-		return []*index.Assignment{a}
+		return []*index.Assignment{a.Assignment}
 	}
 	var steps []*index.Assignment
 	p.emit(whole, a.LHS, names, &steps)
@@ -55,23 +55,32 @@ func factors(a *index.Assignment) ([]*index.Access, bool) {
 // contraction is a subset of the operands, summed over the variables that neither the others nor the result need.
 type contraction struct {
 	set uint
-	// result is the access that stands for the subset from outside.
-	result *index.Access
+	// result is the access that stands for the subset from outside, storage how that is stored, nil of an operand.
+	result  *index.Access
+	storage *bind.Storage
 	// nest is the cost of one loop nest over the whole subset, cost that of the cheapest way; left is the part that it
 	// computes first, 0 for the nest.
 	nest, cost float64
 	left       uint
 }
 
+// with is b with how the result of c is stored.
+func (c *contraction) with(b *bind.Table) *bind.Table {
+	if c.storage == nil {
+		return b
+	}
+	return b.With(c.result.Tensor, *c.storage)
+}
+
 type pathSearch struct {
-	assignment *index.Assignment
+	assignment bind.Assignment
 	constants  *Constants
 	accesses   []*index.Access
 	parts      partition
 	best       map[uint]*contraction
 }
 
-func newPathSearch(a *index.Assignment, accs []*index.Access, c *Constants) *pathSearch {
+func newPathSearch(a bind.Assignment, accs []*index.Access, c *Constants) *pathSearch {
 	return &pathSearch{assignment: a, constants: c, accesses: accs, parts: newPartition(accs, c.PathSplits), best: map[uint]*contraction{}}
 }
 
@@ -91,7 +100,7 @@ func (p *pathSearch) find(set uint) *contraction {
 			terms = append(terms, acc)
 		}
 	}
-	c.result, c.nest = p.price(set, terms)
+	c.result, c.storage, c.nest = p.price(set, terms, p.assignment.Table)
 	c.cost = c.nest
 	p.parts.each(set, func(left uint) {
 		l, r := p.find(left), p.find(set&^left)
@@ -99,7 +108,7 @@ func (p *pathSearch) find(set uint) *contraction {
 		if parts >= c.cost {
 			return // whatever it costs to put them together
 		}
-		_, joint := p.price(set, []*index.Access{l.result, r.result})
+		_, _, joint := p.price(set, []*index.Access{l.result, r.result}, l.with(r.with(p.assignment.Table)))
 		if cost := parts + joint; cost < c.cost {
 			c.cost, c.left = cost, left
 		}
@@ -107,18 +116,18 @@ func (p *pathSearch) find(set uint) *contraction {
 	return c
 }
 
-// price is what one loop nest over terms costs, and the access to its result.
-func (p *pathSearch) price(set uint, terms []*index.Access) (*index.Access, float64) {
-	a := p.contract(set, terms)
+// price is what one loop nest over terms, which are stored as b says, costs, and the access to its result.
+func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table) (*index.Access, *bind.Storage, float64) {
+	a := p.describe(bind.Assignment{Assignment: p.contract(set, terms), Table: b})
 	order, price := newModel(a, p.constants, Machine{}).search(p.constants.PathExhaustive, nil)
 	cost := math.Inf(1)
 	if order != nil {
 		cost = price.Sum() + p.constants.Step
 	}
 	if set != 1<<len(p.accesses)-1 {
-		cost += p.constants.Temporary * float64(a.LHS.Tensor.NNZ)
+		cost += p.constants.Temporary * float64(a.Result().NNZ)
 	}
-	return a.LHS, cost
+	return a.LHS, a.Result(), cost
 }
 
 // contract is the assignment that multiplies terms and sums over variables that nothing outside of set needs.
@@ -130,22 +139,34 @@ func (p *pathSearch) contract(set uint, terms []*index.Access) *index.Assignment
 	if set == 1<<len(p.accesses)-1 {
 		return &index.Assignment{LHS: p.assignment.LHS, Reduce: dtype.Add, RHS: rhs}
 	}
-	needed := slices.Clone(p.assignment.LHS.Vars)
+	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !p.needed(set, v) })
+	t := &index.Tensor{Name: "t", Elem: p.assignment.LHS.Tensor.Elem}
+	return &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
+}
+
+// needed reports whether v is needed outside of set.
+func (p *pathSearch) needed(set uint, v index.Var) bool {
 	for i, acc := range p.accesses {
-		if set&(1<<i) == 0 {
-			needed = append(needed, acc.Vars...)
+		if set&(1<<i) == 0 && slices.Contains(acc.Vars, v) {
+			return true
 		}
 	}
-	vars := slices.DeleteFunc(index.Vars(rhs), func(v index.Var) bool { return !slices.Contains(needed, v) })
-	t := &index.Tensor{Name: "t", Elem: p.assignment.LHS.Tensor.Elem, Storage: index.Storage{Format: format.AllDense(len(vars)), Index: dtype.I32}}
-	for _, v := range vars {
-		t.Extents = append(t.Extents, p.assignment.Extent(v))
+	return slices.Contains(p.assignment.LHS.Vars, v)
+}
+
+// describe is a with how its result is expected to be stored, unless that is the result of the whole.
+func (p *pathSearch) describe(a bind.Assignment) bind.Assignment {
+	if a.LHS == p.assignment.LHS {
+		return a
 	}
-	a := &index.Assignment{LHS: &index.Access{Tensor: t, Vars: vars}, Reduce: dtype.Add, RHS: rhs}
+	s := bind.Storage{Index: dtype.I32}
+	for _, v := range a.LHS.Vars {
+		s.Extents = append(s.Extents, a.Extent(v))
+	}
 	var stored float64
-	t.Format, t.SamePattern, stored = infer.Expected(a)
-	t.NNZ = int64(min(stored, 1<<60))
-	return a
+	s.Format, s.SamePattern, stored = infer.Expected(a)
+	s.NNZ = int64(min(stored, 1<<60))
+	return a.With(a.LHS.Tensor, s)
 }
 
 // emit appends the steps of a contraction, whose result is written to lhs.
@@ -161,7 +182,7 @@ func (p *pathSearch) emit(c *contraction, lhs *index.Access, names map[string]bo
 		for _, half := range []uint{c.left, c.set &^ c.left} {
 			part := p.find(half)
 			if bits.OnesCount(half) > 1 {
-				t := index.NewTemporary(names, p.assignment, part.result.Vars)
+				t := index.NewTemporary(names, p.assignment.Assignment)
 				access := &index.Access{Tensor: t, Vars: part.result.Vars}
 				p.emit(part, access, names, steps)
 				terms = append(terms, access)

@@ -24,7 +24,7 @@ func TestPath(t *testing.T) {
 	} {
 		var got []string
 		a := request(t, c.spec, c.formats, "", 4096)
-		for _, s := range Path(a, index.Names([]*index.Assignment{a}), "") {
+		for _, s := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
 			got = append(got, s.String())
 		}
 		if strings.Join(got, "; ") != c.want {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/lattice"
@@ -243,7 +244,7 @@ func (m *model) lattice(v int) lattice.Lattice {
 	}
 	l, known := m.lattices[key]
 	if !known {
-		l = lattice.Loop(m.converted(), m.vars[v])
+		l = lattice.Loop(m.converted(), m.assignment.RHS, m.vars[v])
 		if m.lattices == nil {
 			m.lattices = map[latticeKey]lattice.Lattice{}
 		}
@@ -258,24 +259,25 @@ type latticeKey struct {
 	formats uint64
 }
 
-// converted is the right-hand side with the operands converted as the order that was priced last needs them.
-func (m *model) converted() index.Expr {
-	next := -1
-	return index.Replace(m.assignment.RHS, func(a *index.Access) index.Expr {
-		next++ // accesses come in the order of operands
-		o := &m.operands[next]
-		shared := a.Tensor.SamePattern != nil && m.any(func(p *operand) bool { return p.converted && p.access.Tensor == a.Tensor.Owner() })
+// converted is how the operands are stored once they are converted as the order that was priced last needs them.
+func (m *model) converted() *bind.Table {
+	a := m.assignment
+	b := a.Table
+	for i := range m.operands {
+		o := &m.operands[i]
+		t := o.access.Tensor
+		shared := o.storage.SamePattern != nil && m.any(func(p *operand) bool { return p.converted && p.access.Tensor == a.Owner(t) })
 		if !o.converted && !shared {
-			return nil
+			continue
 		}
-		t, own := *a.Tensor, *a
-		t.SamePattern = nil
+		s := *o.storage
+		s.SamePattern = nil
 		if o.converted {
-			t.Format = o.format(m.vars)
+			s.Format = o.format(m.vars)
 		}
-		own.Tensor = &t
-		return &own
-	})
+		b = b.With(t, s)
+	}
+	return b
 }
 
 // fillsTogether reports whether threads fill a list of the whole result, by blocks of the loop over v.
@@ -296,9 +298,8 @@ func (m *model) naive() *cin.Program {
 
 // masked reports whether kernels set a mask on some level of the result.
 func (m *model) masked() bool {
-	t := m.assignment.LHS.Tensor
-	for level := range t.Format.Levels {
-		if cin.Masked(t, level) {
+	for level := range m.result.storage.Format.Levels {
+		if m.result.storage.Masked(level) {
 			return true
 		}
 	}
@@ -327,9 +328,9 @@ func (o *operand) cuts(v int) bool {
 
 // worthThreads reports whether the tensors have enough entries together for what threads need beside the loops.
 func (m *model) worthThreads() bool {
-	entries := m.assignment.LHS.Tensor.NNZ
+	entries := m.result.storage.NNZ
 	for i := range m.operands {
-		entries += m.operands[i].access.Tensor.NNZ
+		entries += m.operands[i].storage.NNZ
 	}
 	return float64(entries) >= m.constants.WorthThreads
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -234,7 +235,7 @@ func (r *tableRow) wrong(t *testing.T, terms, formats []string, order []int) str
 	for n, f := range formats {
 		c.formats[string(rune('A'+n))] = f
 	}
-	for _, step := range Path(a, index.Names([]*index.Assignment{a}), "") {
+	for _, step := range Path(a, index.Names([]*index.Assignment{a.Assignment}), "") {
 		c.steps = append(c.steps, step.String())
 	}
 	if len(c.steps) == 1 {
@@ -262,10 +263,11 @@ func (r *tableRow) wrong(t *testing.T, terms, formats []string, order []int) str
 }
 
 // assignment is the einsum with the operands in an order; they keep their names.
-func (r *tableRow) assignment(t *testing.T, terms, formats []string, order []int) *index.Assignment {
+func (r *tableRow) assignment(t *testing.T, terms, formats []string, order []int) bind.Assignment {
 	t.Helper()
 	var inputs []string
 	var operands []*index.Tensor
+	var storage *bind.Table
 	extent := func(v rune) int64 {
 		if n := r.extents[string(v)]; n > 0 {
 			return n
@@ -273,32 +275,34 @@ func (r *tableRow) assignment(t *testing.T, terms, formats []string, order []int
 		return 4097
 	}
 	for _, n := range order {
-		x := &index.Tensor{Name: string(rune('A' + n)), Elem: dtype.F32, Storage: index.Storage{Format: format.MustParse(formats[n]), Index: dtype.I32}, Statistics: index.Statistics{NNZ: r.nnz}}
+		x := &index.Tensor{Name: string(rune('A' + n)), Elem: dtype.F32}
+		s := bind.Storage{Format: format.MustParse(formats[n]), Index: dtype.I32, Statistics: bind.Statistics{NNZ: r.nnz}}
 		for _, v := range terms[n] {
-			x.Extents = append(x.Extents, extent(v))
+			s.Extents = append(s.Extents, extent(v))
 		}
 		if r.nnz == 0 {
-			x.NNZ = 16 * x.Extents[0]
+			s.NNZ = 16 * s.Extents[0]
 		}
-		inputs, operands = append(inputs, terms[n]), append(operands, x)
+		inputs, operands, storage = append(inputs, terms[n]), append(operands, x), storage.With(x, s)
 	}
-	result := &index.Tensor{Name: "out", Elem: dtype.F32, Storage: index.Storage{Index: dtype.I32}}
+	result := &index.Tensor{Name: "out", Elem: dtype.F32}
 	_, output, _ := strings.Cut(r.spec, "->")
-	a, err := index.ParseEinsum(strings.Join(inputs, ",")+"->"+output, operands, result, dtype.Mul, dtype.Add)
+	notation, err := index.ParseEinsum(strings.Join(inputs, ",")+"->"+output, operands, result, dtype.Mul, dtype.Add)
 	if err != nil {
 		t.Fatal(err)
 	}
+	a := bind.Assignment{Assignment: notation, Table: storage}
 	if r.spec == "ij,ij->ij" { // the sum
-		a.RHS = index.Term(dtype.Add, operandsOf(a)[0], operandsOf(a)[1])
+		a.RHS = index.Term(dtype.Add, operandsOf(notation)[0], operandsOf(notation)[1])
 	}
+	s := bind.Storage{Index: dtype.I32}
 	for _, v := range a.LHS.Vars {
-		result.Extents = append(result.Extents, a.Extent(v))
+		s.Extents = append(s.Extents, a.Extent(v))
 	}
-	result.Format = format.AllDense(len(a.LHS.Vars))
-	if result.Format, result.SamePattern = infer.Output(a); r.out != "" {
-		result.Format, result.SamePattern = format.MustParse(r.out), nil
+	if s.Format, s.SamePattern = infer.Output(a); r.out != "" {
+		s.Format, s.SamePattern = format.MustParse(r.out), nil
 	}
-	return a
+	return a.With(result, s)
 }
 
 func operandsOf(a *index.Assignment) []index.Expr {

@@ -1,13 +1,14 @@
 package autoschedule
 
 import (
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
 
 // divide writes the commands that give the outermost loop to threads, or says why it stays with one.
-func (d *Decision) divide(a *index.Assignment, s sharing) {
+func (d *Decision) divide(a bind.Assignment, s sharing) {
 	outermost, root := d.outermost()
 	switch s {
 	case divided:
@@ -50,27 +51,27 @@ func (d *Decision) outermost() (loop, root index.Var) {
 }
 
 // Team is how the threads of any schedule of a divide their loops, the caller's too.
-func Team(a *index.Assignment, m Machine) cin.Team {
+func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
 	for _, acc := range index.Accesses(a.RHS) {
-		if balanced(acc, c) {
+		if balanced(a.Of(acc.Tensor), c) {
 			team.Balanced = append(team.Balanced, acc.Tensor)
 		}
 	}
 	return team
 }
 
-// balanced reports whether threads take rows of an access with equal numbers of entries. An access without a count may have many.
-func balanced(a *index.Access, c *Constants) bool {
-	return cin.Uneven(a) && (a.Tensor.NNZ <= 0 || float64(a.Tensor.NNZ) >= c.Uneven)
+// balanced reports whether threads take rows of an operand with equal numbers of entries. An operand without a count may have many.
+func balanced(s *bind.Storage, c *Constants) bool {
+	return cin.Uneven(s.Format) && (s.NNZ <= 0 || float64(s.NNZ) >= c.Uneven)
 }
 
 // share says how threads divide the loop over v: where what is stored below its iterations differs, kernels search for
 // blocks of equal numbers of entries, in the positions of the operand and when they are called.
-func (d *Decision) share(a *index.Assignment, v index.Var) {
+func (d *Decision) share(a bind.Assignment, v index.Var) {
 	for _, acc := range index.Accesses(a.RHS) {
-		if balanced(acc, d.constants) && acc.Vars[acc.Tensor.Format.ModeOrder[0]] == v {
+		if balanced(a.Of(acc.Tensor), d.constants) && acc.Vars[a.Of(acc.Tensor).Format.ModeOrder[0]] == v {
 			d.note("threads take blocks of %s with equal numbers of entries of %s, where there are enough of them", v, acc.Tensor.Name)
 			return
 		}

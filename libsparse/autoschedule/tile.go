@@ -3,6 +3,7 @@ package autoschedule
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
@@ -31,13 +32,13 @@ func (m Machine) tileBytes() int64 {
 }
 
 // tile is how many sums of a fit in the registers.
-func (m Machine) tile(a *index.Assignment) int64 {
+func (m Machine) tile(a bind.Assignment) int64 {
 	return m.tileBytes() / int64(max(a.LHS.Tensor.Elem.Accum().Size(), 1))
 }
 
 // tile keeps a strip of the dense innermost variable in registers across the reduction loops. It reports whether it has divided
 // a loop among threads.
-func (d *Decision) tile(a *index.Assignment, w workspace) (shared bool) {
+func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	v := d.Order[len(d.Order)-1]
 	n, width := a.Extent(v), d.machine.tile(a)
 	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
@@ -83,7 +84,7 @@ func (d *Decision) tile(a *index.Assignment, w workspace) (shared bool) {
 // strips says why the loop over tiles of v should not be outermost; "" if it should. There, what a dense operand stores of a
 // tile is read for every iteration of what used to be outermost, and has to be in a cache by then; but each tile takes
 // a pass over the sparse operand. Tiling the outermost loop itself would add passes over the dense one, and never pays.
-func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor int64) string {
+func (d *Decision) strips(a bind.Assignment, v index.Var, first int, factor int64) string {
 	if len(d.machine.Caches) == 0 {
 		return "the sizes of the caches are not known"
 	}
@@ -92,7 +93,7 @@ func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor in
 		return "its iterations don't own what they write"
 	}
 	for _, acc := range index.Accesses(a.RHS) {
-		if !acc.Tensor.Format.Dense() || !slices.Contains(acc.Vars, v) || slices.Contains(acc.Vars, d.Order[0]) {
+		if !a.Dense(acc) || !slices.Contains(acc.Vars, v) || slices.Contains(acc.Vars, d.Order[0]) {
 			continue
 		}
 		rows := int64(1)
@@ -118,11 +119,11 @@ func (d *Decision) strips(a *index.Assignment, v index.Var, first int, factor in
 }
 
 // entries is the number of entries of the largest sparse operand.
-func entries(a *index.Assignment) int64 {
+func entries(a bind.Assignment) int64 {
 	most := int64(0)
 	for _, acc := range index.Accesses(a.RHS) {
-		if !acc.Tensor.Format.Dense() {
-			most = max(most, acc.Tensor.NNZ)
+		if !a.Dense(acc) {
+			most = max(most, a.Of(acc.Tensor).NNZ)
 		}
 	}
 	return most

@@ -34,7 +34,7 @@ func List(r *libsparse.Request, b backend.Backend, plain bool) ([]Candidate, err
 		return nil, err
 	}
 	a := nest.Assignment
-	if a.LHS.Tensor.Order() > 0 && len(a.Vars()) == 0 {
+	if len(a.LHS.Vars) > 0 && len(a.Vars()) == 0 {
 		return nil, diag.Errorf(diag.Unsupported, "%s has no loops", a)
 	}
 	all := autoschedule.Candidates(a, r.Target.CPU, plain)

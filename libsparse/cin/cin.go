@@ -8,6 +8,7 @@ package cin
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
@@ -103,9 +104,9 @@ const (
 	Hash Storage = "hash"
 )
 
-// Program is a statement with its tensors and the relations between its variables.
+// Program is a statement with its tensors and the relations between its variables. Source has the storage of the tensors, workspaces too.
 type Program struct {
-	Source     *index.Assignment
+	Source     bind.Assignment
 	Workspaces map[*index.Tensor]Storage
 	// Relations derive variables from others, in the order in which they were made.
 	Relations []Relation
@@ -118,7 +119,7 @@ type Program struct {
 }
 
 // Concretize turns an assignment into the loop nest that visits its variables in order of appearance.
-func Concretize(a *index.Assignment) *Program {
+func Concretize(a bind.Assignment) *Program {
 	assign := &Assign{LHS: a.LHS, RHS: a.RHS}
 	if len(a.Reduced()) > 0 {
 		assign.Reduce = a.Reduce

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
-func tensor(name, f string) *index.Tensor {
-	return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.MustParse(f), Index: dtype.I32}}
-}
+func tensor(name string) *index.Tensor { return &index.Tensor{Name: name, Elem: dtype.F64} }
 
 // at is an access with one letter a variable.
 func at(t *index.Tensor, vars string) *index.Access {
@@ -23,29 +23,26 @@ func at(t *index.Tensor, vars string) *index.Access {
 	return a
 }
 
-func times(x, y index.Expr) index.Expr {
-	return index.NewCall(dtype.Mul, x, y)
-}
-
 func forall(v string, body Stmt) Stmt { return &Forall{Var: index.Var(v), Body: body} }
 
 // product is C(i,k) = A(i,j) * B(j,k), and a workspace over k to use in it.
-func product() (a *index.Assignment, w *index.Tensor) {
-	return &index.Assignment{
-		LHS: at(tensor("C", "dd"), "ik"), Reduce: dtype.Add, RHS: times(at(tensor("A", "ds"), "ij"), at(tensor("B", "dd"), "jk")),
-	}, tensor("w", "d")
+func product(t testing.TB) (a bind.Assignment, w *index.Tensor) {
+	t.Helper()
+	w = tensor("w")
+	return bindtest.Parse(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds"}).With(w, bind.Storage{Format: format.MustParse("d")}), w
 }
 
-func rowwise() *Program {
-	a, w := product()
+func rowwise(t testing.TB) *Program {
+	t.Helper()
+	a, w := product(t)
 	return &Program{Source: a, Workspaces: map[*index.Tensor]Storage{w: Tile}, Body: forall("i", &Where{
 		Consumer: forall("k", &Assign{LHS: a.LHS, RHS: at(w, "k")}),
 		Producer: forall("j", forall("k", &Assign{LHS: at(w, "k"), Reduce: dtype.Add, RHS: a.RHS})),
 	})}
 }
 
-func tiled(factor int64) *Program {
-	p := Concretize(rowwise().Source)
+func tiled(t testing.TB, factor int64) *Program {
+	p := Concretize(rowwise(t).Source)
 	p.Relations = []Relation{&Split{Parent: "k", Outer: "k0", Inner: "k1", Factor: factor, Tail: 1}}
 	p.Body = forall("i", &Forall{Var: "k0", Body: forall("j", &Forall{Var: "k1", Unit: Lanes, Body: &Assign{
 		LHS: p.Source.LHS, Reduce: dtype.Add, RHS: p.Source.RHS,
@@ -58,12 +55,12 @@ func TestString(t *testing.T) {
 		p    *Program
 		want string
 	}{
-		"naive": {Concretize(rowwise().Source), `forall i
+		"naive": {Concretize(rowwise(t).Source), `forall i
   forall k
     forall j
       C(i,k) += A(i,j) * B(j,k)
 `},
-		"where": {rowwise(), `forall i
+		"where": {rowwise(t), `forall i
   forall k
     C(i,k) = w(k)
   where
@@ -72,7 +69,7 @@ func TestString(t *testing.T) {
         w(k) += A(i,j) * B(j,k)
 workspace w: tile of f64, order 1
 `},
-		"split": {tiled(3), `forall i
+		"split": {tiled(t, 3), `forall i
   forall k0
     forall j
       forall k1 on lanes
@@ -87,7 +84,7 @@ split k = k0 * 3 + k1, tail 1
 }
 
 func TestReductionNames(t *testing.T) {
-	y, x := at(tensor("y", ""), ""), at(tensor("x", "d"), "i")
+	y, x := at(tensor("y"), ""), at(tensor("x"), "i")
 	for op, want := range map[dtype.Op]string{"": "y = x(i)", dtype.Mul: "y *= x(i)", dtype.Max: "y max= x(i)", dtype.Or: "y or= x(i)"} {
 		if got := (&Assign{LHS: y, Reduce: op, RHS: x}).String(); got != want {
 			t.Errorf("%q: got %s, want %s", op, got, want)
@@ -114,7 +111,7 @@ func TestVerify(t *testing.T) {
 			p.Body = forall("i0", forall("i1", p.Body.(*Forall).Body))
 		}, ""},
 	} {
-		p := rowwise()
+		p := rowwise(t)
 		c.change(p)
 		err := p.Verify()
 		switch {
@@ -137,11 +134,11 @@ func swap(p *Program) {
 // TestEvaluate compares programs with the meaning of what they were made from.
 func TestEvaluate(t *testing.T) {
 	for name, p := range map[string]*Program{
-		"naive": Concretize(rowwise().Source), "where": rowwise(), "split": tiled(3), "split in one": tiled(8), "split in ones": tiled(1),
+		"naive": Concretize(rowwise(t).Source), "where": rowwise(t), "split": tiled(t, 3), "split in one": tiled(t, 8), "split in ones": tiled(t, 1),
 	} {
 		for _, n := range []int{0, 1, 5} {
 			extents := map[index.Var]int{"i": 4, "j": 3, "k": n}
-			data := random(p.Source, extents)
+			data := random(p.Source.Assignment, extents)
 			shape := []int{4, n}
 			got, want := p.Evaluate(extents, shape, data), p.Source.Evaluate(extents, shape, data)
 			for i := range want.Vals {
@@ -176,7 +173,7 @@ func random(a *index.Assignment, extents map[index.Var]int) map[*index.Tensor]*i
 }
 
 func TestValue(t *testing.T) {
-	p := rowwise()
+	p := rowwise(t)
 	if got, want := index.String(Value(p.Body)), "A(i,j) * B(j,k)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -186,12 +183,12 @@ func TestValue(t *testing.T) {
 }
 
 func TestClone(t *testing.T) {
-	p := rowwise()
+	p := rowwise(t)
 	before := p.String()
 	q := p.Clone()
 	q.Relations = append(q.Relations, &Split{Parent: "i"})
 	q.Exact["k"] = 3
-	q.Workspaces[tensor("v", "d")] = Row
+	q.Workspaces[tensor("v")] = Row
 	if p.String() != before {
 		t.Errorf("a change of the copy shows in\n%s", p)
 	}

@@ -71,9 +71,9 @@ func (in *interp) coord(v index.Var) (c int, ok bool) {
 
 // stored lists the coordinates that the levels of r store here, in storage order.
 func (in *interp) stored(r *Positions) []map[index.Var]int {
-	t := r.Access.Tensor
+	f := in.program.Source.Of(r.Access.Tensor).Format
 	at := map[index.Var]int{}
-	for _, m := range t.Format.ModeOrder[:r.First] {
+	for _, m := range f.ModeOrder[:r.First] {
 		c, ok := in.coord(r.Access.Vars[m])
 		if !ok {
 			return nil
@@ -101,19 +101,18 @@ type visited struct {
 
 // list makes the list of what levels First to Last of r store below the coordinates in at.
 func (in *interp) list(r *Positions, at map[index.Var]int) []map[index.Var]int {
-	t := r.Access.Tensor
-	d := in.data[t]
+	f, d := in.program.Source.Of(r.Access.Tensor).Format, in.data[r.Access.Tensor]
 	var out []map[index.Var]int
 	var visit func(level int) bool // whether something is stored
 	visit = func(level int) bool {
-		if level == t.Order() {
+		if level == f.Order() {
 			coords := make([]int, len(r.Access.Vars))
 			for m, v := range r.Access.Vars {
 				coords[m] = at[v]
 			}
 			return d.Stored[d.At(coords)]
 		}
-		v, any := r.Access.Vars[t.Format.ModeOrder[level]], false
+		v, any := r.Access.Vars[f.ModeOrder[level]], false
 		for c := range in.extents[v] {
 			at[v] = c
 			found := visit(level + 1)

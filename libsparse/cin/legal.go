@@ -26,10 +26,10 @@ func checkStmt(p *Program, s Stmt, bound []index.Var) error {
 				return err
 			}
 		}
-		if s.LHS.Tensor == p.Source.LHS.Tensor && Discovered(s.LHS.Tensor) && !p.Insert {
+		if s.LHS.Tensor == p.Source.LHS.Tensor && p.Source.Result().Discovered() && !p.Insert {
 			return checkResult(p, s, bound)
 		}
-		if s.LHS.Tensor.SamePattern != nil {
+		if p.Source.Of(s.LHS.Tensor).SamePattern != nil {
 			return checkOrder(p, s.LHS, bound)
 		}
 		return nil
@@ -58,22 +58,22 @@ const ranks = 16 // more than the variables that one loop completes
 
 // checkOrder compares the loops with the levels of one access.
 func checkOrder(p *Program, a *index.Access, bound []index.Var) error {
-	deepest := -1
-	for level, kind := range a.Tensor.Format.Levels {
-		v := a.Vars[a.Tensor.Format.ModeOrder[level]]
+	deepest, f := -1, p.Source.Of(a.Tensor).Format
+	for level, kind := range f.Levels {
+		v := a.Vars[f.ModeOrder[level]]
 		at := known(p, v, bound)
 		if !kind.Props().Full && at < deepest {
 			return diag.Errorf(diag.Unsupported, "the loops %v contradict the order in which %s in format %q is stored; "+
-				"convert it to another format", bound, a, a.Tensor.Format)
+				"convert it to another format", bound, a, f)
 		}
 		deepest = max(deepest, at)
 		divided := !slices.ContainsFunc(bound, func(b index.Var) bool { return p.Original(b) == v })
-		if divided && a.Window(a.Tensor.Format.ModeOrder[level]) != nil && !kind.Props().Full {
+		if divided && a.Window(f.ModeOrder[level]) != nil && !kind.Props().Full {
 			return diag.Errorf(diag.Unsupported, "%s is a window of stored coordinates, but the loops %v divide %s; take the window first", a, bound, v)
 		}
 		if p := kind.Props(); p.ConversionOnly && !p.Locate && divided {
 			return diag.Errorf(diag.Unsupported, "%s in format %q is walked whole or not at all, but the loops %v divide %s; "+
-				"convert it to another format", a, a.Tensor.Format, bound, v)
+				"convert it to another format", a, f, bound, v)
 		}
 	}
 	return checkPositions(p, a, bound)
@@ -87,7 +87,7 @@ func checkPositions(p *Program, a *index.Access, bound []index.Var) error {
 			continue
 		}
 		first := begun(p, p.Roots(pos.Pos)[0], bound)
-		for level, m := range a.Tensor.Format.ModeOrder[:pos.First] {
+		for level, m := range p.Source.Of(a.Tensor).Format.ModeOrder[:pos.First] {
 			if v := a.Vars[m]; known(p, v, bound) >= first {
 				return diag.Errorf(diag.Unsupported, "the loops %v visit positions of %s before %s is known, which level %d stores; "+
 					"put the loops over %s first", bound, a, v, level+1, v)
@@ -99,9 +99,9 @@ func checkPositions(p *Program, a *index.Access, bound []index.Var) error {
 
 // checkResult refuses loops that don't append to the result in storage order, or reduce into it.
 func checkResult(p *Program, s *Assign, bound []index.Var) error {
-	f := s.LHS.Tensor.Format
-	loops, want := appended(p, bound), Stored(s.LHS)
-	if n := AppendedLevels(s.LHS.Tensor); n < f.Order() {
+	f := p.Source.Result().Format
+	loops, want := appended(p, bound), p.Source.Stored(s.LHS)
+	if n := p.Source.Result().AppendedLevels(); n < f.Order() {
 		// Blocks of a dense tail may be reduced into, and in any order.
 		loops, want = loops[:min(len(loops), n)], want[:n]
 	}

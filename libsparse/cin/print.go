@@ -20,7 +20,7 @@ func (p *Program) String() string {
 		lines = append(lines, fmt.Sprintf("bound %s = %d\n", v, n))
 	}
 	for t, s := range p.Workspaces {
-		lines = append(lines, fmt.Sprintf("workspace %s: %s of %s, order %d\n", t.Name, s, t.Elem, t.Order()))
+		lines = append(lines, fmt.Sprintf("workspace %s: %s of %s, order %d\n", t.Name, s, t.Elem, p.Source.Of(t).Format.Order()))
 	}
 	if p.Insert {
 		lines = append(lines, fmt.Sprintf("assemble %s by insertion\n", p.Source.LHS.Tensor.Name))

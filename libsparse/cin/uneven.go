@@ -1,6 +1,9 @@
 package cin
 
-import "libsparse/libsparse/index"
+import (
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
 
 // Team is how threads divide the loops that a program gives them. Nothing that is computed depends on it.
 type Team struct {
@@ -10,10 +13,9 @@ type Team struct {
 	Balanced []*index.Tensor
 }
 
-// Uneven reports whether an access stores different numbers of entries below the positions of its first level, and says so in
+// Uneven reports whether a tensor stores different numbers of entries below the positions of its first level, and says so in
 // the first array below.
-func Uneven(a *index.Access) bool {
-	f := a.Tensor.Format
+func Uneven(f format.Format) bool {
 	if f.Order() < 2 {
 		return false
 	}

@@ -7,6 +7,7 @@ package execute
 import (
 	"fmt"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -19,7 +20,7 @@ type Runner func(fn string, args []ir.Arg) (int64, error)
 
 // Call is a kernel with its operands.
 type Call struct {
-	Assignment *index.Assignment
+	Assignment bind.Assignment
 	Kernel     *lower.Kernel
 	Extents    map[index.Var]int
 	// Shape is that of the result.
@@ -122,10 +123,10 @@ func values(t dtype.T, v []dtype.Value) *ir.Buffer {
 }
 
 func (c *Call) unpack(args []ir.Arg) *format.Data {
-	t := c.Assignment.LHS.Tensor
-	d := &format.Data{Format: t.Format, Shape: c.Shape, Pos: make([][]int64, t.Order()), Crd: make([][]int64, t.Order())}
-	if t.SamePattern != nil {
-		owner := c.Stored[t.Owner()]
+	s := c.Assignment.Result()
+	d := &format.Data{Format: s.Format, Shape: c.Shape, Pos: make([][]int64, s.Format.Order()), Crd: make([][]int64, s.Format.Order())}
+	if s.SamePattern != nil {
+		owner := c.Stored[c.Assignment.Owner(s.SamePattern)]
 		d.Pos, d.Crd = owner.Pos, owner.Crd
 	}
 	if first, laid := lower.Conversion(c.Assignment); laid {

@@ -7,7 +7,9 @@ import (
 	"libsparse/libsparse"
 	"libsparse/libsparse/asymptotic"
 	"libsparse/libsparse/autoschedule"
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
@@ -45,7 +47,7 @@ func Of(r *libsparse.Request, o asymptotic.Options) ([]*Frontier, error) {
 }
 
 // explored is the assignments of r whose terms are summed over the same indices, with the formats of their results.
-func explored(r *libsparse.Request) ([]*index.Assignment, error) {
+func explored(r *libsparse.Request) ([]bind.Assignment, error) {
 	c, err := libsparse.Parse(r)
 	if err != nil {
 		return nil, err
@@ -60,46 +62,52 @@ func explored(r *libsparse.Request) ([]*index.Assignment, error) {
 			return nil, diag.Errorf(diag.Format, "the result %s has %d modes, but the format %q has %d",
 				result, len(result.Vars), r.Output.Format, f.Order())
 		}
-		t := *result.Tensor
-		t.Format = f
-		last := len(c.Program) - 1
-		c.Program[last] = c.Program[last].Into(&t)
+		s := *c.Storage.Of(result.Tensor)
+		s.Format = f
+		c.Storage = c.Storage.With(result.Tensor, s)
 	}
 	var steps []*index.Assignment
 	for _, a := range c.Program {
 		steps = append(steps, a.Steps(index.Names(c.Program))...)
 	}
-	known := index.Binding{}
-	for i, a := range steps {
-		a = known.Assignment(a)
+	out := make([]bind.Assignment, len(steps))
+	for i, step := range steps {
+		a := bind.Assignment{Assignment: step, Table: c.Storage}
 		if i < len(steps)-1 || r.Output.Format == "" {
-			t := *a.LHS.Tensor
-			t.Format, t.SamePattern = infer.Output(a)
-			known[a.LHS.Tensor] = &t
-			a = a.Into(&t)
+			a = described(a)
 		}
-		steps[i] = a
+		out[i], c.Storage = a, a.Table
 	}
-	return steps, nil
+	return out, nil
+}
+
+// described is a with the format that its result would have.
+func described(a bind.Assignment) bind.Assignment {
+	s := bind.Storage{Index: dtype.I32}
+	for _, v := range a.LHS.Vars {
+		s.Extents = append(s.Extents, a.Extent(v))
+	}
+	s.Format, s.SamePattern = infer.Output(a)
+	return a.With(a.LHS.Tensor, s)
 }
 
 // online is the loop nests that the online scheduler would run for a.
-func online(a *index.Assignment, cpu string) ([]asymptotic.Nest, error) {
+func online(a bind.Assignment, cpu string) ([]asymptotic.Nest, error) {
 	var out []asymptotic.Nest
-	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a}), cpu)
-	known := index.Binding{}
-	for i, step := range steps {
-		step = known.Assignment(step)
+	steps := autoschedule.Path(a, index.Names([]*index.Assignment{a.Assignment}), cpu)
+	known := a.Table
+	for i, notation := range steps {
+		step := bind.Assignment{Assignment: notation, Table: known}
 		if i < len(steps)-1 {
-			t := *step.LHS.Tensor
-			t.Format, t.SamePattern = infer.Output(step)
+			step = described(step)
 			volume := 1.0
-			for _, n := range t.Extents {
+			s := *step.Result()
+			for _, n := range s.Extents {
 				volume *= float64(max(n, 1))
 			}
-			t.NNZ = int64(min(volume*infer.Density(step.Into(&t)), 1<<60))
-			known[step.LHS.Tensor] = &t
-			step = step.Into(&t)
+			s.NNZ = int64(min(volume*infer.Density(step), 1<<60))
+			step = step.With(step.LHS.Tensor, s)
+			known = step.Table
 		}
 		d, err := autoschedule.Decide(step, cpu)
 		if err != nil {

@@ -1,34 +1,15 @@
 package index
 
-// Binding says which tensors take the place of others. Tensors never change: a stage that knows more of one, such as its
-// format, makes another tensor of the same name, and expressions over that.
+// Binding says which tensors take the place of others. Tensors never change: a stage that knows more of the notation of one, which is
+// the type of a result, makes another tensor of the same name, and expressions over that.
 type Binding map[*Tensor]*Tensor
 
-// Of is what takes the place of t: t itself if nothing does. What shares the pattern of a tensor shares that of its successor.
+// Of is what takes the place of t: t itself if nothing does.
 func (b Binding) Of(t *Tensor) *Tensor {
 	for next, ok := b[t]; ok; next, ok = b[t] {
 		t = next
 	}
-	if t.SamePattern == nil {
-		return t
-	}
-	owner := b.Of(t.SamePattern)
-	if owner == t.SamePattern {
-		return t
-	}
-	next := *t
-	next.SamePattern = owner
-	b[t] = &next
-	return &next
-}
-
-// Tensors is Of for each of a list.
-func (b Binding) Tensors(list []*Tensor) []*Tensor {
-	out := make([]*Tensor, len(list))
-	for i, t := range list {
-		out[i] = b.Of(t)
-	}
-	return out
+	return t
 }
 
 // Assignment is a over what takes the place of its tensors.

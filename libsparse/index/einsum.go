@@ -29,10 +29,6 @@ func ParseEinsum(spec string, operands []*Tensor, result *Tensor, combine, reduc
 			count[v]++
 		}
 		acc := &Access{Tensor: operands[i], Vars: vars}
-		if len(vars) != operands[i].Order() {
-			return nil, diag.Errorf(diag.Shape, "operand %d (%q) has %d indices, but its format %q has %d modes",
-				i, strings.TrimSpace(term), len(vars), operands[i].Format, operands[i].Order())
-		}
 		if rhs == nil {
 			rhs = acc
 		} else {

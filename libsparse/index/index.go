@@ -8,63 +8,18 @@ import (
 	"slices"
 
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 )
 
 // Var is an index variable.
 type Var string
 
-// Tensor is a named tensor of an expression. It never changes once an expression reads it: a stage that knows more of its storage or
-// statistics binds another tensor in its place, see Binding.
+// Tensor is a named tensor of an expression: notation, which never changes. How it is stored is in a table beside it, see bind.Table.
 type Tensor struct {
 	Name string
 	// Elem is the type of the values.
 	Elem dtype.T
 	// PatternOnly tensors have no values: each stored element counts as one.
 	PatternOnly bool
-	// Temporary says that the tensor is the result of a step, which no user sees, so that its format may depend on estimates.
-	Temporary bool
-	Storage
-	Statistics
-}
-
-// Storage is how a tensor is stored.
-type Storage struct {
-	Format format.Format
-	// Index is the type of the pos and crd arrays.
-	Index dtype.T
-	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
-	SamePattern *Tensor
-	// Permuted says that the values are in another order than the pattern: the value at position p is stored at perm[p].
-	Permuted bool
-}
-
-// Statistics are the known sizes of a tensor, for the scheduler and the choice of formats only.
-type Statistics struct {
-	// Extents are representative extents of the modes, NNZ a representative number of entries.
-	Extents []int64
-	NNZ     int64
-	// Filled is the number of coordinates of the first level with entries, 0 if it isn't known.
-	Filled int64
-	// Skew says for each level how unevenly entries are spread over its coordinates: the sum of the squares of the numbers of entries,
-	// divided by that sum for equal numbers. It is empty if it isn't known. Reach is the distance of entries from the diagonal, as
-	// a share of Whole; it is 0 if it isn't known.
-	Skew  []int64
-	Reach int64
-}
-
-// Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.
-const Whole = 1 << 10
-
-// Order is the number of modes.
-func (t *Tensor) Order() int { return t.Format.Order() }
-
-// Owner is the tensor whose pos and crd arrays t uses: t itself, or the first of the tensors that share them.
-func (t *Tensor) Owner() *Tensor {
-	for t.SamePattern != nil {
-		t = t.SamePattern
-	}
-	return t
 }
 
 // Expr is the right-hand side of an assignment. The set of nodes is closed.
@@ -118,21 +73,21 @@ func Accesses(e Expr) []*Access {
 		return []*Access{a}
 	}
 	out := make([]*Access, 0, 4)
-	eachAccess(e, func(a *Access) bool {
+	EachAccess(e, func(a *Access) bool {
 		out = append(out, a)
 		return true
 	})
 	return out
 }
 
-// eachAccess calls visit for the accesses of e from left to right, until it returns false, which eachAccess then does too.
-func eachAccess(e Expr, visit func(*Access) bool) bool {
+// EachAccess calls visit for the accesses of e from left to right, until it returns false, which EachAccess then does too.
+func EachAccess(e Expr, visit func(*Access) bool) bool {
 	switch e := e.(type) {
 	case *Access:
 		return visit(e)
 	case *Call:
 		for _, arg := range e.Args {
-			if !eachAccess(arg, visit) {
+			if !EachAccess(arg, visit) {
 				return false
 			}
 		}
@@ -144,7 +99,7 @@ func eachAccess(e Expr, visit func(*Access) bool) bool {
 func Vars(exprs ...Expr) []Var {
 	out := make([]Var, 0, 8)
 	for _, e := range exprs {
-		eachAccess(e, func(a *Access) bool {
+		EachAccess(e, func(a *Access) bool {
 			for _, v := range a.Vars {
 				if !slices.Contains(out, v) { // there are few
 					out = append(out, v)
@@ -213,7 +168,7 @@ func Replace(e Expr, f func(*Access) Expr) Expr {
 // Tensors lists the operands in order of first appearance.
 func (a *Assignment) Tensors() []*Tensor {
 	var out []*Tensor
-	eachAccess(a.RHS, func(acc *Access) bool {
+	EachAccess(a.RHS, func(acc *Access) bool {
 		if !slices.Contains(out, acc.Tensor) {
 			out = append(out, acc.Tensor)
 		}
@@ -228,26 +183,4 @@ func (a *Assignment) Vars() []Var { return Vars(a.LHS, a.RHS) }
 // Reduced lists the variables that are only on the right.
 func (a *Assignment) Reduced() []Var {
 	return slices.DeleteFunc(Vars(a.RHS), func(v Var) bool { return slices.Contains(a.LHS.Vars, v) })
-}
-
-// Extent is the representative extent of v, 0 if no tensor carries it.
-func (a *Assignment) Extent(v Var) (n int64) {
-	find := func(acc *Access) bool {
-		for m, w := range acc.Vars {
-			switch {
-			case w != v:
-			case acc.Window(m) != nil:
-				n = acc.Window(m).Extent()
-				return false
-			case m < len(acc.Tensor.Extents):
-				n = acc.Tensor.Extents[m]
-				return false
-			}
-		}
-		return true
-	}
-	if eachAccess(a.RHS, find) {
-		find(a.LHS)
-	}
-	return n
 }

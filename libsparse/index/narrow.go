@@ -8,10 +8,10 @@ import (
 // and in each case the loops below have as many again. If that would be too much code, parts of the expression become steps.
 
 // Narrow splits an assignment so that no loop has too many cases. The parts before the last compute temporaries; their names are
-// added to names.
-func (a *Assignment) Narrow(names map[string]bool) []*Assignment {
-	s := &splitter{assignment: a, names: names}
-	rhs, _ := s.narrow(a.RHS, mostCases(a.RHS))
+// added to names. sparse is the number of levels of a tensor that don't store every coordinate.
+func (a *Assignment) Narrow(names map[string]bool, sparse func(*Tensor) int) []*Assignment {
+	s := &splitter{assignment: a, names: names, sparse: sparse}
+	rhs, _ := s.narrow(a.RHS, s.mostCases(a.RHS))
 	return append(s.steps, &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs})
 }
 
@@ -19,16 +19,10 @@ func (a *Assignment) Narrow(names map[string]bool) []*Assignment {
 type cases struct{ some, none int }
 
 // mostCases is the number of cases that a loop may have; it is lower the more sparse levels there are, since their cases multiply.
-func mostCases(e Expr) int {
+func (s *splitter) mostCases(e Expr) int {
 	levels := 0
 	for _, a := range Accesses(e) {
-		n := 0
-		for _, l := range a.Tensor.Format.Levels {
-			if !l.Props().Full {
-				n++
-			}
-		}
-		levels = max(levels, n)
+		levels = max(levels, s.sparse(a.Tensor))
 	}
 	switch {
 	case levels <= 1:
@@ -44,7 +38,7 @@ func mostCases(e Expr) int {
 func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 	c, ok := e.(*Call)
 	if !ok {
-		return e, casesOf(e)
+		return e, s.casesOf(e)
 	}
 	args, ways := make([]Expr, len(c.Args)), make([]cases, len(c.Args))
 	for i, arg := range c.Args {
@@ -66,16 +60,16 @@ func (s *splitter) narrow(e Expr, most int) (Expr, cases) {
 		if all.some <= most || widest < 0 {
 			return c.With(args), all
 		}
-		access := &Access{Tensor: NewTemporary(s.names, s.assignment, Vars(args[widest])), Vars: Vars(args[widest])}
+		access := &Access{Tensor: NewTemporary(s.names, s.assignment), Vars: Vars(args[widest])}
 		s.steps = append(s.steps, &Assignment{LHS: access, Reduce: dtype.Add, RHS: args[widest]})
 		args[widest], ways[widest] = access, cases{some: 1, none: 1}
 	}
 }
 
-func casesOf(e Expr) cases {
+func (s *splitter) casesOf(e Expr) cases {
 	switch e := e.(type) {
 	case *Access:
-		if e.Tensor.Format.Dense() {
+		if s.sparse(e.Tensor) == 0 {
 			return cases{some: 1}
 		}
 		return cases{some: 1, none: 1}

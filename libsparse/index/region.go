@@ -1,7 +1,6 @@
 package index
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -198,27 +197,4 @@ func NewCall(op dtype.Op, args ...Expr) *Call {
 // Term applies an operator to factors that must all be stored, as in a semiring's product.
 func Term(op dtype.Op, args ...Expr) *Call {
 	return &Call{Op: op, Args: args, Region: Every(len(args))}
-}
-
-// Presence reports whether e has a value at every coordinate, whatever is stored, and (ever) whether it can have one at all.
-func Presence(e Expr) (always, ever bool) {
-	switch e := e.(type) {
-	case *Access:
-		return e.Tensor.Format.Dense(), true
-	case *Missing:
-		return false, false
-	case *Call:
-		certain, possible := make([]bool, len(e.Args)), make([]bool, len(e.Args))
-		for k, arg := range e.Args {
-			certain[k], possible[k] = Presence(arg)
-		}
-		return e.Region.Between(certain, possible)
-	default:
-		return true, true
-	}
-}
-
-// Varies reports whether the coordinate of v decides whether e has a value: an operand with v stores only some coordinates.
-func Varies(e Expr, v Var) bool {
-	return slices.ContainsFunc(Accesses(e), func(a *Access) bool { return slices.Contains(a.Vars, v) && !a.Tensor.Format.Dense() })
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 )
 
 // Steps splits an assignment into steps whose additive terms are all reduced over the same variables. A variable that is only on the
@@ -54,6 +53,7 @@ type splitter struct {
 	assignment *Assignment
 	names      map[string]bool
 	steps      []*Assignment
+	sparse     func(*Tensor) int // see Narrow
 }
 
 // summed lists the variables of e that are not in kept, sorted: those that e is reduced over.
@@ -167,22 +167,18 @@ func (s *splitter) carrier(v Var, known []Var) *Access {
 }
 
 func (s *splitter) step(reduce dtype.Op, e Expr, held []Var) *Access {
-	access := &Access{Tensor: NewTemporary(s.names, s.assignment, held), Vars: held}
+	access := &Access{Tensor: NewTemporary(s.names, s.assignment), Vars: held}
 	s.steps = append(s.steps, &Assignment{LHS: access, Reduce: reduce, RHS: Reducible(reduce, e)})
 	return access
 }
 
-// NewTemporary is a tensor over vars with a name that isn't in names; it adds the name.
-func NewTemporary(names map[string]bool, a *Assignment, vars []Var) *Tensor {
+// NewTemporary is a tensor for a part of a, with a name that isn't in names; it adds the name.
+func NewTemporary(names map[string]bool, a *Assignment) *Tensor {
 	n := 1
 	for names["t"+strconv.Itoa(n)] {
 		n++
 	}
 	name := "t" + strconv.Itoa(n)
 	names[name] = true
-	t := &Tensor{Name: name, Elem: a.LHS.Tensor.Elem, Storage: Storage{Format: format.AllDense(len(vars)), Index: dtype.I32}}
-	for _, v := range vars {
-		t.Extents = append(t.Extents, a.Extent(v))
-	}
-	return t
+	return &Tensor{Name: name, Elem: a.LHS.Tensor.Elem}
 }

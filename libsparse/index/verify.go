@@ -7,8 +7,8 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Verify checks the invariants that later stages rely on: each access has one variable for each mode and none twice, operators have the
-// right number of arguments, and the extent of a variable that is only on the left is known.
+// Verify checks the invariants of notation that later stages rely on: no access has a variable twice, and operators have the right number
+// of arguments.
 func (a *Assignment) Verify() error {
 	if a.Reduce != "" && a.Reduce != dtype.Mean {
 		if _, ok := a.Reduce.Identity(); !ok {
@@ -16,10 +16,6 @@ func (a *Assignment) Verify() error {
 		}
 	}
 	for _, acc := range append([]*Access{a.LHS}, Accesses(a.RHS)...) {
-		if len(acc.Vars) != acc.Tensor.Order() {
-			return diag.Errorf(diag.Shape, "%s: %s has %d indices, but its format %q has %d modes", a, acc,
-				len(acc.Vars), acc.Tensor.Format, acc.Tensor.Order())
-		}
 		for i, v := range acc.Vars {
 			if slices.Contains(acc.Vars[:i], v) {
 				return diag.Errorf(diag.Unsupported, "%s: %s repeats index %q; take the diagonal first", a, acc, string(v))
@@ -29,28 +25,7 @@ func (a *Assignment) Verify() error {
 	if err := a.verifyWindows(); err != nil {
 		return err
 	}
-	if err := a.verifyExtents(); err != nil {
-		return err
-	}
 	return verifyExpr(a, a.RHS)
-}
-
-// verifyExtents checks that a variable has the same extent in all accesses.
-func (a *Assignment) verifyExtents() error {
-	known := map[Var]int64{}
-	for _, acc := range Accesses(a.RHS) {
-		for m, v := range acc.Vars {
-			if m >= len(acc.Tensor.Extents) || acc.Window(m) != nil {
-				continue
-			}
-			n := acc.Tensor.Extents[m]
-			if other, ok := known[v]; n < 0 || ok && other != n {
-				return diag.Errorf(diag.Shape, "%s: mode %d of %s has extent %d; index %q has extent %d elsewhere", a, m, acc, n, string(v), other)
-			}
-			known[v] = n
-		}
-	}
-	return nil
 }
 
 func verifyExpr(a *Assignment, e Expr) error {

@@ -3,6 +3,7 @@ package infer
 import (
 	"fmt"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -20,7 +21,7 @@ type Estimate struct {
 
 // Predict estimates the result of a: factors of products are joined, terms of sums united, and the reduced variables eliminated one
 // after the other.
-func Predict(a *index.Assignment) Estimate {
+func Predict(a bind.Assignment) Estimate {
 	f := reduced(a)
 	est := Estimate{Entries: f.count, Volume: 1, Counted: true}
 	combinations := 1.0
@@ -39,20 +40,20 @@ func Predict(a *index.Assignment) Estimate {
 	}
 	est.Entries = min(est.Entries*est.Volume/max(f.volume(), 1), est.Volume)
 	for _, acc := range index.Accesses(a.RHS) {
-		est.Counted = est.Counted && (acc.Tensor.Format.Dense() || acc.Tensor.NNZ > 0)
+		est.Counted = est.Counted && (a.Dense(acc) || a.Of(acc.Tensor).NNZ > 0)
 	}
 	return est
 }
 
 // reduced is the factor of the right-hand side after the reduced variables are eliminated.
-func reduced(a *index.Assignment) *factor {
+func reduced(a bind.Assignment) *factor {
 	var parts []*factor
 	if isProduct(a.RHS) {
 		for _, acc := range index.Accesses(a.RHS) {
-			parts = append(parts, leaf(acc))
+			parts = append(parts, leaf(a.Table, acc))
 		}
 	} else {
-		parts = []*factor{of(a.RHS)}
+		parts = []*factor{of(a.Table, a.RHS)}
 	}
 	for _, r := range a.Reduced() {
 		var rest []*factor
@@ -74,17 +75,17 @@ func reduced(a *index.Assignment) *factor {
 }
 
 // of is the factor of any expression: the union over the least sets of arguments that give it a value.
-func of(e index.Expr) *factor {
+func of(b *bind.Table, e index.Expr) *factor {
 	switch e := e.(type) {
 	case *index.Access:
-		return leaf(e)
+		return leaf(b, e)
 	case *index.Call:
 		var sets []*factor
 		for _, set := range e.Region.Least() {
 			all := &factor{count: 1}
 			for k, arg := range e.Args {
 				if set&(1<<k) != 0 {
-					all = join(all, of(arg))
+					all = join(all, of(b, arg))
 				}
 			}
 			sets = append(sets, all)
@@ -96,14 +97,14 @@ func of(e index.Expr) *factor {
 }
 
 // Density is the share of the result's elements that are expected to be stored.
-func Density(a *index.Assignment) float64 {
+func Density(a bind.Assignment) float64 {
 	est := Predict(a)
 	return min(1, est.Entries/max(est.Volume, 1))
 }
 
-// crossing is the size of a coordinate or position in units of an element.
-func crossing(t *index.Tensor) float64 {
-	return float64(max(t.Index.Size(), 1)) / float64(max(t.Elem.Size(), 1))
+// crossing is the size of a coordinate or position of the result in units of an element.
+func crossing(a bind.Assignment) float64 {
+	return float64(max(a.Result().Index.Size(), 1)) / float64(max(a.LHS.Tensor.Elem.Size(), 1))
 }
 
 // Costs are the sizes in elements of a dense result, and of a sparse one whose levels but the first are compressed. unit is the size of
@@ -137,15 +138,15 @@ func (e Estimate) Levels(unit float64) []format.Level {
 }
 
 // Reason explains the estimate of the result of a and its cost in words.
-func Reason(a *index.Assignment) string {
+func Reason(a bind.Assignment) string {
 	est := Predict(a)
-	dense, sparse := est.Costs(crossing(a.LHS.Tensor))
+	dense, sparse := est.Costs(crossing(a))
 	from := "from the entries of the operands"
 	if !est.Counted {
 		from = fmt.Sprintf("from a density of %g assumed of operands whose entries nobody counted", unknownDensity)
 	}
 	var levels string
-	for _, l := range est.Levels(crossing(a.LHS.Tensor)) {
+	for _, l := range est.Levels(crossing(a)) {
 		levels += l.String()
 	}
 	return fmt.Sprintf("%.3g of %.3g elements expected, %s: dense takes %.3g, sparse %.3g elements; level by level %q would take least",

@@ -2,10 +2,12 @@ package infer
 
 import (
 	"math"
+	"slices"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/format"
-	"libsparse/libsparse/index"
 )
 
 // operation is an assignment whose operands are A, or A transposed; those called T are results of earlier steps, whose entries
@@ -32,7 +34,7 @@ type sizes struct {
 	spread             spread
 }
 
-func (s sizes) describe(x *index.Tensor) {
+func (s sizes) describe(x *bind.Storage) {
 	x.Extents, x.NNZ = []int64{s.rows, s.columns}, s.nnz
 	x.Filled, x.Skew, x.Reach = s.spread.filled, s.spread.skew, s.spread.reach
 }
@@ -51,16 +53,16 @@ func predict(t *testing.T, o operation, matrix, square sizes) Estimate {
 	t.Helper()
 	var est Estimate
 	for _, step := range o {
-		a := assignment(t, step.text, map[string]string{"A": "ds", "B": "ds", "T": "ds"})
-		for _, x := range a.Tensors() {
+		a := bindtest.Parse(t, step.text, map[string]string{"A": "ds", "B": "ds", "T": "ds"})
+		a = bindtest.Change(a, a.Tensors(), func(name string, x *bind.Storage) {
 			matrix.describe(x)
-			if x.Name == "T" {
+			if name == "T" {
 				square.describe(x)
 			}
-			if x.Name == step.transposed { // as it is in memory, under another mode order
+			if name == step.transposed { // as it is in memory, under another mode order
 				x.Extents, x.Format = []int64{matrix.columns, matrix.rows}, format.MustParse("ds:1,0")
 			}
-		}
+		})
 		est = Predict(a)
 	}
 	return est
@@ -112,17 +114,12 @@ func TestMeasuredFill(t *testing.T) {
 }
 
 func TestPriors(t *testing.T) {
-	counted := assignment(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"})
-	for _, x := range counted.Tensors() {
-		x.Extents = []int64{1000, 1000}
-		x.NNZ = 3000
-	}
+	counted := bindtest.Parse(t, "C(i,k) = A(i,j) * B(j,k)", map[string]string{"A": "ds", "B": "ds"})
+	counted = bindtest.Change(counted, counted.Tensors(), func(_ string, x *bind.Storage) { x.Extents, x.NNZ = []int64{1000, 1000}, 3000 })
 	if e := Predict(counted); !e.Counted || math.Abs(e.Entries-9000) > 1000 {
 		t.Errorf("%+v", e)
 	}
-	for _, x := range counted.Tensors() {
-		x.NNZ = 0
-	}
+	counted = bindtest.Change(counted, counted.Tensors(), func(_ string, x *bind.Storage) { x.NNZ = 0 })
 	if e := Predict(counted); e.Counted || e.Entries < 5e4 || e.Entries > 1.5e5 {
 		t.Errorf("%+v", e)
 	}
@@ -144,17 +141,14 @@ func TestEstimates(t *testing.T) {
 		{"y = A(i,j)", map[string]string{"A": "ds"}, 1},
 		{"C(i,j) = A(i,j,k) * x(k)", map[string]string{"A": "sss"}, 950},
 	} {
-		a := assignment(t, c.text, c.formats)
-		for _, x := range a.Tensors() {
-			x.Extents = nil
-			for range x.Format.ModeOrder {
-				x.Extents = append(x.Extents, 100)
-			}
+		a := bindtest.Parse(t, c.text, c.formats)
+		a = bindtest.Change(a, a.Tensors(), func(_ string, x *bind.Storage) {
+			x.Extents = slices.Repeat([]int64{100}, x.Format.Order())
 			x.NNZ = 1000
 			if x.Format.Dense() {
 				x.NNZ = 0
 			}
-		}
+		})
 		if e := Predict(a); math.Abs(e.Entries-c.want) > c.want/20 {
 			t.Errorf("%s: %.4g entries expected, want %.4g", c.text, e.Entries, c.want)
 		}

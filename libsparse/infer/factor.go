@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/index"
 )
 
@@ -46,12 +47,13 @@ func (f *factor) volume() float64 {
 }
 
 // leaf is the factor of an access. Entries are assumed to be spread at random: n of them reach m*(1-exp(-n/m)) of m places.
-func leaf(a *index.Access) *factor {
+func leaf(b *bind.Table, a *index.Access) *factor {
+	s := b.Of(a.Tensor)
 	f := &factor{dims: make([]dim, 0, len(a.Vars)), count: 1}
 	for m, v := range a.Vars {
 		n := 1.0
-		if m < len(a.Tensor.Extents) {
-			n = float64(max(a.Tensor.Extents[m], 1))
+		if m < len(s.Extents) {
+			n = float64(max(s.Extents[m], 1))
 		}
 		if k := f.of(v); k >= 0 {
 			f.dims[k].extent, f.dims[k].distinct = n, n
@@ -60,21 +62,21 @@ func leaf(a *index.Access) *factor {
 		}
 	}
 	f.count = f.volume()
-	if a.Tensor.Format.Dense() {
+	if s.Format.Dense() {
 		return f
 	}
-	if a.Tensor.NNZ > 0 {
-		f.count = min(f.count, float64(a.Tensor.NNZ))
+	if s.NNZ > 0 {
+		f.count = min(f.count, float64(s.NNZ))
 	} else {
 		f.count *= unknownDensity
 	}
 	for m := range f.dims {
 		f.dims[m].distinct = reached(f.dims[m].extent, f.count)
 	}
-	if first := &f.dims[f.of(a.Vars[a.Tensor.Format.ModeOrder[0]])]; a.Tensor.Filled > 0 {
-		first.distinct = min(float64(a.Tensor.Filled), first.extent)
+	if first := &f.dims[f.of(a.Vars[s.Format.ModeOrder[0]])]; s.Filled > 0 {
+		first.distinct = min(float64(s.Filled), first.extent)
 	}
-	f.locate(a)
+	f.locate(a, s)
 	return f
 }
 

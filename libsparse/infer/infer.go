@@ -6,6 +6,7 @@ package infer
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -25,28 +26,29 @@ const unknownDensity = 0.01
 //     others are compressed: CSR for products of sparse matrices.
 //
 // The density of sparse operands never makes a result dense: a program must not get another type of tensor for other data.
-func Output(a *index.Assignment) (format.Format, *index.Tensor) {
+func Output(a bind.Assignment) (format.Format, *index.Tensor) {
 	f, pattern, _ := Expected(a)
 	return f, pattern
 }
 
 // Expected is Output with the expected number of entries of the result.
-func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entries float64) {
+func Expected(a bind.Assignment) (f format.Format, pattern *index.Tensor, entries float64) {
 	volume := 1.0
 	for _, v := range a.LHS.Vars {
 		volume *= float64(max(a.Extent(v), 1))
 	}
 	if t := Pattern(a); t != nil {
-		return t.Format, t, float64(t.NNZ)
+		s := a.Of(t)
+		return s.Format, t, float64(s.NNZ)
 	}
-	n := a.LHS.Tensor.Order()
+	n := len(a.LHS.Vars)
 	filled, columns, sparse := sources(a)
 	f, ok := elementwise(a)
 	if !ok {
 		f, ok = permuted(a)
 	}
 	switch {
-	case everywhere(a.RHS):
+	case Everywhere(a):
 		f = format.AllDense(n)
 	case ok:
 	case n <= 1 || !sparse || n == 2 && slices.Contains(filled, true):
@@ -63,7 +65,7 @@ func Expected(a *index.Assignment) (f format.Format, pattern *index.Tensor, entr
 
 // byMode is the format whose levels are dense for modes that only dense operands have, and for the first mode unless most of its
 // coordinates would be empty; the others are compressed.
-func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) format.Format {
+func byMode(a bind.Assignment, filled []bool, columns bool, entries float64) format.Format {
 	n := len(filled)
 	order := make([]int, n)
 	for i := range order {
@@ -85,13 +87,13 @@ func byMode(a *index.Assignment, filled []bool, columns bool, entries float64) f
 }
 
 // permuted is the format of the only operand of a copy, for the result's order of modes.
-func permuted(a *index.Assignment) (format.Format, bool) {
+func permuted(a bind.Assignment) (format.Format, bool) {
 	acc, ok := a.RHS.(*index.Access)
 	if !ok || len(acc.Vars) != len(a.LHS.Vars) || len(a.Reduced()) > 0 {
 		return format.Format{}, false
 	}
-	f := format.Format{Levels: acc.Tensor.Format.Levels}
-	for _, m := range acc.Tensor.Format.ModeOrder {
+	f := format.Format{Levels: a.Of(acc.Tensor).Format.Levels}
+	for _, m := range a.Of(acc.Tensor).Format.ModeOrder {
 		f.ModeOrder = append(f.ModeOrder, slices.Index(a.LHS.Vars, acc.Vars[m]))
 	}
 	return f, true
@@ -99,41 +101,41 @@ func permuted(a *index.Assignment) (format.Format, bool) {
 
 // sources looks at the operands: filled says of each mode of the result whether only dense operands have it, columns whether all sparse
 // operands are matrices stored by columns, and sparse whether there is a sparse operand.
-func sources(a *index.Assignment) (filled []bool, columns, sparse bool) {
+func sources(a bind.Assignment) (filled []bool, columns, sparse bool) {
 	columns = true
 	accesses := index.Accesses(a.RHS)
 	for _, v := range a.LHS.Vars {
 		carried, limited := false, false
 		for _, acc := range accesses {
 			if slices.Contains(acc.Vars, v) {
-				carried, limited = true, limited || !acc.Tensor.Format.Dense()
+				carried, limited = true, limited || !a.Dense(acc)
 			}
 		}
 		filled = append(filled, carried && !limited)
 	}
 	for _, acc := range accesses {
-		if !acc.Tensor.Format.Dense() {
+		if !a.Dense(acc) {
 			sparse = true
-			columns = columns && acc.Tensor.Order() == 2 && !acc.Tensor.Format.Natural()
+			columns = columns && len(acc.Vars) == 2 && !a.Of(acc.Tensor).Format.Natural()
 		}
 	}
 	return filled, columns, sparse
 }
 
 // Pattern is the operand whose pattern the result has, or nil.
-func Pattern(a *index.Assignment) *index.Tensor {
+func Pattern(a bind.Assignment) *index.Tensor {
 	if !isProduct(a.RHS) || a.LHS.Windowed() {
 		return nil
 	}
 	var owner *index.Access
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
-		case acc.Tensor.Format.Dense():
+		case a.Dense(acc):
 		case acc.Windowed():
 			return nil
 		case owner == nil && slices.Equal(acc.Vars, a.LHS.Vars):
 			owner = acc
-		case owner != nil && acc.Tensor.Owner() == owner.Tensor.Owner() && slices.Equal(acc.Vars, owner.Vars):
+		case owner != nil && a.Owner(acc.Tensor) == a.Owner(owner.Tensor) && slices.Equal(acc.Vars, owner.Vars):
 		default:
 			return nil
 		}
@@ -141,7 +143,7 @@ func Pattern(a *index.Assignment) *index.Tensor {
 	if owner == nil {
 		return nil
 	}
-	return owner.Tensor.Owner()
+	return a.Owner(owner.Tensor)
 }
 
 // isProduct reports whether e has a value exactly where all its accesses have one.
@@ -154,17 +156,17 @@ func isProduct(e index.Expr) bool {
 }
 
 // Everywhere reports whether the result of a has a value everywhere, whatever is stored.
-func Everywhere(a *index.Assignment) bool { return everywhere(a.RHS) }
+func Everywhere(a bind.Assignment) bool { return everywhere(a.Table, a.RHS) }
 
 // everywhere reports whether e has a value even where nothing sparse is stored.
-func everywhere(e index.Expr) bool {
+func everywhere(b *bind.Table, e index.Expr) bool {
 	switch e := e.(type) {
 	case *index.Access:
-		return e.Tensor.Format.Dense()
+		return b.Dense(e)
 	case *index.Call:
 		defined := make([]bool, len(e.Args))
 		for k, arg := range e.Args {
-			defined[k] = everywhere(arg)
+			defined[k] = everywhere(b, arg)
 		}
 		return e.Region.Holds(defined...)
 	default:
@@ -174,17 +176,17 @@ func everywhere(e index.Expr) bool {
 
 // elementwise is the format of the first sparse operand, if all operands have the result's variables; unless the expression is a
 // product, no operand may be dense.
-func elementwise(a *index.Assignment) (f format.Format, ok bool) {
+func elementwise(a bind.Assignment) (f format.Format, ok bool) {
 	for _, acc := range index.Accesses(a.RHS) {
 		switch {
 		case !slices.Equal(acc.Vars, a.LHS.Vars):
 			return f, false
-		case acc.Tensor.Format.Dense():
+		case a.Dense(acc):
 			if !isProduct(a.RHS) {
 				return f, false
 			}
 		case !ok:
-			f, ok = acc.Tensor.Format, true
+			f, ok = a.Of(acc.Tensor).Format, true
 		}
 	}
 	return f, ok

@@ -3,26 +3,13 @@ package infer
 import (
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
 // assignment reads an expression over tensors with the given formats, of type f64.
-func assignment(t *testing.T, text string, formats map[string]string) *index.Assignment {
-	t.Helper()
-	a, err := index.ParseAssignment(text, func(name string, order int, result bool) (*index.Tensor, error) {
-		x := &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Index: dtype.I32, Format: format.AllDense(order)}}
-		if f, ok := formats[name]; ok && !result {
-			x.Format = format.MustParse(f)
-		}
-		return x, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 func TestOutput(t *testing.T) {
 	type formats = map[string]string
@@ -52,7 +39,7 @@ func TestOutput(t *testing.T) {
 		{"TTM", "C(i,j,l) = A(i,j,k) * B(k,l)", formats{"A": "sss"}, "dsd", ""},
 		{"MTTKRP", "M(i,j) = A(i,k,l) * B(k,j) * C(l,j)", formats{"A": "dss"}, "dd", ""},
 	} {
-		got, owner := Output(assignment(t, c.text, c.in))
+		got, owner := Output(bindtest.Parse(t, c.text, c.in))
 		of := ""
 		if owner != nil {
 			of = owner.Name
@@ -65,12 +52,12 @@ func TestOutput(t *testing.T) {
 
 // TestSharedPattern gives a product the pattern that its factors share, and none where they only look alike.
 func TestSharedPattern(t *testing.T) {
-	a := assignment(t, "C(i,j) = A(i,j) * B(i,j)", map[string]string{"A": "ds", "B": "ds"})
+	a := bindtest.Parse(t, "C(i,j) = A(i,j) * B(i,j)", map[string]string{"A": "ds", "B": "ds"})
 	if p := Pattern(a); p != nil {
 		t.Errorf("pattern of %s, which differ", p.Name)
 	}
 	both := a.Tensors()
-	both[1].SamePattern = both[0]
+	a = bindtest.Change(a, both[1:], func(_ string, s *bind.Storage) { s.SamePattern = both[0] })
 	if p := Pattern(a); p != both[0] {
 		t.Errorf("pattern of %v, want that of A", p)
 	}
@@ -81,14 +68,14 @@ func TestSharedPattern(t *testing.T) {
 }
 
 func TestElem(t *testing.T) {
-	a := assignment(t, "S(i,j) = P(i,j) * Q(i,j)", map[string]string{"P": "ds"})
+	a := bindtest.Parse(t, "S(i,j) = P(i,j) * Q(i,j)", map[string]string{"P": "ds"})
 	p, q := a.Tensors()[0], a.Tensors()[1]
 	p.Elem, p.PatternOnly, q.Elem = dtype.Bool, true, dtype.F32
-	if got := Elem(a); got != dtype.F32 {
+	if got := Elem(a.Assignment); got != dtype.F32 {
 		t.Errorf("%s, but a pattern has no values to be of a type", got)
 	}
 	q.PatternOnly = true
-	if got := Elem(a); got != dtype.Bool {
+	if got := Elem(a.Assignment); got != dtype.Bool {
 		t.Errorf("%s of patterns only, want the first", got)
 	}
 }

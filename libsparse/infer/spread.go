@@ -3,6 +3,7 @@ package infer
 import (
 	"math"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/index"
 )
 
@@ -17,8 +18,7 @@ type distance struct {
 }
 
 // locate records the statistics of how the entries of an access are spread.
-func (f *factor) locate(a *index.Access) {
-	t := a.Tensor
+func (f *factor) locate(a *index.Access, t *bind.Storage) {
 	for l, m := range t.Format.ModeOrder {
 		if l < len(t.Skew) {
 			// The skew of a factor is over coordinates with entries only.
@@ -27,7 +27,7 @@ func (f *factor) locate(a *index.Access) {
 		}
 	}
 	if len(a.Vars) == 2 && t.Reach > 0 {
-		f.near(a.Vars[0], a.Vars[1], float64(t.Reach)/index.Whole)
+		f.near(a.Vars[0], a.Vars[1], float64(t.Reach)/bind.Whole)
 	}
 }
 

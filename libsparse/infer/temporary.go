@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -15,9 +16,9 @@ const hypersparse = 64
 // Temporary is the format of a temporary between steps, which no user sees: that of a result, or if it takes less memory, one with a
 // place for every element, or for every element of the nonempty rows. Elements without a term are absent, not zero, as they are in
 // a single nest over the whole computation: the next step may multiply by infinity.
-func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
+func Temporary(a bind.Assignment) (format.Format, *index.Tensor) {
 	f, pattern := Output(a)
-	if everywhere, _ := index.Presence(a.RHS); pattern != nil || everywhere && !emptied(a) || f.Order() == 0 {
+	if everywhere, _ := a.Presence(a.RHS); pattern != nil || everywhere && !emptied(a) || f.Order() == 0 {
 		return f, pattern
 	}
 	est := Predict(a)
@@ -33,14 +34,14 @@ func Temporary(a *index.Assignment) (format.Format, *index.Tensor) {
 		return f, nil
 	}
 	mark := 1 / float64(max(a.LHS.Tensor.Elem.Size(), 1))
-	if dense, sparse := est.Costs(crossing(a.LHS.Tensor)); dense*(1+mark) > sparse {
+	if dense, sparse := est.Costs(crossing(a)); dense*(1+mark) > sparse {
 		return f, nil
 	}
 	return marked(filled, few), nil
 }
 
 // emptied reports whether a reduced variable of a may have no coordinates.
-func emptied(a *index.Assignment) bool {
+func emptied(a bind.Assignment) bool {
 	return slices.ContainsFunc(a.Reduced(), func(v index.Var) bool { return index.Least(a.Extent(v)) == 0 })
 }
 

@@ -1,8 +1,11 @@
 package infer
 
 import (
+	"slices"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/dtype"
 )
 
@@ -23,14 +26,11 @@ func TestTemporary(t *testing.T) {
 		{"C(i,k) = X(i,j) * Y(j,k)", nil, 0, "dd"},
 		{"c = A(i,j)", map[string]string{"A": "ds"}, 3000, ""},
 	} {
-		a := assignment(t, c.text, c.formats)
+		a := bindtest.Parse(t, c.text, c.formats)
 		a.LHS.Tensor.Elem = dtype.F32
-		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
-			x.Extents, x.NNZ = nil, c.nnz
-			for range x.Format.Levels {
-				x.Extents = append(x.Extents, 1000)
-			}
-		}
+		a = bindtest.Change(a, append(a.Tensors(), a.LHS.Tensor), func(_ string, x *bind.Storage) {
+			x.Extents, x.NNZ = slices.Repeat([]int64{1000}, x.Format.Order()), c.nnz
+		})
 		if f, _ := Temporary(a); f.String() != c.want {
 			t.Errorf("%s with %d entries: %q, want %q", c.text, c.nnz, f, c.want)
 		}
@@ -55,17 +55,14 @@ func TestFewRows(t *testing.T) {
 		{"C(i,k,l) = A(i,j) * B(j,k) * X(j,l)", map[string]string{"A": "ds", "B": "ds"}, 10, 5000, "sbd"},
 		{"C(i,j) = A(i,j) + X(i,j)", map[string]string{"A": "ds"}, 10, 100, "dd"},
 	} {
-		a := assignment(t, c.text, c.formats)
+		a := bindtest.Parse(t, c.text, c.formats)
 		a.LHS.Tensor.Elem = dtype.F32
-		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
-			x.Extents, x.NNZ = nil, 200000
-			for range x.Format.Levels {
-				x.Extents = append(x.Extents, 1000)
-			}
-			if x.Name == "A" {
+		a = bindtest.Change(a, append(a.Tensors(), a.LHS.Tensor), func(name string, x *bind.Storage) {
+			x.Extents, x.NNZ = slices.Repeat([]int64{1000}, x.Format.Order()), 200000
+			if name == "A" {
 				x.NNZ, x.Filled = c.nnz, c.filled
 			}
-		}
+		})
 		if f, _ := Temporary(a); f.String() != c.want {
 			t.Errorf("%s with %d rows: %q, want %q", c.text, c.filled, f, c.want)
 		}
@@ -82,13 +79,10 @@ func TestLimitedModes(t *testing.T) {
 		{"C(i,k) = A(i,j) * B(j,k) * x(k)", "ds"}, // B limits k, whatever x has
 		{"C(i,j,k) = A(i,j) * X(j,k)", "dsd"},
 	} {
-		a := assignment(t, c.text, map[string]string{"A": "ds", "B": "ds"})
-		for _, x := range a.Tensors() {
-			x.Extents, x.NNZ = nil, 100000
-			for range x.Format.Levels {
-				x.Extents = append(x.Extents, 1000)
-			}
-		}
+		a := bindtest.Parse(t, c.text, map[string]string{"A": "ds", "B": "ds"})
+		a = bindtest.Change(a, a.Tensors(), func(_ string, x *bind.Storage) {
+			x.Extents, x.NNZ = slices.Repeat([]int64{1000}, x.Format.Order()), 100000
+		})
 		if f, _ := Output(a); f.String() != c.want {
 			t.Errorf("%s: %q, want %q", c.text, f, c.want)
 		}
@@ -98,10 +92,10 @@ func TestLimitedModes(t *testing.T) {
 // TestReducedOverNothing has temporaries that may have no term say so.
 func TestReducedOverNothing(t *testing.T) {
 	for extent, want := range map[int64]string{0: "b", 10: "b", 5: "d", 1000: "d"} {
-		a := assignment(t, "c(i) = X(i,j) + 1", nil)
-		for _, x := range append(a.Tensors(), a.LHS.Tensor) {
-			x.Extents = []int64{1000, extent}[:x.Order()]
-		}
+		a := bindtest.Parse(t, "c(i) = X(i,j) + 1", nil)
+		a = bindtest.Change(a, append(a.Tensors(), a.LHS.Tensor), func(_ string, x *bind.Storage) {
+			x.Extents = []int64{1000, extent}[:x.Format.Order()]
+		})
 		if f, _ := Temporary(a); f.String() != want {
 			t.Errorf("%d columns: %q, want %q", extent, f, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -22,20 +23,26 @@ type Iterator struct {
 	// Level is the level that is walked.
 	Level int
 	// Key identifies the iterator.
-	Key string
+	Key  string
+	kind format.Level
 }
 
 // Props are the properties of the level.
-func (it Iterator) Props() format.Props { return it.Access.Tensor.Format.Levels[it.Level].Props() }
+func (it Iterator) Props() format.Props { return it.kind.Props() }
+
+// NewIterator is the iterator over a level of an access.
+func NewIterator(b *bind.Table, a *index.Access, level int) Iterator {
+	return Iterator{Access: a, Level: level, Key: Key(b, a, level), kind: b.Of(a.Tensor).Format.Levels[level]}
+}
 
 // Key identifies the positions of level of an access: the owner of the pattern, and the variables down to that level.
-func Key(a *index.Access, level int) string {
-	var b strings.Builder
-	b.WriteString(a.Tensor.Owner().Name)
-	for l := 0; l <= level; l++ {
-		b.WriteString("," + a.Index(a.Tensor.Format.ModeOrder[l]))
+func Key(b *bind.Table, a *index.Access, level int) string {
+	var text strings.Builder
+	text.WriteString(b.Owner(a.Tensor).Name)
+	for _, m := range b.Of(a.Tensor).Format.ModeOrder[:level+1] {
+		text.WriteString("," + a.Index(m))
 	}
-	return b.String()
+	return text.String()
 }
 
 // Point is a set of iterators that have coordinates left. Full says that every coordinate of the variable's extent is
@@ -99,9 +106,9 @@ func (l Lattice) Below(p Point) []Point {
 	return out
 }
 
-// Build makes the lattice of v for an expression. What doesn't store v sparsely is defined at every coordinate.
-func Build(e index.Expr, v index.Var) Lattice {
-	l := build(e, v)
+// Build makes the lattice of v for an expression over tensors that are stored as b says. What doesn't store v sparsely is defined at every coordinate.
+func Build(b *bind.Table, e index.Expr, v index.Var) Lattice {
+	l := build(b, e, v)
 	if !l.Full() {
 		return l
 	}
@@ -110,12 +117,12 @@ func Build(e index.Expr, v index.Var) Lattice {
 	return l
 }
 
-func build(e index.Expr, v index.Var) Lattice {
+func build(b *bind.Table, e index.Expr, v index.Var) Lattice {
 	switch e := e.(type) {
 	case *index.Access:
-		return access(e, v)
+		return access(b, e, v)
 	case *index.Call:
-		return call(e, v)
+		return call(b, e, v)
 	case *index.Missing:
 		return Lattice{}
 	default:
@@ -126,10 +133,10 @@ func build(e index.Expr, v index.Var) Lattice {
 // call combines the lattices of the arguments: the union, over the least sets of arguments that give the call a value, of
 // the intersection of their lattices. Every other argument is matched against that. What is left of the expression at a
 // point, see Restrict, may be nothing: a region may need that an argument has no value.
-func call(c *index.Call, v index.Var) Lattice {
+func call(b *bind.Table, c *index.Call, v index.Var) Lattice {
 	args := make([]Lattice, len(c.Args))
 	for k, arg := range c.Args {
-		args[k] = build(arg, v)
+		args[k] = build(b, arg, v)
 	}
 	var l Lattice
 	least := c.Region.Least()
@@ -164,16 +171,17 @@ func (l Lattice) unconstrained() bool { return len(l.Points) == 1 && l.Dense() }
 
 func everywhere() Lattice { return Lattice{Points: []Point{{Full: true}}} }
 
-func access(a *index.Access, v index.Var) Lattice {
+func access(b *bind.Table, a *index.Access, v index.Var) Lattice {
 	mode := slices.Index(a.Vars, v)
 	if mode < 0 {
 		return everywhere()
 	}
-	level := a.Tensor.Format.LevelOf(mode)
-	if a.Tensor.Format.Levels[level].Props().Full {
+	f := b.Of(a.Tensor).Format
+	level := f.LevelOf(mode)
+	if f.Levels[level].Props().Full {
 		return everywhere()
 	}
-	return Lattice{Points: []Point{{Iterators: []Iterator{{Access: a, Level: level, Key: Key(a, level)}}}}}
+	return Lattice{Points: []Point{{Iterators: []Iterator{NewIterator(b, a, level)}}}}
 }
 
 // join combines two lattices. An intersection ends when one side does; a union goes on with what is left of the other.

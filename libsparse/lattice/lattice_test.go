@@ -1,28 +1,23 @@
 package lattice
 
 import (
+	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
 // parse reads an expression over vectors: lower-case names are dense, upper-case ones compressed.
-func parse(t *testing.T, text string) index.Expr {
+func parse(t *testing.T, text string) bind.Assignment {
 	t.Helper()
-	a, err := index.ParseAssignment("y(i) = "+text, func(name string, order int, _ bool) (*index.Tensor, error) {
-		f := format.AllDense(order)
-		if order == 1 && name[0] < 'a' {
-			f = format.MustParse("s")
-		}
-		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: f}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	compressed := map[string]string{}
+	for _, name := range strings.Split("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "") {
+		compressed[name] = "s"
 	}
-	return a.RHS
+	return bindtest.Parse(t, "y(i) = "+text, compressed)
 }
 
 func TestBuild(t *testing.T) {
@@ -49,7 +44,8 @@ func TestBuild(t *testing.T) {
 		"add[~0 & 1](B(i), C(i))": "{C.1 B.1} > {C.1}",
 		"B(i(2:8)) * B(i)":        "{B.1 B.1}",
 	} {
-		got := Build(parse(t, text), "i").String()
+		a := parse(t, text)
+		got := Build(a.Table, a.RHS, "i").String()
 		if len(got) != len(want) || got != want && text != "B(i) + C(i) + D(i)" {
 			t.Errorf("%s: got %s, want %s", text, got, want)
 		}
@@ -57,7 +53,8 @@ func TestBuild(t *testing.T) {
 }
 
 func TestPointsPrecedeWhatIsBelow(t *testing.T) {
-	l := Build(parse(t, "B(i) + C(i) * D(i) + E(i)"), "i")
+	a := parse(t, "B(i) + C(i) * D(i) + E(i)")
+	l := Build(a.Table, a.RHS, "i")
 	for k, p := range l.Points {
 		for _, q := range l.Points[:k] {
 			if p.below(q) && !q.below(p) {
@@ -79,7 +76,8 @@ func TestRestrict(t *testing.T) {
 		{"(B(i) + C(i)) * d(i)", "C", "C(i) * d(i)"},
 	} {
 		got := ""
-		if e := restrict(parse(t, c.text), "i", only(c.has), func(index.Var) bool { return false }); e != nil {
+		a := parse(t, c.text)
+		if e := restrict(a.Table, a.RHS, "i", only(c.has), func(index.Var) bool { return false }); e != nil {
 			got = index.String(e)
 		}
 		if got != c.want {
@@ -90,20 +88,14 @@ func TestRestrict(t *testing.T) {
 
 // TestLoopsThatRestrictLeaves asks for the inner loop of a union of matrices where both have the row, and where one has.
 func TestLoopsThatRestrictLeaves(t *testing.T) {
-	a, err := index.ParseAssignment("y(i,j) = B(i,j) + C(i,j)", func(name string, _ int, _ bool) (*index.Tensor, error) {
-		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.MustParse("ss")}}, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := cin.Concretize(a)
+	p := cin.Concretize(bindtest.Parse(t, "y(i,j) = B(i,j) + C(i,j)", map[string]string{"B": "ss", "C": "ss"}))
 	table := Of(p)
 	outer := table.Body.(*cin.Forall)
 	if outer != p.Body {
 		t.Errorf("nothing has no value, and the loops are others: %v", outer)
 	}
 	for k, want := range []string{"{B.2 C.2} > {B.2} > {C.2}", "{B.2}", "{C.2}"} {
-		body := Restrict(outer, table.Loop(outer).Points[k], func(v index.Var) bool { return v == "i" })
+		body := table.Restrict(outer, table.Loop(outer).Points[k], func(v index.Var) bool { return v == "i" })
 		if got := table.Loop(body.(*cin.Forall)).String(); got != want {
 			t.Errorf("at point %d: got %s, want %s", k, got, want)
 		}

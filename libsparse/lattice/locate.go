@@ -3,6 +3,7 @@ package lattice
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
@@ -10,8 +11,8 @@ import (
 // Loop is the lattice of v for an expression as a loop visits it: levels that find a coordinate without a search are
 // located in wherever something else says which coordinates to visit. Those that compute the place come first, since
 // walking them passes every coordinate; then those that probe for it, which walk in no order.
-func Loop(e index.Expr, v index.Var) Lattice {
-	l := Build(e, v)
+func Loop(b *bind.Table, e index.Expr, v index.Var) Lattice {
+	l := Build(b, e, v)
 	for _, able := range []func(format.Props) bool{
 		func(p format.Props) bool { return p.Locate },
 		func(p format.Props) bool { return p.Probe },

@@ -24,9 +24,8 @@ type visit struct {
 
 // Of builds the lattices of the loops of p.
 func Of(p *cin.Program) *Table {
-	dense := func(a *index.Access) bool { return a.Tensor.Format.Dense() }
 	t := &Table{program: p, built: map[visit]Lattice{}}
-	t.Body = without(p.Body, func(e index.Expr) index.Expr { return Without(e, nil, dense) })
+	t.Body = without(p.Body, func(e index.Expr) index.Expr { return Without(e, nil, p.Source.Dense) })
 	for _, f := range cin.Loops(p.Body) {
 		t.Loop(f)
 	}
@@ -47,7 +46,7 @@ func (t *Table) of(f *cin.Forall, known bool) Lattice {
 		if known {
 			build = Build
 		}
-		l = build(cin.Value(key.body), key.over)
+		l = build(t.program.Source.Table, cin.Value(key.body), key.over)
 		t.built[key] = l
 	}
 	return l

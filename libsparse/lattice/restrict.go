@@ -3,19 +3,20 @@ package lattice
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 )
 
-// Restrict is the body of f at a point of its lattice, without the terms that need an iterator which ran out. given says of a
+// Restrict is the body of f, a loop of the table's program, at a point of its lattice, without the terms that need an iterator which ran out. given says of a
 // variable whether it has a value there. It returns nil where nothing is left to do.
-func Restrict(f *cin.Forall, p Point, given func(index.Var) bool) cin.Stmt {
+func (t *Table) Restrict(f *cin.Forall, p Point, given func(index.Var) bool) cin.Stmt {
 	// The value of a variable may be known before its levels have been searched, as in a fused loop.
 	bound := func(w index.Var) bool {
 		return given(w) && !slices.ContainsFunc(cin.Loops(f.Body), func(f *cin.Forall) bool { return f.Var == w })
 	}
-	return without(f.Body, func(e index.Expr) index.Expr { return restrict(e, f.Var, p, bound) })
+	return without(f.Body, func(e index.Expr) index.Expr { return restrict(t.program.Source.Table, e, f.Var, p, bound) })
 }
 
 // without rewrites the right-hand sides of s and drops what loses its own. What doesn't change stays the same statement.
@@ -70,14 +71,14 @@ func reads(s cin.Stmt, t *index.Tensor) bool {
 // restrict is e at a point of the lattice of v: what needs an iterator that the point doesn't have is gone; of located ones
 // nothing is known yet. bound says of a variable whether a loop outside of that of v has matched it. It returns nil where
 // nothing is left.
-func restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
+func restrict(b *bind.Table, e index.Expr, v index.Var, p Point, bound func(index.Var) bool) index.Expr {
 	located := Point{Iterators: p.Located}
 	return Without(e, func(a *index.Access) bool {
-		return slices.ContainsFunc(access(a, v).Points[0].Iterators, func(it Iterator) bool {
+		return slices.ContainsFunc(access(b, a, v).Points[0].Iterators, func(it Iterator) bool {
 			return !p.Has(it.Key) && !located.Has(it.Key)
 		})
 	}, func(a *index.Access) bool {
-		return found(a, v, bound) && !slices.ContainsFunc(access(a, v).Points[0].Iterators, func(it Iterator) bool {
+		return found(b, a, v, bound) && !slices.ContainsFunc(access(b, a, v).Points[0].Iterators, func(it Iterator) bool {
 			return located.Has(it.Key)
 		})
 	})
@@ -85,8 +86,8 @@ func restrict(e index.Expr, v index.Var, p Point, bound func(index.Var) bool) in
 
 // found reports whether every level that a stores sparsely is matched by the loop over v or one outside: then it has a
 // value at the coordinates that are visited inside.
-func found(a *index.Access, v index.Var, bound func(index.Var) bool) bool {
-	f := a.Tensor.Format
+func found(b *bind.Table, a *index.Access, v index.Var, bound func(index.Var) bool) bool {
+	f := b.Of(a.Tensor).Format
 	for l, m := range f.ModeOrder {
 		if w := a.Vars[m]; !f.Levels[l].Props().Full && w != v && !bound(w) {
 			return false

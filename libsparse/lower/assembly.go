@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -34,9 +35,9 @@ type way struct {
 
 // assemblies lists the ways. The first one that fits a program is taken.
 var assemblies = []way{
-	{fits: func(p *cin.Program) bool { return !cin.Discovered(p.Source.LHS.Tensor) }, new: func(*lowerer) assembly { return known{} }},
+	{fits: func(p *cin.Program) bool { return !p.Source.Result().Discovered() }, new: func(*lowerer) assembly { return known{} }},
 	{fits: func(p *cin.Program) bool { return p.Insert }, new: newInserted},
-	{fits: func(p *cin.Program) bool { return p.Source.LHS.Tensor.Format.Rowwise() }, new: func(l *lowerer) assembly { return byRows{newPattern(l)} }},
+	{fits: func(p *cin.Program) bool { return p.Source.Result().Format.Rowwise() }, new: func(l *lowerer) assembly { return byRows{newPattern(l)} }},
 	{fits: blockwise, new: func(l *lowerer) assembly { return byBlocks{newPattern(l)} }, slots: blockSlots},
 	{fits: func(*cin.Program) bool { return true }, new: func(l *lowerer) assembly { return compact{newPattern(l)} }},
 }
@@ -51,8 +52,8 @@ func assemblyOf(p *cin.Program) way {
 }
 
 // denseBlocks reports whether each entry of an assembled tensor is a block of dense levels.
-func denseBlocks(t *index.Tensor) bool {
-	return cin.Discovered(t) && cin.AppendedLevels(t) < t.Order()
+func denseBlocks(s *bind.Storage) bool {
+	return s.Discovered() && s.AppendedLevels() < s.Format.Order()
 }
 
 // known is the assembly of a result whose pattern is known before the loops: a dense one, or one with an operand's pattern.
@@ -96,8 +97,8 @@ func (l *lowerer) put(a *cin.Assign, at ir.Expr, e env) ir.Stmt {
 func (l *lowerer) masks() []int {
 	t := l.program.Source.LHS.Tensor
 	var out []int
-	for level := range t.Format.Levels {
-		if cin.Masked(t, level) {
+	for level := range l.format(t).Levels {
+		if l.of(t).Masked(level) {
 			out = append(out, level)
 		}
 	}
@@ -131,7 +132,7 @@ func (l *lowerer) frameSums(sums *ir.Array) (before, after []ir.Stmt) {
 	loop := ir.Count(p, count, ir.Put(l.slots.vals(t), p, ir.At(sums, p)))
 	loop.Kind = ir.Shared
 	return []ir.Stmt{
-		ir.Let(count, l.positions(t, t.Order()-1)),
+		ir.Let(count, l.positions(t, l.format(t).Order()-1)),
 		&ir.Alloc{Array: sums, Size: ir.AtLeastOne(count)},
 	}, []ir.Stmt{
 		&ir.Parallel{Threads: l.slots.threads, Cond: ir.Is(count, ir.Gt, ir.Const(l.program.Team.Grain)), Body: ir.Do(loop)},
@@ -141,28 +142,29 @@ func (l *lowerer) frameSums(sums *ir.Array) (before, after []ir.Stmt) {
 
 // pattern is embedded by the assemblies that find the pattern of a result.
 type pattern struct {
-	access *index.Access
-	groups []format.Group
+	access  *index.Access
+	storage *bind.Storage
+	groups  []format.Group
 }
 
 func newPattern(l *lowerer) pattern {
 	a := l.program.Source.LHS
-	return pattern{access: a, groups: a.Tensor.Format.Groups()}
+	return pattern{access: a, storage: l.of(a.Tensor), groups: l.format(a.Tensor).Groups()}
 }
 
-func (p pattern) ordered(_ *lowerer, f *cin.Forall) bool {
+func (p pattern) ordered(l *lowerer, f *cin.Forall) bool {
 	out := cin.Written(f.Body)
-	return out.Tensor == p.access.Tensor && appendsBy(out, f.Var)
+	return out.Tensor == p.access.Tensor && appendsBy(l.program, out, f.Var)
 }
 
 // appendsBy reports whether entries of a result have to come in the order of v. Rows are filled in any order.
-func appendsBy(out *index.Access, v index.Var) bool {
-	f, m := out.Tensor.Format, slices.Index(out.Vars, v)
-	if m < 0 || !cin.Discovered(out.Tensor) {
+func appendsBy(p *cin.Program, out *index.Access, v index.Var) bool {
+	s, m := p.Source.Of(out.Tensor), slices.Index(out.Vars, v)
+	if m < 0 || !s.Discovered() {
 		return false
 	}
-	level := f.LevelOf(m)
-	return level < cin.AppendedLevels(out.Tensor) && (!f.Rowwise() || level >= f.Groups()[0].First)
+	level := s.Format.LevelOf(m)
+	return level < s.AppendedLevels() && (!s.Format.Rowwise() || level >= s.Format.Groups()[0].First)
 }
 
 func (p pattern) newCursor(l *lowerer, g format.Group) *ir.Var {
@@ -209,7 +211,7 @@ func (p pattern) countRows(l *lowerer, g format.Group) (before, after []ir.Stmt)
 
 // countOut reports a count to the caller, or that it exceeds the index type.
 func (p pattern) countOut(l *lowerer, g format.Group, count *ir.Var) []ir.Stmt {
-	return append(refuseLarge(count, p.access.Tensor.Index), ir.Set(l.slots.counts[g.First], count))
+	return append(refuseLarge(count, p.storage.Index), ir.Set(l.slots.counts[g.First], count))
 }
 
 // sumLengths turns the lengths of n rows, each counted in so many places, into positions.

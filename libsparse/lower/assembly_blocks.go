@@ -24,7 +24,7 @@ func blockwise(p *cin.Program) bool {
 
 // blockSlots adds the slots that tell where the blocks of each group begin: the first phase leaves them to the second.
 func blockSlots(s *slots, t *index.Tensor) {
-	for _, g := range t.Format.Groups() {
+	for _, g := range s.Of(t).Format.Groups() {
 		s.array(t, levelName(t.Name, "starts", g.First), dtype.I64,
 			Slot{Kind: "starts", Operand: Result, Level: g.First, Before: "assemble", Length: Blocks + 1, length: ir.Const(Blocks + 1)})
 	}

@@ -7,7 +7,6 @@ import (
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/ir"
-	"libsparse/libsparse/lattice"
 )
 
 // compact appends entries one after the other, on one thread. The levels of one group share a cursor, the number of entries
@@ -37,7 +36,7 @@ func (c compact) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 
 // belowRows reports whether a group is below a level whose positions are computed, not all of which a loop need visit.
 func (p pattern) belowRows(g format.Group) bool {
-	return g.First > 0 && p.access.Tensor.Format.Levels[g.First-1].Props().Locate
+	return g.First > 0 && p.storage.Format.Levels[g.First-1].Props().Locate
 }
 
 // divide runs the loop on one thread.
@@ -61,7 +60,7 @@ func (p pattern) visit(l *lowerer, f *cin.Forall, body cin.Stmt, e env) []ir.Stm
 
 // visitLevel lowers the body of the loop f at one coordinate; row does so where f is over the level above a group.
 func (p pattern) visitLevel(l *lowerer, f *cin.Forall, body cin.Stmt, e env, row func(child format.Group) []ir.Stmt) []ir.Stmt {
-	level := p.access.Tensor.Format.LevelOf(slices.Index(p.access.Vars, f.Var))
+	level := p.storage.Format.LevelOf(slices.Index(p.access.Vars, f.Var))
 	for i, g := range p.groups {
 		switch level {
 		case g.Last:
@@ -77,11 +76,11 @@ func (p pattern) visitLevel(l *lowerer, f *cin.Forall, body cin.Stmt, e env, row
 // last level of the tensor the assignment itself appends.
 func (p pattern) visitEntry(l *lowerer, i int, body cin.Stmt, e env) []ir.Stmt {
 	g, last := p.groups[i], i == len(p.groups)-1
-	if g.Last == p.access.Tensor.Order()-1 {
+	if g.Last == l.format(p.access.Tensor).Order()-1 {
 		return l.stmt(body, e)
 	}
 	cursor, inner := e.cursor.get(g.First), e
-	inner.pos = e.pos.with(lattice.Key(p.access, g.Last), format.Range{Lo: cursor, Hi: ir.Next(cursor)})
+	inner.pos = e.pos.with(l.key(p.access, g.Last), format.Range{Lo: cursor, Hi: ir.Next(cursor)})
 	if last || p.groups[i+1].First > g.Last+1 {
 		return p.visitBlock(l, g, body, inner, e)
 	}
@@ -129,7 +128,7 @@ func (p pattern) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 // coordinates writes those of the entry of a group at a position.
 func (p pattern) coordinates(l *lowerer, g format.Group, at ir.Expr, e env) (out []ir.Stmt) {
 	for level := g.First; level <= g.Last; level++ {
-		out = append(out, ir.Put(l.slots.storage(p.access.Tensor, level, nil).Crd, at, coordOf(p.access, level, e)))
+		out = append(out, ir.Put(l.slots.storage(p.access.Tensor, level, nil).Crd, at, l.coordOf(p.access, level, e)))
 	}
 	return out
 }
@@ -142,7 +141,7 @@ func (p pattern) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	if e.written != nil {
 		out = append(out, ir.Set(e.written, ir.Bool(true)))
 	}
-	g, inBlock := p.groups[len(p.groups)-1], denseBlocks(p.access.Tensor)
+	g, inBlock := p.groups[len(p.groups)-1], denseBlocks(p.storage)
 	if e.phase == computing {
 		at := ir.Expr(e.cursor.get(g.First))
 		if inBlock {

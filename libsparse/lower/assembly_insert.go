@@ -32,13 +32,13 @@ type inserted struct {
 
 func newInserted(l *lowerer) assembly {
 	t := l.program.Source.LHS.Tensor
-	in := inserted{pattern: newPattern(l), next: l.Array(t.Name+"_next", t.Index)}
-	dense, _ := t.Format.Inserted()
+	in := inserted{pattern: newPattern(l), next: l.Array(t.Name+"_next", l.of(t).Index)}
+	dense, _ := l.format(t).Inserted()
 	in.group = dense.Groups()[0]
-	if t.Format.Rowwise() {
+	if l.format(t).Rowwise() {
 		in.begins, in.count = in.pos(l, in.group), in.parents(l, in.group)
 	} else {
-		in.rows = l.Array(t.Name+"_rows", t.Index)
+		in.rows = l.Array(t.Name+"_rows", l.of(t).Index)
 		in.begins, in.count = in.rows, l.modeExtent(in.access, 0)
 	}
 	return in
@@ -53,7 +53,7 @@ func sharedRows(p *cin.Program) bool {
 // rowVars are the variables that the levels of the rows of a result store.
 func rowVars(p *cin.Program) []index.Var {
 	lhs := p.Source.LHS
-	rows, _ := lhs.Tensor.Format.Inserted()
+	rows, _ := p.Source.Result().Format.Inserted()
 	var out []index.Var
 	for _, m := range rows.ModeOrder[:rows.Groups()[0].First] {
 		out = append(out, lhs.Vars[m])
@@ -175,11 +175,11 @@ func (in inserted) eachRow(l *lowerer, rows, parts *ir.Var, visit func(p, at *ir
 
 // assign counts or stores one element.
 func (in inserted) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
-	row := coordOf(in.access, 0, e)
+	row := l.coordOf(in.access, 0, e)
 	if in.rows == nil {
 		row = l.position(in.access, in.group.First-1, e).Lo
 	}
-	one := ir.Number(1, in.access.Tensor.Index)
+	one := ir.Number(1, in.storage.Index)
 	cursor := row
 	if e.row != nil {
 		cursor = ir.Add(e.row, row)

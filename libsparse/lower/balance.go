@@ -29,8 +29,8 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 	walked := l.lattices.Loop(f).Iterators()
 	var below []*index.Access
 	for _, a := range index.Accesses(l.program.Source.RHS) {
-		first := a.Tensor.Order() > 1 && a.Vars[a.Tensor.Format.ModeOrder[0]] == v
-		if first && !a.Windowed() && slices.Contains(l.program.Team.Balanced, a.Tensor) && countsRows(a, walked, followed.Key) {
+		first := l.format(a.Tensor).Order() > 1 && a.Vars[l.format(a.Tensor).ModeOrder[0]] == v
+		if first && !a.Windowed() && slices.Contains(l.program.Team.Balanced, a.Tensor) && l.countsRows(a, walked, followed.Key) {
 			below = append(below, a)
 		}
 	}
@@ -48,8 +48,8 @@ func (l *lowerer) weigh(f *cin.Forall, e env) weight {
 
 // countsRows reports whether a loop counts the positions of the first level of a: its coordinates where that is dense, or what
 // is walked or followed.
-func countsRows(a *index.Access, walked []lattice.Iterator, followed string) bool {
-	key, p := lattice.Key(a, 0), a.Tensor.Format.Levels[0].Props()
+func (l *lowerer) countsRows(a *index.Access, walked []lattice.Iterator, followed string) bool {
+	key, p := l.key(a, 0), l.format(a.Tensor).Levels[0].Props()
 	if len(walked) == 1 {
 		return walked[0].Key == key && !p.Full
 	}
@@ -59,8 +59,8 @@ func countsRows(a *index.Access, walked []lattice.Iterator, followed string) boo
 // entriesBefore is the number of entries of an uneven access below the positions of its first level before at.
 func (l *lowerer) entriesBefore(a *index.Access, at ir.Expr) ir.Expr {
 	t := a.Tensor
-	for level := 1; level < t.Order(); level++ {
-		switch p := t.Format.Levels[level].Props(); {
+	for level := 1; level < l.format(t).Order(); level++ {
+		switch p := l.format(t).Levels[level].Props(); {
 		case p.Full:
 			at = ir.Mul(at, l.modeExtent(a, level))
 		case p.HasPos && !p.Padded && !p.RowRelative:

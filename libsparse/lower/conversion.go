@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -15,14 +16,14 @@ import (
 // is a loop over positions, so there is nothing to schedule.
 
 // Conversion reports whether a copies a tensor to a format with a conversion-only level, and which level that is.
-func Conversion(a *index.Assignment) (level int, ok bool) {
+func Conversion(a bind.Assignment) (level int, ok bool) {
 	from, copied := a.RHS.(*index.Access)
 	to := a.LHS
 	if !copied || from.Windowed() || to.Windowed() || !slices.Equal(from.Vars, to.Vars) || len(a.Vars()) < len(to.Vars) ||
-		from.Tensor.PatternOnly || from.Tensor.Permuted || from.Tensor.Elem != to.Tensor.Elem {
+		from.Tensor.PatternOnly || a.Of(from.Tensor).Permuted || from.Tensor.Elem != to.Tensor.Elem {
 		return 0, false
 	}
-	return to.Tensor.Format.ConvertedFrom(from.Tensor.Format)
+	return a.Result().Format.ConvertedFrom(a.Of(from.Tensor).Format)
 }
 
 // conversion is the lowering of one function of such a kernel.
@@ -43,7 +44,7 @@ func conversionKernel(p *cin.Program, level int) *Kernel {
 	return &Kernel{Assembled: true, Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: funcs}}
 }
 
-func (l conversion) kind() format.Layouter { return l.to.Format.Levels[l.level].(format.Layouter) }
+func (l conversion) kind() format.Layouter { return l.format(l.to).Levels[l.level].(format.Layouter) }
 
 // levelLayout describes the conversion to the level itself. place gets where each position of the operand's level goes.
 func (l conversion) levelLayout(place *ir.Array) *format.Layout {
@@ -52,7 +53,7 @@ func (l conversion) levelLayout(place *ir.Array) *format.Layout {
 		From: from, To: l.stored(l.to, l.level), Extent: from.Extent, Rows: from.Rows, Parents: l.positions(l.from, l.level-1), Place: place,
 		Builder: l.Builder, Threads: l.slots.threads, Shared: l.shared, Sum: l.sum,
 	}
-	if below := l.level + 1; below < l.from.Order() && l.from.Format.Levels[below].Props().HasPos {
+	if below := l.level + 1; below < l.format(l.from).Order() && l.format(l.from).Levels[below].Props().HasPos {
 		out.Below = func(at ir.Expr) ir.Expr { return length(l.slots.storage(l.from, below, nil).Pos, at) }
 	}
 	return out
@@ -81,7 +82,7 @@ func (l conversion) measure() []ir.Stmt {
 	if count := l.slots.counts[l.level]; count != nil {
 		out = append(out, ir.Set(count, crd))
 	}
-	for _, g := range l.to.Format.Groups() {
+	for _, g := range l.format(l.to).Groups() {
 		if g.First > l.level {
 			out = append(out, ir.Set(l.slots.counts[g.First], l.positions(l.from, g.First)))
 		}
@@ -94,13 +95,13 @@ func (l conversion) fill() []ir.Stmt {
 	place, out := l.places(l.level)
 	out = append(out, l.kind().Fill(l.levelLayout(place))...)
 	frees := []ir.Stmt{&ir.Free{Array: place}}
-	for level := l.level + 1; level < l.to.Order(); level++ {
+	for level := l.level + 1; level < l.format(l.to).Order(); level++ {
 		moved, stmts := l.move(level, place)
 		if out = append(out, stmts...); moved != place {
 			place, frees = moved, append(frees, &ir.Free{Array: moved})
 		}
 	}
-	q, last := l.Index("q"), l.to.Order()-1
+	q, last := l.Index("q"), l.format(l.to).Order()-1
 	from, to := l.slots.vals(l.from), l.slots.vals(l.to)
 	return append(append(out,
 		&ir.Fill{Array: to, Count: l.placed(last), Value: zero(to.Elem)},
@@ -125,7 +126,7 @@ func (l conversion) placed(level int) ir.Expr {
 
 // move copies a level below the conversion-only one. parent says where the positions above it have gone.
 func (l conversion) move(level int, parent *ir.Array) (place *ir.Array, stmts []ir.Stmt) {
-	props := l.to.Format.Levels[level].Props()
+	props := l.format(l.to).Levels[level].Props()
 	from, to := l.slots.storage(l.from, level, nil), l.slots.storage(l.to, level, nil)
 	q := l.Index("q")
 	if props.Branchless {

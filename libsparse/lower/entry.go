@@ -15,14 +15,14 @@ import (
 // element, and no record of which are in use.
 func (l *lowerer) decides(s *cin.Where, e env) bool {
 	t, w := l.program.Source.LHS.Tensor, cin.Written(s.Producer)
-	if !workspaces[l.program.Workspaces[w.Tensor]].dense || !cin.Discovered(t) && (len(l.masks()) == 0 || e.phase == counting) {
+	if !workspaces[l.program.Workspaces[w.Tensor]].dense || !l.of(t).Discovered() && (len(l.masks()) == 0 || e.phase == counting) {
 		return false
 	}
-	if w.Tensor.Order() == 0 && !denseBlocks(t) {
+	if l.format(w.Tensor).Order() == 0 && !denseBlocks(l.of(t)) {
 		return true
 	}
-	alike := !cin.Discovered(t) && !l.anyRoot(w.Vars, func(root index.Var) bool { return index.Varies(cin.Value(s.Producer), root) })
-	sparse := l.anyRoot(w.Vars, func(root index.Var) bool { return sparseIn(s.Producer, root) })
+	alike := !l.of(t).Discovered() && !l.anyRoot(w.Vars, func(root index.Var) bool { return l.program.Source.Varies(cin.Value(s.Producer), root) })
+	sparse := l.anyRoot(w.Vars, func(root index.Var) bool { return l.sparseIn(s.Producer, root) })
 	return (alike || l.inBlock(w.Vars)) && !sparse && !l.certain(s.Producer) && !onThreads(s.Producer)
 }
 
@@ -42,7 +42,7 @@ func (l *lowerer) inBlock(vars []index.Var) bool {
 	sparse := func(level format.Level) bool { return !level.Props().Full }
 	return !l.anyRoot(vars, func(root index.Var) bool {
 		m := slices.Index(lhs.Vars, root)
-		return m < 0 || slices.ContainsFunc(lhs.Tensor.Format.Levels[lhs.Tensor.Format.LevelOf(m):], sparse)
+		return m < 0 || slices.ContainsFunc(l.format(lhs.Tensor).Levels[l.format(lhs.Tensor).LevelOf(m):], sparse)
 	})
 }
 
@@ -53,15 +53,15 @@ func (l *lowerer) certain(s cin.Stmt) bool {
 	return !slices.ContainsFunc(cin.Loops(s), func(f *cin.Forall) bool {
 		return l.anyRoot([]index.Var{f.Var}, func(root index.Var) bool {
 			m := slices.Index(lhs.Vars, root)
-			return m < 0 || lhs.Window(m) != nil || sparseIn(f.Body, root)
+			return m < 0 || lhs.Window(m) != nil || l.sparseIn(f.Body, root)
 		})
 	})
 }
 
 // sparseIn reports whether an operand that s reads stores some coordinates of v only.
-func sparseIn(s cin.Stmt, v index.Var) bool {
+func (l *lowerer) sparseIn(s cin.Stmt, v index.Var) bool {
 	return slices.ContainsFunc(index.Accesses(cin.Value(s)), func(a *index.Access) bool {
 		m := slices.Index(a.Vars, v)
-		return m >= 0 && !a.Tensor.Format.Levels[a.Tensor.Format.LevelOf(m)].Props().Full
+		return m >= 0 && !l.format(a.Tensor).Levels[l.format(a.Tensor).LevelOf(m)].Props().Full
 	})
 }

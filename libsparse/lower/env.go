@@ -5,7 +5,6 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
-	"libsparse/libsparse/lattice"
 )
 
 // scope is a chain of bindings, innermost first. A nil scope is empty; scopes never change, so places of the nest share them.
@@ -102,7 +101,7 @@ func (l *lowerer) extentOfMode(t *index.Tensor, level int) ir.Expr {
 // modeExtent is the extent of the mode that a level of an access stores: that of its variable, unless it is accessed
 // through a window.
 func (l *lowerer) modeExtent(a *index.Access, level int) ir.Expr {
-	mode := a.Tensor.Format.ModeOrder[level]
+	mode := l.format(a.Tensor).ModeOrder[level]
 	if a.Window(mode) != nil {
 		return l.slots.modes[modeKey{a.Tensor, mode}]
 	}
@@ -122,15 +121,15 @@ func (l *lowerer) stored(t *index.Tensor, level int) format.Storage {
 // storage is the level of an access.
 func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 	if w := e.views.get(a.Tensor); w != nil {
-		return w.storage(l, a.Vars[a.Tensor.Format.ModeOrder[level]], level, e)
+		return w.storage(l, a.Vars[l.format(a.Tensor).ModeOrder[level]], level, e)
 	}
 	s := l.slots.storage(a.Tensor, level, l.modeExtent(a, level))
-	props := a.Tensor.Format.Levels[level].Props()
+	props := l.format(a.Tensor).Levels[level].Props()
 	if props.ConversionOnly {
 		s.Parents = l.positions(a.Tensor, level-1)
 	}
 	if props.RowRelative {
-		s.Row, s.Rows, s.Above = coordOf(a, level-1, e), l.modeExtent(a, level-1), l.position(a, level-2, e).Lo
+		s.Row, s.Rows, s.Above = l.coordOf(a, level-1, e), l.modeExtent(a, level-1), l.position(a, level-2, e).Lo
 	}
 	return s
 }
@@ -143,20 +142,20 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 		}
 		return format.Range{Lo: ir.Const(0), Hi: ir.Const(1)}
 	}
-	if r, ok := e.pos.lookup(lattice.Key(a, level)); ok {
+	if r, ok := e.pos.lookup(l.key(a, level)); ok {
 		return r
 	}
-	kind := a.Tensor.Format.Levels[level]
+	kind := l.format(a.Tensor).Levels[level]
 	if !kind.Props().Locate {
 		panic("BUG: no loop walks level " + kind.String() + " of " + a.String())
 	}
-	at := kind.Locate(l.storage(a, level, e), l.position(a, level-1, e).Lo, coordOf(a, level, e))
+	at := kind.Locate(l.storage(a, level, e), l.position(a, level-1, e).Lo, l.coordOf(a, level, e))
 	return format.Range{Lo: at, Hi: ir.Next(at)}
 }
 
 // elementAt is the position of an element: that of its last level.
 func (l *lowerer) elementAt(a *index.Access, e env) ir.Expr {
-	return l.position(a, a.Tensor.Order()-1, e).Lo
+	return l.position(a, l.format(a.Tensor).Order()-1, e).Lo
 }
 
 // value reads an expression at the current coordinates, in type t.
@@ -192,7 +191,7 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 		return w.element(l, a, e)
 	}
 	at := l.elementAt(a, e)
-	if a.Tensor.Permuted {
+	if l.of(a.Tensor).Permuted {
 		at = ir.IndexAt(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
 	}
 	return ir.At(l.slots.vals(a.Tensor), at)

@@ -27,7 +27,7 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	}
 	lat := l.lattices.Loop(f)
 	if len(lat.Points) == 1 && len(lat.Iterators()) <= 1 {
-		body := restrict(f, lat.Points[0], e)
+		body := l.restrict(f, lat.Points[0], e)
 		if body == nil {
 			return l.nothing()
 		}
@@ -72,10 +72,10 @@ func (l *lowerer) inStoredOrder(f *cin.Forall, e env) (it lattice.Iterator, ok b
 		return it, false
 	}
 	for _, a := range index.Accesses(cin.Value(f.Body)) {
-		for level, m := range a.Tensor.Format.ModeOrder {
-			p := a.Tensor.Format.Levels[level].Props()
-			if a.Vars[m] == f.Var && p.Full && !p.Ordered && a.Window(m) == nil && reached(a, level-1, e) {
-				return lattice.Iterator{Access: a, Level: level, Key: lattice.Key(a, level)}, true
+		for level, m := range l.format(a.Tensor).ModeOrder {
+			p := l.format(a.Tensor).Levels[level].Props()
+			if a.Vars[m] == f.Var && p.Full && !p.Ordered && a.Window(m) == nil && l.reached(a, level-1, e) {
+				return lattice.NewIterator(l.program.Source.Table, a, level), true
 			}
 		}
 	}
@@ -83,12 +83,12 @@ func (l *lowerer) inStoredOrder(f *cin.Forall, e env) (it lattice.Iterator, ok b
 }
 
 // reached reports whether the position of an access at a level follows from the variables that are bound.
-func reached(a *index.Access, level int, e env) bool {
+func (l *lowerer) reached(a *index.Access, level int, e env) bool {
 	for ; level >= 0; level-- {
-		if _, ok := e.pos.lookup(lattice.Key(a, level)); ok {
+		if _, ok := e.pos.lookup(l.key(a, level)); ok {
 			return true
 		}
-		if !a.Tensor.Format.Levels[level].Props().Locate || e.coord.get(a.Vars[a.Tensor.Format.ModeOrder[level]]) == nil {
+		if !l.format(a.Tensor).Levels[level].Props().Locate || e.coord.get(a.Vars[l.format(a.Tensor).ModeOrder[level]]) == nil {
 			return false
 		}
 	}
@@ -111,11 +111,11 @@ func (l *lowerer) counted(f *cin.Forall, v *ir.Var, lo, hi ir.Expr, kind ir.Loop
 
 // positionVar names the position of an iterator: A_p2 for the second level of A.
 func (l *lowerer) positionVar(it lattice.Iterator, suffix string) *ir.Var {
-	return l.Index(positionName(it) + suffix)
+	return l.Index(l.positionName(it) + suffix)
 }
 
-func positionName(it lattice.Iterator) string {
-	return levelName(it.Access.Tensor.Owner().Name, "p", it.Level)
+func (l *lowerer) positionName(it lattice.Iterator) string {
+	return levelName(l.program.Source.Owner(it.Access.Tensor).Name, "p", it.Level)
 }
 
 // walk visits the coordinates that one level stores.
@@ -150,12 +150,12 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.
 func (l *lowerer) coversResult(it lattice.Iterator) bool {
 	lhs := l.program.Source.LHS
-	return !it.Props().Padded && lhs.Tensor.SamePattern != nil && !lhs.Windowed() && it.Level < lhs.Tensor.Order() && it.Key == lattice.Key(lhs, it.Level)
+	return !it.Props().Padded && l.of(lhs.Tensor).SamePattern != nil && !lhs.Windowed() && it.Level < l.format(lhs.Tensor).Order() && it.Key == l.key(lhs, it.Level)
 }
 
 // visitAt is the body of the loop f at a point of its lattice.
 func (l *lowerer) visitAt(f *cin.Forall, p lattice.Point, e env) []ir.Stmt {
-	body := restrict(f, p, e)
+	body := l.restrict(f, p, e)
 	switch {
 	case body == nil:
 		return nil

@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -14,13 +15,13 @@ import (
 // needs no workspace, so there is nothing to schedule.
 
 // Gather reports whether a is the product of a selection and a matrix with compressed rows, in the format of that matrix.
-func Gather(a *index.Assignment) bool {
+func Gather(a bind.Assignment) bool {
 	by, from, ok := selected(a)
-	if !ok || by.Tensor.Permuted || from.Tensor.Permuted || from.Tensor.PatternOnly {
+	if !ok || a.Of(by.Tensor).Permuted || a.Of(from.Tensor).Permuted || from.Tensor.PatternOnly {
 		return false
 	}
-	f, to := from.Tensor.Format, a.LHS.Tensor
-	if !slices.Equal(f.Levels, compressedRows.Levels) || !to.Format.Equal(f) || to.SamePattern != nil || to.Elem != from.Tensor.Elem {
+	f, to := a.Of(from.Tensor).Format, a.Result()
+	if !slices.Equal(f.Levels, compressedRows.Levels) || !to.Format.Equal(f) || to.SamePattern != nil || a.LHS.Tensor.Elem != from.Tensor.Elem {
 		return false
 	}
 	vars := slices.Clone(from.Vars)
@@ -32,13 +33,13 @@ func Gather(a *index.Assignment) bool {
 }
 
 // selected are the selection and the other factor of a sum of products.
-func selected(a *index.Assignment) (by, from *index.Access, ok bool) {
+func selected(a bind.Assignment) (by, from *index.Access, ok bool) {
 	product, ok := a.RHS.(*index.Call)
 	if !ok || product.Op != dtype.Mul || a.Reduce != dtype.Add || len(product.Args) != 2 {
 		return nil, nil, false
 	}
 	by, ok = product.Args[0].(*index.Access)
-	if !ok || !by.Tensor.Format.Equal(format.Selection) {
+	if !ok || !a.Of(by.Tensor).Format.Equal(format.Selection) {
 		return nil, nil, false
 	}
 	from, ok = product.Args[1].(*index.Access)

@@ -53,7 +53,7 @@ func (l *lowerer) products() (out [][]ir.Expr) {
 	}
 	byName := func(a, b *index.Tensor) int { return cmp.Compare(a.Name, b.Name) }
 	for _, t := range slices.SortedFunc(maps.Keys(l.program.Workspaces), byName) {
-		if sized := workspaces[l.program.Workspaces[t]].sized; sized != nil && sized(t) {
+		if sized := workspaces[l.program.Workspaces[t]].sized; sized != nil && sized(l.format(t).Order()) {
 			counts := []ir.Expr{ir.Const(int64(max(t.Elem.Size(), dtype.I64.Size())))} // a row lists places besides
 			for _, v := range l.held(t) {
 				counts = append(counts, l.count(v))

@@ -10,9 +10,11 @@ package lower
 import (
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -61,6 +63,17 @@ type lowerer struct {
 	partly bool
 }
 
+// of is how a tensor of the program is stored.
+func (l *lowerer) of(t *index.Tensor) *bind.Storage { return l.program.Source.Of(t) }
+
+// format is the format of a tensor of the program.
+func (l *lowerer) format(t *index.Tensor) format.Format { return l.of(t).Format }
+
+// key identifies the positions of a level of an access, as iterators are identified.
+func (l *lowerer) key(a *index.Access, level int) string {
+	return lattice.Key(l.program.Source.Table, a, level)
+}
+
 // Lower lowers a program whose loops no format contradicts. The lattices are those of its loops.
 func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	if level, ok := Conversion(p.Source); ok {
@@ -76,7 +89,7 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 		return nil, err
 	}
 	s := newSlots(p)
-	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: cin.Discovered(p.Source.LHS.Tensor)}
+	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: p.Source.Result().Discovered()}
 	if k.Assembled {
 		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, AssembleName, counting))
 	}
@@ -89,11 +102,11 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 func check(p *cin.Program, lattices *lattice.Table) error {
 	for _, f := range cin.Loops(p.Body) {
 		lat, out := lattices.Loop(f), cin.Written(f.Body)
-		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(out, f.Var)
+		ordered := lat.Full() || len(lat.Iterators()) > 1 || out.Tensor == p.Source.LHS.Tensor && appendsBy(p, out, f.Var)
 		for _, it := range lat.Iterators() {
 			if ordered && !it.Props().Ordered {
 				return diag.Errorf(diag.Unsupported, "the loop over %s needs the coordinates of %s in order, and format %q has none; "+
-					"convert it to another format", f.Var, it.Access, it.Access.Tensor.Format)
+					"convert it to another format", f.Var, it.Access, p.Source.Of(it.Access.Tensor).Format)
 			}
 		}
 	}
@@ -144,11 +157,11 @@ func (l *lowerer) clearResult(e env) []ir.Stmt {
 	for _, level := range l.masks() {
 		out = append(out, &ir.Fill{Array: l.slots.storage(t, level, nil).Crd, Count: l.positions(t, level), Value: zero(dtype.U8)})
 	}
-	if !l.partly && len(out) == 0 || cin.Discovered(t) && !denseBlocks(t) {
+	if !l.partly && len(out) == 0 || l.of(t).Discovered() && !denseBlocks(l.of(t)) {
 		return out
 	}
 	fill := identity(l.program.Source.Reduce, e.out.vals.Elem)
-	return append(out, &ir.Fill{Array: e.out.vals, Count: l.positions(t, t.Order()-1), Value: fill})
+	return append(out, &ir.Fill{Array: e.out.vals, Count: l.positions(t, l.format(t).Order()-1), Value: fill})
 }
 
 // positions is the number of positions of a level of a stored tensor; of a result, the number of those that are allocated.
@@ -160,10 +173,10 @@ func (l *lowerer) positions(t *index.Tensor, level int) ir.Expr {
 func (l *lowerer) positionsBelow(t *index.Tensor, first, last int, n ir.Expr) ir.Expr {
 	for i := first; i <= last; i++ {
 		store := l.stored(t, i)
-		switch size := t.Format.Levels[i].Size(store, n); {
+		switch size := l.format(t).Levels[i].Size(store, n); {
 		case size != nil:
 			n = size
-		case t.Owner() == l.program.Source.LHS.Tensor:
+		case l.program.Source.Owner(t) == l.program.Source.LHS.Tensor:
 			n = l.slots.counts[i]
 		default:
 			n = ir.IndexAt(store.Pos, n)

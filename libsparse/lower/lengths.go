@@ -24,15 +24,15 @@ func (l *lowerer) lengths() {
 		switch slot.Kind {
 		case "pos":
 			parents := l.resultPositions(t, slot.Level-1)
-			length = t.Format.Levels[slot.Level].PosLen(l.stored(t, slot.Level), parents)
+			length = l.format(t).Levels[slot.Level].PosLen(l.stored(t, slot.Level), parents)
 		case "crd":
-			if p := t.Format.Levels[slot.Level].Props(); p.ConversionOnly && !p.Locate {
+			if p := l.format(t).Levels[slot.Level].Props(); p.ConversionOnly && !p.Locate {
 				length = l.slots.counts[slot.Level]
 			} else {
 				length = l.resultPositions(t, slot.Level)
 			}
 		case "vals":
-			length = l.resultPositions(t, t.Order()-1)
+			length = l.resultPositions(t, l.format(t).Order()-1)
 		default: // starts
 			continue
 		}
@@ -43,7 +43,7 @@ func (l *lowerer) lengths() {
 
 // resultPositions is the number of positions of a level of the result, once the first phase has counted its entries.
 func (l *lowerer) resultPositions(t *index.Tensor, level int) ir.Expr {
-	if t.SamePattern != nil {
+	if l.of(t).SamePattern != nil {
 		return l.positions(t, level)
 	}
 	n := ir.Expr(ir.Const(1))
@@ -52,7 +52,7 @@ func (l *lowerer) resultPositions(t *index.Tensor, level int) ir.Expr {
 	}
 	first := l.slots.first
 	if level >= first {
-		if kind, ok := t.Format.Levels[first].(format.Layouter); ok && !t.Format.Levels[first].Props().Locate {
+		if kind, ok := l.format(t).Levels[first].(format.Layouter); ok && !l.format(t).Levels[first].Props().Locate {
 			n, first = kind.Positions(l.slots.counts[first], n), first+1
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -18,17 +19,7 @@ import (
 // program applies commands to the naive nest of an expression; formats are by name, dense where they are not given.
 func naive(t *testing.T, text string, formats map[string]string) *cin.Program {
 	t.Helper()
-	a, err := index.ParseAssignment(text, func(name string, order int, _ bool) (*index.Tensor, error) {
-		x := &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Index: dtype.I32, Format: format.AllDense(order)}}
-		if f, ok := formats[name]; ok {
-			x.Format = format.MustParse(f)
-		}
-		return x, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cin.Concretize(a)
+	return cin.Concretize(bindtest.Parse(t, text, formats))
 }
 
 func program(t *testing.T, text string, formats map[string]string, commands ...schedule.Command) *cin.Program {
@@ -222,7 +213,7 @@ func TestTooLarge(t *testing.T) {
 	for name, in := range map[string]formats{"rowwise": {"A": "ds", "C": "ds"}, "appended": {"A": "ds", "C": "ss"}} {
 		for entries, want := range map[int]int64{127: ir.OK, 128: lower.TooLarge} {
 			p := program(t, "C(i,j) = A(i,j)", in)
-			p.Source.LHS.Tensor.Index = dtype.I8
+			p.Source = bindtest.Change(p.Source, []*index.Tensor{p.Source.LHS.Tensor}, func(_ string, s *bind.Storage) { s.Index = dtype.I8 })
 			k, err := lowered(p)
 			if err != nil {
 				t.Fatal(err)

@@ -123,7 +123,7 @@ func (l *lowerer) visited(cs []cursor, v *ir.Var, name string, gallops bool, e e
 	}
 	var chosen ir.Expr
 	for _, c := range cs {
-		x := l.Index(name + c.it.Access.Tensor.Owner().Name)
+		x := l.Index(name + l.program.Source.Owner(c.it.Access.Tensor).Name)
 		stmts = append(stmts, ir.Let(x, l.coordinate(c.it, c.pos, e)))
 		coords = append(coords, x)
 		if chosen == nil {
@@ -163,7 +163,7 @@ func (l *lowerer) leap(c cursor, v *ir.Var, e env) []ir.Stmt {
 	step := l.positionVar(c.it, "_step")
 	ahead := ir.Add(c.pos, step)
 	further := ir.All(ir.Is(ahead, ir.Lt, c.end), before(ahead))
-	stmts, found := l.search(positionName(c.it)+"_next", ir.Next(c.pos), ir.Min(ahead, c.end), before)
+	stmts, found := l.search(l.positionName(c.it)+"_next", ir.Next(c.pos), ir.Min(ahead, c.end), before)
 	return slices.Concat([]ir.Stmt{
 		ir.Declare(step, ir.Const(1)),
 		ir.Repeat(further, ir.Set(c.pos, ahead), ir.Set(step, ir.Mul(ir.Const(2), step))),
@@ -198,7 +198,7 @@ func held(it lattice.Iterator, first, last ir.Expr) match {
 
 // matched chooses among the points of a lattice at a coordinate that some of them may not visit.
 func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, matches []match, e env) ir.Stmt {
-	dropped := func(p lattice.Point) bool { return restrict(f, p, e) == nil }
+	dropped := func(p lattice.Point) bool { return l.restrict(f, p, e) == nil }
 	none := func(p lattice.Point) bool { return len(p.Iterators) == 0 }
 	e.partial = e.partial || slices.ContainsFunc(lat.Points, dropped) || !slices.ContainsFunc(lat.Points, none)
 	return l.branches(f, lat.Points, matches, e)

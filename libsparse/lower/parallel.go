@@ -84,7 +84,7 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
 	stmts = append(stmts, l.share(ir.Count(q, size, ir.Count(from, l.slots.threads, add))))
 	return []ir.Stmt{
-		ir.Let(size, l.positions(t, t.Order()-1)),
+		ir.Let(size, l.positions(t, l.format(t).Order()-1)),
 		ir.NewArray(own, ir.AtLeastOne(room)),
 		&ir.Fill{Array: own, Count: room, Value: identity(op, vals.Elem)},
 		l.team(stmts),
@@ -98,10 +98,10 @@ func (l *lowerer) work() ir.Expr {
 	n := ir.Expr(ir.Const(1))
 	var carried []index.Var
 	for _, a := range index.Accesses(l.program.Source.RHS) {
-		if a.Tensor.Format.Dense() {
+		if l.format(a.Tensor).Dense() {
 			continue
 		}
-		stored, shared, others := l.positions(a.Tensor, a.Tensor.Order()-1), ir.Expr(ir.Const(1)), 0
+		stored, shared, others := l.positions(a.Tensor, l.format(a.Tensor).Order()-1), ir.Expr(ir.Const(1)), 0
 		for _, v := range a.Vars {
 			if slices.Contains(carried, v) {
 				shared = ir.Mul(shared, l.extent(v))

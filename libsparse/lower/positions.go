@@ -20,13 +20,13 @@ func (l *lowerer) rangeOf(r *cin.Positions, e *env) (pre []ir.Stmt, out format.R
 		narrowed := *e
 		narrowed.chain = nil
 		pre = l.stripOf(s, &narrowed)
-		it := lattice.Iterator{Access: r.Access, Level: r.Last, Key: lattice.Key(r.Access, r.Last)}
+		it := lattice.NewIterator(l.program.Source.Table, r.Access, r.Last)
 		stmts, out := l.narrowed(it, s.Parent, narrowed)
 		return append(pre, stmts...), out
 	}
 	out = l.position(r.Access, r.First-1, *e)
 	for level := r.First; level <= r.Last; level++ {
-		kind, store := r.Access.Tensor.Format.Levels[level], l.storage(r.Access, level, *e)
+		kind, store := l.format(r.Access.Tensor).Levels[level], l.storage(r.Access, level, *e)
 		if kind.Props().Full {
 			out = format.Range{Lo: ir.Mul(out.Lo, store.Extent), Hi: ir.Mul(out.Hi, store.Extent)}
 			continue
@@ -61,10 +61,10 @@ func (l *lowerer) recover(r *cin.Positions, p ir.Expr, e *env, out *resolved, fi
 	t := r.Access.Tensor
 	var vars []index.Var
 	for level := r.Last; level >= r.First; level-- {
-		kind, store := t.Format.Levels[level], l.storage(r.Access, level, *e)
-		v := r.Access.Vars[t.Format.ModeOrder[level]]
+		kind, store := l.format(t).Levels[level], l.storage(r.Access, level, *e)
+		v := r.Access.Vars[l.format(t).ModeOrder[level]]
 		vars = append(vars, v)
-		e.pos = e.pos.with(lattice.Key(r.Access, level), format.Range{Lo: p, Hi: ir.Next(p)})
+		e.pos = e.pos.with(l.key(r.Access, level), format.Range{Lo: p, Hi: ir.Next(p)})
 		if !kind.Props().Full {
 			l.define(v, kind.Coord(store, format.Range{}, p), e, out)
 		}

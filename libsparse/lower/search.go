@@ -40,9 +40,9 @@ func (l *lowerer) narrowed(it lattice.Iterator, v index.Var, e env) (pre []ir.St
 	}
 	r = l.children(it, e)
 	if !isZero(w.start) {
-		pre, r.Lo = l.search(positionName(it)+"_begin", r.Lo, r.Hi, l.before(it, w.start, e))
+		pre, r.Lo = l.search(l.positionName(it)+"_begin", r.Lo, r.Hi, l.before(it, w.start, e))
 	}
-	stmts, stop := l.search(positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, end, e))
+	stmts, stop := l.search(l.positionName(it)+"_stop", r.Lo, r.Hi, l.before(it, end, e))
 	return append(pre, stmts...), format.Range{Lo: r.Lo, Hi: stop}
 }
 
@@ -65,7 +65,7 @@ func (l *lowerer) known(f *cin.Forall, e env) []ir.Stmt {
 	if searched {
 		return l.find(f, lat, e)
 	}
-	if rest := restrict(f, lat.Points[0], e); rest != nil {
+	if rest := l.restrict(f, lat.Points[0], e); rest != nil {
 		return l.visit(f, rest, e)
 	}
 	return nil
@@ -99,7 +99,7 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, matc
 	default:
 		r := l.children(it, e)
 		end := l.positionVar(it, "_end")
-		stmts, pos := l.search(positionName(it), r.Lo, end, l.before(it, x, e))
+		stmts, pos := l.search(l.positionName(it), r.Lo, end, l.before(it, x, e))
 		run, found := l.run(cursor{it: it, pos: pos, end: end}, x, e)
 		return append(append([]ir.Stmt{ir.Let(end, r.Hi)}, stmts...), found...), held(it, pos, run)
 	}
@@ -107,7 +107,7 @@ func (l *lowerer) locate(it lattice.Iterator, x ir.Expr, e env) ([]ir.Stmt, matc
 
 // probe looks for the current coordinate where the level says that it may be.
 func (l *lowerer) probe(it lattice.Iterator, e env) ([]ir.Stmt, match) {
-	w, x := l.walked(it, e), coordOf(it.Access, it.Level, e)
+	w, x := l.walked(it, e), l.coordOf(it.Access, it.Level, e)
 	places := w.Children(w.store, w.parent)
 	pos, end := l.positionVar(it, ""), l.positionVar(it, "_end")
 	begin, run := l.positionVar(it, "_begin"), l.positionVar(it, "_run")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -33,6 +34,7 @@ type Slot struct {
 
 // slots is the argument block of a kernel: the thread count, the extents, each operand's arrays, the result's.
 type slots struct {
+	*bind.Table
 	slots   []ir.Slot
 	layout  []Slot
 	threads *ir.Var
@@ -55,16 +57,16 @@ type arrayKey struct {
 }
 
 func newSlots(p *cin.Program) *slots {
-	s := &slots{extents: map[index.Var]*ir.Var{}, modes: map[modeKey]*ir.Var{}, counts: map[int]*ir.Var{}, arrays: map[arrayKey]*ir.Array{}}
+	s := &slots{Table: p.Source.Table, extents: map[index.Var]*ir.Var{}, modes: map[modeKey]*ir.Var{}, counts: map[int]*ir.Var{}, arrays: map[arrayKey]*ir.Array{}}
 	s.threads = s.scalar("threads", Slot{Kind: "threads"}, false)
 	for _, v := range p.Source.Vars() {
 		s.extents[v] = s.scalar("n_"+string(v), Slot{Kind: "extent", Index: string(v)}, false)
 	}
 	for i, t := range p.Source.Tensors() {
-		s.windowed(p.Source, t, i)
+		s.windowed(p.Source.Assignment, t, i)
 		s.tensor(t, i, "")
 	}
-	s.windowed(p.Source, p.Source.LHS.Tensor, Result)
+	s.windowed(p.Source.Assignment, p.Source.LHS.Tensor, Result)
 	if level, ok := Conversion(p.Source); ok {
 		s.first = level
 	}
@@ -103,25 +105,25 @@ func (s *slots) array(t *index.Tensor, name string, elem dtype.T, meaning Slot) 
 
 // tensor adds the arrays of a tensor: those of its levels unless it shares them, then its values.
 func (s *slots) tensor(t *index.Tensor, operand int, before string) {
-	if t.SamePattern == nil {
-		for l, level := range t.Format.Levels {
+	if s.Of(t).SamePattern == nil {
+		for l, level := range s.Of(t).Format.Levels {
 			early := before
-			if operand == Result && (t.Format.Rowwise() || level.Props().ConversionOnly) && level.Props().HasPos {
+			if operand == Result && (s.Of(t).Format.Rowwise() || level.Props().ConversionOnly) && level.Props().HasPos {
 				early = "assemble"
 			}
 			if operand == Result && l < s.first {
 				continue
 			}
 			if level.Props().HasPos {
-				s.array(t, levelName(t.Name, "pos", l), t.Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
+				s.array(t, levelName(t.Name, "pos", l), s.Of(t).Index, Slot{Kind: "pos", Operand: operand, Level: l, Before: early})
 			}
 			if level.Props().HasCrd {
-				s.array(t, levelName(t.Name, "crd", l), level.CrdType(t.Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
+				s.array(t, levelName(t.Name, "crd", l), level.CrdType(s.Of(t).Index), Slot{Kind: "crd", Operand: operand, Level: l, Before: before})
 			}
 		}
 	}
-	if t.Permuted && !t.PatternOnly {
-		s.array(t, t.Name+"_perm", t.Index, Slot{Kind: "perm", Operand: operand})
+	if s.Of(t).Permuted && !t.PatternOnly {
+		s.array(t, t.Name+"_perm", s.Of(t).Index, Slot{Kind: "perm", Operand: operand})
 	}
 	if !t.PatternOnly {
 		s.array(t, t.Name+"_vals", t.Elem, Slot{Kind: "vals", Operand: operand, Before: before})
@@ -129,8 +131,8 @@ func (s *slots) tensor(t *index.Tensor, operand int, before string) {
 }
 
 func (s *slots) resultSlots(t *index.Tensor) {
-	if cin.Discovered(t) {
-		for _, g := range t.Format.Groups() {
+	if s.Of(t).Discovered() {
+		for _, g := range s.Of(t).Format.Groups() {
 			if g.Last < s.first {
 				continue
 			}
@@ -149,8 +151,8 @@ func (s *slots) vals(t *index.Tensor) *ir.Array { return s.arrays[arrayKey{t, "v
 func (s *slots) storage(t *index.Tensor, level int, extent ir.Expr) format.Storage {
 	return format.Storage{
 		Extent: extent,
-		Pos:    s.arrays[arrayKey{t.Owner(), "pos", level}],
-		Crd:    s.arrays[arrayKey{t.Owner(), "crd", level}],
+		Pos:    s.arrays[arrayKey{s.Owner(t), "pos", level}],
+		Crd:    s.arrays[arrayKey{s.Owner(t), "crd", level}],
 	}
 }
 

@@ -30,6 +30,6 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 }
 
 // restrict is the body of f at a point of its lattice, nil where nothing is left to do.
-func restrict(f *cin.Forall, p lattice.Point, e env) cin.Stmt {
-	return lattice.Restrict(f, p, func(v index.Var) bool { return e.coord.get(v) != nil })
+func (l *lowerer) restrict(f *cin.Forall, p lattice.Point, e env) cin.Stmt {
+	return l.lattices.Restrict(f, p, func(v index.Var) bool { return e.coord.get(v) != nil })
 }

@@ -20,12 +20,12 @@ type walked struct {
 }
 
 func (l *lowerer) walked(it lattice.Iterator, e env) walked {
-	return walked{it.Access.Tensor.Format.Levels[it.Level], l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), it.Access.Window(it.Access.Tensor.Format.ModeOrder[it.Level])}
+	return walked{l.format(it.Access.Tensor).Levels[it.Level], l.storage(it.Access, it.Level, e), l.position(it.Access, it.Level-1, e), it.Access.Window(l.format(it.Access.Tensor).ModeOrder[it.Level])}
 }
 
 // coordOf is the coordinate of a level of an access at the current values of the variables.
-func coordOf(a *index.Access, level int, e env) ir.Expr {
-	m := a.Tensor.Format.ModeOrder[level]
+func (l *lowerer) coordOf(a *index.Access, level int, e env) ir.Expr {
+	m := l.format(a.Tensor).ModeOrder[level]
 	v := e.coord.get(a.Vars[m])
 	if w := a.Window(m); w != nil {
 		return ir.Add(ir.Mul(v, ir.Const(w.Step)), ir.Const(w.Lo))

@@ -39,15 +39,15 @@ type kind struct {
 	new func(l *lowerer, t *index.Tensor, e env) workspace
 	// dense kinds have a place for each element, and no record of which are in use.
 	dense bool
-	// sized reports whether the extents of t are multiplied when the kernel runs, so that the product has to be guarded; it may be nil.
-	sized func(t *index.Tensor) bool
+	// sized reports whether the extents of a workspace of that order are multiplied when the kernel runs, so that the product has to be guarded; it may be nil.
+	sized func(order int) bool
 }
 
 // workspaces lists the kinds.
 var workspaces = map[cin.Storage]kind{
 	cin.Tile:  {new: newTile, dense: true},
-	cin.Array: {new: newArray, dense: true, sized: func(*index.Tensor) bool { return true }},
-	cin.Row:   {new: newRow, sized: func(t *index.Tensor) bool { return t.Order() > 1 }},
+	cin.Array: {new: newArray, dense: true, sized: func(int) bool { return true }},
+	cin.Row:   {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.List:  {new: newList},
 	cin.Hash:  {new: newHash},
 }
@@ -119,7 +119,7 @@ func handedOn(s cin.Stmt) dtype.Op {
 }
 
 // indexType is the type of the coordinates that a workspace keeps.
-func indexType(t *index.Tensor) dtype.T { return cmp.Or(t.Index, dtype.I64) }
+func (l *lowerer) indexType(t *index.Tensor) dtype.T { return cmp.Or(l.of(t).Index, dtype.I64) }
 
 // held is the variables that a workspace is written through.
 func (l *lowerer) held(t *index.Tensor) []index.Var {

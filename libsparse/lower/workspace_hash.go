@@ -97,7 +97,7 @@ func (w hash) rehash(l *lowerer) ir.Stmt {
 func (w hash) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
 	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
 	sorted := w.entries
-	if e.phase == computing || w.tensor.Order() > 1 || !l.onlyCounted(s) {
+	if e.phase == computing || l.format(w.tensor).Order() > 1 || !l.onlyCounted(s) {
 		var perm *ir.Array
 		var ready []ir.Stmt
 		perm, sorted, ready, done = w.sort(l, e)

@@ -28,8 +28,8 @@ const listRoom = 1024 // entries that a list starts with
 func newEntries(l *lowerer, t *index.Tensor, e env) entries {
 	w := entries{tensor: t, count: l.Index(t.Name + "_count")}
 	e.region.allocs = append(e.region.allocs, ir.Declare(w.count, ir.Const(0)))
-	for d := range t.Order() {
-		w.crd = append(w.crd, l.Array(levelName(t.Name, "crd", d), indexType(t)))
+	for d := range l.format(t).Order() {
+		w.crd = append(w.crd, l.Array(levelName(t.Name, "crd", d), l.indexType(t)))
 	}
 	if e.phase == computing {
 		w.vals = l.Array(t.Name+"_vals", t.Elem)
@@ -86,7 +86,7 @@ func (w entries) sort(l *lowerer, e env) (perm *ir.Array, sorted entries, ready,
 	if !e.region.private { // else each thread has a list of its own
 		team = l.slots.threads
 	}
-	for d := t.Order() - 1; d >= 0; d-- {
+	for d := l.format(t).Order() - 1; d >= 0; d-- {
 		ready = append(ready, &ir.SortBy{Perm: perm, Key: w.crd[d], Count: w.count, Extent: l.extent(l.held(t)[d]), Threads: team})
 	}
 	return perm, sorted, ready, done
@@ -94,8 +94,8 @@ func (w entries) sort(l *lowerer, e env) (perm *ir.Array, sorted entries, ready,
 
 // sortedCrd is arrays for the coordinates of a workspace in order.
 func (l *lowerer) sortedCrd(t *index.Tensor) (crd []*ir.Array) {
-	for d := range t.Order() {
-		crd = append(crd, l.Array(levelName(t.Name, "sorted", d), indexType(t)))
+	for d := range l.format(t).Order() {
+		crd = append(crd, l.Array(levelName(t.Name, "sorted", d), l.indexType(t)))
 	}
 	return crd
 }

@@ -29,10 +29,10 @@ func newMarked(l *lowerer, t *index.Tensor, list string, elem dtype.T, e env) ma
 }
 
 func newRow(l *lowerer, t *index.Tensor, e env) workspace {
-	if t.Order() > 1 {
+	if l.format(t).Order() > 1 {
 		return grid{newMarked(l, t, "_list", dtype.I64, e)}
 	}
-	return row{newMarked(l, t, "_crd", indexType(t), e)}
+	return row{newMarked(l, t, "_crd", l.indexType(t), e)}
 }
 
 // writeAt reduces a value into a place.

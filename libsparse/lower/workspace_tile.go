@@ -48,7 +48,7 @@ func (w sums) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 // start declares a tile, and sets all elements to the identity of the reduction.
 func (w *sums) start(l *lowerer, s *cin.Where, e env) (out []ir.Stmt) {
 	t, value := w.tensor, l.startOf(s)
-	if w.tile && t.Order() == 0 {
+	if w.tile && l.format(t).Order() == 0 {
 		w.scalar = l.Scalar(t.Name, t.Elem)
 		return []ir.Stmt{ir.Declare(w.scalar, value)}
 	}

@@ -24,12 +24,12 @@ func (c Assemble) String() string {
 // Apply implements Command.
 func (c Assemble) Apply(p *cin.Program) (*cin.Program, error) {
 	lhs := p.Source.LHS
-	switch {
-	case !cin.Discovered(lhs.Tensor):
-		return nil, failf(c, "the pattern of %s in format %q is known, so there is nothing to assemble", lhs, lhs.Tensor.Format)
+	s := p.Source.Result()
+	if !s.Discovered() {
+		return nil, failf(c, "the pattern of %s in format %q is known, so there is nothing to assemble", lhs, s.Format)
 	}
-	if _, ok := lhs.Tensor.Format.Inserted(); c.Insert && !ok {
-		return nil, failf(c, "%s in format %q has no rows to insert into", lhs, lhs.Tensor.Format)
+	if _, ok := s.Format.Inserted(); c.Insert && !ok {
+		return nil, failf(c, "%s in format %q has no rows to insert into", lhs, s.Format)
 	}
 	q := p.Clone()
 	q.Insert = c.Insert
@@ -45,12 +45,13 @@ func (c Assemble) check(p *cin.Program) error {
 	if a.Reduce != "" {
 		return failf(c, "%s sums over %s, so an element may be produced twice; precompute the sum", a.LHS, fmt.Sprint(p.Source.Reduced()))
 	}
-	f, _ := a.LHS.Tensor.Format.Inserted()
+	stored := p.Source.Of(a.LHS.Tensor).Format
+	f, _ := stored.Inserted()
 	g := f.Groups()[0]
 	loops := consuming(p.Body)
-	if _, ok := p.Body.(*cin.Forall); !ok && !a.LHS.Tensor.Format.Rowwise() {
+	if _, ok := p.Body.(*cin.Forall); !ok && !stored.Rowwise() {
 		return failf(c, "rows of %s in format %q are counted first, by the loops that fill them, which a workspace around them prevents",
-			a.LHS, a.LHS.Tensor.Format)
+			a.LHS, stored)
 	}
 	var want, got []index.Var
 	for _, m := range f.ModeOrder[g.First : g.Last+1] {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
@@ -22,25 +23,26 @@ func (c Convert) String() string { return fmt.Sprintf("convert(%s, %s)", c.Tenso
 // Apply implements Command.
 func (c Convert) Apply(p *cin.Program) (*cin.Program, error) {
 	t, err := c.Of(p.Source)
-	if err == nil && !t.Format.Equal(c.To) {
-		return nil, failf(c, "%s is stored as %q", c.Tensor, t.Format)
+	if f := p.Source.Of(t).Format; err == nil && !f.Equal(c.To) {
+		return nil, failf(c, "%s is stored as %q", c.Tensor, f)
 	}
 	return p, err
 }
 
 // Of is the operand to convert.
-func (c Convert) Of(a *index.Assignment) (*index.Tensor, error) {
+func (c Convert) Of(a bind.Assignment) (*index.Tensor, error) {
 	at := slices.IndexFunc(a.Tensors(), func(t *index.Tensor) bool { return t.Name == c.Tensor })
 	if at < 0 {
 		return nil, failf(c, "there is no operand %s", c.Tensor)
 	}
 	t := a.Tensors()[at]
+	f := a.Of(t).Format
 	switch {
-	case t.Order() != c.To.Order():
-		return nil, failf(c, "%s has %d modes", c.Tensor, t.Order())
-	case t.Format.Dense() || c.To.Dense():
-		return nil, failf(c, "%s is converted from %q to %q; a dense operand stays as it is, and a sparse one sparse", c.Tensor, t.Format, c.To)
-	case a.LHS.Tensor.Owner() == t.Owner():
+	case f.Order() != c.To.Order():
+		return nil, failf(c, "%s has %d modes", c.Tensor, f.Order())
+	case f.Dense() || c.To.Dense():
+		return nil, failf(c, "%s is converted from %q to %q; a dense operand stays as it is, and a sparse one sparse", c.Tensor, f, c.To)
+	case a.Owner(a.LHS.Tensor) == a.Owner(t):
 		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
 	}
 	return t, nil

@@ -54,7 +54,7 @@ func stiff(p *cin.Program, f *cin.Forall) string {
 	if !ok {
 		return "runs over positions or coordinates of several variables, and merges nothing"
 	}
-	l := lattice.Loop(cin.Value(f.Body), v)
+	l := lattice.Loop(p.Source.Table, cin.Value(f.Body), v)
 	its := l.Iterators()
 	switch {
 	case l.Full():
@@ -65,9 +65,9 @@ func stiff(p *cin.Program, f *cin.Forall) string {
 		return fmt.Sprintf("visits what one level stores, %s, so there is nothing to skip", l.Points[0])
 	}
 	for _, it := range its {
-		if props := it.Access.Tensor.Format.Levels[it.Level].Props(); !props.Ordered || !props.Unique || props.Padded {
+		if props := it.Props(); !props.Ordered || !props.Unique || props.Padded {
 			return fmt.Sprintf("visits %s in format %q, whose level %d can't be searched: its coordinates have to be stored in order, each once",
-				it.Access, it.Access.Tensor.Format, it.Level+1)
+				it.Access, p.Source.Of(it.Access.Tensor).Format, it.Level+1)
 		}
 	}
 	return ""

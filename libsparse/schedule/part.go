@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
@@ -133,7 +134,7 @@ func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []i
 	if harmless || len(part.path) == 0 && !reduced {
 		return nil
 	}
-	if everywhere, _ := index.Presence(part.inner); everywhere {
+	if everywhere, _ := p.Source.Presence(part.inner); everywhere {
 		return nil
 	}
 	return failf(c, "%s has no value where nothing is stored; in a workspace it is zero there, which changes %s", index.String(part.inner),
@@ -163,34 +164,32 @@ func (p *part) zeros(op dtype.Op) (harmless bool, around dtype.Op) {
 // gaps reports whether elements of a dense workspace over held that nothing was written to would make entries where a stores what
 // has a term only. A scalar, and elements of a block that is stored as a whole, are told from those that were written.
 func gaps(p *cin.Program, a *cin.Assign, part *part, produce []*cin.Forall, held []index.Var) bool {
-	everywhere, _ := index.Presence(part.inner)
+	everywhere, _ := p.Source.Presence(part.inner)
 	if len(held) == 0 || everywhere && !slices.ContainsFunc(produce, func(f *cin.Forall) bool { return emptied(p, f.Var, held) }) {
 		return false
 	}
 	storage, workspace := p.Workspaces[a.LHS.Tensor]
-	result := p.Source.LHS.Tensor
-	f := result.Format
-	if result.SamePattern != nil || f.Dense() {
+	if result := p.Source.Result(); result.SamePattern != nil || result.Format.Dense() {
 		return sparse(storage)
 	}
 	if workspace {
 		return true
 	}
 	return len(part.path) > 0 || slices.ContainsFunc(held, func(v index.Var) bool {
-		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool { return leavesGaps(a.LHS, part.inner, root) })
+		return slices.ContainsFunc(p.Roots(v), func(root index.Var) bool { return leavesGaps(p.Source.Table, a.LHS, part.inner, root) })
 	})
 }
 
 // leavesGaps reports whether e has values at some coordinates of v only, or not at all for some, where result stores them apart.
-func leavesGaps(result *index.Access, e index.Expr, v index.Var) bool {
-	f := result.Tensor.Format
+func leavesGaps(b *bind.Table, result *index.Access, e index.Expr, v index.Var) bool {
+	f := b.Of(result.Tensor).Format
 	blocks := len(f.Levels)
 	for blocks > 0 && f.Levels[blocks-1].Props().Full {
 		blocks--
 	}
 	m := slices.Index(result.Vars, v)
 	apart := m < 0 || f.LevelOf(m) < blocks
-	return !lattice.Build(e, v).Dense() || apart && (len(f.Groups()) > 0 || index.Varies(e, v))
+	return !lattice.Build(b, e, v).Dense() || apart && (len(f.Groups()) > 0 || b.Varies(e, v))
 }
 
 // emptied reports whether a loop over v, which the workspace over held does not have, may have no iterations.

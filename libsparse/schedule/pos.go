@@ -89,7 +89,7 @@ func (c Pos) source(p *cin.Program) error {
 // levels finds the levels of an access that store Var.
 func (c Pos) levels(p *cin.Program, a *index.Access) (*cin.Positions, error) {
 	roots := p.Roots(c.Var)
-	f := a.Tensor.Format
+	f := p.Source.Of(a.Tensor).Format
 	var at []int
 	for _, v := range roots {
 		mode := slices.Index(a.Vars, v)
@@ -132,13 +132,13 @@ func (c Pos) check(p *cin.Program) (err error) {
 	if err != nil {
 		return err
 	}
-	roots := p.Roots(c.Pos)
+	roots, stored := p.Roots(c.Pos), p.Source.Of(access.Tensor).Format
 	first := func(f *cin.Forall) bool { return leads(p, f.Var, c.Pos) }
 	eachLoop(p.Body, first, func(f *cin.Forall, outside []*cin.Forall) {
 		value := cin.Value(f)
 		for _, v := range roots {
-			level := access.Tensor.Format.LevelOf(slices.Index(access.Vars, v))
-			if !access.Tensor.Format.Levels[level].Props().Full && !only(lattice.Build(value, v), lattice.Key(access, level)) {
+			level := stored.LevelOf(slices.Index(access.Vars, v))
+			if !stored.Levels[level].Props().Full && !only(lattice.Build(p.Source.Table, value, v), lattice.Key(p.Source.Table, access, level)) {
 				err = failf(c, "%s has values where %s stores nothing, which a loop over its positions would leave out", index.String(value), access)
 			}
 		}

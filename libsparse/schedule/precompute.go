@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/format"
@@ -59,20 +60,20 @@ func (c Precompute) Apply(p *cin.Program) (*cin.Program, error) {
 
 // check refuses to write a result that has an operand's pattern in loops that don't walk that pattern.
 func (c Precompute) check(p *cin.Program) (err error) {
-	lhs := p.Source.LHS
-	if lhs.Tensor.SamePattern == nil {
+	lhs, s := p.Source.LHS, p.Source.Result()
+	if s.SamePattern == nil {
 		return nil
 	}
-	for level, m := range lhs.Tensor.Format.ModeOrder {
-		if lhs.Tensor.Format.Levels[level].Props().Locate {
+	for level, m := range s.Format.ModeOrder {
+		if s.Format.Levels[level].Props().Locate {
 			continue
 		}
 		leaves := p.Leaves(lhs.Vars[m], consuming(p.Body))
 		loopsOver(p, leaves[len(leaves)-1], func(f *cin.Forall, _ []*cin.Forall) {
-			l := lattice.Build(cin.Value(f.Body), lhs.Vars[m])
-			if innermost(f.Body).LHS.Tensor == lhs.Tensor && !only(l, lattice.Key(lhs, level)) {
+			l := lattice.Build(p.Source.Table, cin.Value(f.Body), lhs.Vars[m])
+			if innermost(f.Body).LHS.Tensor == lhs.Tensor && !only(l, lattice.Key(p.Source.Table, lhs, level)) {
 				err = failf(c, "%s has the pattern of %s, which the loop over %s that reads %s does not walk; choose a later at or a part of the expression",
-					lhs, lhs.Tensor.Owner().Name, f.Var, c.Name)
+					lhs, p.Source.Owner(lhs.Tensor).Name, f.Var, c.Name)
 			}
 		})
 	}
@@ -177,9 +178,10 @@ func (c Precompute) sides(p *cin.Program, loops []*cin.Forall, assign *cin.Assig
 
 // sortByStorage puts variables and loops in the order in which the result is stored: what is sorted is read in that order.
 func sortByStorage(p *cin.Program, result *index.Access, held []index.Var, consume []*cin.Forall) {
+	f := p.Source.Of(result.Tensor).Format
 	rank := func(v index.Var) int {
 		if m := slices.Index(result.Vars, v); m >= 0 {
-			return result.Tensor.Format.LevelOf(m)
+			return f.LevelOf(m)
 		}
 		return -1
 	}
@@ -216,7 +218,7 @@ func variables(exprs ...index.Expr) []index.Var {
 // elements were written.
 func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, told bool) (*index.Access, error) {
 	size, known := int64(1), true
-	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem), Storage: index.Storage{Index: p.Source.LHS.Tensor.Index}}
+	var extents []int64
 	for _, v := range held {
 		n, constant, err := c.count(p, v)
 		if err != nil {
@@ -227,7 +229,7 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 			size *= n
 			known = size <= maxTile
 		}
-		w.Extents = append(w.Extents, n)
+		extents = append(extents, n)
 	}
 	storage, err := c.storage(p, held, told, known)
 	if err != nil {
@@ -240,7 +242,8 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
 	}
-	w.Format = f
+	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem)}
+	p.Source = p.Source.With(w, bind.Storage{Format: f, Index: p.Source.Result().Index, Statistics: bind.Statistics{Extents: extents}})
 	p.Workspaces[w] = storage
 	for _, r := range c.Rename {
 		p.Relations = append(p.Relations, &r)

@@ -4,26 +4,15 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/bind/bindtest"
 	"libsparse/libsparse/cin"
-	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
 // program is the naive nest of an expression; formats are by name, result included, and dense where they are not given.
 func program(t *testing.T, text string, formats map[string]string) *cin.Program {
 	t.Helper()
-	a, err := index.ParseAssignment(text, func(name string, order int, _ bool) (*index.Tensor, error) {
-		x := &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Index: dtype.I32, Format: format.AllDense(order)}}
-		if f, ok := formats[name]; ok {
-			x.Format = format.MustParse(f)
-		}
-		return x, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cin.Concretize(a)
+	return cin.Concretize(bindtest.Parse(t, text, formats))
 }
 
 const (

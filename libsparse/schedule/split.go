@@ -54,12 +54,12 @@ func (c Split) check(p *cin.Program) (err error) {
 		if p.Leaves(c.Outer, vars(outside)) == nil {
 			err = failf(c, "the loop over %s has to stand outside the one over %s; else leave tail out", c.Outer, f.Var)
 		}
-		if !lattice.Build(cin.Value(f.Body), p.Original(c.Var)).Dense() {
+		if !lattice.Build(p.Source.Table, cin.Value(f.Body), p.Original(c.Var)).Dense() {
 			err = failf(c, "%s is stored sparsely, so its last strip can't be shifted; leave tail out", c.Var)
 		}
 	})
 	loopsOver(p, c.Outer, func(f *cin.Forall, _ []*cin.Forall) {
-		if a := innermost(f.Body); a.Reduce != "" || cin.Discovered(a.LHS.Tensor) {
+		if a := innermost(f.Body); a.Reduce != "" || p.Source.Of(a.LHS.Tensor).Discovered() {
 			err = failf(c, "%s is reduced into, so strips that overlap would count twice; leave tail out", a.LHS)
 		}
 	})

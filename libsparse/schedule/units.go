@@ -71,8 +71,8 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 		}
 		return failf(c, "iterations over %s write the same elements of the workspace %s; parallelize a loop around it", f.Var, a.LHS.Tensor.Name)
 	}
-	switch t := a.LHS.Tensor; {
-	case cin.Discovered(t):
+	switch s := p.Source.Of(a.LHS.Tensor); {
+	case s.Discovered():
 		return c.checkRows(p, f, a)
 	case p.Covers(a.LHS.Vars, f.Var) && p.OwnsMasks(a.LHS, f.Var):
 		return nil
@@ -80,9 +80,9 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 		return failf(c, "iterations over %s write the same elements of %s: parallelize a loop over %v, or say how threads "+
 			"keep apart with parallelize(%s, threads, temporary) or (..., atomics)", f.Var, a.LHS, a.LHS.Vars, f.Var)
 	case !p.OwnsMasks(a.LHS, f.Var):
-		return failf(c, "%s in format %q has a mask that several threads would set; give the result another format", a.LHS, t.Format)
-	case f.Race == cin.Atomics && !atomic(a.Reduce, t.Elem):
-		return failf(c, "there is no atomic %s of %s; use temporary", a.Reduce, t.Elem)
+		return failf(c, "%s in format %q has a mask that several threads would set; give the result another format", a.LHS, s.Format)
+	case f.Race == cin.Atomics && !atomic(a.Reduce, a.LHS.Tensor.Elem):
+		return failf(c, "there is no atomic %s of %s; use temporary", a.Reduce, a.LHS.Tensor.Elem)
 	default:
 		return nil
 	}
@@ -90,18 +90,18 @@ func (c Parallelize) checkWrites(p *cin.Program, f *cin.Forall) error {
 
 // checkRows refuses iterations that don't own rows of a result whose entries are appended.
 func (c Parallelize) checkRows(p *cin.Program, f *cin.Forall, a *cin.Assign) error {
-	format := a.LHS.Tensor.Format
+	format := p.Source.Of(a.LHS.Tensor).Format
 	if !format.Rowwise() && p.Insert && p.Body == f {
 		return nil
 	}
 	if !format.Rowwise() {
 		if p.Body != f || !p.Owns(f.Var) {
 			return failf(c, "entries are appended to %s in format %q one after the other; threads can divide the outermost loop only, over %s",
-				a.LHS, format, cin.Stored(a.LHS)[0])
+				a.LHS, format, p.Source.Stored(a.LHS)[0])
 		}
 		return nil
 	}
-	rows := cin.Rows(a.LHS)
+	rows := p.Source.Rows(a.LHS)
 	if !p.Covers(rows, f.Var) && !(p.Insert && p.Body == f && p.OwnsMasks(a.LHS, f.Var)) {
 		return failf(c, "threads fill rows of %s, which are %v; parallelize a loop over those", a.LHS, rows)
 	}
@@ -124,7 +124,7 @@ func merges(p *cin.Program, f *cin.Forall) string {
 	if !ok {
 		return ""
 	}
-	l := lattice.Loop(cin.Value(f.Body), v)
+	l := lattice.Loop(p.Source.Table, cin.Value(f.Body), v)
 	if l.Divisible() {
 		return ""
 	}

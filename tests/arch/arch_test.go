@@ -30,17 +30,20 @@ var allowed = map[string][]string{
 	"libsparse/dtype":  {},
 	"libsparse/ir":     {"diag", "dtype"},
 	"libsparse/format": {"diag", "dtype", "ir"}, // a level format gives the loop code of its iterators
-	"libsparse/index":  {"diag", "dtype", "format"},
+	"libsparse/index":  {"diag", "dtype"},       // notation, whatever is stored
+	"libsparse/bind":   {"diag", "dtype", "format", "index"},
+	// assignments for tests; nothing but tests imports it
+	"libsparse/bind/bindtest": {"bind", "dtype", "format", "index"},
 
-	"libsparse/cin":          {"diag", "dtype", "format", "index"},
-	"libsparse/schedule":     {"diag", "dtype", "format", "index", "cin", "lattice"},
-	"libsparse/infer":        {"diag", "dtype", "format", "index", "cin"},
-	"libsparse/lattice":      {"diag", "dtype", "format", "index", "cin"},
-	"libsparse/lower":        {"diag", "dtype", "format", "index", "cin", "lattice", "ir"},
-	"libsparse/execute":      {"dtype", "format", "index", "ir", "lower"},
+	"libsparse/cin":          {"diag", "dtype", "format", "index", "bind"},
+	"libsparse/schedule":     {"diag", "dtype", "format", "index", "bind", "cin", "lattice"},
+	"libsparse/infer":        {"diag", "dtype", "format", "index", "bind", "cin"},
+	"libsparse/lattice":      {"diag", "dtype", "format", "index", "bind", "cin"},
+	"libsparse/lower":        {"diag", "dtype", "format", "index", "bind", "cin", "lattice", "ir"},
+	"libsparse/execute":      {"dtype", "format", "index", "bind", "ir", "lower"},
 	"libsparse/tensorfile":   {"diag", "dtype", "format"},
-	"libsparse/autoschedule": {"diag", "dtype", "format", "index", "cin", "schedule", "lattice", "infer"},
-	"libsparse/asymptotic":   {"diag", "dtype", "format", "index", "cin", "schedule"},
+	"libsparse/autoschedule": {"diag", "dtype", "format", "index", "bind", "cin", "schedule", "lattice", "infer"},
+	"libsparse/asymptotic":   {"diag", "dtype", "format", "index", "bind", "cin", "schedule"},
 
 	"libsparse/backend": {"ir"},
 
@@ -53,11 +56,11 @@ var allowed = map[string][]string{
 	// the same for tests; nothing but tests imports it
 	"codegen/crun": {"diag", "ir", "/codegen", "/codegen/process"},
 	"libsparse": {
-		"diag", "dtype", "format", "index", "cin", "schedule", "infer", "lattice", "ir", "lower",
+		"diag", "dtype", "format", "index", "bind", "cin", "schedule", "infer", "lattice", "ir", "lower",
 		"autoschedule", "backend", "/cache",
 	},
 	// what the command line and tuners ask beside compilation
-	"libsparse/frontier":   {"diag", "format", "index", "infer", "autoschedule", "asymptotic", "/libsparse"},
+	"libsparse/frontier":   {"diag", "dtype", "format", "index", "bind", "infer", "autoschedule", "asymptotic", "/libsparse"},
 	"libsparse/candidates": {"diag", "schedule", "autoschedule", "backend", "/libsparse"},
 	"libsparse/prices":     {"diag", "autoschedule", "backend", "/libsparse"},
 	"capi":                 {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native"},
@@ -263,7 +266,7 @@ func TestNamesAndLengths(t *testing.T) {
 	}
 }
 
-// Tensors of expressions are shared by all of a compilation: stages bind others in their place, see index.Binding.
+// Tensors of expressions and their storage are shared by all of a compilation: stages put other storage into a table of their own.
 func TestTensorsOfAccessesDontChange(t *testing.T) {
 	for _, f := range sources(t) {
 		ast.Inspect(f.ast, func(n ast.Node) bool {
@@ -272,10 +275,16 @@ func TestTensorsOfAccessesDontChange(t *testing.T) {
 				return true
 			}
 			for _, place := range assign.Lhs {
-				if field, ok := place.(*ast.SelectorExpr); ok {
-					if of, ok := field.X.(*ast.SelectorExpr); ok && of.Sel.Name == "Tensor" {
-						t.Errorf("%s: the field %s of an access's tensor is set; bind a tensor in its place", f.path, field.Sel.Name)
-					}
+				field, ok := place.(*ast.SelectorExpr)
+				if !ok {
+					continue
+				}
+				of := field.X
+				if call, ok := of.(*ast.CallExpr); ok {
+					of = call.Fun
+				}
+				if s, ok := of.(*ast.SelectorExpr); ok && slices.Contains([]string{"Tensor", "Of", "Result"}, s.Sel.Name) {
+					t.Errorf("%s: the field %s of a tensor or of its storage is set; make another one, see bind.Table", f.path, field.Sel.Name)
 				}
 			}
 			return true

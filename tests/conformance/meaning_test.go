@@ -38,7 +38,7 @@ func (c *trial) composed(s *libsparse.Compilation, shapes map[string][]int, oper
 				if !stored {
 					data[x].Vals[at] = fill(part)
 				}
-				data[x].Stored[at] = stored || x == a.LHS.Tensor && x.Format.Dense()
+				data[x].Stored[at] = stored || x == a.LHS.Tensor && s.Storage.Of(x).Format.Dense()
 			}
 		}
 	}
@@ -46,7 +46,7 @@ func (c *trial) composed(s *libsparse.Compilation, shapes map[string][]int, oper
 	for at := range want.Vals {
 		expected := dtype.Convert(want.Vals[at], result.Elem.Wide(), result.Elem)
 		if !have.Stored[at] {
-			have.Vals[at] = fill(s.Nests[len(s.Nests)-1].Assignment)
+			have.Vals[at] = fill(s.Nests[len(s.Nests)-1].Assignment.Assignment)
 		}
 		if far(result.Elem, have.Vals[at], expected) {
 			return fmt.Sprintf("the whole, element %d of %v: got %v, want %v", at, want.Shape, have.Vals[at], expected)

@@ -17,7 +17,6 @@ import (
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
-	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 )
 
@@ -100,14 +99,12 @@ func checkAll(t *testing.T, rows []row) {
 // parse reads the expression and lists its operands and results in order; variables are called i to n.
 func (r *row) parse(t *testing.T) (program []*index.Assignment, operands []*index.Tensor) {
 	t.Helper()
-	tensor := func(name string, order int) *index.Tensor {
-		return &index.Tensor{Name: name, Elem: dtype.F64, Storage: index.Storage{Format: format.AllDense(order)}}
-	}
+	tensor := func(name string) *index.Tensor { return &index.Tensor{Name: name, Elem: dtype.F64} }
 	if inputs, _, einsum := strings.Cut(r.expr, "->"); einsum {
-		for n, term := range strings.Split(inputs, ",") {
-			operands = append(operands, tensor(string(rune('A'+n)), len(strings.TrimSpace(term))))
+		for n := range strings.Split(inputs, ",") {
+			operands = append(operands, tensor(string(rune('A'+n))))
 		}
-		a, err := index.ParseEinsum(r.expr, operands, tensor("out", 0), dtype.Mul, dtype.Add)
+		a, err := index.ParseEinsum(r.expr, operands, tensor("out"), dtype.Mul, dtype.Add)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +118,7 @@ func (r *row) parse(t *testing.T) (program []*index.Assignment, operands []*inde
 		if variable := len(name) == 1 && name >= "i" && name <= "n"; variable && !result && order == 0 {
 			return nil, diag.Errorf(diag.Syntax, "%s is a variable", name)
 		}
-		x := tensor(name, order)
+		x := tensor(name)
 		if !result {
 			operands = append(operands, x)
 		}
@@ -225,7 +222,7 @@ func (r *row) choices(t *testing.T) [][]string {
 	text := r.formats
 	if text == "" {
 		for n, x := range operands {
-			text += strings.Repeat(",", min(n, 1)) + x.Format.String()
+			text += strings.Repeat(",", min(n, 1)) + strings.Repeat("d", len(accessOf(program, x).Vars))
 		}
 		text += "->" + strings.Repeat("d", len(last.Vars))
 	}
@@ -246,7 +243,7 @@ func (r *row) choices(t *testing.T) [][]string {
 		for n, part := range parts {
 			order := len(last.Vars)
 			if n < len(operands) {
-				order = operands[n].Format.Order()
+				order = len(accessOf(program, operands[n]).Vars)
 			}
 			choices = product(choices, expand(part, order))
 		}

@@ -59,7 +59,7 @@ func (c *trial) run(t *testing.T) (failure string) {
 	shapes := map[string][]int{}
 	for n, x := range unit.Operands {
 		shapes[x.Name] = c.operands[n].shape
-		held[x.Name] = c.data(x, c.operands[n].shape)
+		held[x.Name] = c.data(x, unit.Storage.Of(x).Format, c.operands[n].shape)
 	}
 	operands := maps.Clone(held)
 	var result *format.Data
@@ -83,7 +83,7 @@ func (c *trial) run(t *testing.T) (failure string) {
 }
 
 // data is what the row gives for an operand, or random entries.
-func (c *trial) data(x *index.Tensor, shape []int) *format.Data {
+func (c *trial) data(x *index.Tensor, f format.Format, shape []int) *format.Data {
 	density := c.row.density
 	if density == 0 {
 		density = 0.4
@@ -91,7 +91,7 @@ func (c *trial) data(x *index.Tensor, shape []int) *format.Data {
 	var entries []format.Entry
 	given := c.row.given[x.Name]
 	for coord := range coordinates(shape) {
-		stored := x.Format.Dense() || given == nil && c.rng.Float64() < density
+		stored := f.Dense() || given == nil && c.rng.Float64() < density
 		value := c.random(x.Elem)
 		if given != nil {
 			number, ok := given.at(coord)
@@ -101,7 +101,7 @@ func (c *trial) data(x *index.Tensor, shape []int) *format.Data {
 			entries = append(entries, format.Entry{Coord: slices.Clone(coord), Value: value})
 		}
 	}
-	return format.Pack(x.Format, shape, entries)
+	return format.Pack(f, shape, entries)
 }
 
 // coordinates visits the elements of a shape in row-major order.
@@ -150,13 +150,13 @@ func (c *trial) step(t *testing.T, n *libsparse.Nest, shapes map[string][]int, h
 	}
 	data := map[*index.Tensor]*index.Dense{}
 	for _, x := range a.Tensors() {
-		d := held[x.Name]
-		if !d.Format.Equal(x.Format) { // converted before the call
-			d = format.Pack(x.Format, d.Shape, d.Entries())
+		d, s := held[x.Name], a.Of(x)
+		if !d.Format.Equal(s.Format) { // converted before the call
+			d = format.Pack(s.Format, d.Shape, d.Entries())
 		}
 		call.Stored[x], data[x] = d, dense(d)
 		for at := range d.Vals {
-			if x.Permuted {
+			if s.Permuted {
 				call.Perms[x] = append(call.Perms[x], int64(at))
 			}
 		}
@@ -169,14 +169,14 @@ func (c *trial) step(t *testing.T, n *libsparse.Nest, shapes map[string][]int, h
 	if err != nil {
 		return nil, err.Error()
 	}
-	failure := differ(a, got, want)
+	failure := differ(a.Assignment, got, want)
 	if failure == "" && c.compiled() {
 		kernel := crun.Compile(t, n.Loops, crun.Options{Warnings: true, Sanitize: true})
 		inC, err := call.Result(func(fn string, args []ir.Arg) (int64, error) { return kernel.Run(t, []string{fn}, args), nil })
 		if err != nil {
 			return nil, "C: " + err.Error()
 		}
-		if failure = differ(a, inC, want); failure != "" {
+		if failure = differ(a.Assignment, inC, want); failure != "" {
 			failure = "C: " + failure
 		}
 	}

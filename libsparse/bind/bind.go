@@ -1,0 +1,141 @@
+// Package bind holds what is known of the tensors of an expression beside its notation: how each is stored, and statistics. Stages
+// take a Table of that with an assignment, and return another one where they know more.
+//
+// It must not know about loops.
+package bind
+
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+)
+
+// Storage is how a tensor is stored. It never changes once it is in a Table.
+type Storage struct {
+	Format format.Format
+	// Index is the type of the pos and crd arrays.
+	Index dtype.T
+	// SamePattern is an earlier tensor whose pos and crd arrays this one shares, or nil.
+	SamePattern *index.Tensor
+	// Permuted says that the values are in another order than the pattern: the value at position p is stored at perm[p].
+	Permuted bool
+	// Temporary says that the tensor is the result of a step, which no user sees, so that its format may depend on estimates.
+	Temporary bool
+	Statistics
+}
+
+// Statistics are the known sizes of a tensor, for the scheduler and the choice of formats only.
+type Statistics struct {
+	// Extents are representative extents of the modes, NNZ a representative number of entries.
+	Extents []int64
+	NNZ     int64
+	// Filled is the number of coordinates of the first level with entries, 0 if it isn't known.
+	Filled int64
+	// Skew says for each level how unevenly entries are spread over its coordinates: the sum of the squares of the numbers of entries,
+	// divided by that sum for equal numbers. It is empty if it isn't known. Reach is the distance of entries from the diagonal, as
+	// a share of Whole; it is 0 if it isn't known.
+	Skew  []int64
+	Reach int64
+}
+
+// Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.
+const Whole = 1 << 10
+
+// Discovered reports whether kernels find the pattern of the tensor: it is no operand's, and some level of it is appended to.
+func (s *Storage) Discovered() bool { return s.SamePattern == nil && len(s.Format.Groups()) > 0 }
+
+// Masked reports whether kernels set a mask on a level of the tensor.
+func (s *Storage) Masked(level int) bool {
+	l := s.Format.Levels[level].Props()
+	return s.SamePattern == nil && l.Locate && l.HasCrd
+}
+
+// AppendedLevels is how many leading levels of a discovered result are appended to; what follows are dense blocks.
+func (s *Storage) AppendedLevels() int {
+	groups := s.Format.Groups()
+	return groups[len(groups)-1].Last + 1
+}
+
+// Table is the storage of tensors. It never changes: With makes another one, which has what is new before the rest. A nil Table has no
+// tensor.
+type Table struct {
+	tensor  *index.Tensor
+	storage Storage
+	dense   bool // the format is
+	rest    *Table
+}
+
+var unknown = &Storage{}
+
+// Of is the storage of t, an empty one where nothing is known of it.
+func (b *Table) Of(t *index.Tensor) *Storage {
+	for ; b != nil; b = b.rest { // there are few
+		if b.tensor == t {
+			return &b.storage
+		}
+	}
+	return unknown
+}
+
+// With is b where t is stored as s says.
+func (b *Table) With(t *index.Tensor, s Storage) *Table { return &Table{t, s, s.Format.Dense(), b} }
+
+// Owner is the tensor whose pos and crd arrays t uses: t itself, or the first of the tensors that share them.
+func (b *Table) Owner(t *index.Tensor) *index.Tensor {
+	for s := b.Of(t); s.SamePattern != nil; s = b.Of(t) {
+		t = s.SamePattern
+	}
+	return t
+}
+
+// Dense reports whether the tensor of an access has a place for every element.
+func (b *Table) Dense(a *index.Access) bool {
+	for b != nil && b.tensor != a.Tensor {
+		b = b.rest
+	}
+	return b == nil || b.dense
+}
+
+// Stored is the variables of an access, outermost level first.
+func (b *Table) Stored(a *index.Access) []index.Var {
+	out := make([]index.Var, len(a.Vars))
+	for l, m := range b.Of(a.Tensor).Format.ModeOrder {
+		out[l] = a.Vars[m]
+	}
+	return out
+}
+
+// Rows are the variables of the rows of a rowwise result, whose entries are counted row by row.
+func (b *Table) Rows(a *index.Access) []index.Var {
+	f := b.Of(a.Tensor).Format
+	var rows []index.Var
+	for _, m := range f.ModeOrder[:f.Groups()[0].First] {
+		rows = append(rows, a.Vars[m])
+	}
+	return rows
+}
+
+// Presence reports whether e has a value at every coordinate, whatever is stored, and (ever) whether it can have one at all.
+func (b *Table) Presence(e index.Expr) (always, ever bool) {
+	switch e := e.(type) {
+	case *index.Access:
+		return b.Dense(e), true
+	case *index.Missing:
+		return false, false
+	case *index.Call:
+		certain, possible := make([]bool, len(e.Args)), make([]bool, len(e.Args))
+		for k, arg := range e.Args {
+			certain[k], possible[k] = b.Presence(arg)
+		}
+		return e.Region.Between(certain, possible)
+	default:
+		return true, true
+	}
+}
+
+// Varies reports whether the coordinate of v decides whether e has a value: an operand with v stores only some coordinates.
+func (b *Table) Varies(e index.Expr, v index.Var) bool {
+	return slices.ContainsFunc(index.Accesses(e), func(a *index.Access) bool { return slices.Contains(a.Vars, v) && !b.Dense(a) })
+}
