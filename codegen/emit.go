@@ -108,6 +108,11 @@ func (e *emitter) failf(format string, args ...any) {
 // fn writes one function under a name.
 func (e *emitter) fn(m *ir.Module, f *ir.Func, name string) {
 	e.facts, e.slots, e.region = gather(m.Slots, f), m.Slots, nil
+	if head, region := e.split(f); region != nil {
+		e.fault, e.live = "", nil
+		e.outlined(f, name, head, region)
+		return
+	}
 	frame := newFrame("status", e.facts.fresh("done"), f.Body.Stmts)
 	e.line("")
 	e.line("int32_t %s(int64_t *slots)", name)

@@ -10,14 +10,12 @@ import (
 // flag that the end of the region combines: a thread must neither leave the region nor skip a shared loop.
 type region struct {
 	failed string // the name of the flag; "" if nothing in it can fail
+	team   string // the number of threads that the region has; "" if no condition makes it one
 }
 
 func (e *emitter) parallel(s *ir.Parallel) {
 	e.region = &region{}
 	clauses := ""
-	if s.Cond != nil {
-		clauses = fmt.Sprintf(" if (%s)", e.value(s.Cond))
-	}
 	if canFail(s.Body) {
 		e.region.failed = e.facts.fresh("failed")
 		e.line("int %s = 0;", e.region.failed)
@@ -26,7 +24,7 @@ func (e *emitter) parallel(s *ir.Parallel) {
 	if e.opts.Serial {
 		e.line("(void)%s;", e.expr(widened(s.Threads), precUnary))
 	} else {
-		e.pragma("omp parallel num_threads(%s)%s", e.index(s.Threads), clauses)
+		e.pragma("omp parallel num_threads(%s)%s", e.team(s), clauses)
 	}
 	e.line("{")
 	e.depth++
@@ -40,6 +38,17 @@ func (e *emitter) parallel(s *ir.Parallel) {
 		e.fail()
 		e.line("}")
 	}
+}
+
+// team is the number of threads of a region, declared where a condition decides between one and all.
+func (e *emitter) team(s *ir.Parallel) string {
+	threads := e.index(s.Threads)
+	if s.Cond == nil {
+		return threads
+	}
+	e.region.team = e.facts.fresh("team")
+	e.line("const int64_t %s = %s ? %s : 1;", e.region.team, e.expr(s.Cond, precOr), threads)
+	return e.region.team
 }
 
 // collective writes statements that every thread of the region reaches. last says that the region ends after them.
@@ -145,14 +154,18 @@ func (e *emitter) private(s ir.Stmt) {
 // thread need wait for the others twice.
 func (e *emitter) sharedLoop(s *ir.For, last bool) {
 	schedule := "static"
+	hi := e.bound(s, false)
 	if s.Chunk != nil {
-		schedule = fmt.Sprintf("dynamic, %s", e.index(s.Chunk))
+		chunk := e.index(s.Chunk)
+		if _, fixed := s.Chunk.(*ir.Int); e.region.team != "" && !fixed { // one thread has nobody to share with, and asks for its iterations once
+			chunk = fmt.Sprintf("%s > 1 ? %s : %s + 1", e.region.team, chunk, hi)
+		}
+		schedule = "dynamic, " + chunk
 	}
 	nowait := ""
 	if last {
 		nowait = " nowait"
 	}
-	hi := e.bound(s, false)
 	if !e.opts.Serial {
 		e.pragma("omp for schedule(%s)%s", schedule, nowait)
 	}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -17,12 +17,12 @@ from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
+from .direct import Direct, make
 from .problem import Operand, Problem, dense_order, stored
 from .results import ResultArrays, SlotNames
 from .status import check
 
 _CPU = torch.device("cpu")
-Direct = Callable[[Tensor, Tensor, int], Tensor]
 
 
 class Call:
@@ -142,7 +142,8 @@ class Call:
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._result[0][0], self._threads[0]
-        self.direct = self._closure(self._pattern_arrays(pattern), places, template, None if as_it_is else second)
+        arrays = self._pattern_arrays(pattern)
+        self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
         """The arrays of a pattern, as the kernel reads it, and their places in the block."""
@@ -154,46 +155,6 @@ class Call:
             arrays.append((self._perms[0][0], conversion.source))
         arrays.extend((place, _level_array(pattern, kind, level)) for place, _, kind, level in self._arrays)
         return arrays
-
-    def _closure(
-        self,
-        arrays: list[tuple[int, Tensor]],
-        places: tuple[int, int, int, int],
-        template: Tensor,
-        order: tuple[int, ...] | None,
-    ) -> Direct:
-        """The rest of a call: allocate, fill in the addresses and the thread count, compute.
-
-        A closure, since every attribute that is looked up counts here. The second operand is read in `order`, None for
-        the one that it has.
-        """
-        at_first, at_second, at_out, at_threads = places
-        fixed, compute = self._fixed, self.kernel.compute
-        local = threading.local()
-        empty_like = torch.empty_like
-
-        def direct(first: Tensor, second: Tensor, number: int) -> Tensor:
-            out = empty_like(template)
-            if order is not None:
-                second = second.permute(order).contiguous()
-            try:
-                block, address = local.mine
-            except AttributeError:
-                block = fixed[:]
-                address = block.buffer_info()[0]
-                local.mine = block, address
-            for place, stored_array in arrays:
-                block[place] = stored_array.data_ptr()
-            block[at_first] = first.data_ptr()
-            block[at_second] = second.data_ptr()
-            block[at_out] = out.data_ptr()
-            block[at_threads] = number
-            status = compute(address)
-            if status:
-                check(status)
-            return out
-
-        return direct
 
     # Filling the block -----------------------------------------------------------------------------------------
 

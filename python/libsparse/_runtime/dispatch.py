@@ -15,7 +15,8 @@ from libsparse._lang.errors import DivisionByZeroError, LibsparseError
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from .call import Call, Direct
+from .call import Call
+from .direct import Direct
 from .problem import Operand, Problem, key, to_request
 from .status import IndexOverflowError
 

@@ -13,13 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.autograd import forward_ad
 
-from libsparse._autograd import tape
-from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._ops import assemble, export, layouts, products
-from libsparse._ops.operands import PLAIN, check_values
+from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
@@ -31,13 +28,10 @@ from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
 from .recording import current, recorders
+from .short_product import multiply_in_c, multiply_in_python
 from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
 from .views import LevelViews
-
-_dispatch_modes, _profiled, _autocast = tape.watchers  # called one by one: this is the way of every product
-_grad_enabled = torch.is_grad_enabled
-_follow = tape.Function.apply
 
 operations: dict[str, Callable[..., Any]] = {}
 """The operations that users call as functions, by name."""
@@ -221,35 +215,10 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
         """`A @ other`, the operand sparse or dense."""
         if recorders and (recorder := current()) is not None:
             return recorder.take(torch.matmul, (self, other), {})
-        values: Any = self._held
-        if type(other) in PLAIN:  # nothing is kept for a tensor without values, or with a fill value
-            try:
-                known = self._fast.get(other.shape if other.is_contiguous() else (other.shape, other.stride()))
-                if (
-                    known is not None
-                    and values.dtype is (dtype := known.dtype)
-                    and other.dtype is dtype
-                    and other.is_cpu
-                    and not other.is_neg()
-                    and not other.is_conj()
-                    and values.is_contiguous()
-                    and values.numel() == self._pattern.size
-                    and forward_ad._current_level < 0
-                    and not _dispatch_modes()
-                    and not _profiled()
-                    and not _autocast()
-                ):
-                    if _grad_enabled() and (other.requires_grad or values.requires_grad):
-                        node = self._node
-                        if node is None or node.prepared is not known:
-                            node = self._node = PreparedProduct(known, self._pattern)
-                        return _follow(node, values, other)
-                    direct = known.variant.direct
-                    if direct is not None:
-                        return direct(values, other, threads.count())
-            except RuntimeError:
-                pass  # torch's sparse tensors have no strides, those inside of torch.func's transforms no memory
-        return dress(products.matmul(self, other))
+        product = multiply_in_c(self, other)
+        if product is None:
+            product = multiply_in_python(self, other)
+        return dress(products.matmul(self, other)) if product is None else product
 
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""

@@ -26,7 +26,8 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t *restrict C_pos2 = (int32_t *)slots[10];
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -96,7 +97,7 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -110,73 +111,86 @@ int32_t kernel_compute(int64_t *slots)
     int32_t *restrict C_crd2 = (int32_t *)slots[11];
     float *restrict C_vals = (float *)slots[12];
     const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A_pos2[n_i] + B_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] + B_pos2[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
-                }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] + B_pos2[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
-                }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t C_p2 = C_pos2[i];
-                int64_t A_p2 = A_pos2[i];
-                const int64_t A_p2_end = A_pos2[i + 1];
-                int64_t B_p2 = B_pos2[i];
-                const int64_t B_p2_end = B_pos2[i + 1];
-                while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
-                    const int64_t jA = A_crd2[A_p2];
-                    const int64_t jB = B_crd2[B_p2];
-                    const int64_t j = min_i64(jA, jB);
-                    if (jA == j && jB == j) {
-                        C_vals[C_p2] = A_vals[A_p2] + B_vals[B_p2];
-                        C_crd2[C_p2] = (int32_t)j;
-                        C_p2++;
-                    } else if (jA == j) {
-                        C_vals[C_p2] = A_vals[A_p2];
-                        C_crd2[C_p2] = (int32_t)j;
-                        C_p2++;
-                    } else if (jB == j) {
-                        C_vals[C_p2] = B_vals[B_p2];
-                        C_crd2[C_p2] = (int32_t)j;
-                        C_p2++;
-                    }
-                    A_p2 = A_p2 + (jA == j);
-                    B_p2 = B_p2 + (jB == j);
-                }
-                while (A_p2 < A_p2_end) {
-                    const int64_t j_2 = A_crd2[A_p2];
-                    C_vals[C_p2] = A_vals[A_p2];
-                    C_crd2[C_p2] = (int32_t)j_2;
-                    C_p2++;
-                    A_p2 = A_p2 + 1;
-                }
-                while (B_p2 < B_p2_end) {
-                    const int64_t j_3 = B_crd2[B_p2];
-                    C_vals[C_p2] = B_vals[B_p2];
-                    C_crd2[C_p2] = (int32_t)j_3;
-                    C_p2++;
-                    B_p2 = B_p2 + 1;
-                }
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_share = (n_i + A_pos2[n_i] + B_pos2[n_i] + (parts - 1)) / parts;
+        int64_t i_begin = 0;
+        int64_t i_begin_above = n_i;
+        while (i_begin < i_begin_above) {
+            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+            if (i_begin_middle + A_pos2[i_begin_middle] + B_pos2[i_begin_middle] < part * i_share) {
+                i_begin = i_begin_middle + 1;
+            } else {
+                i_begin_above = i_begin_middle;
             }
         }
+        int64_t i_end = i_begin;
+        int64_t i_end_above = n_i;
+        while (i_end < i_end_above) {
+            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+            if (i_end_middle + A_pos2[i_end_middle] + B_pos2[i_end_middle] < (part + 1) * i_share) {
+                i_end = i_end_middle + 1;
+            } else {
+                i_end_above = i_end_middle;
+            }
+        }
+        for (int64_t i = i_begin; i < i_end; i++) {
+            int64_t C_p2 = C_pos2[i];
+            int64_t A_p2 = A_pos2[i];
+            const int64_t A_p2_end = A_pos2[i + 1];
+            int64_t B_p2 = B_pos2[i];
+            const int64_t B_p2_end = B_pos2[i + 1];
+            while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                const int64_t jA = A_crd2[A_p2];
+                const int64_t jB = B_crd2[B_p2];
+                const int64_t j = min_i64(jA, jB);
+                if (jA == j && jB == j) {
+                    C_vals[C_p2] = A_vals[A_p2] + B_vals[B_p2];
+                    C_crd2[C_p2] = (int32_t)j;
+                    C_p2++;
+                } else if (jA == j) {
+                    C_vals[C_p2] = A_vals[A_p2];
+                    C_crd2[C_p2] = (int32_t)j;
+                    C_p2++;
+                } else if (jB == j) {
+                    C_vals[C_p2] = B_vals[B_p2];
+                    C_crd2[C_p2] = (int32_t)j;
+                    C_p2++;
+                }
+                A_p2 = A_p2 + (jA == j);
+                B_p2 = B_p2 + (jB == j);
+            }
+            while (A_p2 < A_p2_end) {
+                const int64_t j_2 = A_crd2[A_p2];
+                C_vals[C_p2] = A_vals[A_p2];
+                C_crd2[C_p2] = (int32_t)j_2;
+                C_p2++;
+                A_p2 = A_p2 + 1;
+            }
+            while (B_p2 < B_p2_end) {
+                const int64_t j_3 = B_crd2[B_p2];
+                C_vals[C_p2] = B_vals[B_p2];
+                C_crd2[C_p2] = (int32_t)j_3;
+                C_p2++;
+                B_p2 = B_p2 + 1;
+            }
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

@@ -102,7 +102,8 @@ int32_t kernel_assemble(int64_t *slots)
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
     memset(out_starts3, 0, (size_t)65 * sizeof *out_starts3);
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
+    const int64_t team = A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
@@ -265,7 +266,8 @@ int32_t kernel_compute(int64_t *slots)
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     out_pos3[0] = 0;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768) reduction(| : failed)
+    const int64_t team = A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);

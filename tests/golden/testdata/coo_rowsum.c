@@ -38,9 +38,10 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     clear(out_vals, n_i, sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if (A_pos1[1] > 32768)
+    const int64_t team = A_pos1[1] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, 64 / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, 64 / (threads * 16)) : 64 + 1) nowait
         for (int64_t i0 = 0; i0 < 64; i0++) {
             int64_t A_p1_begin = A_pos1[0];
             int64_t A_p1_begin_above = A_pos1[1];

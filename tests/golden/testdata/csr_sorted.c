@@ -104,9 +104,10 @@ int32_t kernel_assemble(int64_t *slots)
     for (int64_t q = 0; q < n_i; q++) {
         most = max_i64(most, (int64_t)A_pos2[q + 1] - A_pos2[q]);
     }
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
             order[q_2] = q_2;
             key[q_2] = most - ((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
@@ -116,9 +117,10 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
             const int64_t p_2 = q_3 / n_i;
             const int64_t i_2 = q_3 - p_2 * n_i;
@@ -129,9 +131,10 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team__ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q_4 = 0; q_4 < n_i; q_4++) {
             const int64_t p_3 = q_4 / n_i;
             const int64_t i_3 = q_4 - p_3 * n_i;
@@ -167,9 +170,10 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q = 0; q < n_i; q++) {
             const int64_t p = q / n_i;
             const int64_t i = q - p * n_i;
@@ -184,17 +188,19 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
             out_pos2[out_place1[q_2] + 1] = (int32_t)((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
         }
     }
     prefix_sum_i32(out_pos2, n_i + 1);
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team__ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
             const int64_t moved = (int64_t)out_pos2[out_place1[q_3]] - A_pos2[q_3];
             for (int64_t k = A_pos2[q_3]; k < A_pos2[q_3 + 1]; k++) {
@@ -204,9 +210,10 @@ int32_t kernel_compute(int64_t *slots)
         }
     }
     clear(out_vals, out_count2, sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team___ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team___)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, A_pos2[n_i] / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait
         for (int64_t q_4 = 0; q_4 < A_pos2[n_i]; q_4++) {
             out_vals[out_place2[q_4]] = A_vals[q_4];
         }

@@ -78,11 +78,12 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out_count2 = slots[6];
     int32_t *restrict out_pos2 = (int32_t *)slots[7];
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768) reduction(| : failed)
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
         failed |= !seen;
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) + 1) nowait
         for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
             if (failed) {
                 continue;
@@ -140,13 +141,14 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768) reduction(| : failed)
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
         failed |= !seen;
         int64_t *restrict at = allocate(n_j / 4 + 1, sizeof *at);
         failed |= !at;
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) + 1) nowait
         for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
             if (failed) {
                 continue;
@@ -192,9 +194,10 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     clear(out_vals, (int64_t)out_pos2[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, A_pos2[n_i] / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait
         for (int64_t q_3 = 0; q_3 < A_pos2[n_i]; q_3++) {
             out_vals[out_place2[q_3]] = A_vals[q_3];
         }

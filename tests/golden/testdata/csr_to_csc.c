@@ -44,7 +44,8 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -77,9 +78,10 @@ int32_t kernel_assemble(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team_ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
         for (int64_t p_2 = 0; p_2 < rows; p_2++) {
             int64_t length = 0;
             for (int64_t part_2 = 0; part_2 < parts; part_2++) {
@@ -125,7 +127,8 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     if (parts > 1) {
-        #pragma omp parallel num_threads(threads) if (parts > 1)
+        const int64_t team = parts > 1 ? threads : 1;
+        #pragma omp parallel num_threads(team)
         {
             #pragma omp for schedule(dynamic, 1) nowait
             for (int64_t part = 0; part < parts; part++) {
@@ -159,9 +162,10 @@ int32_t kernel_compute(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team_ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
         for (int64_t p = 0; p < rows; p++) {
             int64_t begin = out_pos2[p];
             for (int64_t part_2 = 0; part_2 < parts; part_2++) {
@@ -172,7 +176,8 @@ int32_t kernel_compute(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team__ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team__)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part_3 = 0; part_3 < parts; part_3++) {

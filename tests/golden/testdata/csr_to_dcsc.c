@@ -57,7 +57,8 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -90,9 +91,10 @@ int32_t kernel_assemble(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team_ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
         for (int64_t p = 0; p < rows; p++) {
             int64_t length = 0;
             for (int64_t part_2 = 0; part_2 < parts; part_2++) {
@@ -158,7 +160,8 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -191,9 +194,10 @@ int32_t kernel_compute(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team_ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
         for (int64_t p = 0; p < rows; p++) {
             int64_t length = 0;
             for (int64_t part_2 = 0; part_2 < parts; part_2++) {
@@ -213,9 +217,10 @@ int32_t kernel_compute(int64_t *slots)
         }
     }
     out_pos1[1] = (int32_t)used;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team__ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, rows / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
         for (int64_t p_3 = 0; p_3 < rows; p_3++) {
             int64_t begin = out_rows[p_3];
             for (int64_t part_3 = 0; part_3 < parts; part_3++) {
@@ -226,7 +231,8 @@ int32_t kernel_compute(int64_t *slots)
             }
         }
     }
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team___ = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team___)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part_4 = 0; part_4 < parts; part_4++) {

@@ -30,7 +30,8 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t *restrict C_pos2 = (int32_t *)slots[8];
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -90,7 +91,8 @@ int32_t kernel_compute(int64_t *slots)
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
     const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {

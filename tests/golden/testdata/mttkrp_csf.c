@@ -15,11 +15,10 @@
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
-    const int64_t n_j = slots[2];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[6];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[7];
@@ -28,57 +27,71 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict B_vals = (const float *)slots[10];
     const float *restrict C_vals = (const float *)slots[11];
     float *restrict out_vals = (float *)slots[12];
+    const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 ? threads * 16 : 1;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_share = (n_i + A_pos3[A_pos2[n_i]] + (parts - 1)) / parts;
+        int64_t i_begin = 0;
+        int64_t i_begin_above = n_i;
+        while (i_begin < i_begin_above) {
+            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+            if (i_begin_middle + A_pos3[A_pos2[i_begin_middle]] < part * i_share) {
+                i_begin = i_begin_middle + 1;
+            } else {
+                i_begin_above = i_begin_middle;
+            }
+        }
+        int64_t i_end = i_begin;
+        int64_t i_end_above = n_i;
+        while (i_end < i_end_above) {
+            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+            if (i_end_middle + A_pos3[A_pos2[i_end_middle]] < (part + 1) * i_share) {
+                i_end = i_end_middle + 1;
+            } else {
+                i_end_above = i_end_middle;
+            }
+        }
+        for (int64_t i = i_begin; i < i_end; i++) {
+            float w[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q = 0; q < 16; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                const int64_t k = A_crd2[A_p2];
+                for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
+                    const int64_t l = A_crd3[A_p3];
+                    #pragma GCC unroll 2
+                    for (int64_t j = 0; j < 16; j += 8) {
+                        *(f32x8 *)&w[j] += A_vals[A_p3] * *(const f32x8 *)&B_vals[k * 16 + j] * *(const f32x8 *)&C_vals[l * 16 + j];
+                    }
+                }
+            }
+            #pragma GCC unroll 2
+            for (int64_t j_2 = 0; j_2 < 16; j_2 += 8) {
+                *(f32x8 *)&out_vals[i * 16 + j_2] = *(f32x8 *)&w[j_2];
+            }
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_j = slots[2];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos3 = (const int32_t *)slots[7];
     if (n_j != 16) {
         return 3;
     }
     const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A_pos3[A_pos2[n_i]] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos3[A_pos2[i_begin_middle]] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
-                }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos3[A_pos2[i_end_middle]] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
-                }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                float w[16] __attribute__((aligned(64)));
-                #pragma GCC unroll 2
-                for (int64_t q = 0; q < 16; q += 8) {
-                    *(f32x8 *)&w[q] = (f32x8){0};
-                }
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t k = A_crd2[A_p2];
-                    for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
-                        const int64_t l = A_crd3[A_p3];
-                        #pragma GCC unroll 2
-                        for (int64_t j = 0; j < 16; j += 8) {
-                            *(f32x8 *)&w[j] += A_vals[A_p3] * *(const f32x8 *)&B_vals[k * 16 + j] * *(const f32x8 *)&C_vals[l * 16 + j];
-                        }
-                    }
-                }
-                #pragma GCC unroll 2
-                for (int64_t j_2 = 0; j_2 < 16; j_2 += 8) {
-                    *(f32x8 *)&out_vals[i * 16 + j_2] = *(f32x8 *)&w[j_2];
-                }
-            }
-        }
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

@@ -40,7 +40,8 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[21];
     memset(out_starts1, 0, (size_t)65 * sizeof *out_starts1);
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    #pragma omp parallel num_threads(threads) if ((int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768)
+    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {
@@ -165,7 +166,8 @@ int32_t kernel_compute(int64_t *slots)
     out_pos1[0] = 0;
     out_pos1[1] = (int32_t)out_starts1[64];
     out_pos2[0] = 0;
-    #pragma omp parallel num_threads(threads) if ((int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768)
+    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {

@@ -73,7 +73,8 @@ int32_t kernel_compute(int64_t *slots)
             out_sums[j] += f32_of_f16(A_vals[A_p2]) * f32_of_f16(x_vals[i]);
         }
     }
-    #pragma omp parallel num_threads(threads) if (out_size > 32768)
+    const int64_t team = out_size > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(static) nowait
         for (int64_t p = 0; p < out_size; p++) {

@@ -104,7 +104,8 @@ int32_t kernel_assemble(int64_t *slots)
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
         int64_t w_crd1_room = 1024;
@@ -237,7 +238,8 @@ int32_t kernel_compute(int64_t *slots)
     float *restrict out_vals = (float *)slots[13];
     const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) if (parts > 1) reduction(| : failed)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
         int64_t w_crd1_room = 1024;

@@ -39,7 +39,8 @@ int32_t kernel_compute(int64_t *slots)
     }
     clear(out_vals, n_i * 16, sizeof *out_vals);
     const int64_t parts = (int64_t)A_pos2[A_pos1[1]] * 16 > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {

@@ -15,65 +15,77 @@
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_j = slots[1];
-    const int64_t n_k = slots[2];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const int32_t *restrict A_perm = (const int32_t *)slots[6];
     const float *restrict A_vals = (const float *)slots[7];
     const float *restrict G_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
+    const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 ? threads * 16 : 1;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t j_share = (n_j + A_pos2[n_j] + (parts - 1)) / parts;
+        int64_t j_begin = 0;
+        int64_t j_begin_above = n_j;
+        while (j_begin < j_begin_above) {
+            const int64_t j_begin_middle = j_begin + (j_begin_above - j_begin) / 2;
+            if (j_begin_middle + A_pos2[j_begin_middle] < part * j_share) {
+                j_begin = j_begin_middle + 1;
+            } else {
+                j_begin_above = j_begin_middle;
+            }
+        }
+        int64_t j_end = j_begin;
+        int64_t j_end_above = n_j;
+        while (j_end < j_end_above) {
+            const int64_t j_end_middle = j_end + (j_end_above - j_end) / 2;
+            if (j_end_middle + A_pos2[j_end_middle] < (part + 1) * j_share) {
+                j_end = j_end_middle + 1;
+            } else {
+                j_end_above = j_end_middle;
+            }
+        }
+        for (int64_t j = j_begin; j < j_end; j++) {
+            float w[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q = 0; q < 16; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t A_p2 = A_pos2[j]; A_p2 < A_pos2[j + 1]; A_p2++) {
+                const int64_t i = A_crd2[A_p2];
+                #pragma GCC unroll 2
+                for (int64_t k = 0; k < 16; k += 8) {
+                    *(f32x8 *)&w[k] += A_vals[A_perm[A_p2]] * *(const f32x8 *)&G_vals[i * 16 + k];
+                }
+            }
+            #pragma GCC unroll 2
+            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                *(f32x8 *)&out_vals[j * 16 + k_2] = *(f32x8 *)&w[k_2];
+            }
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_j = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
     if (n_k != 16) {
         return 3;
     }
     const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t j_share = (n_j + A_pos2[n_j] + (parts - 1)) / parts;
-            int64_t j_begin = 0;
-            int64_t j_begin_above = n_j;
-            while (j_begin < j_begin_above) {
-                const int64_t j_begin_middle = j_begin + (j_begin_above - j_begin) / 2;
-                if (j_begin_middle + A_pos2[j_begin_middle] < part * j_share) {
-                    j_begin = j_begin_middle + 1;
-                } else {
-                    j_begin_above = j_begin_middle;
-                }
-            }
-            int64_t j_end = j_begin;
-            int64_t j_end_above = n_j;
-            while (j_end < j_end_above) {
-                const int64_t j_end_middle = j_end + (j_end_above - j_end) / 2;
-                if (j_end_middle + A_pos2[j_end_middle] < (part + 1) * j_share) {
-                    j_end = j_end_middle + 1;
-                } else {
-                    j_end_above = j_end_middle;
-                }
-            }
-            for (int64_t j = j_begin; j < j_end; j++) {
-                float w[16] __attribute__((aligned(64)));
-                #pragma GCC unroll 2
-                for (int64_t q = 0; q < 16; q += 8) {
-                    *(f32x8 *)&w[q] = (f32x8){0};
-                }
-                for (int64_t A_p2 = A_pos2[j]; A_p2 < A_pos2[j + 1]; A_p2++) {
-                    const int64_t i = A_crd2[A_p2];
-                    #pragma GCC unroll 2
-                    for (int64_t k = 0; k < 16; k += 8) {
-                        *(f32x8 *)&w[k] += A_vals[A_perm[A_p2]] * *(const f32x8 *)&G_vals[i * 16 + k];
-                    }
-                }
-                #pragma GCC unroll 2
-                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                    *(f32x8 *)&out_vals[j * 16 + k_2] = *(f32x8 *)&w[k_2];
-                }
-            }
-        }
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

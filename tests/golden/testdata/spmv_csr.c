@@ -10,7 +10,7 @@
  */
 #include <stdint.h>
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -20,40 +20,52 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     float *restrict out_vals = (float *)slots[7];
     const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
-                }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
-                }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                float w = 0.0f;
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    w += A_vals[A_p2] * x_vals[j];
-                }
-                out_vals[i] = w;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        int64_t i_begin = 0;
+        int64_t i_begin_above = n_i;
+        while (i_begin < i_begin_above) {
+            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                i_begin = i_begin_middle + 1;
+            } else {
+                i_begin_above = i_begin_middle;
             }
         }
+        int64_t i_end = i_begin;
+        int64_t i_end_above = n_i;
+        while (i_end < i_end_above) {
+            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                i_end = i_end_middle + 1;
+            } else {
+                i_end_above = i_end_middle;
+            }
+        }
+        for (int64_t i = i_begin; i < i_end; i++) {
+            float w = 0.0f;
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                w += A_vals[A_p2] * x_vals[j];
+            }
+            out_vals[i] = w;
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

@@ -23,7 +23,8 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t *restrict out_pos2 = (int32_t *)slots[13];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
+    const int64_t team = parts > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t part = 0; part < parts; part++) {
@@ -77,7 +78,7 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
@@ -92,53 +93,66 @@ int32_t kernel_compute(int64_t *slots)
     int32_t *restrict out_crd2 = (int32_t *)slots[14];
     float *restrict out_vals = (float *)slots[15];
     const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
-    #pragma omp parallel num_threads(threads) if (parts > 1)
-    {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
-            int64_t A_p1_begin = A_pos1[0];
-            int64_t A_p1_begin_above = A_pos1[1];
-            while (A_p1_begin < A_p1_begin_above) {
-                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
-                    A_p1_begin = A_p1_begin_middle + 1;
-                } else {
-                    A_p1_begin_above = A_p1_begin_middle;
-                }
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
+        int64_t A_p1_begin = A_pos1[0];
+        int64_t A_p1_begin_above = A_pos1[1];
+        while (A_p1_begin < A_p1_begin_above) {
+            const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+            if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
+                A_p1_begin = A_p1_begin_middle + 1;
+            } else {
+                A_p1_begin_above = A_p1_begin_middle;
             }
-            int64_t A_p1_end = A_p1_begin;
-            int64_t A_p1_end_above = A_pos1[1];
-            while (A_p1_end < A_p1_end_above) {
-                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
-                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
-                    A_p1_end = A_p1_end_middle + 1;
-                } else {
-                    A_p1_end_above = A_p1_end_middle;
-                }
+        }
+        int64_t A_p1_end = A_p1_begin;
+        int64_t A_p1_end_above = A_pos1[1];
+        while (A_p1_end < A_p1_end_above) {
+            const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+            if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
+                A_p1_end = A_p1_end_middle + 1;
+            } else {
+                A_p1_end_above = A_p1_end_middle;
             }
-            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
-                const int64_t i = A_crd1[A_p1];
-                int64_t out_p2 = out_pos2[i];
-                for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    uint8_t w_set = 0;
-                    float w = 0.0f;
-                    if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
-                        w_set = 1;
-                    }
-                    for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
-                        const int64_t k = A_crd3[A_p3];
-                        w += A_vals[A_p3] * x_vals[k];
-                    }
-                    if (w_set) {
-                        out_vals[out_p2] = w;
-                        out_crd2[out_p2] = (int32_t)j;
-                        out_p2++;
-                    }
+        }
+        for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+            const int64_t i = A_crd1[A_p1];
+            int64_t out_p2 = out_pos2[i];
+            for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                uint8_t w_set = 0;
+                float w = 0.0f;
+                if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
+                    w_set = 1;
+                }
+                for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
+                    const int64_t k = A_crd3[A_p3];
+                    w += A_vals[A_p3] * x_vals[k];
+                }
+                if (w_set) {
+                    out_vals[out_p2] = w;
+                    out_crd2[out_p2] = (int32_t)j;
+                    out_p2++;
                 }
             }
         }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

@@ -28,9 +28,10 @@ int32_t kernel_assemble(int64_t *slots)
         return 3;
     }
     memset(C_pos2, 0, (size_t)(C_mode1 + 1) * sizeof *C_pos2);
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
+        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
         for (int64_t i = 0; i < n_i; i++) {
             int64_t C_p2 = 0;
             for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
@@ -52,35 +53,46 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-int32_t kernel_compute(int64_t *slots)
+static void kernel_compute_work(int64_t *slots, const int64_t team)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
-    const int64_t C_mode1 = slots[6];
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_crd2 = (int32_t *)slots[9];
     float *restrict C_vals = (float *)slots[10];
+    #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
+    for (int64_t i = 0; i < n_i; i++) {
+        int64_t C_p2 = C_pos2[i + 2];
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            const int64_t j = A_crd2[A_p2];
+            C_vals[C_p2] = A_vals[A_p2];
+            C_crd2[C_p2] = (int32_t)j;
+            C_p2++;
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int64_t C_mode1 = slots[6];
     if (C_mode1 < 34) {
         return 3;
     }
     if (n_i != 32) {
         return 3;
     }
-    #pragma omp parallel num_threads(threads) if (A_pos2[n_i] > 32768)
-    {
-        #pragma omp for schedule(dynamic, max_i64(1, n_i / (threads * 16))) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            int64_t C_p2 = C_pos2[i + 2];
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
-                C_vals[C_p2] = A_vals[A_p2];
-                C_crd2[C_p2] = (int32_t)j;
-                C_p2++;
-            }
-        }
+    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots, team);
+    } else {
+        kernel_compute_work(slots, 1);
     }
     return 0;
 }

@@ -1,0 +1,147 @@
+package codegen
+
+import (
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/ir"
+)
+
+// split takes a function apart where all that it does is one parallel region behind a condition: the checks and
+// declarations before the region, and the region; nil for another function.
+//
+// Such a region becomes a function of its own, which one thread calls without OpenMP: opening a region costs it some
+// 400 ns, as much as a product of a hundred rows.
+func (e *emitter) split(f *ir.Func) (head []ir.Stmt, region *ir.Parallel) {
+	list := f.Body.Stmts
+	if n := len(list); ir.EndsInReturn(f.Body) {
+		if status, ok := list[n-1].(*ir.Return).Value.(*ir.Int); !ok || status.Value != ir.OK {
+			return nil, nil
+		}
+		list = list[:n-1]
+	}
+	if len(list) == 0 || e.opts.Serial || divides(f.Body) {
+		return nil, nil
+	}
+	head, last := list[:len(list)-1], list[len(list)-1]
+	region, ok := last.(*ir.Parallel)
+	if !ok || region.Cond == nil || canFail(region.Body) || writesScalars(e.slots, region) || !only(head, isCheck) {
+		return nil, nil
+	}
+	return head, region
+}
+
+// isCheck reports whether s only looks: a comment, a declaration, or a check that may end the function.
+func isCheck(s ir.Stmt) bool {
+	switch s := s.(type) {
+	case *ir.Comment, *ir.Decl:
+		return true
+	case *ir.If:
+		return s.Else == nil && ir.EndsInReturn(s.Then) && len(s.Then.Stmts) == 1
+	}
+	return false
+}
+
+// only reports whether f holds for every statement of list.
+func only(list []ir.Stmt, f func(ir.Stmt) bool) bool {
+	return !slices.ContainsFunc(list, func(s ir.Stmt) bool { return !f(s) })
+}
+
+// writesScalars reports whether s assigns to a scalar that the caller reads.
+func writesScalars(slots []ir.Slot, s ir.Stmt) bool {
+	assigned := gather(slots, &ir.Func{Body: ir.Do(s)}).assigned
+	for _, slot := range slots {
+		if slot.Out && slot.Var != nil && assigned[slot.Var.Name] {
+			return true
+		}
+	}
+	return false
+}
+
+// outlined writes a function that split has taken apart: the region's function, and one that calls it with a team.
+func (e *emitter) outlined(f *ir.Func, name string, head []ir.Stmt, s *ir.Parallel) {
+	work := name + "_work"
+	list := append(e.needed(head, s.Body), s.Body)
+	e.facts = gather(e.slots, &ir.Func{Name: f.Name, Body: ir.Do(list...)})
+	e.region = &region{}
+	parameter, argument := "", ""
+	if hasChunk(s.Body) {
+		e.region.team = e.facts.fresh("team")
+		parameter, argument = ", const int64_t "+e.region.team, ", team"
+	}
+	e.open("static void %s(int64_t *slots%s)", work, parameter)
+	e.stmts(list[:len(list)-1])
+	e.collective(s.Body.Stmts, true)
+	e.close()
+
+	alone := &ir.Parallel{Threads: s.Threads, Cond: s.Cond, Body: ir.Do()}
+	list = append(e.needed(head, alone), alone)
+	e.facts = gather(e.slots, &ir.Func{Name: f.Name, Body: ir.Do(list...)})
+	e.region = &region{}
+	e.open("int32_t %s(int64_t *slots)", name)
+	e.stmts(list[:len(list)-1])
+	team := e.team(s)
+	e.line("if (%s > 1) {", team)
+	e.line("    #pragma omp parallel num_threads(%s)", team)
+	e.line("    %s(slots%s);", work, strings.Replace(argument, "team", team, 1))
+	e.line("} else {")
+	e.line("    %s(slots%s);", work, strings.Replace(argument, "team", "1", 1))
+	e.line("}")
+	e.line("return %d;", ir.OK)
+	e.close()
+	e.region = nil
+}
+
+// hasChunk reports whether threads take as many iterations of a loop at a time as a calculation says.
+func hasChunk(s ir.Stmt) bool {
+	found := false
+	ir.EachStmt(s, func(s ir.Stmt) {
+		if loop, ok := s.(*ir.For); ok && loop.Kind == ir.Shared && loop.Chunk != nil {
+			_, fixed := loop.Chunk.(*ir.Int)
+			found = found || !fixed
+		}
+	})
+	return found
+}
+
+// needed lists what of head stands before s: its declarations, if read, and comments before a region's body, and its
+// checks before a region.
+func (e *emitter) needed(head []ir.Stmt, s ir.Stmt) []ir.Stmt {
+	_, returns := s.(*ir.Parallel)
+	list := []ir.Stmt{s}
+	for _, h := range slices.Backward(head) {
+		reads := gather(e.slots, &ir.Func{Body: ir.Do(list...)}).reads
+		switch h := h.(type) {
+		case *ir.If:
+			if !returns {
+				continue
+			}
+		case *ir.Comment:
+			if returns {
+				continue
+			}
+		case *ir.Decl:
+			if !reads[h.Var.Name] {
+				continue
+			}
+		}
+		list = slices.Insert(list, 0, h)
+	}
+	return list[: len(list)-1 : len(list)-1]
+}
+
+// open writes the beginning of a function.
+func (e *emitter) open(format string, args ...any) {
+	e.frame = newFrame("status", e.facts.fresh("done"), nil)
+	e.line("")
+	e.line(format, args...)
+	e.line("{")
+	e.depth++
+	e.prologue()
+}
+
+// close writes its end.
+func (e *emitter) close() {
+	e.depth--
+	e.line("}")
+}

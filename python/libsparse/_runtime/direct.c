@@ -1,0 +1,401 @@
+/* The shortest way of a repeated product, `A @ x`: direct.py and _tensor/short_product.py, which define it, in C.
+ *
+ * It calls kernels that the compiler has made and computes nothing by itself. Only stable interfaces are used, Python's
+ * limited one and torch's C functions, which are looked up when the package is imported: one build serves every Python and
+ * every torch. Where a function is missing (torch before 2.14), the same steps run in Python at twice the cost of a call.
+ */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MOST_SLOTS 64 /* a product has about ten; they are filled in on the stack, so that threads share nothing */
+#define MOST_MODES 8  /* of a result */
+
+typedef int32_t (*kernel_function)(int64_t *slots);
+typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
+
+/* Functions of torch; all but the last five return 0 where they succeed. */
+static int32_t (*tensor_from_object)(void *, Handle *), (*object_from_tensor)(Handle, void *, void **);
+static int32_t (*delete_tensor)(Handle), (*get_data)(Handle, void **), (*get_numel)(Handle, int64_t *);
+static int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
+static int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
+static int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
+static int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
+static int32_t (*get_threads)(uint32_t *);
+static int32_t (*layout_strided)(void), (*device_cpu)(void), (*complex_float)(void), (*complex_double)(void);
+static bool (*grad_enabled)(void);
+
+static const struct {
+	const char *name;
+	void **address;
+} torch_functions[] = {
+	{"torch_tensor_from_pyobject", (void **)&tensor_from_object},
+	{"torch_tensor_to_pyobject", (void **)&object_from_tensor},
+	{"aoti_torch_delete_tensor_object", (void **)&delete_tensor},
+	{"aoti_torch_get_data_ptr", (void **)&get_data},
+	{"aoti_torch_get_numel", (void **)&get_numel},
+	{"aoti_torch_get_dtype", (void **)&get_dtype},
+	{"aoti_torch_get_device_type", (void **)&get_device},
+	{"aoti_torch_get_layout", (void **)&get_layout},
+	{"aoti_torch_is_contiguous", (void **)&get_contiguous},
+	{"torch_has_storage", (void **)&get_storage},
+	{"aoti_torch_get_dim", (void **)&get_dim},
+	{"aoti_torch_get_sizes", (void **)&get_sizes},
+	{"aoti_torch_get_strides", (void **)&get_strides},
+	{"aoti_torch_empty_strided", (void **)&allocate},
+	{"aoti_torch_layout_strided", (void **)&layout_strided},
+	{"aoti_torch_device_type_cpu", (void **)&device_cpu},
+	{"aoti_torch_dtype_complex64", (void **)&complex_float},
+	{"aoti_torch_dtype_complex128", (void **)&complex_double},
+	{"aoti_torch_grad_mode_is_enabled", (void **)&grad_enabled},
+	{"torch_get_num_threads", (void **)&get_threads},
+};
+
+/* Objects of Python that `install` is given, and interned names of attributes. */
+static PyObject *plain, *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
+static PyObject *n_held, *n_fast, *n_pattern, *n_size, *n_shape, *n_requires_grad, *n_variant, *n_direct, *n_count, *n_level;
+static PyTypeObject *direct_type;
+
+/* --- Direct: a kernel with the contents of its slots ------------------------------------------------------------ */
+
+typedef struct {
+	PyObject_HEAD
+	kernel_function compute;
+	Py_ssize_t slots, arrays;
+	int64_t fixed[MOST_SLOTS];
+	Handle array[MOST_SLOTS];   /* the pattern's positions and coordinates */
+	int places[MOST_SLOTS + 4]; /* theirs; then of the first and the second operand, the result, the thread count */
+	int32_t dtype;              /* of the operands and the result */
+	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
+} Direct;
+
+static PyObject *failed(const char *what)
+{
+	PyErr_Format(PyExc_RuntimeError, "torch: %s", what);
+	return NULL;
+}
+
+/* Runs the kernel on two operands of the dtype, extents and memory layout that it was prepared for. */
+static PyObject *run(const Direct *self, Handle first, Handle second, int64_t threads)
+{
+	int64_t slots[MOST_SLOTS];
+	const int *place = self->places + self->arrays;
+	for (Py_ssize_t n = 0; n < self->slots; n++)
+		slots[n] = self->fixed[n];
+	for (Py_ssize_t n = 0; n < self->arrays; n++)
+		if (get_data(self->array[n], (void **)&slots[self->places[n]]))
+			return failed("a pattern without memory");
+	Handle out;
+	if (allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, &out))
+		return PyErr_NoMemory();
+	if (get_data(first, (void **)&slots[place[0]]) || get_data(second, (void **)&slots[place[1]]) ||
+	    get_data(out, (void **)&slots[place[2]])) {
+		delete_tensor(out);
+		return failed("an operand without memory");
+	}
+	slots[place[3]] = threads;
+	int32_t status;
+	Py_BEGIN_ALLOW_THREADS
+	status = self->compute(slots);
+	Py_END_ALLOW_THREADS
+	void *result = NULL;
+	if (status != 0)
+		Py_XDECREF(PyObject_CallFunction(check_status, "i", (int)status)); /* raises */
+	else if (object_from_tensor(out, NULL, &result))
+		failed("a result without an object");
+	delete_tensor(out);
+	return result;
+}
+
+static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	PyObject *first, *second, *out = NULL;
+	long long threads;
+	Handle a, b;
+	(void)kwargs;
+	if (!PyArg_ParseTuple(args, "OOL", &first, &second, &threads))
+		return NULL;
+	if (tensor_from_object(first, &a))
+		return failed("the first operand is no tensor");
+	if (tensor_from_object(second, &b))
+		failed("the second operand is no tensor");
+	else {
+		out = run((Direct *)self, a, b, threads);
+		delete_tensor(b);
+	}
+	delete_tensor(a);
+	return out;
+}
+
+/* Takes shape, strides and dtype from a tensor like the result; -1 with an exception. */
+static int take_result(Direct *self, PyObject *result_like)
+{
+	Handle like;
+	int64_t *shape, *strides;
+	if (tensor_from_object(result_like, &like))
+		return failed("the result is no tensor") == NULL ? -1 : 0;
+	int bad = get_dim(like, &self->ndim) || get_dtype(like, &self->dtype) || get_sizes(like, &shape) ||
+		  get_strides(like, &strides) || self->ndim > MOST_MODES;
+	for (int64_t n = 0; !bad && n < self->ndim; n++) {
+		self->shape[n] = shape[n];
+		self->strides[n] = strides[n];
+	}
+	delete_tensor(like);
+	return bad ? (failed("a result of too many dimensions"), -1) : 0;
+}
+
+/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like) */
+static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+	PyObject *fixed, *arrays, *places, *result_like;
+	unsigned long long compute;
+	(void)kwargs;
+	if (!PyArg_ParseTuple(args, "KO!O!O!O", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
+			      &result_like))
+		return NULL;
+	Py_ssize_t slots = PyTuple_Size(fixed), count = PyTuple_Size(arrays);
+	if (slots > MOST_SLOTS || count > slots || PyTuple_Size(places) != count + 4) {
+		PyErr_SetString(PyExc_ValueError, "too many slots, or places that don't fit the arrays");
+		return NULL;
+	}
+	Direct *self = (Direct *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0); /* filled with zeros */
+	if (self == NULL)
+		return NULL;
+	self->compute = (kernel_function)(uintptr_t)compute;
+	self->slots = slots;
+	for (Py_ssize_t n = 0; n < slots; n++)
+		self->fixed[n] = PyLong_AsLongLong(PyTuple_GetItem(fixed, n));
+	for (Py_ssize_t n = 0; n < count + 4; n++) {
+		long place = PyLong_AsLong(PyTuple_GetItem(places, n));
+		if (!PyErr_Occurred() && (place < 0 || place >= slots))
+			PyErr_SetString(PyExc_ValueError, "a place outside of the slots");
+		self->places[n] = (int)place;
+	}
+	while (!PyErr_Occurred() && self->arrays < count)
+		if (tensor_from_object(PyTuple_GetItem(arrays, self->arrays), &self->array[self->arrays]))
+			failed("a pattern's array is no tensor");
+		else
+			self->arrays++;
+	if (PyErr_Occurred() || take_result(self, result_like) < 0) {
+		Py_DECREF(self);
+		return NULL;
+	}
+	return (PyObject *)self;
+}
+
+static void direct_dealloc(PyObject *object)
+{
+	Direct *self = (Direct *)object;
+	PyTypeObject *type = Py_TYPE(object);
+	while (self->arrays > 0)
+		delete_tensor(self->array[--self->arrays]);
+	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+	Py_DECREF(type);
+}
+
+/* --- multiply: everything that is asked of the operands before ----------------------------------------------------- */
+
+/* Whether an attribute is true; -1 with an exception. */
+static int truth_of(PyObject *object, PyObject *name)
+{
+	PyObject *value = PyObject_GetAttr(object, name);
+	int truth = value == NULL ? -1 : PyObject_IsTrue(value);
+	Py_XDECREF(value);
+	return truth;
+}
+
+/* Whether a function of one object, or of none (NULL), returns something true; -1 with an exception. */
+static int answer_of(PyObject *function, PyObject *object)
+{
+	PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
+	int truth = value == NULL ? -1 : PyObject_IsTrue(value);
+	Py_XDECREF(value);
+	return truth;
+}
+
+/* Whether something of torch wants to see each operation, or to change its operands; -1 with an exception. */
+static int is_watched(void)
+{
+	PyObject *level = PyObject_GetAttr(forward_mode, n_level);
+	int watched = level == NULL ? -1 : PyLong_AsLong(level) >= 0;
+	Py_XDECREF(level);
+	for (Py_ssize_t n = 0; watched == 0 && n < PyTuple_Size(watchers); n++)
+		watched = answer_of(PyTuple_GetItem(watchers, n), NULL);
+	return watched;
+}
+
+/* Whether autograd follows the product; -1 with an exception. */
+static int is_followed(PyObject *values, PyObject *other)
+{
+	int yes = grad_enabled() ? truth_of(other, n_requires_grad) : 0;
+	return yes == 0 && grad_enabled() ? truth_of(values, n_requires_grad) : yes;
+}
+
+/* Whether a tensor is an array in memory of a dtype, as a kernel reads it. */
+static bool is_array(Handle tensor, int32_t dtype)
+{
+	int32_t own, device, layout;
+	bool stored, contiguous;
+	return !get_layout(tensor, &layout) && layout == layout_strided() && !get_storage(tensor, &stored) && stored &&
+	       !get_dtype(tensor, &own) && own == dtype && !get_device(tensor, &device) && device == device_cpu() &&
+	       !get_contiguous(tensor, &contiguous) && contiguous;
+}
+
+/* Whether the values are as many as the pattern has; -1 with an exception. */
+static int fits(PyObject *matrix, Handle values)
+{
+	PyObject *pattern = PyObject_GetAttr(matrix, n_pattern);
+	PyObject *size = pattern == NULL ? NULL : PyObject_GetAttr(pattern, n_size);
+	int64_t wanted = size == NULL ? -1 : PyLong_AsLongLong(size), length;
+	Py_XDECREF(pattern);
+	Py_XDECREF(size);
+	return PyErr_Occurred() ? -1 : !get_numel(values, &length) && length == wanted;
+}
+
+/* Whether a tensor's elements are those in memory with another sign; -1 with an exception. */
+static int is_lazy(PyObject *tensor, int32_t dtype)
+{
+	int lazy = answer_of(is_neg, tensor);
+	return lazy == 0 && (dtype == complex_float() || dtype == complex_double()) ? answer_of(is_conj, tensor) : lazy;
+}
+
+/* How many threads a kernel may use; -1 with an exception. */
+static int64_t count_threads(void)
+{
+	uint32_t number;
+	PyObject *counter = PyObject_GetAttr(threads_module, n_count);
+	if (counter == torch_threads && !get_threads(&number)) {
+		Py_DECREF(counter);
+		return number;
+	}
+	PyObject *count = counter == NULL ? NULL : PyObject_CallFunctionObjArgs(counter, NULL);
+	int64_t found = count == NULL ? -1 : PyLong_AsLongLong(count);
+	Py_XDECREF(counter);
+	Py_XDECREF(count);
+	return found;
+}
+
+/* The product where the operands are as the kernel wants them, else NULL; with an exception where something failed. */
+static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *values, PyObject *other)
+{
+	PyObject *out = NULL;
+	Handle a, b;
+	int64_t threads = count_threads();
+	if (threads < 0 || is_watched() || is_followed(values, other) || is_lazy(other, direct->dtype) ||
+	    tensor_from_object(values, &a))
+		return NULL;
+	if (!tensor_from_object(other, &b)) {
+		if (is_array(a, direct->dtype) && is_array(b, direct->dtype) && fits(matrix, a) == 1)
+			out = run(direct, a, b, threads);
+		delete_tensor(b);
+	}
+	delete_tensor(a);
+	return out;
+}
+
+/* The same, with the kernel that the pattern keeps for the shape of the dense operand. */
+static PyObject *short_product(PyObject *matrix, PyObject *other)
+{
+	PyObject *fast = PyObject_GetAttr(matrix, n_fast), *values = NULL, *variant = NULL, *direct = NULL, *out = NULL;
+	PyObject *shape = fast == NULL ? NULL : PyObject_GetAttr(other, n_shape);
+	PyObject *known = shape == NULL ? NULL : PyDict_GetItemWithError(fast, shape);
+	Py_XINCREF(known); /* another thread may clear the dictionary */
+	if (known != NULL && (variant = PyObject_GetAttr(known, n_variant)) != NULL &&
+	    (direct = PyObject_GetAttr(variant, n_direct)) != NULL && Py_TYPE(direct) == direct_type &&
+	    (values = PyObject_GetAttr(matrix, n_held)) != NULL)
+		out = product((Direct *)direct, matrix, values, other);
+	Py_XDECREF(fast);
+	Py_XDECREF(shape);
+	Py_XDECREF(known);
+	Py_XDECREF(variant);
+	Py_XDECREF(direct);
+	Py_XDECREF(values);
+	return out;
+}
+
+static PyObject *multiply(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+	(void)module;
+	if (count != 2) {
+		PyErr_SetString(PyExc_TypeError, "multiply takes two operands");
+		return NULL;
+	}
+	PyObject *out = PySet_Contains(plain, (PyObject *)Py_TYPE(args[1])) == 1 ? short_product(args[0], args[1]) : NULL;
+	if (out != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_RuntimeError)))
+		return out;
+	PyErr_Clear(); /* operands of torch's transforms have no memory */
+	Py_RETURN_NONE;
+}
+
+/* --- The module -------------------------------------------------------------------------------------------------- */
+
+/* Looks up torch's functions: whether it has them all. */
+static PyObject *connect(PyObject *module, PyObject *args)
+{
+	const char *path;
+	(void)module;
+	if (!PyArg_ParseTuple(args, "sO", &path, &check_status))
+		return NULL;
+	Py_INCREF(args); /* kept for good, and the objects with it */
+	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+	bool complete = library != NULL;
+	for (size_t n = 0; complete && n < sizeof torch_functions / sizeof torch_functions[0]; n++)
+		complete = (*torch_functions[n].address = dlsym(library, torch_functions[n].name)) != NULL;
+	return PyBool_FromLong(complete);
+}
+
+static PyObject *install(PyObject *module, PyObject *args)
+{
+	(void)module;
+	if (!PyArg_ParseTuple(args, "OOOOOOO", &plain, &threads_module, &forward_mode, &watchers, &torch_threads, &is_neg, &is_conj))
+		return NULL;
+	Py_INCREF(args); /* kept for good, and the objects with it */
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+	{"connect", connect, METH_VARARGS, "connect(path of torch's library, check of a kernel's status): whether torch will do."},
+	{"install", install, METH_VARARGS, "Takes the objects of torch and of the package that `multiply` calls."},
+	{"multiply", (PyCFunction)(void (*)(void))multiply, METH_FASTCALL,
+	 "multiply(matrix, other): the product by the short way, None where there is none."},
+	{NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot direct_slots[] = {
+	{Py_tp_doc, "A kernel with the contents of its slots: direct(values, other, threads)."},
+	{Py_tp_new, direct_new},
+	{Py_tp_call, direct_call},
+	{Py_tp_dealloc, direct_dealloc},
+	{0, NULL},
+};
+static PyType_Spec direct_spec = {"libsparse._runtime._direct.Direct", sizeof(Direct), 0, Py_TPFLAGS_DEFAULT, direct_slots};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_direct", NULL, -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__direct(void)
+{
+	const struct {
+		PyObject **name;
+		const char *text;
+	} names[] = {
+		{&n_held, "_held"},    {&n_fast, "_fast"},       {&n_pattern, "_pattern"}, {&n_size, "size"},
+		{&n_shape, "shape"},   {&n_variant, "variant"},  {&n_direct, "direct"},    {&n_count, "count"},
+		{&n_level, "_current_level"}, {&n_requires_grad, "requires_grad"},
+	};
+	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
+			return NULL;
+	PyObject *module = PyModule_Create(&definition);
+	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
+	direct_type = (PyTypeObject *)type;
+	if (type == NULL || PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
+	    PyModule_AddObject(module, "Direct", type) < 0) {
+		Py_XDECREF(module);
+		Py_XDECREF(type);
+		return NULL;
+	}
+	Py_INCREF(type); /* direct_type's own */
+	return module;
+}

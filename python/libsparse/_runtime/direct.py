@@ -1,0 +1,96 @@
+"""The shortest way to run a kernel: for two arrays of values and a result that one shape fixes; `direct.c` in C."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .status import check
+
+native: ModuleType | None
+try:
+    from . import _direct
+
+    _LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_python.so"
+    native = _direct if _direct.connect(str(_LIBRARY), check) else None  # torch before 2.14 lacks a function
+except ImportError:  # the package was built without a C compiler
+    native = None
+
+Direct = Callable[[Tensor, Tensor, int], Tensor]
+"""Computes a result of two operands with a number of threads."""
+
+
+def make(
+    compute: Callable[[int], int],
+    fixed: array[int],
+    arrays: list[tuple[int, Tensor]],
+    places: tuple[int, int, int, int],
+    result_like: Tensor,
+    order: tuple[int, ...] | None,
+) -> Direct:
+    """The shortest way to run a kernel.
+
+    Args:
+        compute: The kernel.
+        fixed: The contents of its slots, as far as they don't change.
+        arrays: The pattern's positions and coordinates, and their places among the slots.
+        places: Those of the first and the second operand's values, the result's and the number of threads.
+        result_like: A tensor of the result's shape, strides and dtype.
+        order: The order in which the second operand is read, None for the one that it has.
+    """
+    if (
+        native is not None
+        and order is None
+        and len(fixed) <= native.MOST_SLOTS
+        and result_like.ndim <= native.MOST_MODES
+    ):
+        address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
+        everywhere = (*(place for place, _ in arrays), *places)
+        run: Direct = native.Direct(address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like)
+        return run
+    return _closure(compute, fixed, arrays, places, result_like, order)
+
+
+def _closure(
+    compute: Callable[[int], int],
+    fixed: array[int],
+    arrays: list[tuple[int, Tensor]],
+    places: tuple[int, int, int, int],
+    result_like: Tensor,
+    order: tuple[int, ...] | None,
+) -> Direct:
+    """The same in Python; a closure, since every attribute that is looked up counts here."""
+    at_first, at_second, at_out, at_threads = places
+    local = threading.local()
+    empty_like = torch.empty_like
+
+    def direct(first: Tensor, second: Tensor, number: int) -> Tensor:
+        out = empty_like(result_like)
+        if order is not None:
+            second = second.permute(order).contiguous()
+        try:
+            block, address = local.mine
+        except AttributeError:
+            block = fixed[:]
+            address = block.buffer_info()[0]
+            local.mine = block, address
+        for place, stored_array in arrays:
+            block[place] = stored_array.data_ptr()
+        block[at_first] = first.data_ptr()
+        block[at_second] = second.data_ptr()
+        block[at_out] = out.data_ptr()
+        block[at_threads] = number
+        status = compute(address)
+        if status:
+            check(status)
+        return out
+
+    return direct
