@@ -38,7 +38,10 @@ _FUNCTIONS: Final[dict[str, Callable[..., Tensor]]] = {
     "truth": lambda x: x != 0,
     "where": lambda c, x, y: torch.where(c != 0, x, y),
     "xor": torch.logical_xor,
-    **{name: getattr(torch.nn.functional, name) for name in ("relu", "silu", "softplus")},
+    **{
+        name: getattr(torch.nn.functional, name)
+        for name in ("elu", "gelu", "leaky_relu", "mish", "relu", "relu6", "silu", "softplus")
+    },
 }
 
 

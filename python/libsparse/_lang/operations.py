@@ -10,13 +10,13 @@ from typing import Final
 
 # How many arguments each function takes; those in FLOATING make floating values of integers.
 EXACT: Final = {
-    1: "abs ceil conj cube floor frac imag isnan neg not real relu round sign square stored trunc truth",
+    1: "abs ceil conj cube floor frac imag isnan neg not real relu relu6 round sign square stored trunc truth",
     2: "add and eq first floor_divide fmod ge gt heaviside le lt max min mul ne or pow remainder second sub xor",
     3: "clamp where",
 }
 FLOATING: Final = {
-    1: "acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 log log10 log1p log2 reciprocal rsqrt "
-    "sigmoid silu sin sinh softplus sqrt tan tanh",
+    1: "acos acosh asin asinh atan atanh cbrt cos cosh elu erf erfc exp exp2 expm1 gelu leaky_relu log log10 log1p "
+    "log2 mish reciprocal rsqrt sigmoid silu sin sinh softplus sqrt tan tanh",
     2: "atan2 div hypot",
 }
 ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.items() for name in names.split()}
@@ -137,6 +137,11 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
     "silu": ("sigmoid(x) * (1 + x * (1 - sigmoid(x)))",),
     "softplus": ("sigmoid(x)",),
     "relu": ("gt(x, 0)",),
+    "relu6": ("gt(x, 0) * lt(x, 6)",),
+    "leaky_relu": ("where(gt(x, 0), 1, 0.01)",),
+    "elu": ("exp(min(x, 0))",),
+    "gelu": ("(1 + erf(0.7071067811865476 * x)) / 2 + 0.3989422804014327 * x * exp(-x * x / 2)",),
+    "mish": ("tanh(softplus(x)) + x * sigmoid(x) * (1 - square(tanh(softplus(x))))",),
     "frac": ("1",),
     **{name: ("",) for name in ["ceil", "floor", "round", "trunc", "sign", "not", "isnan", "stored", "truth"]},
     **{name: ("", "") for name in ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"]},

@@ -51,8 +51,13 @@ def _alternative(func: Any) -> str:
     """A function with a close name that has a handler, as the beginning of an advice; empty where there is none."""
     own = title(func).rpartition(".")[2]
     names = {title(known).rpartition(".")[2] for known in handlers}
-    close = sorted(name for name in names if min(len(name), len(own)) > 4 and (name in own or own in name))
+    close = sorted(name for name in names if min(len(name), len(own)) > 4 and _extends(name, own))
     return f"did you mean {' or '.join(close[:3])}? Else " if close else ""
+
+
+def _extends(first: str, second: str) -> bool:
+    """Whether one name is the other with something before or behind it."""
+    return first.startswith(second) or first.endswith(second) or second.startswith(first) or second.endswith(first)
 
 
 def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
