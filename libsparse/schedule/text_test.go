@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,6 +26,17 @@ func TestRoundTrip(t *testing.T) {
 	loose, err := Parse(" # rows ; first\nreorder( i,k ,j )\n\n;split(k,k0,k1,64)  # strips\n parallelize(i);;")
 	if want := "reorder(i, k, j); split(k, k0, k1, 64); parallelize(i, threads)"; err != nil || loose.String() != want {
 		t.Errorf("%v, %v; want %s", loose, err, want)
+	}
+}
+
+// A command is in all tables of its text or in none.
+func TestTablesOfCommands(t *testing.T) {
+	want := slices.Sorted(slices.Values(names))
+	if got := slices.Sorted(maps.Keys(usages)); !slices.Equal(got, want) {
+		t.Errorf("usages has %v, names %v", got, want)
+	}
+	if got := slices.Sorted(maps.Keys(readers)); !slices.Equal(got, want) {
+		t.Errorf("readers has %v, names %v", got, want)
 	}
 }
 
