@@ -1,6 +1,7 @@
 package index
 
 import (
+	"math"
 	"slices"
 
 	"libsparse/libsparse/diag"
@@ -11,6 +12,8 @@ import (
 type Function struct {
 	Name   string
 	Params []string
+	// Defaults are the values of the last parameters where a call leaves them out.
+	Defaults []float64
 	// Cases are tried in order: the first whose region holds gives the value.
 	Cases []Case
 }
@@ -39,9 +42,27 @@ func (f *Function) region() Region {
 	return r
 }
 
-// regionOn is the region of a call of f: clamp keeps zeros if its bounds are numbers and zero is between them.
+// withDefaults is the arguments of a call with those that it leaves out.
+func (f *Function) withDefaults(args []Expr) []Expr {
+	first := len(f.Params) - len(f.Defaults)
+	for n := len(args); first <= n && n < len(f.Params); n++ {
+		args = append(args, literalOf(f.Defaults[n-first]))
+	}
+	return args
+}
+
+// literalOf is a number as it is written.
+func literalOf(value float64) Expr {
+	l := &Literal{Value: math.Abs(value), Int: int64(math.Abs(value)), Whole: value == math.Trunc(value)}
+	if value < 0 {
+		return NewCall(dtype.Neg, l)
+	}
+	return l
+}
+
+// regionOn is the region of a call of f: clamp and hardtanh keep zeros if the bounds are numbers and zero is between them.
 func (f *Function) regionOn(args []Expr) Region {
-	if f.Name == "clamp" { // no other function has the name of one of the library
+	if f.Name == "clamp" || f.Name == "hardtanh" { // no other function has the name of one of the library
 		low, known := constant(args[1])
 		high, too := constant(args[2])
 		if known && too && low <= 0 && 0 <= high {

@@ -2,14 +2,15 @@ package index
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"libsparse/libsparse/dtype"
 )
 
-// library defines functions by operators: the head, the body, and the region in which it has a value, which is everywhere unless the
-// function makes zero of zeros.
+// library defines functions by operators: the head, where the last parameters may have values to take for arguments that are left out;
+// the body, and the region in which it has a value, which is everywhere unless the function makes zero of zeros.
 var library = []struct{ head, body, region string }{
 	{"square(x)", "x * x", "x"},
 	{"cube(x)", "x * x * x", "x"},
@@ -18,12 +19,20 @@ var library = []struct{ head, body, region string }{
 	{"sigmoid(x)", "1 / (1 + exp(-x))", "all"},
 	{"relu(x)", "max(x, 0)", "x"},
 	{"silu(x)", "x * sigmoid(x)", "x"},
-	{"relu6(x)", "min(max(x, 0), 6)", "x"},
-	{"leaky_relu(x)", "max(x, 0) + 0.01 * min(x, 0)", "x"},
-	{"elu(x)", "max(x, 0) + expm1(min(x, 0))", "x"},
-	{"gelu(x)", "x * (1 + erf(0.7071067811865476 * x)) / 2", "x"},
 	{"softplus(x)", "max(x, 0) + log1p(exp(-abs(x)))", "all"},
+	{"logsigmoid(x)", "min(x, 0) - log1p(exp(-abs(x)))", "all"},
+	{"leaky_relu(x, slope=0.01)", "where(gt(x, 0), x, slope * x)", "x"},
+	{"elu(x, alpha=1)", "max(x, 0) + alpha * expm1(min(x, 0))", "x"},
+	{"celu(x, alpha=1)", "max(x, 0) + alpha * expm1(min(x, 0) / alpha)", "x"},
+	{"selu(x)", "1.0507009873554805 * max(x, 0) + 1.7580993408473766 * expm1(min(x, 0))", "x"},
+	{"gelu(x)", "x * (1 + erf(0.7071067811865476 * x)) / 2", "x"},
 	{"mish(x)", "x * tanh(softplus(x))", "x"},
+	{"hardtanh(x, low=-1, high=1)", "min(max(x, low), high)", "all"},
+	{"relu6(x)", "min(max(x, 0), 6)", "x"},
+	{"hardsigmoid(x)", "relu6(x + 3) / 6", "all"},
+	{"hardswish(x)", "x * relu6(x + 3) / 6", "x"},
+	{"tanhshrink(x)", "x - tanh(x)", "x"},
+	{"softsign(x)", "x / (1 + abs(x))", "x"},
 	{"sign(x)", "gt(x, 0) - lt(x, 0)", "x"},
 	{"frac(x)", "x - trunc(x)", "x"},
 	{"not(x)", "eq(x, 0)", "all"},
@@ -39,11 +48,21 @@ var library = []struct{ head, body, region string }{
 var Library = sync.OnceValue(func() map[string]*Function {
 	known := map[string]*Function{}
 	for _, l := range library {
-		name, params, _ := strings.Cut(strings.TrimSuffix(l.head, ")"), "(")
-		f, err := NewFunction(name, strings.Split(params, ", "), []CaseText{{Region: l.region, Body: l.body}}, known)
+		name, list, _ := strings.Cut(strings.TrimSuffix(l.head, ")"), "(")
+		var params []string
+		var defaults []float64
+		for _, param := range strings.Split(list, ", ") {
+			param, number, given := strings.Cut(param, "=")
+			params = append(params, param)
+			if value, err := strconv.ParseFloat(number, 64); given && err == nil {
+				defaults = append(defaults, value)
+			}
+		}
+		f, err := NewFunction(name, params, []CaseText{{Region: l.region, Body: l.body}}, known)
 		if err != nil {
 			panic("BUG: " + err.Error())
 		}
+		f.Defaults = defaults
 		known[name] = f
 	}
 	return known
@@ -66,23 +85,24 @@ func Named(e Expr) Expr {
 	return named
 }
 
-// Signature describes a function to its callers: its name, its number of arguments, whether its value is floating even for
+// Signature describes a function to its callers: its name, its number of arguments, what the last of those are by default, whether its value is floating even for
 // integers, and where it has a value: the bits of Region.Sets.
 type Signature struct {
-	Name   string `json:"name"`
-	Args   int    `json:"args"`
-	Float  bool   `json:"float"`
-	Region uint64 `json:"region"`
+	Name     string    `json:"name"`
+	Args     int       `json:"args"`
+	Defaults []float64 `json:"defaults"`
+	Float    bool      `json:"float"`
+	Region   uint64    `json:"region"`
 }
 
 // Signatures lists every function that expressions can call, by name.
 func Signatures() []Signature {
 	var out []Signature
 	for _, op := range dtype.Functions() {
-		out = append(out, Signature{string(op), op.Arity(), op.NeedsFloat(), RegionOf(op).Sets})
+		out = append(out, Signature{string(op), op.Arity(), nil, op.NeedsFloat(), RegionOf(op).Sets})
 	}
 	for name, f := range Library() {
-		out = append(out, Signature{name, len(f.Params), needsFloat(f.Cases[0].Body), f.region().Sets})
+		out = append(out, Signature{name, len(f.Params), f.Defaults, needsFloat(f.Cases[0].Body), f.region().Sets})
 	}
 	slices.SortFunc(out, func(a, b Signature) int { return strings.Compare(a.Name, b.Name) })
 	return out

@@ -131,7 +131,7 @@ func (p *parser) call() (Expr, error) {
 	c := &Call{}
 	f, arity := p.Functions[id.text], dtype.Op(id.text).Arity()
 	if f != nil {
-		arity = len(f.Params)
+		arity, args = len(f.Params), f.withDefaults(args)
 	}
 	if len(args) != arity {
 		return nil, diag.Errorf(diag.Syntax, "expression %q: %s takes %d arguments, not %d", p.text, id.text, arity, len(args)).

@@ -118,6 +118,7 @@ var (
 		"abs", "sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
 		"cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "floor", "ceil", "trunc", "round", "square", "cube", "reciprocal", "rsqrt",
 		"sigmoid", "relu", "silu", "softplus", "sign", "frac", "isnan",
+		"leaky_relu", "elu", "celu", "selu", "gelu", "mish", "hardtanh", "relu6", "hardsigmoid", "hardswish", "logsigmoid", "tanhshrink", "softsign",
 	}
 	binaries = []string{"lt", "le", "gt", "ge", "eq", "ne", "pow", "atan2", "fmod", "remainder", "hypot", "first", "second", "xor"}
 )

@@ -30,9 +30,9 @@ TEXTS = [
 ]
 
 
-def listed() -> dict[str, tuple[int, bool, int]]:
+def listed() -> dict[str, tuple[int, list[float], bool, int]]:
     output = subprocess.run([COMPILER, "functions"], capture_output=True, check=True, text=True).stdout
-    return {f["name"]: (f["args"], f["float"], f["region"]) for f in json.loads(output)}
+    return {f["name"]: (f["args"], f["defaults"] or [], f["float"], f["region"]) for f in json.loads(output)}
 
 
 def test_functions_are_those_of_the_compiler():
@@ -41,7 +41,8 @@ def test_functions_are_those_of_the_compiler():
         region = regions.usual(Call(name, tuple([Access(p) for p in "xyz"[:count]])))
         sets = [regions.holds(region, [bool(chosen >> k & 1) for k in range(count)]) for chosen in range(1 << count)]
         bits = sum(held << chosen for chosen, held in enumerate(sets))
-        mine[name] = count, name in operations.FLOAT_ONLY, bits
+        defaults = [float(text) for text in operations.DEFAULTS.get(name, ())]
+        mine[name] = count, defaults, name in operations.FLOAT_ONLY, bits
     assert mine == listed()
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from . import assignment, operations, regions, user_functions
 from .assignment import Access, Call, Expr
@@ -24,6 +25,7 @@ class Outside(enum.Enum):
 MISSING, VARYING = Outside.MISSING, Outside.VARYING
 Value: TypeAlias = "int | float | complex | Outside"
 
+_ACTIVATIONS: Final = "gelu hardsigmoid hardswish logsigmoid mish relu relu6 selu silu softplus softsign tanhshrink"
 _FUNCTIONS: Final[dict[str, Callable[..., Tensor]]] = {
     "and": torch.logical_and,
     "cbrt": lambda x: x.abs().pow(1 / 3) * x.sign(),
@@ -38,10 +40,11 @@ _FUNCTIONS: Final[dict[str, Callable[..., Tensor]]] = {
     "truth": lambda x: x != 0,
     "where": lambda c, x, y: torch.where(c != 0, x, y),
     "xor": torch.logical_xor,
-    **{
-        name: getattr(torch.nn.functional, name)
-        for name in ("elu", "gelu", "leaky_relu", "mish", "relu", "relu6", "silu", "softplus")
-    },
+    "celu": lambda x, alpha: functional.celu(x, alpha.item()),
+    "elu": lambda x, alpha: functional.elu(x, alpha.item()),
+    "hardtanh": lambda x, low, high: functional.hardtanh(x, low.item(), high.item()),
+    "leaky_relu": lambda x, slope: functional.leaky_relu(x, slope.item()),
+    **{name: getattr(functional, name) for name in _ACTIVATIONS.split()},
 }
 
 

@@ -145,6 +145,9 @@ class _Parser:
             args.append(self.sum())
         self.expect(")")
         wanted = operations.ARITY.get(name, len(args))
+        defaults = operations.DEFAULTS.get(name, ())
+        if wanted - len(defaults) <= len(args) < wanted:
+            args += map(expression, defaults[len(args) - wanted :])
         if len(args) != wanted:
             raise FormatError(f"{self.text!r}: {name} takes {wanted} arguments, not {len(args)}")
         return Call(name, tuple(args), region)

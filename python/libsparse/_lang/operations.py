@@ -11,15 +11,18 @@ from typing import Final
 # How many arguments each function takes; those in FLOATING make floating values of integers.
 EXACT: Final = {
     1: "abs ceil conj cube floor frac imag isnan neg not real relu relu6 round sign square stored trunc truth",
-    2: "add and eq first floor_divide fmod ge gt heaviside le lt max min mul ne or pow remainder second sub xor",
-    3: "clamp where",
+    2: "add and eq first floor_divide fmod ge gt heaviside le leaky_relu lt max min mul ne or pow remainder "
+    "second sub xor",
+    3: "clamp hardtanh where",
 }
 FLOATING: Final = {
-    1: "acos acosh asin asinh atan atanh cbrt cos cosh elu erf erfc exp exp2 expm1 gelu leaky_relu log log10 log1p "
-    "log2 mish reciprocal rsqrt sigmoid silu sin sinh softplus sqrt tan tanh",
-    2: "atan2 div hypot",
+    1: "acos acosh asin asinh atan atanh cbrt cos cosh erf erfc exp exp2 expm1 gelu hardsigmoid hardswish log log10 "
+    "log1p log2 logsigmoid mish reciprocal rsqrt selu sigmoid silu sin sinh softplus softsign sqrt tan tanh tanhshrink",
+    2: "atan2 celu div elu hypot",
 }
 ARITY: Final = {name: n for table in (EXACT, FLOATING) for n, names in table.items() for name in names.split()}
+# What the last arguments are where a call leaves them out, as in torch.
+DEFAULTS: Final = {"celu": ("1",), "elu": ("1",), "hardtanh": ("-1", "1"), "leaky_relu": ("0.01",)}
 # Names that TACO or torch has for them.
 ALIASES: Final = {
     **{"gte": "ge", "lte": "le", "neq": "ne", "mod": "fmod", "maximum": "max", "minimum": "min", "negative": "neg"},
@@ -40,12 +43,13 @@ DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have
 # Where functions have a value, as regions over their arguments; `some` of all others. Those that make something else of
 # zeros have one everywhere; `regions.usual` knows what numbers as arguments change.
 _NOT_ZERO: Final = (
-    "acos acosh clamp cos cosh eq erfc exp exp2 ge le log log10 log2 not pow reciprocal rsqrt sigmoid softplus"
+    "acos acosh clamp cos cosh eq erfc exp exp2 ge hardsigmoid hardtanh le log log10 log2 logsigmoid not pow "
+    "reciprocal rsqrt sigmoid softplus"
 )
 REGIONS: Final = {
     **dict.fromkeys(_NOT_ZERO.split(), "all"),
     **dict.fromkeys(("mul", "and"), "every"),
-    **dict.fromkeys(("div", "first", "floor_divide", "fmod", "remainder"), "0"),
+    **dict.fromkeys(("celu", "div", "elu", "first", "floor_divide", "fmod", "leaky_relu", "remainder"), "0"),
     "second": "1",
     "where": "0 & 1 | 2",
 }
@@ -136,12 +140,23 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
     "sigmoid": ("sigmoid(x) * (1 - sigmoid(x))",),
     "silu": ("sigmoid(x) * (1 + x * (1 - sigmoid(x)))",),
     "softplus": ("sigmoid(x)",),
+    "logsigmoid": ("sigmoid(-x)",),
     "relu": ("gt(x, 0)",),
     "relu6": ("gt(x, 0) * lt(x, 6)",),
-    "leaky_relu": ("where(gt(x, 0), 1, 0.01)",),
-    "elu": ("exp(min(x, 0))",),
+    "leaky_relu": ("where(gt(x, 0), 1, y)", "min(x, 0)"),
+    "elu": ("where(gt(x, 0), 1, y * exp(where(lt(x, 0), x, 0)))", "expm1(min(x, 0))"),
+    "celu": (
+        "where(gt(x, 0), 1, exp(where(lt(x, 0), x, 0) / y))",
+        "expm1(min(x, 0) / y) - min(x, 0) / y * exp(min(x, 0) / y)",
+    ),
+    "selu": ("where(gt(x, 0), 1.0507009873554805, 1.7580993408473766 * exp(where(lt(x, 0), x, 0)))",),
     "gelu": ("(1 + erf(0.7071067811865476 * x)) / 2 + 0.3989422804014327 * x * exp(-x * x / 2)",),
     "mish": ("tanh(softplus(x)) + x * sigmoid(x) * (1 - square(tanh(softplus(x))))",),
+    "hardtanh": ("gt(x, y) * lt(x, z)", "le(x, y)", "ge(x, z)"),
+    "hardsigmoid": ("gt(x, -3) * lt(x, 3) / 6",),
+    "hardswish": ("where(gt(x, 3), 1, ge(x, -3) * (x / 3 + 0.5))",),
+    "tanhshrink": ("square(tanh(x))",),
+    "softsign": ("1 / square(1 + abs(x))",),
     "frac": ("1",),
     **{name: ("",) for name in ["ceil", "floor", "round", "trunc", "sign", "not", "isnan", "stored", "truth"]},
     **{name: ("", "") for name in ["and", "or", "xor", "eq", "ne", "lt", "le", "gt", "ge"]},

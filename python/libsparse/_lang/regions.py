@@ -16,7 +16,7 @@ def usual(call: Call) -> str:
     op = operations.SIGNS.get(call.op, call.op)
     if op == "pow" and (_number(call.args[1]) or 0) > 0:
         return "0"
-    if op == "clamp":
+    if op in ("clamp", "hardtanh"):
         low, high = _number(call.args[1]), _number(call.args[2])
         return "0" if low is not None and high is not None and low <= 0 <= high else "all"
     return operations.REGIONS.get(op, "some")

@@ -195,7 +195,9 @@ class _Job:
     def _fill(self, dtype: torch.dtype) -> int | float:
         """The value of elements that the result does not store."""
         if self.background.fill is not None:
-            number: int | float = torch.tensor(self.background.fill, device="cpu").to(dtype).item()
+            fill = self.background.fill
+            exact = torch.float64 if isinstance(fill, float) else torch.int64
+            number: int | float = torch.tensor(fill, dtype=exact, device="cpu").to(dtype).item()
             return number
         # Elements without a term keep their old values.
         return 0 if self.sign and not self.alone else dtypes.identity(self.problem.reduce, dtype)
