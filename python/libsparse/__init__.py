@@ -45,6 +45,7 @@ from ._tensor.missing import suggestion as _suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.doctor import doctor
+from ._tools.examples import attach as _attach_examples
 from ._tools.explain import explain
 from ._tools.schedule import Schedule, schedule
 from ._torch.interop import from_scipy, from_torch
@@ -124,6 +125,8 @@ def __getattr__(name: str) -> object:
 _set_converter(_convert)
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
+
+_attach_examples()
 
 # The target that every request names is found out now, so that the first call need not wait for it.
 _identity()

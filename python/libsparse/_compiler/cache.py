@@ -30,17 +30,32 @@ class CacheInfo(NamedTuple):
 
 
 class Cache:
-    """The kernels that are kept on disk for this version."""
+    """The kernels that are kept on disk for this version.
+
+    Example:
+        >>> ls.cache.info().kernels >= 0
+        True
+    """
 
     __slots__ = ()
 
     @property
     def path(self) -> Path:
-        """The folder that they are kept in."""
+        """The folder that they are kept in.
+
+        Example:
+            >>> ls.cache.path.name != ""
+            True
+        """
         return kernel.store()
 
     def info(self) -> CacheInfo:
-        """Counts kernels and bytes."""
+        """Counts kernels and bytes.
+
+        Example:
+            >>> ls.cache.info().loaded >= 0
+            True
+        """
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
         return CacheInfo(self.path, len(objects), size, len(kernel.known()))

@@ -32,6 +32,11 @@ class options:
         DtypeError: A value has the wrong type.
         FormatError: A value is out of range.
         UnsupportedError: A setting that is not available yet.
+
+    Example:
+        >>> with ls.options(num_threads=1):
+        ...     ls.eye(2) @ torch.ones(2)
+        tensor([1., 1.])
     """
 
     def __init__(

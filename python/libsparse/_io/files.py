@@ -60,6 +60,11 @@ def read(
         DtypeError: Complex values, and a real `dtype`.
         UnsupportedError: A kind of file that is not known.
         OSError: The file can't be opened.
+
+    Example:
+        >>> ls.write("/tmp/eye.mtx", ls.eye(2))
+        >>> ls.read("/tmp/eye.mtx").to_dense().tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
     """
     path = Path(path)
     kind = _kind(path)
@@ -95,6 +100,11 @@ def write(path: str | Path, A: SparseTensor) -> None:
         DtypeError: Not a SparseTensor.
         ShapeError: A file of matrices for a tensor that is none.
         UnsupportedError: A kind of file that is not known, or a fill value other than zero.
+
+    Example:
+        >>> ls.write("/tmp/eye.npz", ls.eye(2))
+        >>> ls.read("/tmp/eye.npz").nnz
+        2
     """
     path = Path(path)
     kind = _kind(path)

@@ -8,6 +8,10 @@ class LibsparseError(RuntimeError):
 
     Attributes:
         detail: Text that is too long for the message (compiler output, a stack trace), or "".
+
+    Example:
+        >>> issubclass(ls.ShapeError, ls.LibsparseError) and issubclass(ls.LibsparseError, RuntimeError)
+        True
     """
 
     detail: str = ""
@@ -19,27 +23,63 @@ class LibsparseError(RuntimeError):
 
 
 class ShapeError(LibsparseError, ValueError):
-    """Extents that do not agree."""
+    """Extents that do not agree.
+
+    Example:
+        >>> ls.eye(2) @ torch.ones(3)
+        Traceback (most recent call last):
+        ShapeError: the inner extents differ
+    """
 
 
 class FormatError(LibsparseError, ValueError):
-    """A format, pattern or expression that is malformed."""
+    """A format, pattern or expression that is malformed.
+
+    Example:
+        >>> ls.Format("xyz")
+        Traceback (most recent call last):
+        FormatError: 'xyz' is no format
+    """
 
 
 class IndexBoundsError(LibsparseError, IndexError):
-    """A coordinate outside its dimension."""
+    """A coordinate outside its dimension.
+
+    Example:
+        >>> ls.eye(2)[5]
+        Traceback (most recent call last):
+        IndexBoundsError: index 5 is out of range
+    """
 
 
 class DtypeError(LibsparseError, TypeError):
-    """A dtype (or a Python type) that the operation does not take."""
+    """A dtype (or a Python type) that the operation does not take.
+
+    Example:
+        >>> ls.eye(2) @ "x"
+        Traceback (most recent call last):
+        DtypeError: expected a tensor
+    """
 
 
 class DivisionByZeroError(LibsparseError, ZeroDivisionError):
-    """An integer divided by zero; floating values become infinite or NaN instead."""
+    """An integer divided by zero; floating values become infinite or NaN instead.
+
+    Example:
+        >>> ls.eye(2, dtype=torch.int64) // 0
+        Traceback (most recent call last):
+        DivisionByZeroError: an integer is divided by zero
+    """
 
 
 class UnsupportedError(LibsparseError, NotImplementedError):
-    """Something meaningful that libsparse can't do yet."""
+    """Something meaningful that libsparse can't do yet.
+
+    Example:
+        >>> torch.linalg.svd(ls.eye(2))
+        Traceback (most recent call last):
+        UnsupportedError: torch.linalg.svd is not supported
+    """
 
 
 class MissingKernelError(DtypeError, UnsupportedError):
@@ -51,15 +91,30 @@ class MissingAttributeError(UnsupportedError, AttributeError):
 
 
 class ToolchainError(LibsparseError):
-    """No working C compiler, or a kernel cache that can't be used."""
+    """No working C compiler, or a kernel cache that can't be used.
+
+    Example:
+        >>> issubclass(ls.ToolchainError, ls.LibsparseError)
+        True
+    """
 
 
 class InternalError(LibsparseError):
-    """A bug in libsparse; please report it."""
+    """A bug in libsparse; please report it.
+
+    Example:
+        >>> issubclass(ls.InternalError, ls.LibsparseError)
+        True
+    """
 
 
 class DenseResultWarning(UserWarning):
-    """A dense result with the shape of a sparse operand, which may need far more memory than the operands."""
+    """A dense result with the shape of a sparse operand, which may need far more memory than the operands.
+
+    Example:
+        >>> issubclass(ls.DenseResultWarning, UserWarning)
+        True
+    """
 
 
 _KINDS: dict[str, type[LibsparseError]] = {

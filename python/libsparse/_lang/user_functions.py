@@ -51,6 +51,12 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
 
     Raises:
         FormatError: Something of that is malformed, or the name is that of a function of the compiler.
+
+    Example:
+        >>> ls.register("twice(x)", "x + x")
+        >>> ls.evaluate("y(i) = twice(a(i))", a=torch.ones(2)).tolist()
+        [2.0, 2.0]
+        >>> ls.unregister("twice")
     """
     if not isinstance(head, str):
         raise DtypeError(f"register: head is a {type(head).__name__}; expected a string such as 'f(a, b)'")
@@ -79,6 +85,10 @@ def unregister(name: str) -> None:
 
     Raises:
         FormatError: There is none of this name.
+
+    Example:
+        >>> ls.register("half(x)", "x / 2")
+        >>> ls.unregister("half")
     """
     if _known.pop(name, None) is None:
         raise FormatError(f"unregister: there is no function {name!r}")

@@ -41,6 +41,11 @@ def attention(
     Raises:
         DtypeError: The mask is not sparse.
         ShapeError: Shapes don't agree.
+
+    Example:
+        >>> mask = ls.tensor([[True, False], [True, True]])
+        >>> ls.attention(torch.ones(2, 4), torch.ones(2, 4), torch.eye(2), mask).tolist()
+        [[1.0, 0.0], [0.5, 0.5]]
     """
     if not is_sparse(mask):
         raise DtypeError(f"attention: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")

@@ -87,6 +87,11 @@ def einsum(
         ShapeError: Extents do not agree.
         DtypeError: An operand is no tensor.
         UnsupportedError: Something libsparse can't do yet.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.einsum("ij,j->i", A, torch.ones(2)).tolist()
+        [2.0, 1.0]
     """
     if reduce == "sum" and combine == "mul":
         operands = autocast.cast(operands)

@@ -63,6 +63,11 @@ def evaluate(
         ShapeError: Extents do not agree.
         DivisionByZeroError: `//`, `%` or `fmod` of an integer and zero, in a term that exists; `where` computes only
             what it chooses.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.evaluate("y(i) = 3 * A(i,j) * x(j)", A=A, x=torch.ones(2)).tolist()
+        [6.0, 3.0]
     """
     *_, job = _jobs(text, operands, format, reduce, combine)
     return job.result()

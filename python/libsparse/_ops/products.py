@@ -32,6 +32,15 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
 
     Raises:
         ShapeError: The inner extents differ.
+
+    Example:
+        >>> A, x = ls.tensor([[0.0, 2.0], [1.0, 0.0]]), torch.ones(2)
+        >>> ls.matmul(A, x).tolist(), ls.mv(A, x).tolist(), ls.spmv(A, x).tolist()
+        ([2.0, 1.0], [2.0, 1.0], [2.0, 1.0])
+        >>> ls.mm(A, torch.eye(2)).tolist(), ls.spmm(A, torch.eye(2), reduce="max").tolist()
+        ([[0.0, 2.0], [1.0, 0.0]], [[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.spgemm(A, A).to_dense().tolist()
+        [[2.0, 0.0], [0.0, 2.0]]
     """
     if reduce == "sum" and format is None:
         product = _short(a, b)
@@ -82,6 +91,11 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
 
     Raises:
         ShapeError: Shapes don't agree.
+
+    Example:
+        >>> mask = ls.tensor([[0.0, 1.0], [1.0, 0.0]])
+        >>> ls.sddmm(mask, torch.ones(2, 3), torch.ones(3, 2)).to_dense().tolist()
+        [[0.0, 3.0], [3.0, 0.0]]
     """
     if not is_sparse(mask):
         raise DtypeError(f"sddmm: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
@@ -119,6 +133,11 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
         tensor: Sparse, of any rank.
         factors: One (extent, r) matrix a mode; the one of `mode` is not read.
         mode: The mode that is left.
+
+    Example:
+        >>> T = ls.from_coo([[0], [1], [0]], [2.0], (2, 2, 2))
+        >>> ls.mttkrp(T, [torch.ones(2, 3)] * 3, 0).tolist()
+        [[2.0, 2.0, 2.0], [0.0, 0.0, 0.0]]
     """
     source = to_operand(tensor, "tensor")
     if not isinstance(factors, (list, tuple)) or not isinstance(mode, int):

@@ -43,6 +43,10 @@ class Format:
 
     Raises:
         FormatError: `text` is no format.
+
+    Example:
+        >>> ls.Format("csr") == ls.Format("ds")
+        True
     """
 
     levels: tuple[str, ...]

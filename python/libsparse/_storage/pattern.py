@@ -69,11 +69,14 @@ class Pattern:
         format: The storage format.
         shape: The shape of the tensor.
         seen_shape: The shape that torch itself is told.
-        pos: Positions of each level, in storage order; None where the level has none.
-        crd: Coordinates of each level; None where the level has none.
+        pos, crd: Positions and coordinates of each level, in storage order; None where a level has none.
         size: How many values there are, with those that belong to no entry.
         block: The shape of each value, for tensors whose values are arrays; then the last modes, as many, are dense.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
+
+    Example:
+        >>> ls.eye(2).pattern
+        Pattern(shape=(2, 2), nnz=2, format='csr')
     """
 
     __slots__ = (

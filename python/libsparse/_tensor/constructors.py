@@ -26,6 +26,10 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
         data: Of any rank from 1 on; also a NumPy array, or a SciPy sparse array, whose format is kept.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
+
+    Example:
+        >>> ls.tensor([[0.0, 2.0], [1.0, 0.0]], format="coo").nnz
+        2
     """
     if isinstance(data, SparseTensor):
         wanted = data.format if format is None else Format(format).resolve(data.ndim)
@@ -66,6 +70,10 @@ def from_coo(
     Raises:
         IndexBoundsError: An index is out of range.
         ShapeError: Lengths do not agree.
+
+    Example:
+        >>> ls.from_coo([[0, 1, 1], [1, 0, 0]], [2.0, 1.0, 3.0], (2, 2)).to_dense().tolist()
+        [[0.0, 2.0], [4.0, 0.0]]
     """
     return _from_coo(("indices", indices), ("values", values), validate.shape(shape), format, reduce, check)
 
@@ -103,6 +111,10 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         edge_index: (2, edges).
         edge_weight: (edges,), or None for a tensor that is only a pattern.
         num_nodes: Rows and columns; by default one more than the largest index.
+
+    Example:
+        >>> ls.from_edge_index([[0, 1], [1, 2]], num_nodes=3).indices().tolist()
+        [[0, 1], [1, 2]]
     """
     edges = validate.index_array("edge_index", edge_index, 2, "(2, edges): sources and targets")
     if len(edges) != 2:
@@ -124,6 +136,11 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
 
     Raises:
         FormatError: A row has a column twice.
+
+    Example:
+        >>> values, indices = torch.tensor([[1.0, 5.0, 3.0]]).topk(2)
+        >>> ls.from_topk(indices, values, 3).to_dense().tolist()
+        [[0.0, 5.0, 3.0]]
     """
     cols = validate.index_array("indices", indices, 2, "(rows, k), as torch.topk gives it").to(torch.int64)
     columns = validate.extent("n", n)
@@ -154,6 +171,10 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
     Args:
         mask: Of any rank from 1 on.
         format: As in `tensor`.
+
+    Example:
+        >>> ls.from_mask(torch.eye(2) > 0).indices().tolist()
+        [[0, 1], [0, 1]]
     """
     if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
         kind = f"{mask.dtype} tensor" if isinstance(mask, Tensor) else type(mask).__name__

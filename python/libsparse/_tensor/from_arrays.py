@@ -23,6 +23,10 @@ def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         values: (nnz,), or None for a tensor that is only a pattern.
         shape: (rows, columns).
         check: Whether to verify contents, not only lengths.
+
+    Example:
+        >>> ls.from_csr([0, 1, 2], [1, 0], [2.0, 1.0], (2, 2)).to_dense().tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
     """
     return _compressed("csr", (crow, col), values, shape, check, checks.Names("crow", "col", "row"))
 
@@ -36,6 +40,10 @@ def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool
         values: (nnz,), or None.
         shape: (rows, columns).
         check: Whether to verify contents, not only lengths.
+
+    Example:
+        >>> ls.from_csc([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2)).to_dense().tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
     """
     return _compressed("csc", (ccol, row), values, shape, check, checks.Names("ccol", "row", "column"))
 
@@ -49,6 +57,10 @@ def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         values: (blocks, height, width).
         shape: (rows, columns).
         check: Whether to verify contents, not only lengths.
+
+    Example:
+        >>> ls.from_bsr([0, 1], [1], torch.ones(1, 2, 2), (2, 4)).to_dense().tolist()
+        [[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]]
     """
     if values is None:
         raise DtypeError("values is None; expected (blocks, height, width): blocks store more than a pattern")
@@ -85,6 +97,10 @@ def from_levels(
         FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
         IndexBoundsError: A coordinate is out of range.
         ShapeError: A length is wrong.
+
+    Example:
+        >>> ls.from_levels("ss", (3, 3), [[0, 1], [0, 2]], [[1], [0, 2]], [5.0, 6.0]).to_dense().tolist()
+        [[0.0, 0.0, 0.0], [5.0, 0.0, 6.0], [0.0, 0.0, 0.0]]
     """
     size, block = split_blocks(validate.shape(shape), "values", values)
     pattern = pattern_from_levels(format, size, pos, crd, check)

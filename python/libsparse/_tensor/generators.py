@@ -25,6 +25,10 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
         m: Columns; `n` by default.
         format: The format.
         dtype: Of the values.
+
+    Example:
+        >>> ls.eye(2, 3).to_dense().tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     rows = validate.extent("n", n)
     columns = rows if m is None else validate.extent("m", m)
@@ -40,6 +44,10 @@ def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
     Args:
         values: (n,).
         format: The format.
+
+    Example:
+        >>> ls.diag(torch.tensor([1.0, 2.0])).to_dense().tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
     values = validate.tensor("values", values)
     if values.ndim != 1:
@@ -65,6 +73,10 @@ def random(
         format: As in `tensor`.
         generator: Source of randomness.
         dtype: Of the values.
+
+    Example:
+        >>> ls.random((10, 10), density=0.2).nnz
+        20
     """
     size = validate.shape(shape)
     if not isinstance(density, (int, float)):

@@ -52,6 +52,11 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
         ShapeError: `values` is not 1-D with one element an entry.
         FormatError: There are no values, and the format pads: padding would count as entries.
         UnsupportedError: `values` is not a strided tensor on the CPU.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.SparseTensor(A.pattern, torch.tensor([5.0, 6.0])).to_dense().tolist()
+        [[0.0, 5.0], [6.0, 0.0]]
     """
 
     _pattern: Pattern

@@ -66,6 +66,10 @@ def doctor() -> Report:
 
     Returns:
         The findings; `print(ls.doctor())` shows them, `.ok` says whether all is well. Never raises.
+
+    Example:
+        >>> "torch" in str(ls.doctor())
+        True
     """
     checks: dict[str, Callable[[], tuple[bool, str, str]]] = {
         "python": _python,

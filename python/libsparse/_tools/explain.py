@@ -75,6 +75,11 @@ def explain(
         combine: As in `einsum`.
         measure: Whether to run it a few times; None does so where it has been run on these operands before.
         named: The operands of an assignment.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> "forall" in ls.explain("ij,j->i", A, torch.ones(2), stage="concrete")
+        True
     """
     if callable(text):
         from libsparse._fusion.report import report  # needed by functions only

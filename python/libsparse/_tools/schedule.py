@@ -25,6 +25,11 @@ class Schedule:
     The commands are those of the compiler's scheduling language, applied in order to one loop an index, in the order in
     which the expression names them. Loops go by the names of their indices, operands of an einsum by A0, A1, and so on.
     A command that can't be applied is an `UnsupportedError` when the schedule runs or is explained, which says why.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.schedule("ij,jk->ik", A, torch.eye(2)).reorder("i", "k", "j").run().tolist()
+        [[0.0, 2.0], [1.0, 0.0]]
     """
 
     __slots__ = ("_commands", "_operands", "_problem")
@@ -211,6 +216,11 @@ def schedule(
         reduce: As in `einsum`; not mean, which is two computations.
         combine: As in `einsum`.
         named: The operands of an assignment.
+
+    Example:
+        >>> A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+        >>> ls.schedule("ij,j->i", A, torch.ones(2)).parallelize("i").run().tolist()
+        [2.0, 1.0]
     """
     reduce, combine = einsum.checked(reduce, combine)
     if reduce == "mean":

@@ -20,6 +20,10 @@ def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTens
     Args:
         source: The tensor.
         format: The format of the result; that of `source` by default.
+
+    Example:
+        >>> ls.from_torch(torch.eye(2).to_sparse_coo()).format
+        Format('coo')
     """
     if not isinstance(source, Tensor):
         raise DtypeError(f"from_torch takes a torch tensor, got {type(source).__name__}")
@@ -35,6 +39,11 @@ def from_scipy(source: Any, format: str | Format | None = None) -> SparseTensor:
     Args:
         source: The array.
         format: The format of the result.
+
+    Example:
+        >>> import scipy.sparse
+        >>> ls.from_scipy(scipy.sparse.eye_array(3, format="csr")).nnz
+        3
     """
     import scipy.sparse as sp  # optional, and slow to import
 

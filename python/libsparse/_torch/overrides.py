@@ -58,18 +58,35 @@ def enable() -> None:
     Products are computed by libsparse; elementwise functions, reductions, indexing and so on where torch refuses them.
     Calling it again changes nothing. A tensor's pattern is kept while the version counters of its index arrays stay:
     index arrays must not be written to through `.data`, which counts nothing.
+
+    Example:
+        >>> ls.enable()
+        >>> (torch.eye(2).to_sparse_csr() @ torch.ones(2, 1)).tolist()
+        [[1.0], [1.0]]
+        >>> ls.disable()
     """
     _change(enabled=True)
 
 
 def disable() -> None:
-    """Undoes `enable`: torch's functions are its own again, but inside of an `override`."""
+    """Undoes `enable`: torch's functions are its own again, but inside of an `override`.
+
+    Example:
+        >>> ls.enable()
+        >>> ls.disable()  # torch.mm is torch's own again
+    """
     _change(enabled=False)
 
 
 @contextmanager
 def override() -> Iterator[None]:
-    """`enable` for the length of a `with` block; blocks nest."""
+    """`enable` for the length of a `with` block; blocks nest.
+
+    Example:
+        >>> with ls.override():
+        ...     (torch.eye(2).to_sparse_csr() @ torch.ones(2, 1)).tolist()
+        [[1.0], [1.0]]
+    """
     _change(nested=1)
     try:
         yield
