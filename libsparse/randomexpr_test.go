@@ -3,6 +3,7 @@ package libsparse
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,13 @@ import (
 
 // Random assignments: two or three operands with signs, functions, regions, windows, and sometimes a second assignment
 // that reads the first.
+
+// Calls of functions that are rounded: of those that make zero of zero, and of those that don't.
+var (
+	smooth  = []string{"sin(", "tanh(", "elu("}
+	nonzero = []string{"exp(", "cos(", "sigmoid(", "softplus(", "hardsigmoid("}
+	rounded = regexp.MustCompile(`\b(sin|tanh|elu|leaky_relu|exp|cos|sigmoid|softplus|hardsigmoid)\(`)
+)
 
 // exprMaker writes the text of one request.
 type exprMaker struct {
@@ -42,7 +50,7 @@ func exprRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request
 	jumps := slices.ContainsFunc([]string{"floor_divide", "remainder", "fmod", "//", "%"}, func(op string) bool { return strings.Contains(rhs, op) })
 	if jumps { // what is rounded in the last place may fall on another side of a whole number
 		sign = strings.Replace(sign, " mean= ", " += ", 1)
-		rhs = strings.NewReplacer("sin(", "abs(", "tanh(", "abs(").Replace(rhs)
+		rhs = rounded.ReplaceAllString(rhs, "abs(")
 	}
 	term := m.result(used)
 	if rng.IntN(6) > 0 {
@@ -102,7 +110,9 @@ func (m *exprMaker) term(used map[string]bool) string {
 	text := o.Name + m.indices(o.Name, term, o.Shape)
 	switch rng.IntN(14) {
 	case 0:
-		return pick(rng, []string{"abs(", "sin(", "-(", "trunc(", "square(", "sign(", "relu(", "not(", "tanh(", "stored("}) + text + ")"
+		return pick(rng, append(smooth, "abs(", "-(", "trunc(", "square(", "sign(", "relu(", "not(", "stored(", "leaky_relu(")) + text + ")"
+	case 6:
+		return pick(rng, nonzero) + text + ")"
 	case 5:
 		return "pow(" + text + ", " + strconv.Itoa(rng.IntN(4)) + ")"
 	case 1:
