@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import torch
+from torch import Tensor
 
 from libsparse._ops import products
 from libsparse._ops.attention import attention as _attention
@@ -18,6 +19,7 @@ from .recording import current, recorders
 from .sparse_tensor import SparseTensor, dress, operations
 
 _Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 
 def _first(values: Any) -> Any:
@@ -52,9 +54,14 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
     return call
 
 
+def _typed(call: Callable[_Arguments, Any], kind: type[_Result]) -> Callable[_Arguments, _Result]:
+    """A function whose results are always of one kind, for type checkers."""
+    return call
+
+
 einsum = _of_tensors(_einsum)
 evaluate = _of_tensors(_evaluate)
 matmul = mm = mv = spmm = spmv = spgemm = _of_tensors(products.matmul)
-sddmm = _of_tensors(products.sddmm)
-mttkrp = _of_tensors(products.mttkrp)
-attention = _of_tensors(_attention)
+sddmm = _typed(_of_tensors(products.sddmm), SparseTensor)
+mttkrp = _typed(_of_tensors(products.mttkrp), Tensor)
+attention = _typed(_of_tensors(_attention), Tensor)

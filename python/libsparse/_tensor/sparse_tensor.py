@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import cmath
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor
@@ -31,13 +31,14 @@ from .recording import current, recorders
 from .short_product import multiply_in_c, multiply_in_python
 from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
+from .typed_methods import TypedMethods
 from .views import LevelViews
 
 operations: dict[str, Callable[..., Any]] = {}
 """The operations that users call as functions, by name."""
 
 
-class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedAttributes, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
+class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedAttributes, TypedMethods, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
@@ -216,6 +217,10 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
 
     # Operators -------------------------------------------------------------------------------------------------
 
+    @overload
+    def __matmul__(self, other: SparseTensor) -> SparseTensor: ...
+    @overload
+    def __matmul__(self, other: Any) -> Tensor: ...
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
         if recorders and (recorder := current()) is not None:
