@@ -185,7 +185,6 @@ def _short(a: Any, b: Any) -> Tensor | None:
         or tape.is_transformed((source, Operand(None, b)))
     ):
         return None
-    if not fits or values is None or values.dtype != b.dtype or b.is_neg() or b.is_conj():
+    if not fits or values is None or source.fill != 0 or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None
-    source.need_zero_fill("a product")
     return prepared_products.multiply(pattern, values, b)
