@@ -85,6 +85,10 @@ func split(c *Compilation) error {
 		c.Nests[0].Schedule = c.Request.Schedule
 		return nil
 	}
+	if n := c.together(steps, output); n != nil {
+		c.Nests = []*Nest{n}
+		return nil
+	}
 	if output.Format == "" {
 		output.Format = resultFormat(c.bound(steps[len(steps)-1]))
 	}
@@ -217,8 +221,8 @@ func resultFormat(last bind.Assignment) string {
 	return f.String()
 }
 
-// densifySums makes those temporaries dense that are dense as results and only added to what is dense: what no term reaches
-// is zero there. resultFormat is the format of the last step's result.
+// densifySums makes those temporaries dense that are dense as results and read for dense results where zero is as good as no
+// value: what no term reaches is zero there. resultFormat is the format of the last step's result.
 func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string) error {
 	last := steps[len(steps)-1].LHS.Tensor
 	for i, step := range steps[:len(steps)-1] {
@@ -236,7 +240,8 @@ func (c *Compilation) densifySums(steps []*index.Assignment, resultFormat string
 					return err
 				}
 			}
-			added = added && index.Added(user.RHS, t) && f.Dense() && user.Reduce == dtype.Add
+			plain := index.Added(user.RHS, t) || len(user.Reduced()) == 0 && zeroOr(user.RHS, t) != unlike
+			added = added && plain && f.Dense() && user.Reduce == dtype.Add
 		}
 		if added {
 			s.Temporary = false

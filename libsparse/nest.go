@@ -30,6 +30,8 @@ type Nest struct {
 	// Inferred says that the result has a format of its own, and not everywhere a value.
 	Inferred bool
 
+	fused bool // it computes two steps, of which the second is an epilogue
+
 	Naive     *cin.Program
 	Decision  *autoschedule.Decision
 	Script    *schedule.Script // of the caller's schedule, or nil
@@ -47,7 +49,12 @@ func packs(a bind.Assignment) bool {
 }
 
 func concretize(n *Nest) error {
-	n.Naive = cin.Concretize(n.Assignment)
+	if n.Naive = cin.Concretize(n.Assignment); n.fused {
+		n.Naive = n.epilogue().program(n.Assignment)
+	}
+	if n.Naive == nil {
+		return diag.Errorf(diag.Unsupported, "%s: the sum does not visit every element of the result", n.Assignment)
+	}
 	return nil
 }
 
@@ -67,7 +74,11 @@ func decide(n *Nest) error {
 	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return n.Assignment.Of(t).Format.Equal(format.Selection) }) {
 		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}
-	d, err := autoschedule.DecideFor(n.Assignment, n.Machine)
+	scheduled := n.Assignment
+	if n.fused {
+		scheduled = n.epilogue().sum
+	}
+	d, err := autoschedule.DecideFor(scheduled, n.Machine)
 	if err != nil {
 		return err
 	}
@@ -82,7 +93,7 @@ func (n *Nest) convert() {
 		return
 	}
 	n.Assignment = autoschedule.Convert(n.Assignment, n.Decision.Conversions)
-	n.Naive = cin.Concretize(n.Assignment)
+	_ = concretize(n) // apply refuses a nest without a program
 }
 
 func (n *Nest) readSchedule() error {
@@ -106,6 +117,9 @@ func (n *Nest) readSchedule() error {
 }
 
 func apply(n *Nest) (err error) {
+	if n.fused {
+		return n.applyBeforeEpilogue()
+	}
 	naive := *n.Naive
 	naive.Team = autoschedule.Team(n.Assignment, n.Machine)
 	if n.Script != nil {

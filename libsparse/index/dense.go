@@ -1,6 +1,8 @@
 package index
 
 import (
+	"maps"
+
 	"libsparse/libsparse/dtype"
 )
 
@@ -142,9 +144,25 @@ func (p *point) defined(c *Call) []bool {
 	return out
 }
 
-// Evaluate computes an assignment whose terms are all reduced over the same variables, by visiting every point of the iteration
-// space: it defines what kernels must compute. extents has the extent of every variable.
+// Evaluate computes an assignment by its steps: it defines what kernels must compute. extents has the extent of every variable.
 func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
+	steps := a.Steps(Names([]*Assignment{a}))
+	if len(steps) == 1 {
+		return a.evaluate(extents, shape, data)
+	}
+	known := maps.Clone(data)
+	for _, step := range steps[:len(steps)-1] {
+		var own []int
+		for _, v := range step.LHS.Vars {
+			own = append(own, extents[v])
+		}
+		known[step.LHS.Tensor] = step.evaluate(extents, own, known)
+	}
+	return steps[len(steps)-1].evaluate(extents, shape, known)
+}
+
+// evaluate computes an assignment whose terms are all reduced over the same variables, by visiting every point of the iteration space.
+func (a *Assignment) evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
 	vars := a.Vars()
 	out := NewDense(shape)
 	at := make(map[Var]int, len(vars))
