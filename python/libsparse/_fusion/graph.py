@@ -146,7 +146,10 @@ def read(tensor: Any) -> Node | None:
 
 def version_of(values: Tensor | None) -> int:
     """How often a tensor was written to, as far as torch counts that."""
-    return 0 if values is None or values.is_inference() else values._version
+    try:
+        return 0 if values is None else values._version
+    except RuntimeError:  # tensors of inference mode don't count
+        return 0
 
 
 class LazyDense(Tensor):

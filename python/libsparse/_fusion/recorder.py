@@ -25,6 +25,8 @@ from .groups import Group, match
 
 _WRITERS = frozenset({"__setitem__", "__delitem__", "__set__", "backward"})
 _DROPOUTS = frozenset({F.dropout, torch.dropout})
+_push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
+_depth, _at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
 _dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
 
 
@@ -63,9 +65,26 @@ class Recorder(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Takes a function of torch."""
-        return func(*args, **(kwargs or {})) if self.busy else self.take(func, args, kwargs or {})
+        return func(*args, **(kwargs or {})) if self.busy else self._take(func, args, kwargs or {})
 
     def take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Takes an operation of a SparseTensor."""
+        paused = self._pause()
+        try:
+            return self._take(function, args, kwargs)
+        finally:
+            if paused:
+                _push(self)
+
+    def _pause(self) -> bool:
+        """Stops seeing torch's functions, if it does so now; each would be called through Python."""
+        count = _depth()
+        paused = count > 0 and _at(count - 1) is self
+        if paused:
+            _pop()
+        return paused
+
+    def _take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Notes a call down, or makes it at once, after what it reads."""
         self.busy = True
         try:
@@ -127,11 +146,16 @@ class Recorder(TorchFunctionMode):
     def force(self, node: Node) -> Any:
         """Computes the result of an operation."""
         was, self.busy = self.busy, True
+        paused = self._pause()
         try:
+            if torch.is_grad_enabled() == node.grad:
+                return self._compute(node)
             with torch.set_grad_enabled(node.grad):
                 return self._compute(node)
         finally:
             self.busy = was
+            if paused:
+                _push(self)
 
     def flush(self) -> None:
         """Computes every operation whose result is still in use, in the order of the calls."""
@@ -232,8 +256,7 @@ def recording(recorder: Recorder) -> Iterator[None]:
         torch.autograd.Function.apply = classmethod(_apply_computed)
     recorders[get_ident()] = recorder
     try:
-        with recorder:
-            yield
+        yield
     finally:
         del recorders[get_ident()]
         with _lock:
@@ -253,7 +276,8 @@ def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
     """
     recorder = Recorder(done)
     with recording(recorder):
-        result = fn(*args, **kwargs)
+        with recorder:
+            result = fn(*args, **kwargs)
         recorder.busy = True
         result = computed(result)
         recorder.flush()

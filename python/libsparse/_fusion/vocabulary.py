@@ -77,12 +77,23 @@ def _combined(op: str, a: Any, b: Any) -> Node | None:
         return None
     sparse = [node for node in nodes if node.sparse]
     if not sparse:
-        try:
-            shape = torch.broadcast_shapes(*(node.shape for node in nodes))
-        except RuntimeError:
-            return None
-        return Node(op, tuple(parts), shape, dtype)
+        shape = _broadcast(nodes)
+        return None if shape is None else Node(op, tuple(parts), shape, dtype)
     return _of_sparse(op, parts, sparse, dtype)
+
+
+def _broadcast(nodes: list[Node]) -> torch.Size | None:
+    """The shape that results broadcast to, None if they don't."""
+    shape = nodes[0].shape
+    for node in nodes[1:]:
+        if _spreads(shape, node.shape):
+            shape = node.shape
+        elif not _spreads(node.shape, shape):
+            try:
+                shape = torch.broadcast_shapes(shape, node.shape)
+            except RuntimeError:
+                return None
+    return shape
 
 
 def _of_sparse(op: str, parts: list[Any], sparse: list[Node], dtype: torch.dtype) -> Node | None:
