@@ -18,7 +18,7 @@ import (
 // epilogue is the two steps of such an assignment.
 type epilogue struct {
 	sum   bind.Assignment // into the result of the whole
-	held  *index.Tensor     // the result of the first step, which apply reads
+	held  *index.Tensor   // the result of the first step, which apply reads
 	apply index.Expr
 }
 
@@ -162,9 +162,9 @@ func (p *epilogue) consume(program *cin.Program, s cin.Stmt) cin.Stmt {
 	return nil
 }
 
-// together is the only nest of an assignment with an epilogue, nil where its steps need a nest each.
+// together is the only nest of an assignment with an epilogue, nil where its steps need a nest each, or are to have one.
 func (c *Compilation) together(steps []*index.Assignment, output Output) *Nest {
-	if len(steps) != 2 || len(c.Program) != 1 {
+	if len(steps) != 2 || len(c.Program) != 1 || c.Request.Output.Divided {
 		return nil
 	}
 	if output.Format == "" {

@@ -72,6 +72,8 @@ type Output struct {
 	Temporary bool `json:"temporary,omitempty"`
 	// Step says that the expression is a part of a computation already, which is not divided again.
 	Step bool `json:"step,omitempty"`
+	// Divided says that each step is to be a kernel of its own: each is differentiated by itself.
+	Divided bool `json:"divided,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.

@@ -35,6 +35,7 @@ class OutputInfo(NamedTuple):
     pattern_of: int | None = None
     temporary: bool = False
     step: bool = False
+    divided: bool = False
 
 
 class Request(NamedTuple):
@@ -51,7 +52,7 @@ class Request(NamedTuple):
 
     def describe(self) -> dict[str, Any]:
         """The request as JSON has it, without `target` and `request_key`."""
-        unset = {"pattern_of": None, "temporary": False, "step": False}
+        unset = {"pattern_of": None, "temporary": False, "step": False, "divided": False}
         output = {name: value for name, value in self.output._asdict().items() if unset.get(name, self) is not value}
         operands = [{**o._asdict(), "shape": list(o.shape)} for o in self.operands]
         described = {

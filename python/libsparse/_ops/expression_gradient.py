@@ -39,7 +39,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     Raises:
         UnsupportedError: Something in it has no derivative.
     """
-    problem = as_expression(problem)
+    problem = as_expression(problem)._replace(divided=True)
     variant = dispatch.prepare(problem, operands).variant
     if isinstance(variant, dispatch.Chain):
         return variant.through(operands, tape.compute)

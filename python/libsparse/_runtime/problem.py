@@ -107,6 +107,7 @@ class Problem(NamedTuple):
         functions: The definitions of the user's functions that `text` calls.
         temporary: Whether the result is one of a step that no user sees.
         step: Whether this is one step of several, which is not divided again.
+        divided: Whether each step is to be a kernel of its own, as autograd needs it.
     """
 
     text: str
@@ -125,6 +126,7 @@ class Problem(NamedTuple):
     functions: tuple[Definition, ...] = ()
     temporary: bool = False
     step: bool = False
+    divided: bool = False
 
     def title(self, number: int) -> str:
         """The name of an operand in messages."""
@@ -227,6 +229,7 @@ def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fa
         problem.pattern_of,
         problem.temporary,
         problem.step,
+        problem.divided,
     )
     return request.Request(
         problem.text,

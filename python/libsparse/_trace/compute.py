@@ -27,6 +27,7 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     operands = [_resolved(operand) for operand in operands]
     problem.extents(operands)
     flops.register()
+    problem = problem._replace(divided=problem.is_expr)
     found = kernel.find(to_request(problem, [_example(operand) for operand in operands]))
     if found.steps:
         return dispatch.Chain(found, problem).through(operands, tape.compute)
