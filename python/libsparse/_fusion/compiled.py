@@ -26,8 +26,8 @@ def compile(fn: _Function) -> _Function:
     rounding), gradients and random numbers. Tensors that only lead from one operation to the next are not stored.
 
     Put together are elementwise operations after a product (`torch.relu(A @ x + b)`), products at the entries of a mask
-    (`mask * (Q @ K.T)`), scaled rows and columns (`D @ A @ D`, `(A * s) @ x`), and chains of elementwise operations on
-    stored values. `ls.explain(fn, *args)` shows what was, and for everything else why not.
+    (`mask * (Q @ K.T)`), scaled rows and columns (`D @ A @ D`, `(A * s) @ x`), and chains of arithmetic on stored
+    values. `ls.explain(fn, *args)` shows what was, and for everything else why not.
 
     Args:
         fn: A function, also a method, or an `nn.Module`: then a module that shares its parameters.

@@ -21,9 +21,6 @@ from .graph import Node
 from .groups import Group, Step
 from .terms import Indices, factor
 
-_RISING = frozenset({"relu", "sigmoid", "tanh"})
-"""Activations whose derivative follows from their result."""
-
 
 def compute(group: Group) -> Operand | None:
     """The result of a group whose operands are computed; None where its operations have to run one by one."""
@@ -87,17 +84,17 @@ def _epilogue(group: Group, question: Problem, operands: Sequence[Operand]) -> O
 def why_not_followed(group: Group) -> str | None:
     """Why autograd can't follow an epilogue; None where it can.
 
-    The derivative has to follow from the result: sums and products come first, then at most one activation.
+    The derivative has to follow from the result: sums and products come first, then at most one relu.
     """
     operands = iter(node for node, _ in group.reads[len(group.term.factors) :]) if group.term else iter(())
-    after = ""
+    after = False
     for step in group.steps:
         other = next(operands) if isinstance(step.other, Node) else step.other
         constant = not isinstance(other, Node) or not other.value.requires_grad
-        if after and not (after == "relu" and step.op == "mul" and _is_mask(other)):
-            return f"its gradient needs the result of {after!r}, which {step.op!r} hides"
-        if step.op in _RISING:
-            after = step.op
+        if after and not (step.op == "mul" and _is_mask(other)):
+            return f"its gradient needs the result of 'relu', which {step.op!r} hides"
+        if step.op == "relu":
+            after = True
         elif step.op not in ("add", "sub", "neg") and not (_scales(step) and constant):
             return f"its gradient needs what {step.op!r} reads"
     return None
@@ -114,7 +111,7 @@ def _is_mask(other: Any) -> bool:
 
 
 class Epilogue(tape.Node):
-    """A product and elementwise operations on it; the result is kept where the derivative of an activation needs it."""
+    """A product and elementwise operations on it; the result is kept where a relu needs it."""
 
     __slots__ = ("factors", "inputs", "numbers", "outputs", "steps")
 
@@ -144,7 +141,7 @@ class Epilogue(tape.Node):
         return self._needed(dispatch.run(self.problem, self.operands(datas))[0])
 
     def _needed(self, data: Tensor) -> Tensor | None:
-        return data if any(step.op in _RISING for step, _ in self.steps) else None
+        return data if any(step.op == "relu" for step, _ in self.steps) else None
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
@@ -186,7 +183,5 @@ def _before(step: Step, other: Any, grad: Tensor, kept: Tensor | None) -> Tensor
         "mul": lambda: grad * other,
         "div": lambda: grad / other,
         "relu": lambda: torch.where(kept > 0, grad, 0),  # type: ignore[operator, arg-type]
-        "sigmoid": lambda: grad * (kept * (1 - kept)),  # type: ignore[operator]
-        "tanh": lambda: grad * (1 - kept * kept),  # type: ignore[operator]
     }
     return rules[step.op]()  # type: ignore[no-any-return]

@@ -14,6 +14,9 @@ from libsparse._lang.operations import ARITY
 from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread
 
+_UNARY = frozenset({"neg", "abs", "square", "sqrt"})
+"""Functions that kernels compute in vector registers, as torch does; others torch computes faster by themselves."""
+_AFTER_PRODUCTS = _UNARY | {"relu"}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _MOST = 20  # operands of one expression
 
@@ -72,6 +75,9 @@ class Group(NamedTuple):
 
 def match(node: Node) -> Group | None:
     """The group whose result is that of an operation; None where it is computed by itself."""
+    if node.op not in SIGNS and node.op in ARITY and node.op not in (_UNARY if node.sparse else _AFTER_PRODUCTS):
+        node.reason = "torch computes this function of several elements at once, faster than a kernel would"
+        return None
     group = _sparse(node) if node.sparse else _dense(node)
     return group if group is not None and len(group.reads) <= _MOST else None
 
@@ -122,7 +128,7 @@ def _steps(node: Node, top: Node) -> list[Step] | None:
     """The elementwise operations from one down to a product, None where there is none."""
     if node.op == "matmul":
         return [] if any(arg.sparse for arg in node.args) else None
-    if node.op not in SIGNS and node.op not in ARITY:
+    if node.op not in SIGNS and node.op not in _AFTER_PRODUCTS:
         return None
     for place, arg in enumerate(node.args):
         if isinstance(arg, Node) and _is_link(arg, node, top):
@@ -199,7 +205,7 @@ class _Entries:
         if not isinstance(arg, Node):
             return number(arg)
         inner = arg is user or (arg.sparse and arg.is_inner(user))
-        if not inner or (arg.op not in SIGNS and arg.op not in ARITY) or self._samples(arg):
+        if not inner or (arg.op not in SIGNS and arg.op not in _UNARY) or self._samples(arg):
             self.reads.append((arg, self.letters if arg.sparse else spread(arg.shape, self.node.shape, self.letters)))
             return f"{{{len(self.reads) - 1}}}"
         self.covered.append(arg)
