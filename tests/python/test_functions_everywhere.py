@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import pytest
@@ -86,6 +87,31 @@ def test_elementwise(text, want, fill):
             assert made.fill_value == fill
             there = [value for name, value in data.items() if name in SPARSE and f"{name}(" in text]
             assert made.nnz <= sum(int((value != 0).sum()) for value in there)  # nothing else is computed
+
+
+@pytest.mark.parametrize("format", FORMATS[:5])
+def test_quotients_of_nothing_are_nan(format):
+    given = operands("Y(i,j) = A(i,j) / B(i,j)", format)
+    made = ls.evaluate("Y(i,j) = A(i,j) / B(i,j)", **given)
+    torch.testing.assert_close(made.to_dense(), DATA["A"] / DATA["B"], equal_nan=True)
+    assert math.isnan(made.fill_value)
+    assert made.nnz <= given["A"].nnz + given["B"].nnz
+    divided = ls.evaluate("Y(i,j) = A(i,j) / X(i,j)", A=given["A"], X=DATA["B"] + 9)
+    torch.testing.assert_close(divided.to_dense(), DATA["A"] / (DATA["B"] + 9))
+    assert divided.nnz == given["A"].nnz
+    assert divided.fill_value == 0
+
+
+def test_gradients_of_quotients():
+    twins = [DATA[name].clone().requires_grad_() for name in "AB"]
+    weights = torch.linspace(-1, 1, N * M).double().reshape(N, M)
+    want = torch.autograd.grad((twins[0] / twins[1] * weights).sum(), twins)
+    sparse = [ls.tensor(DATA[name], format="csr") for name in "AB"]
+    leaves = [x.values().clone().requires_grad_() for x in sparse]
+    A, B = (x.with_values(leaf) for x, leaf in zip(sparse, leaves, strict=True))
+    made = ls.evaluate("Y(i,j) = A(i,j) / B(i,j)", A=A, B=B).to_dense()
+    for leaf, twin, name in zip(torch.autograd.grad((made * weights).sum(), leaves), want, "AB", strict=True):
+        torch.testing.assert_close(leaf, twin[DATA[name] != 0], equal_nan=True)  # infinite and nan where B is 0
 
 
 @pytest.mark.parametrize(("text", "want"), REDUCED, ids=[case[0] for case in REDUCED])

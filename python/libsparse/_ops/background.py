@@ -12,7 +12,7 @@ import functools
 import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import torch
 from torch import Tensor
@@ -95,10 +95,12 @@ def _of(
         numeric = dtype not in (None, torch.bool)
         return _Sum(value, kept, sparse, found, functions).split(dtype) if summed and numeric else Background(value)
     outside = found[id(value)]
-    if outside is MISSING or not kept:
-        return Background(value)
     accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
     stored = list(dict.fromkeys(access for access in accesses if access.name in sparse))
+    if kept and _is_undefined(value, found) and all(set(access.indices) == kept for access in stored):
+        value, outside = value._replace(region="some"), math.nan
+    if outside is MISSING or not kept:
+        return Background(value)
     if isinstance(outside, (int, float)) and all(set(access.indices) == kept for access in stored):
         return Background(_where_stored(value, stored, functions), outside, dtype=dtype)
     if len(kept) < 2:  # a dense vector is no large one
@@ -106,6 +108,16 @@ def _of(
     whole = next((access for access in stored if set(access.indices) == kept), None)
     dense = any(set(access.indices) == kept for access in accesses if access.name not in sparse)
     return Background(value, densified=None if dense else whole)
+
+
+def _is_undefined(value: Expr, found: Mapping[int, Value]) -> TypeGuard[Call]:
+    """Whether an expression is a quotient of what has no value where nothing is stored: 0 / 0."""
+    return (
+        isinstance(value, Call)
+        and value.op in ("/", "div")
+        and not value.region
+        and all(found[id(arg)] is MISSING for arg in value.args)
+    )
 
 
 def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str, Definition]) -> Expr:
