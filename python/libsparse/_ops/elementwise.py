@@ -83,6 +83,13 @@ def scaled(a: Any, factor: Any) -> Any:
     return multiply(a, factor) if is_sparse(a) else a * factor
 
 
+def factor_of(number: Any, dtype: torch.dtype) -> Any:
+    """A factor of torch's sums of products, in the dtype of what it scales: integers cut off its fraction."""
+    if not isinstance(number, (int, float)) or dtype.is_floating_point or dtype.is_complex:
+        return number
+    return bool(number) if dtype == torch.bool else int(number)
+
+
 def plus(a: Operand, b: Operand) -> Any:
     """The sum of two operands, of which both may be dense."""
     return a.values + b.values if a.pattern is None and b.pattern is None else add(a, b)

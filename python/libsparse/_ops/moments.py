@@ -73,6 +73,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
         return groups.shaped(powers, keepdim)
     # The gradient of a root is infinite at 0, where that of a norm is 0.
     root = torch.where(powers == 0, 0, torch.where(powers == 0, 1, powers) ** (1 / p))
+    if p < 0 and size == 0:  # a zero makes the sum infinite, and its root 0
+        root = torch.where(groups.absent() > 0, 0, root)
     return groups.shaped(root, keepdim)
 
 

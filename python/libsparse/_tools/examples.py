@@ -232,6 +232,9 @@ squeeze | A[:1].{name}(0).shape -> torch.Size([2])
 std | A.{name}() -> tensor(0.9574)
 sub subtract | A.{name}(A).to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
 take | A.{name}(torch.tensor([1, 2])).tolist() -> [2.0, 1.0]
+hsplit | [part.shape for part in A.{name}(2)] -> [torch.Size([2, 1]), torch.Size([2, 1])]
+vsplit | [part.shape for part in A.{name}(2)] -> [torch.Size([1, 2]), torch.Size([1, 2])]
+dsplit | [part.shape for part in A[None].{name}(2)] -> [torch.Size([1, 2, 1]), torch.Size([1, 2, 1])]
 tensor_split | [part.shape for part in A.{name}(2, 1)] -> [torch.Size([2, 1]), torch.Size([2, 1])]
 to | A.{name}(torch.float64).dtype -> torch.float64
 to_dense | A.{name}().tolist() -> [[0.0, 2.0], [1.0, 0.0]]

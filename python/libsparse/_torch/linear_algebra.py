@@ -8,10 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import ShapeError
+from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops import agreement, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
-from libsparse._ops.operands import to_operand
+from libsparse._ops.operands import is_sparse, to_operand
 
 from .registry import implements, named
 
@@ -89,7 +89,12 @@ def trace(input: Any) -> Any:
 @implements(*named("addr", torch, Tensor), layouts="raises")
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * outer(vec1, vec2)`."""
-    product = elementwise.scaled(einsum("i,j->ij", vec1, vec2), alpha)
+    product = einsum("i,j->ij", vec1, vec2)
+    whole = not (product.dtype.is_floating_point or product.dtype.is_complex or product.dtype == torch.bool)
+    if whole and (isinstance(beta, float) or isinstance(alpha, float)):
+        raise DtypeError(f"addr: beta is {beta!r} and alpha {alpha!r} for {product.dtype}; expected integers")
+    beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
+    product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
 
 
@@ -97,7 +102,9 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (batch1 @ batch2).sum(0)`."""
     agreement.check("addbmm", batch1=(batch1, "b n k"), batch2=(batch2, "b k m"))
-    product = elementwise.scaled(einsum("bij,bjk->ik", batch1, batch2), alpha)
+    product = einsum("bij,bjk->ik", batch1, batch2)
+    beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
+    product = elementwise.scaled(product, alpha)
     return product if beta == 0 else elementwise.plus(product, elementwise.scaled(to_operand(input), beta))
 
 
@@ -120,6 +127,11 @@ def embedding_bag(input: Any, weight: Any, *, mode: str = "mean", per_sample_wei
         per_sample_weights: Values in place of those of `input`.
     """
     source = to_operand(input)
+    if source.pattern is None or is_sparse(weight):
+        raise DtypeError(
+            f"embedding_bag: input ({source}) and weight ({to_operand(weight)}); expected a sparse input, a bag a row, "
+            "and a dense weight: ls.from_topk(indices, weights, embeddings) makes an input, to_dense() a weight"
+        )
     if per_sample_weights is not None:
         source = source.with_data(per_sample_weights)
     return products.matmul(source, weight, mode)

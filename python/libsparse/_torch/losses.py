@@ -58,6 +58,8 @@ for _function in named(_LOSSES, F):
 @implements(F.cosine_similarity)
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The products of two tensors over a dimension, divided by their norms."""
+    shape = torch.broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1, x2))
     lengths = [torch.linalg.vector_norm(x, 2, dim).clamp_min(eps) for x in (x1, x2)]
     return torch.mul(x1, x2).sum(dim) / (lengths[0] * lengths[1])
 

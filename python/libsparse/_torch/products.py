@@ -102,6 +102,7 @@ def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
             f"operand 0 ({to_operand(base)}) does not broadcast to the product of the others, which has shape "
             f"{tuple(product.shape)}; expected that shape, or extents of 1"
         )
+    beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
     if beta == 0:  # whatever is in the base, NaN too, is ignored
         return elementwise.scaled(product, alpha)
     return elementwise.plus(elementwise.scaled(product, alpha), elementwise.scaled(to_operand(base), beta))

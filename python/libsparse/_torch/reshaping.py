@@ -100,5 +100,5 @@ def _turned(dim: int) -> Callable[[Any], Any]:
     return lambda input: reshaping.flip(input, dim)
 
 
-implements(*named("fliplr", torch, Tensor))(_turned(1))
-implements(*named("flipud", torch, Tensor))(_turned(0))
+implements(*named("fliplr", torch, Tensor), layouts="raises")(_turned(1))
+implements(*named("flipud", torch, Tensor), layouts="raises")(_turned(0))

@@ -1,0 +1,46 @@
+"""Differences from dense torch on the samples of torch's own tests."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+import libsparse as ls
+
+D = torch.tensor([[1.0, 0, 2], [0, 0, 0], [3, 4, 5]])
+
+
+@pytest.mark.parametrize("p", [-1, -2.5, -float("inf")])
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_norms_of_negative_order_count_zeros(p, dim):
+    torch.testing.assert_close(torch.linalg.vector_norm(ls.tensor(D), p, dim), torch.linalg.vector_norm(D, p, dim))
+
+
+@pytest.mark.parametrize("dim", [-2, 0, 2])
+def test_similarities_broadcast(dim):
+    a, b = torch.arange(6.0).reshape(1, 2, 3), torch.arange(1.0, 7).reshape(2, 1, 3)
+    found = F.cosine_similarity(ls.tensor(a, format="coo"), b, dim=dim)
+    torch.testing.assert_close(found, F.cosine_similarity(a, b, dim=dim))
+
+
+@pytest.mark.parametrize("name", ["addmm", "addmv", "addbmm", "baddbmm"])
+def test_integers_cut_off_the_fraction_of_factors(name):
+    whole = D.long()
+    operands = {
+        "addmm": (whole, whole, whole),
+        "addmv": (whole[0], whole, whole[0]),
+        "addbmm": (whole, whole[None], whole[None]),
+        "baddbmm": (whole[None], whole[None], whole[None]),
+    }[name]
+    expected = getattr(torch, name)(*operands, beta=1.2, alpha=2.6)
+    found = getattr(torch, name)(operands[0], ls.tensor(operands[1]), operands[2], beta=1.2, alpha=2.6)
+    assert torch.equal(found, expected)
+
+
+def test_addr_refuses_fractions_of_integers():
+    with pytest.raises(ls.DtypeError, match=r"addr: beta is 0.5 .* expected integers"):
+        torch.addr(ls.tensor(D.long()), D[0].long(), D[2].long(), beta=0.5)
+
+
+def test_bags_are_sparse_and_weights_dense():
+    with pytest.raises(ls.DtypeError, match=r"embedding_bag: .*expected a sparse input, a bag a row,"):
+        F.embedding_bag(torch.tensor([[0, 2]]), ls.tensor(D))
