@@ -73,35 +73,54 @@ const (
 )
 
 // zeroOr is the state of e where t has no value.
-func zeroOr(e index.Expr, t *index.Tensor) state {
+func zeroOr(e index.Expr, t *index.Tensor) state { return (&states{t, map[*index.Call]state{}}).of(e) }
+
+// states are those of the parts of an expression where a tensor has no value; bodies of functions share parts.
+type states struct {
+	tensor *index.Tensor
+	known  map[*index.Call]state
+}
+
+func (s *states) of(e index.Expr) state {
 	switch e := e.(type) {
 	case *index.Access:
-		if e.Tensor == t {
+		if e.Tensor == s.tensor {
 			return missing
 		}
 	case *index.Call:
-		return zeroOrCall(e, t)
+		found, ok := s.known[e]
+		if !ok {
+			found = s.call(e)
+			s.known[e] = found
+		}
+		return found
 	}
 	return alike
 }
 
-func zeroOrCall(c *index.Call, t *index.Tensor) state {
-	if c.Function != nil && (len(c.Function.Cases) != 1 || zeroOr(c.Inline(), t) == unlike) {
-		return unlike
-	}
+func (s *states) call(c *index.Call) state {
 	given := make([]bool, len(c.Args))
 	for i, arg := range c.Args {
-		s := zeroOr(arg, t)
-		if s == unlike {
+		found := s.of(arg)
+		if found == unlike {
 			return unlike
 		}
-		given[i] = s == alike
+		given[i] = found == alike
+	}
+	body := alike
+	if c.Function != nil {
+		if len(c.Function.Cases) != 1 {
+			return unlike
+		}
+		body = s.of(c.Inline())
 	}
 	switch {
+	case body == unlike:
+		return unlike
 	case c.Region.Holds(given...):
 		return alike
 	case c.Function != nil:
-		return zeroOr(c.Inline(), t)
+		return body
 	case len(c.Args) == 1 && c.Op.KeepsZeros():
 		return missing
 	default:

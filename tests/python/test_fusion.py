@@ -258,3 +258,16 @@ def test_explain_tells_groups_and_reasons():
     assert "softmax by itself: it is not among the functions that are put together" in text
     assert "matmul by itself: the pattern of a product of two sparse matrices is found while it is computed" in text
     assert "kernel_compute" in ls.explain(fn, X, stage="c")
+
+
+def test_long_chains_take_no_longer_than_their_length():
+    def fn():
+        h = A @ X
+        for step in range(300):
+            h = torch.relu(h + 1) if step % 2 else h - 0.5
+        return h
+
+    result, ran = traced(fn)
+    torch.testing.assert_close(result, fn())
+    assert ran[0].count("relu") > 4
+    assert set(ran[1:]) == {"relu", "add", "sub"}

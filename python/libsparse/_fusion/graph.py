@@ -41,13 +41,28 @@ class Node:
         pattern: The pattern of a sparse result, None where that is not known before it is computed.
         value: The result, once that is known.
         users: How many operations read it.
+        depth: The length of the longest chain of operations to it that have not been computed.
         grad: Whether autograd was to follow the operation.
         owner: What computes it.
         reason: Why it was not put together with other operations.
     """
 
     __slots__ = (
-        *("_call", "_handle", "args", "dtype", "grad", "op", "owner", "pattern", "reason", "shape", "sparse", "users"),
+        *(
+            "_call",
+            "_handle",
+            "args",
+            "depth",
+            "dtype",
+            "grad",
+            "op",
+            "owner",
+            "pattern",
+            "reason",
+            "shape",
+            "sparse",
+            "users",
+        ),
         *("value", "version"),
     )
 
@@ -65,6 +80,7 @@ class Node:
         self.op, self.args, self.shape, self.dtype, self.pattern, self.sparse = op, args, shape, dtype, pattern, sparse
         self.value: Any = None
         self.users = 0
+        self.depth: int = 1 + max((arg.depth for arg in args if isinstance(arg, Node) and arg.value is None), default=0)
         self.grad = torch.is_grad_enabled()
         self.reason = ""
         self.version = 0

@@ -102,40 +102,33 @@ def _sparse(node: Node) -> Group | None:
 
 
 def _dense(node: Node) -> Group | None:
-    steps = _steps(node, node)
-    if steps is None:
+    chain = _chain(node, node)
+    if chain is None:
         node.reason = "no product of a sparse and a dense matrix comes before it that only it reads"
         return None
-    product = node
-    covered = []
-    for _ in steps:
-        covered.append(product)
-        product = next(arg for arg in product.args if isinstance(arg, Node) and _is_link(arg, product, node))
+    product = chain.pop()[0]
     term, output = _contraction(product)
-    if not steps:
-        if len(term.covered) < 2:
-            node.reason = "it is one product, which its own kernel computes"
-            return None
-        return _product_group(node, term, output)
-    return _epilogue(node, term, output, steps[::-1], covered)
+    if chain:
+        steps = [step for _, step in reversed(chain)]
+        return _epilogue(node, term, output, steps, [link for link, _ in chain])
+    if len(term.covered) < 2:
+        node.reason = "it is one product, which its own kernel computes"
+        return None
+    return _product_group(node, term, output)
 
 
-def _is_link(arg: Node, user: Node, top: Node) -> bool:
-    return not arg.sparse and arg.shape == top.shape and arg.is_inner(user) and _steps(arg, top) is not None
-
-
-def _steps(node: Node, top: Node) -> list[Step] | None:
-    """The elementwise operations from one down to a product, None where there is none."""
+def _chain(node: Node, top: Node) -> list[tuple[Node, Step]] | None:
+    """The elementwise operations from one down to a product, and that at the end; None where there is none."""
     if node.op == "matmul":
-        return [] if any(arg.sparse for arg in node.args) else None
+        return [(node, Step("matmul"))] if any(arg.sparse for arg in node.args) else None
     if node.op not in SIGNS and node.op not in _AFTER_PRODUCTS:
         return None
     for place, arg in enumerate(node.args):
-        if isinstance(arg, Node) and _is_link(arg, node, top):
-            rest = _steps(arg, top)
-            assert rest is not None
-            other = node.args[1 - place] if len(node.args) == 2 else None
-            return [Step(node.op, other, place == 0), *rest]
+        if isinstance(arg, Node) and not arg.sparse and arg.shape == top.shape and arg.is_inner(node):
+            rest = _chain(arg, top)
+            if rest is not None:
+                other = node.args[1 - place] if len(node.args) == 2 else None
+                return [(node, Step(node.op, other, place == 0)), *rest]
     return None
 
 

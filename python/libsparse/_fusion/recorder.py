@@ -23,6 +23,7 @@ from . import execute, vocabulary
 from .graph import LazyDense, Node, computed, force, version_of
 from .groups import Group, match
 
+_LONGEST = 16  # operations in a row
 _WRITERS = frozenset({"__setitem__", "__delitem__", "__set__", "backward"})
 _DROPOUTS = frozenset({F.dropout, torch.dropout})
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
@@ -115,6 +116,11 @@ class Recorder(TorchFunctionMode):
             return None
         if node is None:
             return None
+        if node.depth > _LONGEST:  # expressions of any length would take any time to compile
+            for part in node.args:
+                if isinstance(part, Node):
+                    force(part)
+            node.depth = 1
         self._pending.append(node)
         return node.noted(self, function, args, kwargs)
 
