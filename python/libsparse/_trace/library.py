@@ -6,6 +6,7 @@ operator returns new tensors only, as torch demands: the arrays of a pattern tha
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ from libsparse._storage.pattern import Pattern
 
 from . import encoding
 from .patterns import Arrays, copied, count, fake_arrays, put_together
+
+# torch asks inspect for the module of a fake kernel, which resolves the paths of all modules unless it knows this one.
+inspect.modulesbyfile[__file__] = __name__
 
 _library = torch.library.Library("libsparse", "DEF")
 _PATTERN = "str format, SymInt[] shape, Tensor[] arrays"
