@@ -152,16 +152,14 @@ func (c *Compilation) path(a *index.Assignment, names map[string]bool) []*index.
 	var out []*index.Assignment
 	parts := a.Narrow(names, c.sparseLevels)
 	for i, part := range parts {
-		bound := c.bound(part)
-		out = append(out, autoschedule.Path(bound, names, c.Request.Target.CPU)...)
-		if i == len(parts)-1 {
-			break
+		if i < len(parts)-1 || c.Storage.Of(part.LHS.Tensor).Format.Order() < len(part.LHS.Vars) {
+			s := bind.Storage{Format: format.AllDense(len(part.LHS.Vars)), Index: dtype.I32}
+			for _, v := range part.LHS.Vars {
+				s.Extents = append(s.Extents, c.bound(part).Extent(v))
+			}
+			c.Storage = c.Storage.With(part.LHS.Tensor, s) // until it is described
 		}
-		s := bind.Storage{Format: format.AllDense(len(part.LHS.Vars)), Index: dtype.I32}
-		for _, v := range part.LHS.Vars {
-			s.Extents = append(s.Extents, bound.Extent(v))
-		}
-		c.Storage = c.Storage.With(part.LHS.Tensor, s) // until it is described
+		out = append(out, autoschedule.Path(c.bound(part), names, c.Request.Target.CPU)...)
 	}
 	return out
 }

@@ -135,7 +135,7 @@ def test_kinds_of_user_errors(tmp_path: Path) -> None:
         check(spmv(cache, shape=[64]), "shape", "A")
         check(spmv(cache, name="x"), "syntax", "x")
         check(spmv(cache) | {"spec": "ij,j->k"}, "syntax", "k")
-        check(spmv(cache) | {"spec": "ij,jk->i"}, "shape", '"jk"')
+        check(spmv(cache) | {"spec": "ij,jk->i"}, "shape", "x(j,k)")
         check(spmv(cache) | {"output": {"dtype": "i33"}}, "dtype", "i33")
         """,
         tmp_path,

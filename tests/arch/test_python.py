@@ -45,6 +45,7 @@ LAZY = {
     "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "_fusion/compiled.py": {"libsparse._fusion.recorder"},
+    "_io/binsparse_files.py": {"binsparse"},
     "_io/scipy_npz.py": {"numpy"},
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},

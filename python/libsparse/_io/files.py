@@ -30,7 +30,7 @@ from libsparse._storage.format import Format
 from libsparse._tensor.constructors import from_coo
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import scipy_npz
+from . import binsparse_files, scipy_npz
 
 _ENOUGH = 1 << 26  # bytes that are there, whatever the system says
 
@@ -44,7 +44,8 @@ def read(
     """Read a sparse tensor from a file.
 
     Args:
-        path: A .mtx, .ttx, .tns, .rb or .npz file, or one of these followed by .gz.
+        path: A .mtx, .ttx, .tns, .rb or .npz file, or one of these followed by .gz; or a Binsparse file, .bsp.h5 or
+            .bsp.npz (needs the package `binsparse`).
         dtype: Dtype of the values. By default real fields get torch's default dtype, complex ones the complex of that,
             integer ones int64, and pattern files have no values at all (a mask).
         shape: Shape of a .tns tensor, which is else its largest index in every mode; the others know their shape.
@@ -69,7 +70,11 @@ def read(
     path = Path(path)
     kind = _kind(path)
     values: Tensor | None
-    if kind == ".npz":
+    fill: int | float = 0
+    if kind in binsparse_files.ENDINGS:
+        indices, values, size, fill, stored_as = binsparse_files.read(path)
+        format = format or stored_as
+    elif kind == ".npz":
         indices, values, size = _read_npz(path)
     else:
         indices, values, size = _read_text(path, shape)
@@ -83,7 +88,9 @@ def read(
     if dtype is not None:
         values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
     try:
-        return from_coo(indices, values, size, format=format, check=False)
+        checked = kind in binsparse_files.ENDINGS
+        made = from_coo(indices, values, size, format=format, check=checked)
+        return made if fill == 0 else SparseTensor(made.pattern, made.values(), fill)
     except LibsparseError as error:
         raise type(error)(f"{path}: {error}") from None
 
@@ -92,8 +99,8 @@ def write(path: str | Path, A: SparseTensor) -> None:
     """Write a sparse tensor to a file; `read` gives it back.
 
     Args:
-        path: Where to; the ending (.mtx, .ttx, .tns, .rb or .npz, also followed by .gz) says how. All but .ttx and .tns
-            hold matrices.
+        path: Where to; the ending (.mtx, .ttx, .tns, .rb or .npz, also followed by .gz, .bsp.h5 or
+            .bsp.npz) says how. All but .ttx, .tns and Binsparse files hold matrices, and these alone fill values.
         A: The tensor. A pattern-only one becomes a pattern file (.mtx, .ttx, .rb), else ones.
 
     Raises:
@@ -110,6 +117,9 @@ def write(path: str | Path, A: SparseTensor) -> None:
     kind = _kind(path)
     if not isinstance(A, SparseTensor):
         raise DtypeError(f"{path}: expected an ls.SparseTensor, got {type(A).__name__}; make one with ls.tensor(...)")
+    if kind in binsparse_files.ENDINGS:
+        binsparse_files.write(path, A)
+        return
     if A.fill_value != 0:
         raise UnsupportedError(f"{path}: files can't hold a fill value other than 0, this tensor has {A.fill_value}")
     if kind not in (".ttx", ".tns") and A.ndim != 2:
@@ -153,10 +163,13 @@ def _read_npz(path: Path) -> tuple[Tensor, Tensor | None, tuple[int, ...]]:
 
 
 def _kind(path: Path) -> str:
+    for ending in binsparse_files.ENDINGS:
+        if path.name.endswith(ending):
+            return ending
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
     if suffix not in (".mtx", ".ttx", ".tns", ".rb", ".npz"):
         raise UnsupportedError(
-            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz"
+            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz, or .bsp.h5"
         )
     return suffix
 

@@ -24,6 +24,8 @@ try:
 except ImportError:  # the package was built without a C compiler
     native = None
 
+_Function = type(ctypes.CFUNCTYPE(None)()).__mro__[1]  # of all functions of libraries
+
 Direct = Callable[[Tensor, Tensor, int], Tensor]
 """Computes a result of two operands with a number of threads."""
 
@@ -46,17 +48,17 @@ def make(
         result_like: A tensor of the result's shape, strides and dtype.
         order: The order in which the second operand is read, None for the one that it has.
     """
-    if (
-        native is not None
-        and order is None
-        and len(fixed) <= native.MOST_SLOTS
-        and result_like.ndim <= native.MOST_MODES
-    ):
+    if native is not None and order is None and _fits(native, compute, fixed, result_like):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
         everywhere = (*(place for place, _ in arrays), *places)
         run: Direct = native.Direct(address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like)
         return run
     return _closure(compute, fixed, arrays, places, result_like, order)
+
+
+def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], result_like: Tensor) -> bool:
+    """Whether the C module takes a kernel: a function of a library, of not too many slots."""
+    return isinstance(compute, _Function) and len(fixed) <= module.MOST_SLOTS and result_like.ndim <= module.MOST_MODES
 
 
 def _closure(
