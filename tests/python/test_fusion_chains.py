@@ -64,7 +64,7 @@ def taken(step, results):
         return results[-1]
 
 
-@settings(max_examples=120, deadline=None, derandomize=True)
+@settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_random_chains_are_as_without(data):
     formats = data.draw(st.sampled_from(FORMATS)), data.draw(st.sampled_from(FORMATS))
