@@ -32,6 +32,8 @@ from ._lang.errors import MissingAttributeError as _MissingAttributeError
 from ._lang.user_functions import register, unregister
 from ._ops import expression_gradient as _expression_gradient
 from ._ops import product_gradient as _product_gradient
+from ._ops.tracing import Operators as _Operators
+from ._ops.tracing import operators as _traced_operators
 from ._runtime.conversion import convert as _convert
 from ._storage.format import Format
 from ._storage.pattern import Pattern
@@ -50,7 +52,10 @@ from ._tools.explain import explain
 from ._tools.schedule import Schedule, schedule
 from ._torch.interop import from_scipy, from_torch
 from ._torch.overrides import disable, enable, override
+from ._trace.building import assemble as _assemble_traced
+from ._trace.building import checked as _checked
 from ._trace.compute import compute as _compute_traced
+from ._trace.moves import move as _move
 
 __all__ = [
     "DenseResultWarning",
@@ -123,6 +128,7 @@ def __getattr__(name: str) -> object:
 
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
+_traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
 

@@ -203,11 +203,6 @@ def test_gradients_go_through_several_graphs_and_eager_code() -> None:
     torch.testing.assert_close(found, expected)
 
 
-def test_indexing_in_a_graph_is_refused_by_name() -> None:
-    with pytest.raises(Exception, match="number of entries depends on the coordinates"):
-        torch.compile(lambda A: A[A.shape[0] // 2 :], backend="eager", fullgraph=True)(matrix(0))
-
-
 def test_fake_tensors_flow_through() -> None:
     A = matrix(0)
     with FakeTensorMode() as mode:

@@ -12,16 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
-from torch._subclasses.fake_tensor import FakeTensor
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.autograd import forward_ad
 
 from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 
-_FAKE = (FakeTensor, FunctionalTensor)
 watchers = torch._C._len_torch_dispatch_stack, torch._C._autograd._profiler_enabled, torch._C._is_any_autocast_enabled
 _dispatch_modes = watchers[0]
 
@@ -118,9 +116,7 @@ def is_product(problem: Problem) -> bool:
 def is_traced(operands: Sequence[Operand]) -> bool:
     """Whether torch traces what is done to these operands, which have no elements."""
     for pattern, data, _ in operands:
-        if (data is not None and type(data) is not Tensor and isinstance(data, _FAKE)) or (
-            pattern is not None and pattern.traced
-        ):
+        if (pattern is not None and pattern.traced) or (data is not None and is_fake(data)):
             return True
     return False
 

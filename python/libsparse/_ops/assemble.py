@@ -12,8 +12,11 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
+
+from . import tracing
 
 REDUCTIONS: Final = {
     "sum": "sum",
@@ -41,6 +44,8 @@ def assemble(
     wanted = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wanted.is_dense:
         return to_format(assemble(coords, values, shape, "coo", reduce), wanted)
+    if any(map(is_fake, coords)):
+        return tracing.operators[0].assemble(coords, values, shape, wanted, reduce)
     levels = [coords[mode] for mode in wanted.order]
     extents = [shape[mode] for mode in wanted.order]
     order = packing.sort_order(levels, extents)
@@ -51,7 +56,7 @@ def assemble(
     if not bool(fresh.all()):
         group = torch.cumsum(fresh, 0) - 1
         levels = [c[fresh] for c in levels]
-        values = None if values is None else _reduce(values, group, levels[0].numel(), reduce)
+        values = None if values is None else reduced(values, group, levels[0].numel(), reduce)
     itemsize = 1 if values is None else values.element_size()
     built = packing.build_levels(wanted.writable, extents, levels, itemsize)
     if values is not None and built.slots is not None:
@@ -85,20 +90,20 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
     return values if pattern is None else pattern.to_dense(values, source.fill)
 
 
-def _reduce(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
+def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
     """One value for each group of duplicates."""
     wide = dtypes.accumulator(values.dtype)
     if wide != values.dtype:
-        return _reduce(values.to(wide), group, count, reduce).to(values.dtype)
+        return reduced(values.to(wide), group, count, reduce).to(values.dtype)
     if values.is_complex() and reduce != "sum":
         if reduce != "mean":
             raise DtypeError(f"from_coo: reduce={reduce!r} is not defined for duplicates of {values.dtype}; use sum")
         number = torch.bincount(group, minlength=count)
-        return _reduce(values, group, count, "sum") / number
+        return reduced(values, group, count, "sum") / number
     if reduce == "sum" and values.dtype != torch.bool:
         return values.new_zeros((count, *values.shape[1:])).index_add(0, group, values)
     if values.dtype == torch.bool:
-        return _reduce(values.to(torch.uint8), group, count, "max").to(torch.bool)
+        return reduced(values.to(torch.uint8), group, count, "max").to(torch.bool)
     group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
     zeros = values.new_zeros((count, *values.shape[1:]))
     return zeros.scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._storage.fakes import is_fake
 
 from . import reductions
 from .operands import to_operand
@@ -69,7 +70,7 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
     first = groups.reduce(torch.where(equal, coords, none), "min")
     fill = torch.tensor(source.fill, dtype=source.dtype)
     outside = (groups.absent() > 0) & reductions.same(found, fill)
-    if bool(outside.any()):
+    if is_fake(outside) or bool(outside.any()):
         first = torch.where(outside, torch.minimum(first, _first_absent(groups, coords)), first)
     return groups.shaped(first, keepdim)
 
@@ -81,7 +82,7 @@ def _first_absent(groups: Groups, coords: Tensor) -> Tensor:
     group = groups.at_entries(number)
     order = torch.argsort(coords, stable=True)
     order = order[torch.argsort(group[order], stable=True)]
-    sizes = torch.bincount(group, minlength=number.numel())
+    sizes = torch.zeros(number.numel(), dtype=torch.int64).index_add(0, group, torch.ones_like(group))
     start = sizes.cumsum(0) - sizes
     rank = torch.empty_like(coords)
     rank[order] = torch.arange(coords.numel()) - start[group[order]]

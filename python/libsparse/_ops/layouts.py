@@ -13,9 +13,11 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import tracing
 from .assemble import assemble, to_dense, to_format
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
@@ -341,9 +343,8 @@ def pattern_from_levels(
         [None if a is None else validate.index_array(called.array(name, n), a) for n, a in enumerate(given)]
         for name, given in (("pos", pos), ("crd", crd))
     ]
+    if any(is_fake(a) for listed in arrays for a in listed):
+        return tracing.operators[0].checked(wanted, size, arrays[0], arrays[1], check, called)
     checks.check(wanted, size, arrays[0], arrays[1], check, called)
-    for number, level in enumerate(wanted.kinds):
-        bitmap = arrays[1][number]
-        if level.bytes and bitmap is not None:
-            arrays[1][number] = bitmap.to(torch.uint8)
-    return Pattern(wanted, size, arrays[0], arrays[1])
+    pairs = zip(arrays[1], wanted.kinds, strict=True)
+    return Pattern(wanted, size, arrays[0], [a.to(torch.uint8) if a is not None and k.bytes else a for a, k in pairs])

@@ -15,6 +15,7 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
+from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -165,10 +166,10 @@ def simplify(inputs: Sequence[Indices], operands: Sequence[Operand]) -> tuple[li
     for indices, operand in zip(inputs, operands, strict=True):
         for index, extent in zip(indices, operand.shape, strict=True):
             before = largest.get(index, 1)
-            largest[index] = before if extent == 1 else extent if before == 1 else max(extent, before)
+            largest[index] = before if is_one(extent) else extent if is_one(before) else max(extent, before)
     simple = [diagonal(indices, operand) for indices, operand in zip(inputs, operands, strict=True)]
     for number, (indices, operand) in enumerate(simple):
-        drop = [d for d, n in enumerate(operand.shape) if n == 1 != largest[indices[d]]]
+        drop = [d for d, n in enumerate(operand.shape) if is_one(n) and not is_one(largest[indices[d]])]
         if drop and operand.pattern is not None:
             # A coordinate that is the same for all values of the index: an index of its own, with one value.
             own = tuple(f"{index}{number}" if d in drop else index for d, index in enumerate(indices))
@@ -183,7 +184,9 @@ def simplify(inputs: Sequence[Indices], operands: Sequence[Operand]) -> tuple[li
 @functools.lru_cache(maxsize=4096)
 def _is_simple(inputs: tuple[Indices, ...], shapes: tuple[torch.Size, ...]) -> bool:
     """Whether no index is twice in an operand and no extent is 1, so that there is nothing to simplify."""
-    return all(len(set(term)) == len(term) and 1 not in shape for term, shape in zip(inputs, shapes, strict=True))
+    return all(
+        len(set(term)) == len(term) and not any(map(is_one, shape)) for term, shape in zip(inputs, shapes, strict=True)
+    )
 
 
 def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:

@@ -125,12 +125,7 @@ class Format:
         if other is self:
             return True
         if isinstance(other, str):
-            try:
-                other = Format(other)
-                if self.levels and not other.levels:
-                    other = other.resolve(len(self.levels))
-            except FormatError:
-                return False
+            return self.text == _text(other, len(self.levels))
         return isinstance(other, Format) and self.text == other.text
 
     def __hash__(self) -> int:
@@ -157,6 +152,19 @@ class Format:
     def __reduce__(self) -> tuple[type[Format], tuple[str]]:
         """Pickles as its text."""
         return Format, (self.text,)
+
+
+def _text(text: str, ndim: int) -> str | None:
+    """The letters and the mode order of what may be a format; None where it is none of this rank."""
+    try:
+        found = Format(text)
+        return found.text if found.levels or not ndim else found.resolve(ndim).text
+    except FormatError:
+        return None
+
+
+# torch.compile calls it while it traces, as `torch.compiler.assume_constant_result` says it, and can't trace it.
+_text._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 @functools.lru_cache(maxsize=1024)

@@ -72,6 +72,7 @@ class Pattern:
         pos, crd: Positions and coordinates of each level, in storage order; None where a level has none.
         size: How many values there are, with those that belong to no entry.
         block: The shape of each value, for tensors whose values are arrays; then the last modes, as many, are dense.
+        expanded: One element as a tensor of this shape, where torch reads extents that a graph did not know; else None.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
 
     Example:
@@ -93,6 +94,7 @@ class Pattern:
         "block",
         "calls",
         "crd",
+        "expanded",
         "fast",
         "format",
         "index_dtype",
@@ -128,8 +130,7 @@ class Pattern:
             pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
         elif arrays:
             dtype = torch.int32
-        self.pos, self.crd = tuple(pos), tuple(crd)
-        self.index_dtype = dtype
+        self.pos, self.crd, self.index_dtype = tuple(pos), tuple(crd), dtype
 
     def _begin(
         self,
@@ -141,6 +142,7 @@ class Pattern:
     ) -> None:
         """Takes what is stored, and nothing that is derived from it yet."""
         self.format, self.shape, self.pos, self.crd, self.block = format, shape, pos, crd, block
+        self.expanded: Tensor | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
         self._coordinates: Tensor | None = None
@@ -264,10 +266,10 @@ class Pattern:
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""
         known = self._unions.get(other)
-        if known is None:
-            with torch.inference_mode(False):
-                known = self._unions.setdefault(other, unite(self, other))
-        return known
+        if known is not None:
+            return known
+        with torch.inference_mode(False):
+            return self._unions.setdefault(other, unite(self, other))
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
@@ -322,13 +324,11 @@ class Pattern:
         """Pickles the arrays and nothing that was derived from them."""
         return restore_pattern, (self.format.text, tuple(self.shape), list(self.pos), list(self.crd), self.block)
 
-    def __copy__(self) -> Pattern:
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Pattern:
         """Patterns are immutable: a copy is the pattern itself."""
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Pattern:
-        """Patterns are immutable: a copy is the pattern itself."""
-        return self
+    __copy__ = __deepcopy__
 
 
 def restore_pattern(

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, ShapeError, UnsupportedError
 
+from .fakes import is_fake
+
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -20,12 +22,17 @@ def shape(given: Any, name: str = "shape") -> torch.Size:
         ShapeError: It is no sequence of non-negative ints.
     """
     try:
-        result = torch.Size([operator.index(n) for n in given])
+        result = torch.Size([_index(n) for n in given])
     except TypeError:
         raise ShapeError(f"{name} is {given!r}; expected a sequence of ints") from None
     if any(not 0 <= n < 2**63 for n in result):
         raise ShapeError(f"{name} is {tuple(result)}; expected extents that are not negative and fit 64 bits")
     return result
+
+
+def _index(given: Any) -> Any:
+    """An integer, or a symbol that torch has for one."""
+    return given if isinstance(given, torch.SymInt) else operator.index(given)
 
 
 def extent(name: str, given: Any) -> int:
@@ -35,7 +42,7 @@ def extent(name: str, given: Any) -> int:
         ShapeError: It is no int from 0 on that fits 64 bits.
     """
     try:
-        result = operator.index(given)
+        result: int = _index(given)
     except TypeError:
         result = -1
     if not 0 <= result < 2**63:
@@ -67,7 +74,7 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
         UnsupportedError: It is not on the CPU.
     """
     array = tensor(name, given)
-    if array.numel() == 0 and not isinstance(given, Tensor):
+    if not isinstance(given, Tensor) and array.numel() == 0:
         array = array.to(torch.int64)
     if array.dtype not in _INTEGERS:
         raise DtypeError(
@@ -87,7 +94,7 @@ def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "
     Raises:
         IndexBoundsError: One is not.
     """
-    if array.numel() == 0:
+    if is_fake(array) or array.numel() == 0:
         return
     smallest, greatest = torch.aminmax(array)
     if int(smallest) < least or int(greatest) >= most:

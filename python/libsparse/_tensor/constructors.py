@@ -13,12 +13,15 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._ops import foreign
 from libsparse._ops.assemble import REDUCTIONS
 from libsparse._storage import validate
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 
 from .arguments import assembled, on_cpu, one_an_entry, split_blocks
+from .in_graphs import one_node
 from .sparse_tensor import SparseTensor, dress
 
 
+@one_node
 def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | None = None) -> SparseTensor:
     """A sparse tensor of the nonzeros of a dense tensor or a nested list; differentiable.
 
@@ -48,6 +51,7 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     return assembled(coords, dense[coords], dense.shape, format)
 
 
+@one_node
 def from_coo(
     indices: Any,
     values: Any,
@@ -104,6 +108,7 @@ def _from_coo(
     return assembled(list(coords), vals, size, format, reduce)
 
 
+@one_node
 def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | None = None) -> SparseTensor:
     """The adjacency matrix of PyG's edge list: entry (source, target) for each edge.
 
@@ -126,6 +131,7 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
     return _from_coo(("edge_index", edges), ("edge_weight", edge_weight), torch.Size((count, count)))
 
 
+@one_node
 def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
     """The matrix whose row i holds `values[i]` at the columns `indices[i]`, as `torch.topk` gives them.
 
@@ -145,7 +151,7 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
     cols = validate.index_array("indices", indices, 2, "(rows, k), as torch.topk gives it").to(torch.int64)
     columns = validate.extent("n", n)
     ordered = cols.sort(1).values
-    twice = (ordered[:, 1:] == ordered[:, :-1]).nonzero()
+    twice = (ordered[:, 1:] == ordered[:, :-1]).nonzero() if not is_fake(cols) else cols[:0]
     if len(twice):
         row, place = twice[0].tolist()
         raise FormatError(
@@ -165,6 +171,7 @@ def _flat(values: Tensor | None) -> Tensor | None:
     return None if values is None else values.reshape(-1)
 
 
+@one_node
 def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
     """The pattern of the true elements of a bool tensor, without values.
 

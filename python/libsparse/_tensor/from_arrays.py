@@ -11,9 +11,11 @@ from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
 from .arguments import one_an_entry, split_blocks
+from .in_graphs import one_node
 from .sparse_tensor import SparseTensor
 
 
+@one_node
 def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
     """A CSR matrix from its arrays; the arrays of indices are copied, autograd follows `values`.
 
@@ -31,6 +33,7 @@ def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
     return _compressed("csr", (crow, col), values, shape, check, checks.Names("crow", "col", "row"))
 
 
+@one_node
 def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
     """A CSC matrix from its arrays; as `from_csr`.
 
@@ -48,6 +51,7 @@ def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool
     return _compressed("csc", (ccol, row), values, shape, check, checks.Names("ccol", "row", "column"))
 
 
+@one_node
 def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool = True) -> SparseTensor:
     """A matrix of dense blocks from the arrays of torch's BSR; blocks may stand out of the shape.
 
@@ -74,6 +78,7 @@ def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
     return _compressed(format, (crow, col), blocks.reshape(-1), shape, check, called)
 
 
+@one_node
 def from_levels(
     format: str | Format,
     shape: Sequence[int],

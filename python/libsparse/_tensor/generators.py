@@ -14,9 +14,11 @@ from libsparse._storage import memory, validate
 from libsparse._storage.format import Format
 
 from .arguments import assembled, one_an_entry
+from .in_graphs import one_node
 from .sparse_tensor import SparseTensor
 
 
+@one_node
 def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch.dtype | None = None) -> SparseTensor:
     """The identity matrix.
 
@@ -38,6 +40,7 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
     return assembled([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((rows, columns)), format)
 
 
+@one_node
 def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
     """The square matrix with `values` on its diagonal, all of them stored; differentiable.
 
@@ -58,6 +61,7 @@ def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
     )
 
 
+@one_node
 def random(
     shape: Sequence[int],
     density: float,

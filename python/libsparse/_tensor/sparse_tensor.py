@@ -19,9 +19,10 @@ from libsparse._ops import assemble, export, layouts, products
 from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.problem import Operand
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._trace.patterns import forget_symbols, is_traced
+from libsparse._trace.patterns import TracedPattern, forget_symbols
 
 from . import dispatch_table
 from .autograd_view import AutogradView
@@ -244,7 +245,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         """Shape, nnz, density, dtype, format and a few entries; those are not known while torch traces."""
-        if self._pattern.traced or is_traced(self._held):
+        if self._pattern.traced or is_fake(self._held):
             return f"SparseTensor(shape={tuple(self.shape)}, dtype={self.dtype}, format={str(self.format)!r}, traced)"
         return export.describe(self._operand())
 
@@ -301,7 +302,8 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
         dtype, grad = values.dtype, values.requires_grad
     self = Tensor._make_wrapper_subclass(cls, pattern.seen_shape, dtype=dtype, requires_grad=grad)
     self._hold(operand)
-    if pattern.traced:
+    if isinstance(pattern, TracedPattern):
+        pattern.show_extents()
         forget_symbols([*pattern.tensors(), *([] if values is None else [values])])
         if grad:
             follow_values(self)

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from libsparse._runtime.problem import Operand
+from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 from libsparse._trace import patterns
 
@@ -72,6 +73,8 @@ class TracedView:
         if not pattern.traced:
             patterns.remember(pattern)
         names = self._parts()
+        if self._extents is not None:
+            names.append("_extents")
         if self._plain_values is not None:
             names.append("_plain_values")
             follow_values(self)
@@ -85,7 +88,9 @@ class TracedView:
         text, fill, block = context
         given = dict(tensors)
         values = given.pop("_plain_values", None)
+        extents = given.pop("_extents", None)
         pattern = patterns.put_together(patterns.Arrays(text, list(shape), list(given.values())))
+        pattern.expanded = extents
         if pattern.block != block:
             pattern = type(pattern)(pattern.format, pattern.shape, pattern.pos, pattern.crd, block)
         return wrap(pattern, values, fill)
@@ -115,6 +120,15 @@ class TracedView:
         return repr((context, [*map(str, self._pattern.shape)], bool(self.requires_grad), parts))  # type: ignore[attr-defined]
 
     @property
+    def _extents(self) -> Tensor | None:
+        """What `Pattern.expanded` is."""
+        return self._pattern.expanded
+
+    @_extents.setter
+    def _extents(self, value: Tensor | None) -> None:
+        self._pattern.expanded = value
+
+    @property
     def _plain_values(self) -> Tensor | None:
         """The values, which autograd does not follow; the same tensor each time."""
         state = self.__dict__
@@ -132,7 +146,7 @@ class TracedView:
 
 
 def _same_memory(a: Tensor, b: Tensor) -> bool:
-    return patterns.is_traced(b) or a.data_ptr() == b.data_ptr()
+    return is_fake(b) or a.data_ptr() == b.data_ptr()
 
 
 def _array(kind: str, level: int) -> property:
@@ -185,11 +199,12 @@ class _Join(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: Any, values: Tensor) -> Any:
         ctx.mark_dirty(tensor)
+        ctx.set_materialize_grads(False)  # torch would make strided zeros of the sparse shape
         return tensor
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[None, Any]:
-        return None, grad.values()
+        return None, None if grad is None else grad.values()
 
 
 class _Unwrap(torch.autograd.Function):
@@ -211,8 +226,9 @@ class _Wrap(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, values: Tensor, pattern: Pattern, fill: int | float) -> Any:
+        ctx.set_materialize_grads(False)
         return wrap(pattern, values.detach(), fill)
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, None, None]:
-        return grad.values(), None, None
+        return None if grad is None else grad.values(), None, None

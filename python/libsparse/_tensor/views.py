@@ -103,15 +103,20 @@ class LevelViews:
         """Whether the tensor has torch's COO layout: no. Ask `isinstance(A, ls.SparseTensor)`."""
         return False
 
+    def _along(self, mode: int) -> Tensor:
+        """The coordinates of a mode: the same tensor each time, by which torch.compile knows it again."""
+        pattern = self._pattern
+        return pattern.derived(("coordinates",), lambda: pattern.coordinates().unbind(0))[mode]
+
     @property
     def row(self) -> Tensor:
         """The row of each stored entry, in storage order."""
-        return self._pattern.coordinates()[0]
+        return self._along(0)
 
     @property
     def col(self) -> Tensor:
         """The column of each stored entry, in storage order."""
-        return self._pattern.coordinates()[1]
+        return self._along(1)
 
     @property
     def val(self) -> Tensor:

@@ -88,8 +88,11 @@ def bernoulli(input: Any, p: float | None = None, *, generator: Any = None) -> O
 @implements(*named("masked_fill", torch, Tensor), layouts="raises")
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     """`value` where the mask is true, the tensor elsewhere."""
+    dtype = to_operand(input).dtype
+    if isinstance(value, (int, float)) and dtype.is_floating_point:
+        return torch.where(mask, value, input)
     number = value if isinstance(value, Tensor) else torch.tensor(value)
-    return torch.where(mask, number.to(to_operand(input).dtype), input)
+    return torch.where(mask, number.to(dtype), input)
 
 
 @implements(Tensor.sparse_mask)

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._subclasses.fake_tensor import FakeTensor
 
 from libsparse._autograd import tape
 from libsparse._compiler import kernel
@@ -19,7 +18,7 @@ from libsparse._storage import statistics
 from libsparse._storage.pattern import Pattern
 
 from . import encoding, flops, library
-from .patterns import hint, is_traced, taken_apart
+from .patterns import faked, hint, taken_apart
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -51,17 +50,9 @@ def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
         shape += own.shape
         arrays += own.tensors
     values = [o.data for o in operands if o.data is not None]
-    arrays, values = _fake(arrays, values), _fake(values, values)
+    arrays, values = faked(arrays, values), faked(values, values)
     data, *levels = torch.ops.libsparse.compute(encoding.to_text(problem), formats, shape, arrays, values)
     return data, library.result_pattern(problem, operands, levels)
-
-
-def _fake(arrays: list[Tensor], values: list[Tensor]) -> list[Tensor]:
-    """Arrays of the mode of fake values, which may not be mixed with others."""
-    modes = [value.fake_mode for value in values if isinstance(value, FakeTensor)]
-    if not modes or modes[0].allow_non_fake_inputs:
-        return arrays
-    return [a if is_traced(a) else modes[0].from_tensor(a) for a in arrays]
 
 
 def _explicit(problem: Problem, operands: Sequence[Operand], found: kernel.Kernel) -> Problem:

@@ -32,7 +32,7 @@ _library = torch.library.Library("libsparse", "DEF")
 _PATTERN = "str format, SymInt[] shape, Tensor[] arrays"
 
 
-def _define(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> str:
+def define(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) -> str:
     """Defines an operator; the function says how long its results are."""
     name = schema.partition("(")[0]
     _library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
@@ -233,12 +233,12 @@ def result_pattern(question: Problem, operands: Sequence[Operand], levels: Seque
     return put_together(Arrays(question.output_format.text, list(shape), list(levels)))
 
 
-_define(f"coordinates({_PATTERN}) -> (Tensor, Tensor)", _coordinates, _fake_coordinates)
-_define(f"convert({_PATTERN}, str target) -> Tensor[]", _convert, _fake_convert)
-_define(f"diagonal({_PATTERN}, int[] groups) -> Tensor[]", _diagonal, _fake_diagonal)
-_define(f"locate({_PATTERN}, str other, Tensor[] others) -> (Tensor, Tensor)", _locate, _fake_locate)
+define(f"coordinates({_PATTERN}) -> (Tensor, Tensor)", _coordinates, _fake_coordinates)
+define(f"convert({_PATTERN}, str target) -> Tensor[]", _convert, _fake_convert)
+define(f"diagonal({_PATTERN}, int[] groups) -> Tensor[]", _diagonal, _fake_diagonal)
+define(f"locate({_PATTERN}, str other, Tensor[] others) -> (Tensor, Tensor)", _locate, _fake_locate)
 torch.library.register_autograd(
-    _define(
+    define(
         "compute(str problem, str[] formats, SymInt[] shape, Tensor[] arrays, Tensor[] values) -> Tensor[]",
         _compute,
         _fake_compute,

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
-from torch._subclasses.functional_tensor import FunctionalTensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage import packing
+from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
@@ -58,18 +58,9 @@ def _in_order(pattern: Pattern) -> Iterator[Tensor]:
 def put_together(arrays: Arrays) -> Pattern:
     """The pattern of these arrays: a traced one of fake arrays, else the one that they come from."""
     format = Format(arrays.format)
-    if any(is_traced(a) for a in arrays.tensors):
+    if any(is_fake(a) for a in arrays.tensors):
         return TracedPattern(format, arrays.shape, *_by_level(format, arrays.tensors))
     return _found(arrays) or _new(format, arrays)
-
-
-def is_traced(tensor: Any) -> bool:
-    """Whether a tensor has no elements of its own: torch traces what is done to it."""
-    kind = type(tensor)
-    return kind is not Tensor and isinstance(tensor, _FAKE)
-
-
-_FAKE = (FakeTensor, FunctionalTensor)
 
 
 def count(format: Format) -> int:
@@ -159,6 +150,11 @@ class TracedPattern(Pattern):
         arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]
         self.index_dtype = arrays[0].dtype if arrays else packing.index_dtype([hint(n) for n in shape], hint(size))
 
+    def show_extents(self) -> None:
+        """Sets `expanded` where nobody knows the extents."""
+        if self.expanded is None and any(map(is_unknown, self.shape)):
+            self.expanded = self.tensors()[0].new_empty(()).expand(self.shape)
+
     def _arrays(self) -> Arrays:
         return taken_apart(self)
 
@@ -182,7 +178,7 @@ class TracedPattern(Pattern):
         return known
 
     def derived(self, name: Any, build: Callable[[], Any]) -> Any:
-        if name[0] == "blocks":
+        if name[0] in ("blocks", "coordinates"):
             return build()
         if name[0] == "diagonal":
             return self._diagonal(name[1])
@@ -218,6 +214,11 @@ class TracedPattern(Pattern):
         raise UnsupportedError("a pattern can't be saved while torch traces")
 
 
+def index_dtype(shape: Sequence[Any]) -> torch.dtype:
+    """The dtype of coordinates of a shape, of which extents may be symbols: those that nobody knows are small."""
+    return packing.index_dtype([n for n in shape if not is_unknown(n)], 0)
+
+
 def forget_symbols(tensors: Sequence[Tensor]) -> None:
     """Lets torch forget the symbols of sizes that came up on the way to a result of fake tensors and are not in it."""
     fakes = [tensor for tensor in tensors if isinstance(tensor, FakeTensor)]
@@ -228,6 +229,14 @@ def forget_symbols(tensors: Sequence[Tensor]) -> None:
 
     kept = set().union(*(free_unbacked_symbols(tensor) for tensor in fakes))
     env.pending_fresh_unbacked_symbols[:] = [s for s in env.pending_fresh_unbacked_symbols if s in kept]
+
+
+def faked(arrays: list[Tensor], values: Sequence[Tensor]) -> list[Tensor]:
+    """Arrays of the mode of fake values, which may not be mixed with others."""
+    modes = [value.fake_mode for value in values if isinstance(value, FakeTensor)]
+    if not modes or modes[0].allow_non_fake_inputs:
+        return arrays
+    return [a if is_fake(a) else modes[0].from_tensor(a) for a in arrays]
 
 
 def hint(number: Any) -> int:

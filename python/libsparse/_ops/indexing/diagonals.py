@@ -10,12 +10,14 @@ from torch import Tensor
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse
+from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage.pattern import Conversion, Pattern
 
 from .entries import Entries, carry, derive, entries_of, pack, sparse_operand, wrap
 
 
+@moves(torch.diagonal)
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Operand:
     """The elements whose coordinates differ by `offset` in two dimensions, which become one, the last.
 
@@ -41,6 +43,7 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Opera
     return derive(source, ("diagonal", offset, first, second), change)
 
 
+@moves(torch.diag_embed, zero_fill=True)
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Operand:
     """The last dimension as the diagonal of matrices, in two dimensions of the result; the opposite of `diagonal`.
 
@@ -87,6 +90,7 @@ def diag(input: Any, diagonal: int = 0) -> Operand:
 _diagonal = diagonal  # where an argument has its name
 
 
+@moves(torch.tril, zero_fill=True)
 def tril(input: Any, diagonal: int = 0) -> Operand:
     """The elements on and below a diagonal of the last two dimensions, zeros above.
 
@@ -97,6 +101,7 @@ def tril(input: Any, diagonal: int = 0) -> Operand:
     return _triangle(input, diagonal, "tril")
 
 
+@moves(torch.triu, zero_fill=True)
 def triu(input: Any, diagonal: int = 0) -> Operand:
     """The elements on and above a diagonal of the last two dimensions, zeros below; errors as `tril`."""
     return _triangle(input, diagonal, "triu")
@@ -138,10 +143,17 @@ def set_diag(input: Any, values: Any = None, k: int = 0) -> Operand:
     own = source.values
     placed = _diagonal_values(values, own.dtype, count)
     dtype = torch.promote_types(own.dtype, placed.dtype)
-    both = Operand(source.pattern, torch.cat([own.to(dtype), placed.to(dtype)]), source.fill)
-    name = "set_diag", k
-    size = dtype.itemsize
-    return carry(both, source.sparsity.derived(name, lambda: _with_diagonal(source.sparsity, count, k, size)))
+    return _replaced(source.with_data(own.to(dtype)), Operand(None, placed.to(dtype)), k)
+
+
+@moves(lambda source, placed, k: source)
+def _replaced(source: Operand, placed: Operand, k: int) -> Operand:
+    """A matrix with these values on a diagonal, all of it."""
+    values = placed.values
+    both = source.with_data(torch.cat([source.values, values]))
+    name, count = ("set_diag", k), values.numel()
+    conversion = source.sparsity.derived(name, lambda: _with_diagonal(source.sparsity, count, k, values.element_size()))
+    return carry(both, conversion)
 
 
 def _with_diagonal(pattern: Pattern, count: int, offset: int, itemsize: int) -> Conversion:

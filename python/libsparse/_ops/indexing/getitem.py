@@ -5,6 +5,7 @@ Rows of a format that stores them side by side are selected first, and what foll
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.autograd import forward_ad
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import PLAIN, is_sparse, is_tensor
+from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import packing
 from libsparse._storage.pattern import Conversion, Pattern
@@ -28,6 +30,7 @@ from .single_rows import single
 _INDICES = frozenset({torch.int32, torch.int64})
 
 
+@moves(operator.getitem)
 def index(input: Any, key: Any) -> Operand:
     """`input[key]`, as torch indexes a dense tensor; differentiable.
 
@@ -55,6 +58,7 @@ def index(input: Any, key: Any) -> Operand:
     return _select(source, parsed) if parsed.slices else _elements(source, parsed)
 
 
+@moves(torch.index_select)
 def index_select(input: Any, dim: int, index: Tensor) -> Operand:
     """The coordinates `index` of one dimension, in that order: sparse, in the same format; differentiable.
 
@@ -135,9 +139,11 @@ def masked_select(input: Any, mask: Any) -> Operand:
             f"masked_select: a sparse mask of shape {tuple(mask.shape)} for a tensor of shape {tuple(source.shape)}; "
             "expand it first"
         )
-    return Operand(None, look_up(source, true_elements(mask)))
+    places = true_elements(mask)
+    return index(source, tuple(places)) if is_traced(source) else Operand(None, look_up(source, places))
 
 
+@moves(torch.take)
 def take(input: Any, index: Tensor) -> Operand:
     """The elements of these numbers, counted in row-major order: a dense tensor of the shape of `index`.
 

@@ -12,16 +12,18 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Conversion, Pattern
 
 from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
-from .getitem import select
+from .getitem import index, select
 from .reshaping import reshape, unsqueeze
 from .rows import select_rows, selectable
 
 
+@moves(torch.cat)
 def cat(tensors: Sequence[Any], dim: int = 0) -> Operand:
     """Tensors side by side along a dimension, in the format of the first; differentiable by all.
 
@@ -76,6 +78,7 @@ def vstack(tensors: Sequence[Any]) -> Operand:
     return cat([unsqueeze(o, 0) if o.ndim == 1 else o for o in operands], 0)
 
 
+@moves(torch.block_diag, zero_fill=True)
 def block_diag(*tensors: Any) -> Operand:
     """The matrix with matrices along its diagonal, in the format of the first; vectors are rows.
 
@@ -239,6 +242,8 @@ def _runs(extents: Sequence[int]) -> list[tuple[int, int]]:
 
 def _pieces(source: Operand, mode: int, ranges: Sequence[tuple[int, int]]) -> tuple[Operand, ...]:
     """The tensor in pieces, each with a range of the coordinates of a mode."""
+    if is_traced(source):
+        return tuple(index(source, (*(slice(None),) * mode, slice(low, high))) for low, high in ranges)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
     if selectable(pattern.format) and pattern.format.order[0] == mode:
         return tuple(carry(source, select_rows(pattern, torch.arange(low, max(low, high)))) for low, high in ranges)

@@ -10,12 +10,14 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
 
 from .entries import Entries, derive, integers, sparse_operand, unravel, wrap
 from .getitem import index_select
 
 
+@moves(torch.reshape)
 def reshape(input: Any, shape: Sequence[int]) -> Operand:
     """The elements in row-major order under another shape; one extent may be -1. Differentiable.
 
@@ -161,6 +163,7 @@ def tile(input: Any, dims: Sequence[int]) -> Operand:
     return repeat(source, (1,) * (source.ndim - len(dims)) + integers("tile: dims", dims))
 
 
+@moves(lambda source, times: source.repeat(times))
 def _tiled(source: Operand, times: Sequence[int]) -> Operand:
     """The tensor repeated along its dimensions, and along new ones in front."""
     added = (1,) * (len(times) - source.ndim)
@@ -179,6 +182,7 @@ def _tiled(source: Operand, times: Sequence[int]) -> Operand:
     return derive(source, ("repeat", tuple(times)), change)
 
 
+@moves(lambda input, dims: input)
 def flip(input: Any, dims: Any) -> Operand:
     """The tensor with the order of coordinates reversed in some dimensions."""
     source = sparse_operand(input, "flip")
@@ -191,6 +195,7 @@ def flip(input: Any, dims: Any) -> Operand:
     return derive(source, ("flip", frozenset(turned)), change)
 
 
+@moves(lambda input, shifts, dims=None: input)
 def roll(input: Any, shifts: Any, dims: Any = None) -> Operand:
     """The tensor with coordinates shifted around; without `dims`, the flattened tensor.
 
