@@ -311,3 +311,20 @@ def test_sparse_tensors_of_torch(layout: str) -> None:
             torch.cat([A, dense[0]])
     with pytest.raises((RuntimeError, NotImplementedError)):
         A[index]
+
+
+def test_a_key_has_one_ellipsis() -> None:
+    with pytest.raises(ls.IndexBoundsError, match="has it once"):
+        ls.eye(3)[..., ..., 0]
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "bsr(2,2)", "ell"])
+def test_sparse_mask_of_a_dense_tensor(format: str) -> None:
+    mask, x = ls.random((5, 6), 0.4).to_format(format), torch.randn(5, 6, requires_grad=True)
+    found = x.sparse_mask(mask)
+    where = torch.zeros(5, 6).index_put(tuple(mask.indices()), torch.ones(()))
+    torch.testing.assert_close(found.to_dense(), x * where)
+    (grad,) = torch.autograd.grad(found.values().sum(), x)
+    torch.testing.assert_close(grad, where)
+    with pytest.raises(ls.ShapeError, match="same shape"):
+        torch.randn(6, 5).sparse_mask(mask)

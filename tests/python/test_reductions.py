@@ -190,3 +190,8 @@ def test_logsumexp_of_bools_and_of_nothing() -> None:
     dense = torch.tensor([[True, False], [False, False]])
     same((~ls.tensor(dense)).logsumexp(0), (~dense).logsumexp(0))
     same(ls.tensor(torch.zeros(0, 2)).logsumexp(0), torch.zeros(0, 2).logsumexp(0))
+
+
+def test_keepdim_is_a_bool() -> None:
+    with pytest.raises(TypeError, match="keepdim is 3; expected a bool"):
+        ls.eye(3).sum(None, 3)

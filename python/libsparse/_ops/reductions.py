@@ -75,6 +75,8 @@ class Groups:
 
     def shaped(self, reduced: Tensor, keepdim: bool) -> Tensor:
         """The result with the reduced dimensions, of extent 1, where they are kept."""
+        if not isinstance(keepdim, bool):
+            raise DtypeError(f"keepdim is {keepdim!r}; expected a bool")
         if not keepdim:
             return reduced
         return reduced.reshape([1 if d in self.dims else n for d, n in enumerate(self.source.shape)])

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._ops import layouts
 from libsparse._ops.operands import to_operand
 from libsparse._runtime.problem import Operand
@@ -100,6 +100,11 @@ def sparse_mask(input: Any, mask: Any) -> Operand:
     """The elements of a tensor at the entries of another one."""
     source, where = to_operand(input, 0), to_operand(mask, 1)
     source.need_zero_fill("sparse_mask")
+    if where.pattern is None or source.shape != where.shape:
+        raise ShapeError(f"sparse_mask of a tensor ({source}) by ({where}); expected a sparse mask of the same shape")
+    if source.pattern is None:
+        elements = source.values[tuple(where.sparsity.coordinates())]
+        return Operand(where.pattern, where.sparsity.spread(elements))
     return Operand(where.pattern, where.sparsity.resample(source.values, source.sparsity))
 
 

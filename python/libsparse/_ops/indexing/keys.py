@@ -65,6 +65,8 @@ def parse(key: Any, shape: Sequence[int]) -> Key:
         ShapeError: A step is not positive.
     """
     items = [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexBoundsError("A[...]: '...' stands for all dimensions that are left, so a key has it once")
     reader = _Reader(tuple(shape))
     open_modes = len(shape) - sum(map(_width, items))
     if open_modes < 0:
