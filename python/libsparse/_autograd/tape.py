@@ -17,10 +17,16 @@ from torch.autograd import forward_ad
 from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage import ordinary
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 
-watchers = torch._C._len_torch_dispatch_stack, torch._C._autograd._profiler_enabled, torch._C._is_any_autocast_enabled
+watchers = (
+    torch._C._len_torch_dispatch_stack,
+    torch._C._autograd._profiler_enabled,
+    torch._C._is_any_autocast_enabled,
+    ordinary.in_transform,
+)
 _dispatch_modes = watchers[0]
 
 
@@ -136,7 +142,9 @@ def needed(operands: Sequence[Operand]) -> bool:
 
 
 def is_transformed(operands: Sequence[Operand]) -> bool:
-    """Whether a transform of torch.func, or forward-mode autograd, follows one of these operands."""
+    """Whether a transform of torch.func is under way, or forward-mode autograd follows one of these operands."""
+    if ordinary.in_transform() is not None:  # the tape's function is for none of them, whatever they follow
+        return True
     for _, data, _ in operands:
         if data is not None and (
             is_functorch_wrapped_tensor(data)

@@ -40,6 +40,9 @@ class Function(torch.autograd.Function):
         ctx.save_for_backward(*datas)
         ctx.save_for_forward(*datas)
         ctx.set_materialize_grads(False)
+        ctx.counts = not (output.is_floating_point() or output.is_complex())  # the terms of a mean, for one
+        if ctx.counts:
+            ctx.mark_non_differentiable(output)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, ...]:
@@ -49,8 +52,10 @@ class Function(torch.autograd.Function):
         return None, *node.gradients(datas, node.kept(datas), grad.contiguous(), ctx.needs_input_grad[1:])
 
     @staticmethod
-    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor:
-        """The derivative in a direction."""
+    def jvp(ctx: Any, _: None, *tangents: Tensor | None) -> Tensor | None:
+        """The derivative in a direction; None of a result of integers."""
+        if ctx.counts:
+            return None
         node, datas = ctx.node, [_primal(data) for data in ctx.saved_tensors]
         if tape.is_product(node.problem):
             terms = [

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
 from libsparse._runtime.problem import Einsum, Operand
@@ -137,7 +138,7 @@ def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tenso
     found, absent = groups.reduce(entries.detach(), how), groups.absent()
     fill = torch.tensor(source.fill, dtype=source.dtype)
     found = torch.where(absent > 0, choose(found, fill), found)
-    if entries.requires_grad and torch.is_grad_enabled():
+    if tape.needed((Operand(source.pattern, entries),)):
         equal = same(entries.detach(), groups.at_entries(found))
         ties = groups.reduce(equal.to(found.dtype)) + absent * same(found, fill)
         change = torch.where(equal, entries - entries.detach(), 0) / groups.at_entries(ties)

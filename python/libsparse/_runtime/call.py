@@ -106,12 +106,12 @@ class Call:
                 patterns[number] = conversions[number].pattern
         block = self._block()
         for place, number, kind, level in self._arrays:
-            block[place] = _level_array(patterns[number], kind, level).data_ptr()
+            block[place] = memory.address(_level_array(patterns[number], kind, level))
         for place, number in self._perms:
             block[place] = conversions[number].source_pointer()
         held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._values]
         for (place, _), data in zip(self._values, held, strict=True):
-            block[place] = data.data_ptr()
+            block[place] = memory.address(data)
         for place in self._threads:
             block[place] = threads.count()
         of = self.kernel.pattern_of

@@ -78,6 +78,17 @@ static PyObject *failed(const char *what)
 	return NULL;
 }
 
+/* Where a tensor's elements are, as the content of a slot; false where torch knows of none, or has freed them. */
+static bool locate(Handle tensor, int64_t *slot)
+{
+	void *data;
+	int64_t count;
+	if (get_data(tensor, &data) || (data == NULL && (get_numel(tensor, &count) || count != 0)))
+		return false;
+	*slot = (int64_t)(intptr_t)data;
+	return true;
+}
+
 /* Runs the kernel on two operands of the dtype, extents and memory layout that it was prepared for. */
 static PyObject *run(const Direct *self, Handle first, Handle second, int64_t threads)
 {
@@ -86,15 +97,14 @@ static PyObject *run(const Direct *self, Handle first, Handle second, int64_t th
 	for (Py_ssize_t n = 0; n < self->slots; n++)
 		slots[n] = self->fixed[n];
 	for (Py_ssize_t n = 0; n < self->arrays; n++)
-		if (get_data(self->array[n], (void **)&slots[self->places[n]]))
-			return failed("a pattern without memory");
+		if (!locate(self->array[n], &slots[self->places[n]]))
+			return failed("a pattern has no memory: the storage of an index array has been freed");
 	Handle out;
 	if (allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, &out))
 		return PyErr_NoMemory();
-	if (get_data(first, (void **)&slots[place[0]]) || get_data(second, (void **)&slots[place[1]]) ||
-	    get_data(out, (void **)&slots[place[2]])) {
+	if (!locate(first, &slots[place[0]]) || !locate(second, &slots[place[1]]) || !locate(out, &slots[place[2]])) {
 		delete_tensor(out);
-		return failed("an operand without memory");
+		return failed("an operand has no memory: its storage has been freed");
 	}
 	slots[place[3]] = threads;
 	int32_t status;

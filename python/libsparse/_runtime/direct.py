@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._storage import memory
+
 from .status import check
 
 native: ModuleType | None
@@ -85,9 +87,9 @@ def _closure(
             address = block.buffer_info()[0]
             local.mine = block, address
         for place, stored_array in arrays:
-            block[place] = stored_array.data_ptr()
-        block[at_first] = first.data_ptr()
-        block[at_second] = second.data_ptr()
+            block[place] = memory.address(stored_array)
+        block[at_first] = memory.address(first)
+        block[at_second] = memory.address(second)
         block[at_out] = out.data_ptr()
         block[at_threads] = number
         status = compute(address)

@@ -12,6 +12,7 @@ from torch import Tensor
 from libsparse._compiler import kernel
 from libsparse._lang import assignment, dtypes, grammar, operations
 from libsparse._lang.errors import DivisionByZeroError, LibsparseError
+from libsparse._storage import ordinary
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -131,6 +132,9 @@ class Prepared:
 
 def run(problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem, prepared or as the first pattern keeps it; torch's profiler sees it by its text."""
+    if ordinary.in_transform() is not None:  # of other tensors than the operands: its results have no memory
+        with ordinary.outside_transforms():
+            return run(problem, operands)
     if _profiled():
         with torch.profiler.record_function(f"libsparse::{problem.text}"):
             return prepare(problem, operands)(operands)

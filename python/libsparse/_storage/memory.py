@@ -1,4 +1,4 @@
-"""Memory that is available now: arrays that can't fit are refused before they are allocated."""
+"""Memory: arrays that can't fit into what is available now are not allocated, and freed ones are not read."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from libsparse._lang.errors import FormatError
+from torch import Tensor
+
+from libsparse._lang.errors import FormatError, UnsupportedError
 
 _SMALL: Final = 1 << 26  # bytes that are allocated without a look at what the system has left
 _MARGIN: Final = 16  # one byte in so many is added, for page tables and for other processes
@@ -34,6 +36,21 @@ def check(count: int, size: int, subject: str, advice: str) -> None:
         raise FormatError(
             f"{subject} would take {need / 2**30:.4g} GiB, {free / 2**30:.4g} GiB are available now; {advice}"
         )
+
+
+def address(array: Tensor) -> int:
+    """Where the elements of an array are, for a kernel to read.
+
+    Raises:
+        UnsupportedError: Its memory has been freed, as by `array.untyped_storage().resize_(0)`.
+    """
+    found = array.data_ptr()
+    if not found and array.numel():
+        raise UnsupportedError(
+            f"an array of shape {tuple(array.shape)} and {array.dtype} has no memory: its storage has been freed; "
+            "give it a size again before it is used"
+        )
+    return found
 
 
 def available() -> int:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import checks, memory, packing, statistics, validate
+from . import checks, memory, ordinary, packing, statistics, validate
 from .format import Format
 
 _Derived = TypeVar("_Derived")
@@ -130,7 +130,7 @@ class Pattern:
             pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
         elif arrays:
             dtype = torch.int32
-        self.pos, self.crd, self.index_dtype = tuple(pos), tuple(crd), dtype
+        self.pos, self.crd, self.index_dtype = tuple(ordinary.arrays(pos)), tuple(ordinary.arrays(crd)), dtype
 
     def _begin(
         self,
@@ -170,7 +170,7 @@ class Pattern:
         """How many entries are stored, without padding."""
         return self.coordinates().shape[1] if self.format.padded else self.size
 
-    # Derived arrays are kept, so they are ordinary tensors even inside of torch.inference_mode().
+    # Derived arrays are kept, so they are ordinary tensors even inside of torch.inference_mode() and torch.func.
 
     def coordinates(self) -> Tensor:
         """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
@@ -204,7 +204,7 @@ class Pattern:
     def linear(self) -> Tensor:
         """The offset of every entry in a contiguous dense tensor of this shape."""
         if self._linear is None:
-            with torch.inference_mode(False):
+            with ordinary.tensors():
                 keys = packing.linear_keys(list(self.coordinates()), self.shape)
             if keys is None:
                 raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
@@ -237,7 +237,7 @@ class Pattern:
         """The pattern in another format, converted once."""
         known = self._conversions.get(format)
         if known is None:
-            with torch.inference_mode(False):
+            with ordinary.tensors():
                 known = Conversion(self, None, None) if format == self.format else _convert(self, format)
             if known.pattern is not self:
                 # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
@@ -248,34 +248,32 @@ class Pattern:
         """What a function of shape makes of the pattern; the last few results are kept, by the function's arguments."""
         known: _Derived | None = self._derived.get(name)
         if known is None:
-            with torch.inference_mode(False):
+            with ordinary.tensors():
                 known = build()
             for old in list(self._derived)[: len(self._derived) + 1 - _DERIVED_KEPT]:
                 self._derived.pop(old, None)
             known = self._derived.setdefault(name, known)
         return known
 
-    @torch.inference_mode(False)
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
-        coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
-        by_mode: list[Tensor] = [coords[0]] * len(coords)
-        for level, mode in enumerate(self.format.order):
-            by_mode[mode] = coords[level]
-        return torch.stack(by_mode), places
+        with ordinary.tensors():
+            coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+            order = self.format.order
+            return torch.stack([coords[order.index(mode)] for mode in range(len(order))]), places
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""
         known = self._unions.get(other)
         if known is not None:
             return known
-        with torch.inference_mode(False):
+        with ordinary.tensors():
             return self._unions.setdefault(other, unite(self, other))
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
         known = self._located.get(other)
         if known is None:
-            with torch.inference_mode(False):
+            with ordinary.tensors():
                 known = packing.locate(list(self.coordinates()), list(other.coordinates()), self.shape)
             self._located[other] = known
         return known

@@ -16,7 +16,9 @@ from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
 from libsparse._runtime.dispatch import Prepared
 
-_dispatch_modes, _profiled, _autocast = tape.watchers  # called one by one: this is the way of every product
+_dispatch_modes, _profiled, _autocast, _in_transform = (
+    tape.watchers
+)  # called one by one: this is the way of every product
 _grad_enabled = torch.is_grad_enabled
 _follow = tape.Function.apply
 
@@ -42,6 +44,7 @@ def multiply_in_python(matrix: Any, other: Any) -> Tensor | None:
             and not _dispatch_modes()
             and not _profiled()
             and not _autocast()
+            and _in_transform() is None
         ):
             if _grad_enabled() and (other.requires_grad or values.requires_grad):
                 return _followed(matrix, known, values, other)

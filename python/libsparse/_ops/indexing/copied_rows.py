@@ -16,6 +16,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import ToolchainError
 from libsparse._runtime.problem import Operand, stored
 from libsparse._runtime.status import check
+from libsparse._storage import memory
 from libsparse._storage.pattern import Pattern
 
 _OF_WIDTH = {1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}  # a type of each width: values are copied as they are
@@ -47,8 +48,8 @@ def copy_rows(source: Operand, rows: Tensor) -> Operand | None:
     block = copier.block[:]
     address = block.buffer_info()[0]
     block[copier.n_rows], block[copier.n_choices] = rows.numel(), pattern.shape[pattern.format.order[0]]
-    block[copier.rows], block[copier.pos], block[copier.crd] = rows.data_ptr(), pos.data_ptr(), crd.data_ptr()
-    block[copier.vals], block[copier.out_pos] = values.data_ptr(), starts.data_ptr()
+    block[copier.rows], block[copier.pos], block[copier.crd] = map(memory.address, (rows, pos, crd))
+    block[copier.vals], block[copier.out_pos] = memory.address(values), starts.data_ptr()
     block[copier.threads] = threads.count()
     if copier.assemble(address):  # a number out of range, or more entries than positions can count
         return None

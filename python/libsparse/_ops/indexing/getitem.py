@@ -11,14 +11,13 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
 from libsparse._ops.operands import PLAIN, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing
+from libsparse._storage import ordinary, packing
 from libsparse._storage.pattern import Conversion, Pattern
 
 from .copied_rows import copies, copy_rows
@@ -165,7 +164,7 @@ def _listed_rows(source: Operand, rows: Tensor) -> Operand | None:
     plain = type(rows) in PLAIN and type(values) in PLAIN and rows.layout is torch.strided and rows.is_cpu
     if not plain or torch.is_inference_mode_enabled():
         return None
-    followed = forward_ad._current_level >= 0 or is_functorch_wrapped_tensor(values)
+    followed = forward_ad._current_level >= 0 or ordinary.in_transform() is not None
     return None if followed or (values.requires_grad and torch.is_grad_enabled()) else copy_rows(source, rows)
 
 

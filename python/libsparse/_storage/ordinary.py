@@ -1,0 +1,42 @@
+"""Tensors that are kept, or that kernels write to, have memory of their own: torch's transforms must not wrap them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch import Tensor
+from torch._C import _functorch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+
+in_transform = _functorch.peek_interpreter_stack
+"""The innermost transform of torch.func that is under way, None outside of all."""
+
+outside_transforms = temporarily_clear_interpreter_stack
+"""A context in which torch.func's transforms don't see, and so don't wrap, what is computed."""
+
+
+@contextlib.contextmanager
+def tensors() -> Iterator[None]:
+    """Makes ordinary tensors of ordinary ones, inside of `torch.inference_mode()` and of torch.func's transforms."""
+    with torch.inference_mode(False):
+        if in_transform() is None:
+            yield
+            return
+        with outside_transforms():
+            yield
+
+
+def arrays(given: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
+    """Arrays of indices without what transforms of torch.func have put around them: they differentiate none."""
+    return [None if a is None else unwrapped(a) for a in given]
+
+
+def unwrapped(array: Tensor) -> Tensor:
+    """One such array; a batch, which `torch.vmap` has made of one, stays as it is."""
+    while _functorch.is_functorch_wrapped_tensor(array) and not _functorch.is_batchedtensor(array):
+        if torch._is_functional_tensor(array):
+            torch._sync(array)  # type: ignore[attr-defined]
+        array = _functorch.get_unwrapped(array)
+    return array
