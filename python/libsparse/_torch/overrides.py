@@ -124,11 +124,22 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
 
 def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
     ranks = _PRODUCTS.get(original)
-    compute = _run_refused if torch_first else _run if ranks is None else functools.partial(_run_product, ranks)
+    compute = _run if ranks is None else functools.partial(_run_product, ranks)
+
+    @functools.wraps(original)
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        try:  # asks nothing of the arguments: this is on the way of every call of torch's
+            return original(*args, **kwargs)
+        except _REFUSALS as error:
+            return _run_refused(original, args, kwargs, error)
 
     @functools.wraps(original)
     def routed(*args: Any, **kwargs: Any) -> Any:
-        for arg in args:  # on the way of every call of torch's
+        if len(args) == 2 and not kwargs:  # the way of nearly every product, which is short
+            first, second = args
+            if first.__class__ is Tensor is second.__class__ and first.layout is _STRIDED is second.layout:
+                return original(first, second)
+        for arg in args:
             kind = type(arg)
             if kind is Tensor or kind is _Parameter:
                 if arg.layout is not _STRIDED:
@@ -139,7 +150,7 @@ def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[...,
             return compute(original, args, kwargs)
         return original(*args, **kwargs)
 
-    return routed
+    return refused if torch_first else routed
 
 
 def _has_sparse(arg: Any) -> bool:
@@ -156,6 +167,7 @@ _PRODUCTS: dict[Any, tuple[int, ...]] = {
     **dict.fromkeys((torch.mv, Tensor.mv), (1,)),
 }
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
+_REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
 
 
@@ -186,20 +198,15 @@ def _run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], k
     return _run(original, args, kwargs)
 
 
-def _run_refused(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Computes with torch, and calls that it refuses with libsparse; where that refuses too, torch's error stays."""
-    if torch.compiler.is_dynamo_compiling():
-        return original(*args, **kwargs)
+def _run_refused(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: Exception) -> Any:
+    """Computes with libsparse what torch has refused; where that refuses it too, torch's error stays."""
+    layout = None if torch.compiler.is_dynamo_compiling() else _layout(args, kwargs)
+    if layout is None or kwargs.get("out") is not None:
+        raise refused
     try:
-        return original(*args, **kwargs)
-    except (RuntimeError, TypeError, IndexError, ValueError) as refused:
-        layout = _layout(args, kwargs)
-        if layout is None or kwargs.get("out") is not None:
-            raise
-        try:
-            return _computed(original, args, kwargs, layout)
-        except (RuntimeError, TypeError):
-            raise refused from None
+        return _computed(original, args, kwargs, layout)
+    except (RuntimeError, TypeError):
+        raise refused from None
 
 
 def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:
