@@ -53,3 +53,35 @@ def test_ranks_are_those_of_torch(dense):
 def test_complex_numbers(dense):
     assert torch.equal((ls.tensor(dense) * 2j).to_dense(), dense * 2j)
     assert torch.equal((ls.tensor(dense) + 2j).to_dense(), dense + 2j)
+
+
+@pytest.mark.parametrize("shape", [(6, 8), (8, 6)])
+def test_traces_of_matrices_that_are_not_square(shape):
+    dense = torch.rand(shape, dtype=torch.float64)
+    torch.testing.assert_close(torch.trace(ls.tensor(dense)), torch.trace(dense))
+
+
+def test_slopes_of_prelu_for_each_channel():
+    for shape in ((4, 3), (2, 3, 5)):
+        dense = torch.randn(shape, dtype=torch.float64)
+        slopes = torch.rand(3, dtype=torch.float64)
+        torch.testing.assert_close(F.prelu(ls.tensor(dense), slopes).to_dense(), F.prelu(dense, slopes))
+    with pytest.raises(ls.ShapeError, match=r"prelu: weight has shape \(2,\); expected one element, or one for each"):
+        F.prelu(ls.tensor(torch.randn(4, 3)), torch.rand(2))
+
+
+@pytest.mark.parametrize("format", [None, "dense", "dd:1,0", "csr"])
+def test_quotients_of_nothing_are_undefined_in_every_format(format):
+    a = torch.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, 3.0]])
+    b = torch.tensor([[0.0, 0.0, 4.0], [0.0, 5.0, 0.0]])
+    found = ls.evaluate("y(i,j) = A(i,j) / B(i,j)", A=ls.tensor(a), B=ls.tensor(b), format=format)
+    torch.testing.assert_close(found.to_dense(), a / b, equal_nan=True)
+
+
+def test_tensors_of_which_the_rest_is_undefined_are_joined():
+    a = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    quotient = ls.tensor(a) / ls.tensor(a)
+    torch.testing.assert_close(torch.cat([quotient, quotient]).to_dense(), torch.cat([a / a, a / a]), equal_nan=True)
+    torch.testing.assert_close(
+        torch.stack([quotient, quotient]).to_dense(), torch.stack([a / a, a / a]), equal_nan=True
+    )

@@ -97,7 +97,12 @@ def _of(
     outside = found[id(value)]
     accesses = [node for node in assignment.walk(value) if isinstance(node, Access)]
     stored = list(dict.fromkeys(access for access in accesses if access.name in sparse))
-    if kept and _is_undefined(value, found) and all(set(access.indices) == kept for access in stored):
+    if (
+        kept
+        and is_quotient(value)
+        and all(found[id(arg)] is MISSING for arg in value.args)
+        and all(set(access.indices) == kept for access in stored)
+    ):
         value, outside = value._replace(region="some"), math.nan
     if outside is MISSING or not kept:
         return Background(value)
@@ -110,14 +115,9 @@ def _of(
     return Background(value, densified=None if dense else whole)
 
 
-def _is_undefined(value: Expr, found: Mapping[int, Value]) -> TypeGuard[Call]:
-    """Whether an expression is a quotient of what has no value where nothing is stored: 0 / 0."""
-    return (
-        isinstance(value, Call)
-        and value.op in ("/", "div")
-        and not value.region
-        and all(found[id(arg)] is MISSING for arg in value.args)
-    )
+def is_quotient(value: Expr) -> TypeGuard[Call]:
+    """Whether an expression is a quotient, which is 0 / 0 where nothing is stored if both sides have no value there."""
+    return isinstance(value, Call) and value.op in ("/", "div") and not value.region
 
 
 def _where_stored(value: Expr, stored: Sequence[Access], functions: Mapping[str, Definition]) -> Expr:

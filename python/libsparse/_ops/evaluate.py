@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
-from . import background, statements, updates
+from . import assemble, background, statements, updates
 from .einsum import REDUCTIONS, checked
 from .operands import is_sparse
 
@@ -155,6 +156,7 @@ class _Job:
             kept = is_sparse(self.old) and self.sign and self.target.indices and sparse
             format = "s" * len(self.target.indices) if kept else None
         self.background = background.Background(value)
+        self.dense: str | Format | None = None  # the format of a result that is computed sparse
         self._prepare(value, dict(known), format, reduce, combine)
 
     def _prepare(
@@ -171,6 +173,14 @@ class _Job:
             if found.densified is not None and format is None:
                 background.warn(self.text, found.densified)
             dense = format is not None and Format(format).resolve(max(len(target.indices), 1)).is_dense
+            if (
+                dense
+                and self.alone
+                and found.fill is not None
+                and background.is_quotient(value)
+                and math.isnan(found.fill)
+            ):
+                self.dense, format, dense = format, None, False  # 0 / 0: kernels leave out what neither side stores
             if found.fill is None or (self.alone and not dense):
                 self.background = found
                 value, known = found.value, {**known, **background.counts(found, known)}
@@ -211,6 +221,8 @@ class _Job:
         """The value of the assignment."""
         data, pattern = tape.compute(self.problem, self.operands)
         new = Operand(pattern, data, self._fill(data.dtype) if pattern is not None else 0)
+        if self.dense is not None:
+            new = assemble.to_format(new, self.dense)
         if self.placed:
             return updates.place(self.text, self.old, self.target, new, self.sign)
         return new if self.alone else updates.update(self.sign, self.old, new, self.target.indices, self.format)

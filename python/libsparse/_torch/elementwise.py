@@ -172,7 +172,12 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, train: bool = Tru
 
 @implements(F.prelu, layouts="raises")
 def prelu(input: Any, weight: Any) -> Any:
-    """`input` where it is positive, elsewhere `weight` times it; `weight` has one element."""
-    return pointwise.apply(
-        "prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight.reshape(())), keeps_zero=True
-    )
+    """`input` where it is positive, elsewhere `weight` times it, which has one element, or as many as dimension 1."""
+    shape = to_operand(input).shape
+    if weight.numel() != 1 and (weight.ndim != 1 or len(shape) < 2 or len(weight) != shape[1]):
+        raise ShapeError(
+            f"prelu: weight has shape {tuple(weight.shape)}; expected one element, or one for each of dimension 1 of "
+            f"input ({to_operand(input)})"
+        )
+    weight = weight.reshape(-1, *[1] * (len(shape) - 2)) if weight.numel() != 1 else weight.reshape(())
+    return pointwise.apply("prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight), keeps_zero=True)

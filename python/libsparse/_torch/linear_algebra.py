@@ -11,6 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops import agreement, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
+from libsparse._ops.indexing.getitem import index
 from libsparse._ops.operands import is_sparse, to_operand
 
 from .registry import implements, named
@@ -83,7 +84,9 @@ def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if to_operand(input).ndim != 2:
         raise ShapeError(f"trace: the tensor ({to_operand(input)}) has {input.ndim} dimensions; expected a matrix")
-    return einsum("ii->", input)
+    shorter = min(input.shape)
+    square = input if input.shape[0] == input.shape[1] else index(input, (slice(shorter), slice(shorter)))
+    return einsum("ii->", square)
 
 
 @implements(*named("addr", torch, Tensor), layouts="raises")

@@ -116,7 +116,8 @@ def _operands(tensors: Any, name: str) -> list[Operand]:
     ]
     if not found:
         raise ShapeError(f"{name}: expected at least one tensor")
-    if any(operand.fill != found[0].fill for operand in found):
+    fill = found[0].fill
+    if any(operand.fill != fill and (operand.fill == operand.fill or fill == fill) for operand in found):  # NaN is NaN
         fills = ", ".join(str(operand.fill) for operand in found)
         raise UnsupportedError(f"{name}: the fill values of the tensors differ: {fills}; use to_dense()")
     return found
