@@ -85,3 +85,9 @@ def test_tensors_of_which_the_rest_is_undefined_are_joined():
     torch.testing.assert_close(
         torch.stack([quotient, quotient]).to_dense(), torch.stack([a / a, a / a]), equal_nan=True
     )
+
+
+def test_arrays_of_numpy_in_compiled_functions(dense):
+    A, x = ls.tensor(dense), torch.rand(dense.shape[1], 3, dtype=dense.dtype)
+    torch.testing.assert_close(ls.compile(lambda a, b: torch.relu(a @ b.numpy()))(A, x), torch.relu(dense @ x))
+    torch.testing.assert_close(ls.compile(lambda a, b: b.T.numpy() @ a.T)(A, x), x.T @ dense.T)

@@ -39,6 +39,11 @@ operations: dict[str, Callable[..., Any]] = {}
 """The operations that users call as functions, by name."""
 
 
+def _multiply(first: Any, second: Any) -> Any:
+    """A product with what torch.matmul does not take, as an array of NumPy."""
+    return dress(products.matmul(first, second))
+
+
 class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedAttributes, TypedMethods, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
     """A sparse tensor: a `Pattern` and its values.
 
@@ -225,7 +230,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
     def __matmul__(self, other: Any) -> Any:
         """`A @ other`, the operand sparse or dense."""
         if recorders and (recorder := current()) is not None:
-            return recorder.take(torch.matmul, (self, other), {})
+            return recorder.take(torch.matmul if isinstance(other, Tensor) else _multiply, (self, other), {})
         product = multiply_in_c(self, other)
         if product is None:
             product = multiply_in_python(self, other)
@@ -234,7 +239,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""
         if recorders and (recorder := current()) is not None:
-            return recorder.take(torch.matmul, (other, self), {})
+            return recorder.take(torch.matmul if isinstance(other, Tensor) else _multiply, (other, self), {})
         return dress(products.matmul(other, self))
 
     def _operation(self, name: str, *args: Any, **kwargs: Any) -> Any:
