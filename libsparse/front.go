@@ -75,6 +75,10 @@ func verify(c *Compilation) error {
 
 // split divides each assignment where its terms sum over different variables, and each part along a contraction path.
 func split(c *Compilation) error {
+	if n := c.onePass(); n != nil {
+		c.Nests = []*Nest{n}
+		return nil
+	}
 	steps, err := c.steps()
 	if err != nil {
 		return err

@@ -71,6 +71,10 @@ func decide(n *Nest) error {
 		n.Decision = &autoschedule.Decision{Summary: "rows are copied"}
 		return nil
 	}
+	if n.Assignment.SoftmaxMean() != nil {
+		n.Decision = autoschedule.OnePass(n.Assignment)
+		return nil
+	}
 	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return n.Assignment.Of(t).Format.Equal(format.Selection) }) {
 		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}

@@ -154,9 +154,9 @@ func (p *pathSearch) needed(set uint, v index.Var) bool {
 	return slices.Contains(p.assignment.LHS.Vars, v)
 }
 
-// describe is a with how its result is expected to be stored, unless that is the result of the whole.
+// describe is a with how its result is expected to be stored, unless that is known.
 func (p *pathSearch) describe(a bind.Assignment) bind.Assignment {
-	if a.LHS == p.assignment.LHS {
+	if a.Result().Format.Order() == len(a.LHS.Vars) && a.LHS == p.assignment.LHS {
 		return a
 	}
 	s := bind.Storage{Index: dtype.I32}

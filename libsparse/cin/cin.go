@@ -124,6 +124,10 @@ func Concretize(a bind.Assignment) *Program {
 	if len(a.Reduced()) > 0 {
 		assign.Reduce = a.Reduce
 	}
+	if m := a.SoftmaxMean(); m != nil {
+		assign.Reduce = dtype.SoftmaxMean
+		return &Program{Source: a, Body: Nest(slices.Concat(m.Rows, m.Averaged, m.Summed, m.Columns), assign)}
+	}
 	return &Program{Source: a, Body: Nest(a.Vars(), assign)}
 }
 

@@ -37,6 +37,9 @@ const (
 	Where Op = "where"
 	// Mean reduces, and is computed in steps: it is no operator on two values.
 	Mean Op = "mean"
+	// SoftmaxMean is the mean of its second argument, weighted by the softmax of its first. It reduces, and is computed in steps or by
+	// a kernel in one pass: it is no operator on two values.
+	SoftmaxMean Op = "softmax_mean"
 )
 
 // The functions that complex types treat as special. Real and Imag are the parts of a value.
@@ -50,7 +53,7 @@ const (
 // Arity is the number of arguments of op, 0 if there is no such operator.
 func (op Op) Arity() int {
 	switch op {
-	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne:
+	case Add, Sub, Mul, Div, Min, Max, And, Or, Xor, First, Second, Pow, Atan2, Fmod, Remainder, FloorDivide, Lt, Le, Gt, Ge, Eq, Ne, SoftmaxMean:
 		return 2
 	case Where:
 		return 3
@@ -129,7 +132,7 @@ func (op Op) Divides() bool { return op == FloorDivide || op == Remainder || op 
 // NeedsFloat reports whether op has a value for floating arguments only. The functions that round, and abs, keep integers.
 func (op Op) NeedsFloat() bool {
 	switch op {
-	case Div, Atan2:
+	case Div, Atan2, SoftmaxMean:
 		return true
 	case Abs, Conj, Real, Imag, "floor", "ceil", "trunc", "round":
 		return false

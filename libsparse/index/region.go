@@ -150,6 +150,8 @@ func (r Region) String() string {
 func RegionOf(op dtype.Op) Region {
 	n := op.Arity()
 	switch {
+	case op == dtype.SoftmaxMean:
+		return Every(n)
 	case !op.KeepsZeros():
 		return Everywhere(n)
 	case op == dtype.Div, op == dtype.First, op.Divides():

@@ -15,6 +15,9 @@ import (
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	s := &splitter{assignment: a, names: names}
+	if m := a.SoftmaxMean(); m != nil {
+		return s.softmaxMean(m)
+	}
 	rhs := s.rewrite(a.RHS, a.LHS.Vars)
 	last := &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
 	if len(last.Reduced()) > 0 && a.Reduce == dtype.Mean {

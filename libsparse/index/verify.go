@@ -25,6 +25,9 @@ func (a *Assignment) Verify() error {
 	if err := a.verifyWindows(); err != nil {
 		return err
 	}
+	if err := a.verifySoftmax(); err != nil {
+		return err
+	}
 	return verifyExpr(a, a.RHS)
 }
 

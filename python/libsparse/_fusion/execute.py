@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._ops import contraction
+from libsparse._ops import contraction, softmax_mean
 from libsparse._ops.product_gradient import gradient
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
@@ -25,6 +25,10 @@ from .terms import Indices, factor
 def compute(group: Group) -> Operand | None:
     """The result of a group whose operands are computed; None where its operations have to run one by one."""
     problem, operands = asked(group)
+    if group.mean is not None:
+        same = all(operand.pattern in (None, operands[0].pattern) for operand in operands)
+        out = softmax_mean.compute(group.mean, operands) if same else None
+        return None if out is None else Operand(None, out)
     if group.node.sparse:
         pattern = operands[0].sparsity
         if any(operand.pattern not in (None, pattern) for operand in operands):
@@ -43,6 +47,8 @@ def asked(group: Group) -> tuple[Problem, list[Operand]]:
     pattern = operands[0].pattern if group.node.sparse else None
     format = contraction.dense_format(len(group.output)) if pattern is None else pattern.format
     place = None if pattern is None else 0
+    if group.mean is not None:
+        return softmax_mean.problem(group.mean), operands
     if group.kind == "product":
         assert group.term is not None
         if group.term.numbers:

@@ -10,6 +10,7 @@ import string
 from typing import Any, NamedTuple
 
 from libsparse._lang.operations import ARITY
+from libsparse._ops.softmax_mean import Mean
 
 from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread
@@ -39,7 +40,7 @@ class Group(NamedTuple):
     """Operations that one expression computes.
 
     Attributes:
-        kind: "product", "epilogue" or "entries".
+        kind: "product", "epilogue", "entries" or "attention".
         node: The operation whose result the group computes.
         covered: Its operations.
         reads: What it reads, with indices.
@@ -47,6 +48,7 @@ class Group(NamedTuple):
         text: The right side of the expression, with a place for the name of each of `reads`.
         term: The product in it.
         steps: The elementwise operations after the product.
+        mean: The mean of an "attention".
     """
 
     kind: str
@@ -57,6 +59,7 @@ class Group(NamedTuple):
     text: str
     term: Term | None = None
     steps: tuple[Step, ...] = ()
+    mean: Mean | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,6 +69,8 @@ class Group(NamedTuple):
     @property
     def expression(self) -> str:
         """The assignment that computes the group."""
+        if self.mean is not None:
+            return self.mean.text
         accesses = [
             f"{name}({','.join(indices)})" if indices else name
             for name, (_, indices) in zip(self.names, self.reads, strict=True)
@@ -102,6 +107,8 @@ def _sparse(node: Node) -> Group | None:
 
 
 def _dense(node: Node) -> Group | None:
+    if _averages(node):
+        return _attention(node)
     chain = _chain(node, node)
     if chain is None:
         node.reason = "no product of a sparse and a dense matrix comes before it that only it reads"
@@ -117,9 +124,36 @@ def _dense(node: Node) -> Group | None:
     return _product_group(node, term, output)
 
 
+def _averages(node: Node) -> bool:
+    """Whether an operation is the product of a dense matrix with the softmax of scores, which only it reads."""
+    if node.op != "matmul" or node.sparse or not node.args[0].sparse:
+        return False
+    weights, value = node.args
+    pattern = weights.pattern
+    by_rows = pattern is not None and pattern.format == "csr"
+    return weights.op == "softmax" and weights.is_inner(node) and by_rows and len(value.shape) == 2 and not value.sparse
+
+
+def _attention(node: Node) -> Group:
+    """A mean weighted by the softmax of scores at entries."""
+    weights, value = node.args
+    scores = weights.args[0]
+    term = Term(("i", "j"))
+    term = entries(scores, ("i", "j"), scores) if scores.is_inner(weights) else term
+    if not term.factors:
+        term.times(scores, ("i", "j"))
+    mean = Mean(tuple([indices for _, indices in term.factors]), ("j", "k"), ("i", "k"), tuple(term.numbers))
+    covered = [node, weights, *term.covered]
+    return Group(
+        "attention", node, covered, [*term.factors, (value, ("j", "k"))], mean.output, mean.text, term, mean=mean
+    )
+
+
 def _chain(node: Node, top: Node) -> list[tuple[Node, Step]] | None:
     """The elementwise operations from one down to a product, and that at the end; None where there is none."""
     if node.op == "matmul":
+        if _averages(node):
+            return None
         return [(node, Step("matmul"))] if any(arg.sparse for arg in node.args) else None
     if node.op not in SIGNS and node.op not in _AFTER_PRODUCTS:
         return None

@@ -197,9 +197,14 @@ class Recorder(TorchFunctionMode):
             group.node.reason = f"{group.expression}: {error}"
             return None
         if result is None:
-            reason = execute.why_not_followed(group) if group.kind == "epilogue" else "the operands' patterns differ"
-            group.node.reason = reason or ""
+            reason = execute.why_not_followed(group) if group.kind == "epilogue" else _REASONS.get(group.kind)
+            group.node.reason = reason or "the operands' patterns differ"
         return result
+
+
+_REASONS = {
+    "attention": "of short rows, or where a gradient reads scores, several kernels take less time than one pass"
+}
 
 
 def _check(node: Node) -> None:

@@ -12,12 +12,12 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Pattern
 
-from . import contraction
+from . import contraction, softmax_mean
 from .assemble import assemble, to_format
 from .operands import is_sparse, to_operand
 from .sampled import Sampled
+from .softmax_mean import Mean
 
 
 def attention(
@@ -27,7 +27,8 @@ def attention(
 
     Rows of the mask without entries give 0, with gradient 0. Scores of all leading dimensions that the mask doesn't
     have share its pattern: they are stored as blocks of one number for each. Differentiable in `q`, `k`, `v` and
-    in the values of a floating mask, twice; only scores at the entries are kept for it.
+    in the values of a floating mask, twice. Where all heads share a mask of two dimensions with long rows, and nothing
+    is dropped, one pass over the entries computes the result, and no scores are stored; a gradient computes them anew.
 
     Args:
         q: (..., n, d), floating; the leading dimensions are batches and heads.
@@ -56,13 +57,15 @@ def attention(
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
         raise ShapeError(f"attention: dropout_p is {dropout_p!r}; expected a probability, from 0 to 1")
     factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    if not dropout_p and (mean := _one_pass(q * factor, k, v, where)) is not None:
+        return Operand(None, mean)
     scores = Sampled(where, q * factor, k, ("m", "d"))
     pattern, values = scores.pattern, scores.values
     if where.data is not None:
         values = (
             values.reshape(where.sparsity.size, math.prod(pattern.block)) + where.values.to(values.dtype)[:, None]
         ).reshape(-1)
-    weights = _softmax(Operand(pattern, values), scores.indices, "m")
+    weights = softmax_mean.softmax(Operand(pattern, values), scores.indices, "m")
     if dropout_p:
         weights = F.dropout(weights, dropout_p)
     output = (*scores.batch, "n", "e")
@@ -71,23 +74,19 @@ def attention(
     return Operand(None, contraction.contract(question, [Operand(pattern, weights), Operand(None, v)])[0])
 
 
-def _softmax(scores: Operand, indices: tuple[str, ...], reduced: str) -> Tensor:
-    """The softmax of blocks of scores over one index."""
-    kept = tuple(index for index in indices if index != reduced)
-    pattern, values = scores.sparsity, scores.values
-    question = Einsum((indices,), kept, contraction.dense_format(len(kept)), "max")
-    top, _ = contraction.contract(question, [Operand(pattern, values.detach())])
-    powers = (values - _at_entries(torch.where(top.isfinite(), top, 0), pattern, indices, kept)).exp()
-    total, _ = contraction.contract(question._replace(reduce="sum"), [Operand(pattern, powers)])
-    return powers / _at_entries(total, pattern, indices, kept)
-
-
-def _at_entries(rows: Tensor, pattern: Pattern, indices: tuple[str, ...], kept: tuple[str, ...]) -> Tensor:
-    """The numbers of the rows, at each entry: a product with the pattern, which is compiled."""
-    question = Einsum((indices, kept), indices, pattern.format, pattern_of=0)
-    values, found = contraction.contract(question, [Operand(pattern, None), Operand(None, rows)])
-    assert found is not None
-    return pattern.resample(values, found)
+def _one_pass(q: Tensor, k: Tensor, v: Tensor, mask: Operand) -> Tensor | None:
+    """Attention that stores no scores, where all heads share the mask; None of anything else."""
+    if mask.ndim != 2:
+        return None
+    heads = ("h",) if q.ndim > 2 else ()
+    flat = [tensor.reshape(-1, *tensor.shape[-2:]) if q.ndim > 2 else tensor for tensor in (q, k, v)]
+    mean = Mean((("n", "m"), (*heads, "n", "d"), (*heads, "m", "d")), (*heads, "m", "e"), (*heads, "n", "e"))
+    operands = [Operand(mask.sparsity, None), *(Operand(None, tensor) for tensor in flat)]
+    if mask.data is not None:
+        mean = mean._replace(added=True)
+        operands.append(mask.with_data(mask.values.to(q.dtype)))
+    out = softmax_mean.compute(mean, operands)
+    return None if out is None else out.reshape(*q.shape[:-1], v.shape[-1])
 
 
 def _attending(mask: Operand) -> Operand:
@@ -97,7 +96,10 @@ def _attending(mask: Operand) -> Operand:
         raise ShapeError(f"attention: the mask has shape {tuple(mask.shape)}; expected (..., n, m)")
     ordered = Format("csr" if mask.ndim == 2 else "csf").resolve(mask.ndim)
     if mask.data is not None and mask.dtype == torch.bool:
-        chosen = mask.sparsity.entries(mask.values).nonzero().flatten()
+        held = mask.sparsity.entries(mask.values)
+        if held.all():
+            return _attending(mask.with_data(None))
+        chosen = held.nonzero().flatten()
         coords = mask.sparsity.coordinates().index_select(1, chosen)
         return assemble(list(coords), None, mask.shape, ordered)
     return mask if mask.sparsity.format == ordered else to_format(mask, ordered)

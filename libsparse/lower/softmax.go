@@ -1,0 +1,297 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/ir"
+)
+
+// A softmax mean is computed in one pass over the entries of each row, and nothing is stored for each entry: the greatest score so far,
+// the sum of the weights, and the weighted sums of values are rescaled where a greater score comes (Milakov and Gimelshein, "Online
+// normalizer calculation for softmax", 2018). Entries are taken in short blocks, whose weights are kept on the stack, so that the sums
+// stay in registers while a block is added (Dao et al., "FlashAttention", 2022).
+
+const (
+	// softmaxBlock is the number of entries of a block.
+	softmaxBlock = 32
+	// softmaxTile is the number of bytes of sums that stay in registers.
+	softmaxTile = 256
+)
+
+// SoftmaxMean reports whether a is a softmax mean over the columns of a matrix with compressed rows. All else that it reads is dense.
+func SoftmaxMean(a bind.Assignment) bool {
+	m := a.SoftmaxMean()
+	if m == nil || len(m.Averaged) != 1 || len(m.Columns) > 1 || !a.LHS.Tensor.Elem.IsFloat() || !a.Result().Format.Dense() || a.LHS.Windowed() {
+		return false
+	}
+	entries := entriesOf(a)
+	if entries == nil || entries.Vars[1] != m.Averaged[0] || !slices.Contains(m.Rows, entries.Vars[0]) {
+		return false
+	}
+	for _, step := range scores(a) {
+		if slices.ContainsFunc(step.Reduced(), func(v index.Var) bool { return !slices.Contains(m.Summed, v) }) {
+			return false
+		}
+	}
+	return alone(a, entries) && hasValue(a, m.Score, true) && !hasValue(a, m.Score, false) && hasValue(a, m.Value, false)
+}
+
+// alone reports whether all that a reads is dense, or stored at the same entries.
+func alone(a bind.Assignment, entries *index.Access) bool {
+	for _, acc := range index.Accesses(a.RHS) {
+		same := a.Owner(acc.Tensor) == a.Owner(entries.Tensor) && slices.Equal(acc.Vars, entries.Vars)
+		if acc.Windowed() || a.Of(acc.Tensor).Permuted || !a.Dense(acc) && !same {
+			return false
+		}
+	}
+	return true
+}
+
+// entriesOf is the access to the first operand with compressed rows, nil if there is none.
+func entriesOf(a bind.Assignment) *index.Access {
+	for _, acc := range index.Accesses(a.RHS) {
+		if a.Of(acc.Tensor).Format.Equal(compressedRows) {
+			return acc
+		}
+	}
+	return nil
+}
+
+// scores are the steps that compute the score of a softmax mean.
+func scores(a bind.Assignment) []*index.Assignment {
+	m := a.SoftmaxMean()
+	names := index.Names([]*index.Assignment{a.Assignment})
+	score := index.NewTemporary(names, a.Assignment)
+	at := slices.Concat(m.Rows, m.Averaged)
+	return (&index.Assignment{LHS: &index.Access{Tensor: score, Vars: at}, Reduce: dtype.Add, RHS: m.Score}).Steps(names)
+}
+
+// hasValue reports whether e has a value where sparse operands store something, or where they don't.
+func hasValue(a bind.Assignment, e index.Expr, stored bool) bool {
+	switch e := e.(type) {
+	case *index.Access:
+		return stored || a.Dense(e)
+	case *index.Call:
+		args := make([]bool, len(e.Args))
+		for i, arg := range e.Args {
+			args[i] = hasValue(a, arg, stored)
+		}
+		return e.Region.Holds(args...)
+	default:
+		return true
+	}
+}
+
+// softmax is the lowering of a softmax mean.
+type softmax struct {
+	*lowerer
+	*index.SoftmaxMean
+	entries *index.Access
+	elem    dtype.T
+	// most, total and sums are the greatest score so far, the sum of the weights, and the weighted sums of values.
+	most, total *ir.Var
+	sums        *ir.Array
+	weights     *ir.Array // the scores of a block, then their weights
+}
+
+func softmaxKernel(p *cin.Program) *Kernel {
+	s := newSlots(p)
+	l := newLowerer(p, s)
+	elem := p.Source.LHS.Tensor.Elem.Accum()
+	x := softmax{
+		lowerer: l, SoftmaxMean: p.Source.SoftmaxMean(), entries: entriesOf(p.Source), elem: elem,
+		most: l.Scalar("most", elem), total: l.Scalar("total", elem), sums: l.Array("sums", elem), weights: l.Array("weights", elem),
+	}
+	body := append(l.guards(), x.rows()...)
+	return &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: []*ir.Func{returnOK(ComputeName, body)}}}
+}
+
+// rows is the loop over the rows of the result: of each matrix of scores, one after the other, so that the operands of one stay in a cache.
+func (x softmax) rows() []ir.Stmt {
+	row, count := x.Index("row"), ir.Expr(ir.Const(1))
+	i := x.entries.Vars[0]
+	outer := slices.DeleteFunc(slices.Clone(x.Rows), func(v index.Var) bool { return v == i })
+	e, rest := env{phase: computing}, ir.Expr(row)
+	var before []ir.Stmt
+	for _, v := range slices.Backward(append(outer, i)) {
+		count = ir.Mul(count, x.extent(v))
+		if v == append(outer, i)[0] {
+			e.bind(v, rest)
+			continue
+		}
+		above, at := x.Index("above_"+string(v)), x.Index(string(v))
+		before = append(before, ir.Let(above, ir.Div(rest, x.extent(v))), ir.Let(at, ir.Remainder(rest, above, x.extent(v))))
+		e.bind(v, at)
+		rest = above
+	}
+	loop := x.share(ir.Count(row, count, append(before, x.row(e)...)...))
+	size := ir.Expr(ir.Const(1))
+	for _, v := range x.Columns {
+		size = x.extent(v)
+	}
+	alloc, free := x.allocate(size)
+	work := ir.Mul(ir.Mul(x.entriesAll(), size), ir.Div(count, ir.AtLeastOne(x.extent(i))))
+	team := ir.Is(work, ir.Gt, ir.Const(x.program.Team.Grain))
+	return []ir.Stmt{&ir.Parallel{Threads: x.slots.threads, Cond: team, Body: ir.Do(slices.Concat(alloc, []ir.Stmt{loop}, free)...)}}
+}
+
+// allocate are the arrays of a thread.
+func (x softmax) allocate(size ir.Expr) (alloc, free []ir.Stmt) {
+	alloc = []ir.Stmt{&ir.Alloc{Array: x.weights, Size: ir.Const(softmaxBlock)}}
+	if _, ok := size.(*ir.Int); ok {
+		return append(alloc, &ir.Alloc{Array: x.sums, Size: size}), nil
+	}
+	return append(alloc, ir.NewArray(x.sums, ir.AtLeastOne(size))), []ir.Stmt{&ir.Free{Array: x.sums}}
+}
+
+// entriesAll is the number of entries of a matrix of scores.
+func (x softmax) entriesAll() ir.Expr { return x.positions(x.entries.Tensor, 1) }
+
+// row computes a row of the result.
+func (x softmax) row(e env) []ir.Stmt {
+	begin, end, i := x.Index("begin"), x.Index("end"), e.coord.get(x.entries.Vars[0])
+	e.pos = e.pos.with(x.key(x.entries, 0), format.Range{Lo: i, Hi: ir.Next(i)})
+	pos := x.slots.storage(x.entries.Tensor, 1, nil).Pos
+	block, stop := x.Index("block"), x.Index("stop")
+	blocks := ir.Loop(block, begin, end, append([]ir.Stmt{ir.Let(stop, ir.Min(end, ir.Add(block, ir.Const(softmaxBlock))))}, x.block(block, stop, e)...)...)
+	blocks.Step = softmaxBlock
+	mean := func(at ir.Expr, e env) ir.Stmt {
+		value := &ir.Select{Cond: ir.Is(begin, ir.Lt, end), Then: ir.Div(ir.At(x.sums, at), x.total), Else: zero(x.elem)}
+		return ir.Put(x.slots.vals(x.program.Source.LHS.Tensor), x.elementAt(x.program.Source.LHS, e), value)
+	}
+	return slices.Concat(
+		[]ir.Stmt{
+			ir.Let(begin, ir.IndexAt(pos, i)), ir.Let(end, ir.IndexAt(pos, ir.Next(i))),
+			ir.Declare(x.most, ir.Number(index.Lowest(x.elem), x.elem)), ir.Declare(x.total, zero(x.elem)),
+		},
+		x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Put(x.sums, at, zero(x.elem)) }),
+		[]ir.Stmt{blocks},
+		x.columns(e, mean),
+	)
+}
+
+// columns does something for each sum of a row.
+func (x softmax) columns(e env, body func(at ir.Expr, e env) ir.Stmt) []ir.Stmt {
+	if len(x.Columns) == 0 {
+		return []ir.Stmt{body(ir.Const(0), e)}
+	}
+	k := x.Columns[0]
+	at := x.Index(string(k))
+	e.bind(k, at)
+	loop := ir.Count(at, x.extent(k), body(at, e))
+	loop.Kind = ir.Simd
+	return []ir.Stmt{loop}
+}
+
+// block adds the entries from block to below stop.
+func (x softmax) block(block, stop ir.Expr, e env) []ir.Stmt {
+	greatest, shrink, weight := x.Scalar("greatest", x.elem), x.Scalar("shrink", x.elem), x.Scalar("weight", x.elem)
+	scored := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
+		stmts, score := x.score(e)
+		// Without a branch: loads of later entries don't wait for the score.
+		larger := ir.Set(greatest, &ir.Select{Cond: ir.Is(score, ir.Gt, greatest), Then: score, Else: greatest})
+		return append(stmts, ir.Put(x.weights, n, score), larger)
+	})
+	rescaled := slices.Concat(
+		[]ir.Stmt{ir.Let(shrink, exp(ir.Sub(x.most, greatest))), &ir.Assign{Var: x.total, Reduce: dtype.Mul, Value: shrink}},
+		x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Update(x.sums, at, dtype.Mul, shrink) }),
+		[]ir.Stmt{ir.Set(x.most, greatest)},
+	)
+	n := x.Index("n")
+	weighed := ir.Count(
+		n, ir.Sub(stop, block), ir.Let(weight, exp(ir.Sub(ir.At(x.weights, n), x.most))), ir.Put(x.weights, n, weight), ir.Increase(x.total, weight),
+	)
+	stmts := []ir.Stmt{ir.Declare(greatest, x.most), scored, ir.When(ir.Is(greatest, ir.Gt, x.most), rescaled...), weighed}
+	return append(stmts, x.add(block, stop, e)...)
+}
+
+func exp(x ir.Expr) ir.Expr { return &ir.Unary{Op: "exp", X: x} }
+
+// each is the loop over the entries of a block; n counts them.
+func (x softmax) each(block, stop ir.Expr, e env, body func(n ir.Expr, e env) []ir.Stmt) ir.Stmt {
+	p, j := x.Index("p"), x.Index(string(x.Averaged[0]))
+	e.bind(x.Averaged[0], j)
+	e.pos = e.pos.with(x.key(x.entries, 1), format.Range{Lo: p, Hi: ir.Next(p)})
+	crd := x.slots.storage(x.entries.Tensor, 1, nil).Crd
+	return ir.Loop(p, block, stop, append([]ir.Stmt{ir.Let(j, ir.IndexAt(crd, p))}, body(ir.Sub(p, block), e)...)...)
+}
+
+// score computes the score of an entry: steps that sum, each into a variable, and an expression of those.
+func (x softmax) score(e env) (out []ir.Stmt, score *ir.Var) {
+	for _, step := range scores(x.program.Source) {
+		sum := x.Scalar("score", x.elem)
+		inner, summed := e, step.Reduced()
+		var loops []*ir.For
+		for _, v := range summed {
+			at := x.Index(string(v))
+			inner.bind(v, at)
+			loops = append(loops, ir.Count(at, x.extent(v)))
+		}
+		value := x.value(step.RHS, x.elem, inner)
+		score = sum
+		e.views = e.views.with(step.LHS.Tensor, &view{element: func(*lowerer, *index.Access, env) ir.Expr { return sum }})
+		if len(loops) == 0 {
+			out = append(out, ir.Let(sum, value))
+			continue
+		}
+		body := ir.Increase(sum, value)
+		loops[len(loops)-1].Kind = ir.Simd
+		for _, loop := range slices.Backward(loops) {
+			loop.Body = ir.Do(body)
+			body = loop
+		}
+		out = append(out, ir.Declare(sum, zero(x.elem)), body)
+	}
+	return out, score
+}
+
+// add adds the weighted values of a block to the sums: of as many columns at a time as have registers.
+func (x softmax) add(block, stop ir.Expr, e env) []ir.Stmt {
+	value := func(n ir.Expr, e env) ir.Expr { return ir.Mul(ir.At(x.weights, n), x.value(x.Value, x.elem, e)) }
+	width := int64(1)
+	if len(x.Columns) > 0 {
+		exact, ok := x.extent(x.Columns[0]).(*ir.Int)
+		if !ok {
+			return []ir.Stmt{x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
+				return x.columns(e, func(at ir.Expr, e env) ir.Stmt { return ir.Update(x.sums, at, dtype.Add, value(n, e)) })
+			})}
+		}
+		width = exact.Value
+	}
+	var out []ir.Stmt
+	tile := softmaxTile / int64(x.elem.Size())
+	for first := int64(0); first < width; first += tile {
+		out = append(out, x.addTile(first, min(tile, width-first), block, stop, e, value)...)
+	}
+	return out
+}
+
+// addTile adds to the sums of size columns from first on.
+func (x softmax) addTile(first, size int64, block, stop ir.Expr, e env, value func(n ir.Expr, e env) ir.Expr) []ir.Stmt {
+	own := x.Array("tile", x.elem)
+	columns := func(body func(q, at ir.Expr) ir.Stmt) ir.Stmt {
+		q := x.Index("q")
+		loop := ir.Count(q, ir.Const(size), body(q, ir.Add(ir.Const(first), q)))
+		loop.Kind = ir.Simd
+		return loop
+	}
+	added := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
+		return []ir.Stmt{columns(func(q, at ir.Expr) ir.Stmt {
+			if len(x.Columns) > 0 {
+				e.bind(x.Columns[0], at)
+			}
+			return ir.Update(own, q, dtype.Add, value(n, e))
+		})}
+	})
+	return []ir.Stmt{ir.Do(
+		&ir.Alloc{Array: own, Size: ir.Const(size)},
+		columns(func(q, at ir.Expr) ir.Stmt { return ir.Put(own, q, ir.At(x.sums, at)) }),
+		added,
+		columns(func(q, at ir.Expr) ir.Stmt { return ir.Put(x.sums, at, ir.At(own, q)) }),
+	)}
+}

@@ -1,0 +1,84 @@
+package libsparse
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"libsparse/codegen/crun"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/index"
+)
+
+// attending is the request for attention at the entries of a matrix.
+func attending(expr, format string, elem dtype.T, columns int) *Request {
+	shapes := map[string][]int64{
+		"P": {16, 16}, "M": {16, 16}, "Q": {16, 5}, "K": {16, 5}, "V": {16, int64(columns)},
+		"R": {3, 16, 5}, "L": {3, 16, 5}, "W": {3, 16, int64(columns)}, "x": {16},
+	}
+	zero := 0
+	r := &Request{Expr: expr, Output: Output{Dtype: string(elem)}}
+	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x"} {
+		if !strings.Contains(expr, name+"(") {
+			continue
+		}
+		o := Operand{Name: name, Dtype: string(elem), Format: strings.Repeat("d", len(shapes[name])), Shape: shapes[name]}
+		if name == "P" || name == "M" {
+			o.Format, o.NNZ, o.PatternOnly = format, 64, name == "P"
+		}
+		if name == "M" && strings.Contains(expr, "P(") {
+			o.SamePattern = &zero
+		}
+		r.Operands = append(r.Operands, o)
+	}
+	_, result, _ := strings.Cut(strings.SplitN(expr, ")", 2)[0], "(")
+	r.Output.Format = strings.Repeat("d", strings.Count(result, ",")+1)
+	return r
+}
+
+// A kernel of one pass, and the steps, mean what the notation means.
+func TestSoftmaxMeans(t *testing.T) {
+	var checks []compiledCheck
+	for _, row := range []struct {
+		expr, format string
+		nests        int
+	}{
+		{"O(i,k) = softmax_mean(P(i,j) * Q(i,d) * K(j,d), V(j,k))", "ds", 1},
+		{"O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ds", 1},
+		{"O(i,k) = softmax_mean(P(i,j) * Q(i,d) * K(j,d) + M(i,j), V(j,k))", "ds", 1},
+		{"O(h,i,k) = softmax_mean(P(i,j) * R(h,i,d) * L(h,j,d), W(h,j,k))", "ds", 1},
+		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds", 1},
+		{"O(i) = softmax_mean(M(i,j), x(j))", "ds", 1},
+		// Scores are stored where the matrix has no compressed rows, or where they are not at its entries.
+		{"O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ss", 4},
+		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds:1,0", 5},
+		{"O(j,k) = softmax_mean(M(i,j), V(i,k))", "ds", 5},
+	} {
+		for _, elem := range []dtype.T{dtype.F32, dtype.F64, dtype.BF16} {
+			for seed, columns := range []int{3, 16, 70} {
+				rng := rand.New(rand.NewPCG(uint64(seed), 1))
+				r := attending(row.expr, row.format, elem, columns)
+				z := sizes{vars: map[index.Var]int{"h": 3, "i": 16, "j": 16, "d": 5, "k": columns}}
+				p := newProgram(t, r, z, []float64{0.1, 0.5, 1}[seed], rng, nil)
+				if (len(p.unit.Nests) == 1) != (row.nests == 1) {
+					t.Errorf("%s, matrix in %q: %d nests, want %d", row.expr, row.format, len(p.unit.Nests), row.nests)
+				}
+				if row.nests > 1 {
+					checks = append(checks, p.agreeSteps(t, r, z, rng)...)
+					continue
+				}
+				checks = append(checks, p.agree(t, r))
+			}
+		}
+	}
+	runAll(t, checks, crun.Options{})
+}
+
+// The scores of several heads with a mask that is added: the path of a part whose result has no format yet.
+func TestPathsOfParts(t *testing.T) {
+	r := attending("T(h,i,j) = P(i,j) * R(h,i,d) * L(h,j,d) + M(i,j)", "ds", dtype.F32, 4)
+	r.Output.Format = ""
+	if _, err := Lower(r, avx2); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,185 @@
+"""Means of dense rows weighted by the softmax of sparse scores, in one pass that stores no scores.
+
+The kernel keeps the greatest score of a row so far, the sum of weights and the weighted sum, and rescales both where a
+greater score comes (online softmax). The gradient computes the weights anew, at the entries.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._autograd import tape
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._storage.pattern import Pattern
+
+from . import contraction
+from .product_gradient import gradient
+
+Indices = tuple[str, ...]
+_LONG_ROW = 32  # entries, on average, from which on one pass takes no longer than several kernels
+
+
+class Mean(NamedTuple):
+    """The mean of a dense operand, weighted by the softmax of a product at the entries of a matrix; hashable.
+
+    Attributes:
+        factors: The indices of the factors of the scores. The first factor is the matrix.
+        value: The indices of what is averaged.
+        output: The indices of the result.
+        numbers: Numbers that multiply the scores.
+        added: Whether another operand, after the value, has the matrix's pattern and is added to the scores.
+    """
+
+    factors: tuple[Indices, ...]
+    value: Indices
+    output: Indices
+    numbers: tuple[float, ...] = ()
+    added: bool = False
+
+    @property
+    def heads(self) -> Indices:
+        """The indices of the result that scores have, and the matrix has not."""
+        return tuple(index for index in self.output if index in self.value and index in self.factors[-1])
+
+    @property
+    def text(self) -> str:
+        """The assignment; operands are A, B, ... in their order."""
+        inputs = (*self.factors, self.value, *self.factors[: int(self.added)])
+        *scores, value = [
+            f"{name}({','.join(indices)})" for name, indices in zip("ABCDEFGHIJKLMNOPQRSTUVW", inputs, strict=False)
+        ][: len(self.factors) + 1]
+        product = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *scores])
+        if self.added:
+            product += f" + {'ABCDEFGHIJKLMNOPQRSTUVW'[len(self.factors) + 1]}({','.join(self.factors[0])})"
+        return f"y({','.join(self.output)}) = softmax_mean({product}, {value})"
+
+
+@functools.lru_cache(maxsize=1024)
+def problem(mean: Mean) -> Problem:
+    """The problem that the compiler gets."""
+    inputs = (*mean.factors, mean.value, *mean.factors[: int(mean.added)])
+    names = tuple("ABCDEFGHIJKLMNOPQRSTUVW"[: len(inputs)])
+    return Problem(mean.text, True, names, inputs, mean.output, contraction.dense_format(len(mean.output)))
+
+
+def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
+    """The mean, followed by autograd.
+
+    Args:
+        mean: The indices.
+        operands: The factors, the value, and perhaps what is added.
+
+    Returns:
+        A dense tensor; None where one pass can't compute it, or doesn't pay. Of short rows the scores are few, and two
+        kernels that gather from one operand each take less time. A gradient computes scores anew, which takes longer
+        than to store them, so they have to be more than the elements of the dense operands.
+    """
+    kinds = {operand.data.dtype for operand in operands if operand.data is not None}
+    pattern = operands[0].sparsity
+    if len(kinds) != 1 or not next(iter(kinds)).is_floating_point or pattern.ndim != 2 or pattern.format != "csr":
+        return None
+    if len(operands) > 20 or tape.is_traced(operands) or tape.is_transformed(operands) or tape.watchers[0]():
+        return None
+    question = problem(mean)
+    extents = question.extents(operands)
+    if 0 in extents.values() or pattern.size < _LONG_ROW * pattern.shape[0]:
+        return None
+    if not tape.needed(operands):
+        return dispatch.run(question, operands)[0]
+
+    entries = pattern.size * math.prod(extents[index] for index in mean.heads)
+    if entries <= sum(operand.values.numel() for operand in operands if operand.pattern is None):
+        return None
+
+    def node(problem: Problem, patterns: Sequence[Any]) -> _SoftmaxMean:
+        return _SoftmaxMean(mean, problem, patterns)
+
+    return tape.follow(node, question, operands)[0]  # type: ignore[arg-type]
+
+
+class _SoftmaxMean(tape.Node):
+    """Such a mean in autograd's graph."""
+
+    __slots__ = ("mean",)
+
+    def __init__(self, mean: Mean, problem: Problem, patterns: Sequence[Any]) -> None:
+        """Begin without a result."""
+        super().__init__(problem, patterns)
+        self.mean = mean
+
+    def gradients(
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        mean, operands = self.mean, self.operands(datas)
+        count = len(mean.factors)
+        matrix, value = operands[0].sparsity, operands[count]
+        extents = self.problem.extents(operands)
+        at = (*mean.factors[0], *mean.heads)
+        pattern = matrix.with_blocks([extents[i] for i in mean.heads]) if mean.heads else matrix
+        inputs, factors = [at, *mean.factors[1:]], [Operand(pattern, operands[0].data), *operands[1:count]]
+        if mean.numbers:
+            inputs.append(())
+            factors.append(Operand(None, torch.tensor(math.prod(mean.numbers), dtype=grad.dtype, device="cpu")))
+        question = Einsum(tuple(inputs), at, pattern.format, pattern_of=0)
+        scores = _sampled(question, factors, pattern)
+        if mean.added:
+            scores = (scores.reshape(matrix.size, -1) + datas[count + 1][:, None]).reshape(-1)
+        columns = mean.factors[0][1]
+        weights = softmax(Operand(pattern, scores), at, columns)
+        found: list[Tensor | None] = [None] * len(datas)
+        if wanted[count]:
+            einsum = Einsum((at, mean.output), mean.value, contraction.dense_format(len(mean.value)))
+            found[count] = contraction.contract(einsum, [Operand(pattern, weights), Operand(None, grad)])[0]
+        if not (any(wanted[:count]) or any(wanted[count + 1 :])):
+            return found
+        sample = Einsum((at, mean.output, mean.value), at, pattern.format, pattern_of=0)
+        slopes = _sampled(sample, [Operand(pattern, None), Operand(None, grad), value], pattern)
+        slopes = slopes_of_softmax(Operand(pattern, weights), slopes, at, columns)
+        for number in range(count):
+            if wanted[number]:
+                found[number] = gradient(question.problem(), factors, Operand(pattern, slopes), number)
+        if any(wanted[count + 1 :]):
+            found[-1] = slopes.reshape(matrix.size, -1).sum(1)
+        return found
+
+
+def _sampled(question: Einsum, operands: Sequence[Operand], pattern: Pattern) -> Tensor:
+    values, found = contraction.contract(question, operands)
+    assert found is not None
+    return pattern.resample(values, found)
+
+
+def softmax(scores: Operand, indices: Indices, reduced: str) -> Tensor:
+    """The softmax of blocks of scores over one index."""
+    kept = tuple(index for index in indices if index != reduced)
+    pattern, values = scores.sparsity, scores.values
+    question = Einsum((indices,), kept, contraction.dense_format(len(kept)), "max")
+    top, _ = contraction.contract(question, [Operand(pattern, values.detach())])
+    powers = (values - _at_entries(torch.where(top.isfinite(), top, 0), pattern, indices, kept)).exp()
+    total, _ = contraction.contract(question._replace(reduce="sum"), [Operand(pattern, powers)])
+    return powers / _at_entries(total, pattern, indices, kept)
+
+
+def slopes_of_softmax(weights: Operand, slopes: Tensor, indices: Indices, reduced: str) -> Tensor:
+    """The gradient of scores, given their softmax over one index and the gradient of that."""
+    kept = tuple(index for index in indices if index != reduced)
+    pattern = weights.sparsity
+    question = Einsum((indices,), kept, contraction.dense_format(len(kept)))
+    total, _ = contraction.contract(question, [Operand(pattern, weights.values * slopes)])
+    return weights.values * (slopes - _at_entries(total, pattern, indices, kept))
+
+
+def _at_entries(rows: Tensor, pattern: Pattern, indices: Indices, kept: Indices) -> Tensor:
+    """The numbers of the rows, at each entry: a product with the pattern, which is compiled."""
+    return _sampled(
+        Einsum((indices, kept), indices, pattern.format, pattern_of=0),
+        [Operand(pattern, None), Operand(None, rows)],
+        pattern,
+    )

@@ -1,0 +1,142 @@
+"""Attention in one pass: means weighted by an online softmax, against dense torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from libsparse._ops import softmax_mean
+from torch import Tensor
+from torch.autograd import gradcheck, gradgradcheck
+
+import libsparse as ls
+
+
+@pytest.fixture(autouse=True)
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each of the means so far was computed in one pass; rows of any length are."""
+    found: list[bool] = []
+    compute = softmax_mean.compute
+
+    def noted(*args: Any) -> Tensor | None:
+        out = compute(*args)
+        found.append(out is not None)
+        return out
+
+    monkeypatch.setattr(softmax_mean, "compute", noted)
+    monkeypatch.setattr(softmax_mean, "_LONG_ROW", 0)
+    torch.manual_seed(0)
+    return found
+
+
+def chosen(n: int = 40, m: int = 50) -> Tensor:
+    where = torch.rand(n, m) < 0.7
+    where[3] = False
+    return where
+
+
+def drawn(*shape: int, dtype: torch.dtype = torch.float64) -> list[Tensor]:
+    *heads, n, m, d, e = shape
+    return [torch.randn(*heads, *size, dtype=dtype, requires_grad=True) for size in ((n, d), (m, d), (m, e))]
+
+
+def dense(q: Tensor, k: Tensor, v: Tensor, where: Tensor, added: Any = 0) -> Tensor:
+    scores = torch.where(where, q @ k.mT / q.shape[-1] ** 0.5 + added, -1e30)
+    return (scores.softmax(-1) * where) @ v
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "csc", "dcsr", "ell"])
+@pytest.mark.parametrize("heads", [(), (2, 3)])
+def test_values_and_gradients(format: str, heads: tuple[int, ...], passes: list[bool]) -> None:
+    where, (q, k, v) = chosen(), drawn(*heads, 40, 50, 3, 70)
+    v = v[..., :5]
+    added = torch.randn(40, 50, dtype=torch.float64)
+    mask = ls.tensor(torch.where(where, added, 0)).to_format(format).requires_grad_()
+    for given, more in ((ls.from_mask(where).to_format(format), torch.zeros(())), (mask, added.requires_grad_())):
+        found, wanted = ls.attention(q, k, v, given), dense(q, k, v, where, more)
+        torch.testing.assert_close(found, wanted)
+        upstream = torch.randn_like(found)
+        torch.testing.assert_close(
+            *(torch.autograd.grad(o, (q, k, v), upstream, retain_graph=True) for o in (found, wanted))
+        )
+    slopes = torch.autograd.grad(found, mask, upstream)[0].to_dense()
+    torch.testing.assert_close(slopes, torch.autograd.grad(wanted, added, upstream)[0])
+    assert passes == [True, True]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_dtypes(dtype: torch.dtype, passes: list[bool]) -> None:
+    where = chosen()
+    q, k, v = (t.detach() for t in drawn(40, 50, 4, 5, dtype=dtype))
+    for mask, added in ((ls.from_mask(where), 0), (ls.tensor(where.int() * 3), 3)):
+        wanted = dense(q.double(), k.double(), v.double(), where, added).to(dtype)
+        tolerance = {} if dtype.itemsize > 2 else {"atol": 2e-2, "rtol": 2e-2}
+        torch.testing.assert_close(F.scaled_dot_product_attention(q, k, v, mask), wanted, **tolerance)
+    assert passes == [True, True]
+
+
+def test_scores_that_are_large_or_infinite(passes: list[bool]) -> None:
+    where = chosen()
+    q, k, v = (t.detach().float() for t in drawn(40, 50, 4, 5))
+    torch.testing.assert_close(
+        ls.attention(q * 1e3, k * 1e3, v, ls.from_mask(where)), dense(q * 1e3, k * 1e3, v, where)
+    )
+    added = torch.where(torch.rand(40, 50) < 0.3, -torch.inf, 1.0)
+    added[5] = -torch.inf  # a row whose weights are 0 / 0
+    added[6, where[6].nonzero()[0]] = torch.nan
+    mask = ls.from_mask(where).float()
+    mask = mask.with_values(added[where])
+    wanted = torch.where(where, q @ k.mT / 2 + added, -torch.inf).softmax(-1) @ v
+    wanted[3] = 0
+    torch.testing.assert_close(ls.attention(q, k, v, mask), wanted, equal_nan=True)
+    assert passes == [True, True]
+
+
+def test_second_gradients(passes: list[bool]) -> None:
+    where = torch.ones(6, 7, dtype=torch.bool)
+    where[2], where[:, 3] = False, False
+    mask = ls.from_mask(where).double()
+    inputs = (*drawn(6, 7, 1, 1), torch.randn(mask.nnz, dtype=torch.float64, requires_grad=True))
+
+    def function(q: Tensor, k: Tensor, v: Tensor, values: Tensor) -> Tensor:
+        return ls.attention(q, k, v, mask.with_values(values))
+
+    assert gradcheck(function, inputs)
+    assert gradgradcheck(function, inputs)
+    assert all(passes)
+
+
+CHAINS: dict[str, Callable[..., Tensor]] = {
+    "masked": lambda M, q, k, v: torch.softmax(M * (q @ k.T) * 0.3, -1) @ v,
+    "sddmm": lambda M, q, k, v: torch.softmax(ls.sddmm(M, q, k.T) / -2, -1) @ v,
+    "followed": lambda M, q, k, v: torch.relu(torch.softmax(M * (q @ k.T), 1) @ v) + 1,
+}
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_chains_are_one_kernel(name: str, passes: list[bool]) -> None:
+    function = CHAINS[name]
+    M, (q, k, v) = ls.tensor(torch.where(chosen(), torch.rand(40, 50).double(), 0)), drawn(40, 50, 4, 5)
+    M.requires_grad_()
+    found, wanted = ls.compile(function)(M, q, k, v), function(M, q, k, v)
+    torch.testing.assert_close(found, wanted)
+    upstream = torch.randn_like(found)
+    for one, two in zip(*(torch.autograd.grad(o, (M, q, k, v), upstream) for o in (found, wanted)), strict=True):
+        torch.testing.assert_close(*(t.to_dense() if isinstance(t, ls.SparseTensor) else t for t in (one, two)))
+    assert passes == [True]
+    assert "softmax_mean(" in ls.explain(function, M, q, k, v)
+
+
+def test_no_scores_are_stored() -> None:
+    n, w, heads = 4000, 1000, 8
+    mask = ls.from_csr(torch.arange(n + 1) * w, torch.arange(w).repeat(n), None, (n, n)).pattern
+    q = torch.randn(heads, n, 4)
+    given = ls.SparseTensor(mask, None)
+    ls.attention(q, q, q, given)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
+        ls.attention(q, q, q, given)
+    largest = max(event.cpu_memory_usage for event in profiler.events())
+    assert largest < heads * n * w  # a byte for each score
