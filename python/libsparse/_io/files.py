@@ -96,7 +96,7 @@ def read(
 
 
 def write(path: str | Path, A: SparseTensor) -> None:
-    """Write a sparse tensor to a file; `read` gives it back.
+    """Write a sparse tensor to a file; `read` gives it back (text in torch's default dtype, unless told `dtype=`).
 
     Args:
         path: Where to; the ending (.mtx, .ttx, .tns, .rb or .npz, also followed by .gz, .bsp.h5 or
@@ -169,7 +169,7 @@ def _kind(path: Path) -> str:
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
     if suffix not in (".mtx", ".ttx", ".tns", ".rb", ".npz"):
         raise UnsupportedError(
-            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz, or .bsp.h5"
+            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz, or .bsp.h5 or .bsp.npz"
         )
     return suffix
 

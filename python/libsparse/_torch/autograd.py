@@ -40,7 +40,10 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     )
     values = to_operand(target).data
     if not same or values is None:
-        raise ShapeError(f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}")
+        raise ShapeError(
+            f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}; "
+            "load_state_dict takes assign=True to put another tensor in the place of a buffer"
+        )
     values.copy_(source.values())
     return target
 
