@@ -169,7 +169,8 @@ def _kind(path: Path) -> str:
     suffix = (path.with_suffix("") if path.suffix == ".gz" else path).suffix
     if suffix not in (".mtx", ".ttx", ".tns", ".rb", ".npz"):
         raise UnsupportedError(
-            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz, or .bsp.h5 or .bsp.npz"
+            f"{path}: don't know this kind of file; use .mtx, .ttx, .tns, .rb or .npz, each also with .gz, or .bsp.h5 "
+            "or .bsp.npz"
         )
     return suffix
 
