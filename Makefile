@@ -37,7 +37,7 @@ demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html 
 
 .PHONY: test
 test: build ## everything that has to pass
-	@$(MAKE) --no-print-directory --jobs=2 test-py lint test-go  # the first is the longest; each keeps about one core busy
+	@$(MAKE) --no-print-directory --jobs=2 test-api lint test-go test-rest  # two at a time; each keeps about one core busy
 
 .PHONY: test-go
 test-go: $(STAMPS)/tools ## the compiler's tests
@@ -45,8 +45,13 @@ test-go: $(STAMPS)/tools ## the compiler's tests
 	CGO_ENABLED=1 $(GO) test ./capi/...
 
 .PHONY: test-py
-test-py: build ## the package's tests
-	$(PY) -m pytest tests $(ARGS)
+test-py: test-api test-rest ## the package's tests
+
+.PHONY: test-api test-rest
+test-api: build
+	$(PY) -m pytest tests/python $(ARGS)
+test-rest: build
+	$(PY) -m pytest tests --ignore=tests/python $(ARGS)
 
 .PHONY: lint
 lint: $(STAMPS)/dev ## formatting, vet, staticcheck, ruff, mypy
