@@ -101,7 +101,7 @@ static PyObject *run(const Direct *self, Handle first, Handle second, int64_t th
 			return failed("a pattern has no memory: the storage of an index array has been freed");
 	Handle out;
 	if (allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, &out))
-		return PyErr_NoMemory();
+		return failed("no memory for the result"); /* which torch says in its own words, in Python */
 	if (!locate(first, &slots[place[0]]) || !locate(second, &slots[place[1]]) || !locate(out, &slots[place[2]])) {
 		delete_tensor(out);
 		return failed("an operand has no memory: its storage has been freed");
