@@ -6,12 +6,9 @@ through torch, so they ask here first.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from threading import get_ident
-from typing import Any, Protocol, TypeVar
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+from typing import Any, Protocol
 
 
 class Recorder(Protocol):
@@ -31,15 +28,3 @@ def current() -> Recorder | None:
     """The recorder of this thread, None where there is none or it is computing itself."""
     found = recorders.get(get_ident())
     return None if found is None or found.busy else found
-
-
-def recorded(function: _Function) -> _Function:
-    """A function of the package whose calls a recorder sees."""
-
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if recorders and (recorder := current()) is not None:
-            return recorder.take(call, args, kwargs)
-        return function(*args, **kwargs)
-
-    return call  # type: ignore[return-value]
