@@ -8,6 +8,7 @@ package autoschedule
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,10 +62,11 @@ func DecideFor(a bind.Assignment, m Machine) (*Decision, error) {
 func decide(a bind.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
 	d := &Decision{Profile: profile, constants: c, machine: m}
 	prices := newModel(a, c, m)
-	order, terms := prices.search(c.Exhaustive, &d.Considered)
+	order, _ := prices.search(c.Exhaustive, math.Inf(1), &d.Considered)
 	if order == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
+	terms, _ := prices.price(order)
 	best := prices.plan(order, terms)
 	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))

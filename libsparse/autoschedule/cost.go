@@ -177,15 +177,15 @@ func (m *model) loops(order []int) (cost float64) {
 
 // price is the cost of an order; ok is false if some format contradicts it.
 func (m *model) price(order []int) (t Terms, ok bool) {
-	t, w, ok := m.priceLoops(order)
+	t, w, ok := m.priceLoops(order, math.Inf(1))
 	if ok {
 		t.Idle = m.idle(order, w, t)
 	}
 	return t, ok
 }
 
-// priceLoops is price without idle threads, with the workspace of the order.
-func (m *model) priceLoops(order []int) (t Terms, w workspace, ok bool) {
+// priceLoops is price without idle threads, with the workspace of the order; ok is false also of an order that costs limit or more.
+func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok bool) {
 	converted, ok := m.arrange(order)
 	if !ok {
 		return t, w, false
@@ -195,9 +195,12 @@ func (m *model) priceLoops(order []int) (t Terms, w workspace, ok bool) {
 	if len(order) == 0 {
 		return t, w, true
 	}
+	t.Loops = m.loops(order)
+	if t.Sum() >= limit {
+		return t, w, false
+	}
 	last := order[len(order)-1]
 	strided, lanes := m.contiguous(last)
-	t.Loops = m.loops(order)
 	step, iterations := 1.0, m.around[len(order)]
 	if lanes {
 		step = c.Lane
@@ -209,7 +212,7 @@ func (m *model) priceLoops(order []int) (t Terms, w workspace, ok bool) {
 	t.Strided = iterations * c.Strided * strided
 	w = m.place(order)
 	t.Insert = m.written(w, iterations, lanes)
-	return t, w, true
+	return t, w, t.Sum() < limit
 }
 
 // idle is what the threads without work cost, where the plan for an order leaves its loops to one and there is work for several.

@@ -100,7 +100,7 @@ func (p *pathSearch) find(set uint) *contraction {
 			terms = append(terms, acc)
 		}
 	}
-	c.result, c.storage, c.nest = p.price(set, terms, p.assignment.Table)
+	c.result, c.storage, c.nest = p.price(set, terms, p.assignment.Table, math.Inf(1))
 	c.cost = c.nest
 	p.parts.each(set, func(left uint) {
 		l, r := p.find(left), p.find(set&^left)
@@ -108,7 +108,7 @@ func (p *pathSearch) find(set uint) *contraction {
 		if parts >= c.cost {
 			return // whatever it costs to put them together
 		}
-		_, _, joint := p.price(set, []*index.Access{l.result, r.result}, l.with(r.with(p.assignment.Table)))
+		_, _, joint := p.price(set, []*index.Access{l.result, r.result}, l.with(r.with(p.assignment.Table)), c.cost-parts)
 		if cost := parts + joint; cost < c.cost {
 			c.cost, c.left = cost, left
 		}
@@ -116,18 +116,22 @@ func (p *pathSearch) find(set uint) *contraction {
 	return c
 }
 
-// price is what one loop nest over terms, which are stored as b says, costs, and the access to its result.
-func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table) (*index.Access, *bind.Storage, float64) {
+// price is what one loop nest over terms, which are stored as b says, costs, and the access to its result; the cost is infinite
+// if it isn't below limit.
+func (p *pathSearch) price(set uint, terms []*index.Access, b *bind.Table, limit float64) (*index.Access, *bind.Storage, float64) {
 	a := p.describe(bind.Assignment{Assignment: p.contract(set, terms), Table: b})
-	order, price := newModel(a, p.constants, Machine{}).search(p.constants.PathExhaustive, nil)
-	cost := math.Inf(1)
-	if order != nil {
-		cost = price.Sum() + p.constants.Step
-	}
+	fixed := p.constants.Step
 	if set != 1<<len(p.accesses)-1 {
-		cost += p.constants.Temporary * float64(a.Result().NNZ)
+		fixed += p.constants.Temporary * float64(a.Result().NNZ)
 	}
-	return a.LHS, a.Result(), cost
+	if fixed >= limit {
+		return a.LHS, a.Result(), math.Inf(1)
+	}
+	order, cost := newModel(a, p.constants, Machine{}).search(p.constants.PathExhaustive, limit-fixed, nil)
+	if order == nil {
+		return a.LHS, a.Result(), math.Inf(1)
+	}
+	return a.LHS, a.Result(), fixed + cost.Sum()
 }
 
 // contract is the assignment that multiplies terms and sums over variables that nothing outside of set needs.

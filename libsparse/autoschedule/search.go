@@ -17,16 +17,20 @@ type Priced struct {
 
 // search finds the cheapest order: by trying all for few variables, else by moving one variable at a time from the order
 // of the expression until no move helps. It returns nil if no order is possible. seen, if it isn't nil, gets every possible
-// order that was priced. The order that is returned is the one priced last.
-func (m *model) search(exhaustive int, seen *[]Priced) (best []int, cost Terms) {
+// order that was priced. The cost has to be below limit.
+func (m *model) search(exhaustive int, limit float64, seen *[]Priced) (best []int, cost Terms) {
 	order := make([]int, len(m.vars))
 	for i := range order {
 		order[i] = i
 	}
-	cheapest, least := slices.Clone(order), math.Inf(1)
+	cheapest, least, found := slices.Clone(order), limit, false
 	try := func(o []int) bool {
-		t, w, ok := m.priceLoops(o)
-		if !ok || seen == nil && t.Sum() >= least {
+		most := least
+		if seen != nil {
+			most = math.Inf(1)
+		}
+		t, w, ok := m.priceLoops(o, most)
+		if !ok {
 			return false
 		}
 		t.Idle = m.idle(o, w, t)
@@ -37,7 +41,7 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best []int, cost Terms) 
 			return false
 		}
 		copy(cheapest, o)
-		least = t.Sum()
+		cost, least, found = t, t.Sum(), true
 		return true
 	}
 	if len(order) <= exhaustive {
@@ -46,10 +50,9 @@ func (m *model) search(exhaustive int, seen *[]Priced) (best []int, cost Terms) 
 		try(m.possible())
 		climb(order, try, cheapest)
 	}
-	if math.IsInf(least, 1) {
+	if !found {
 		return nil, cost
 	}
-	cost, _ = m.price(cheapest)
 	return cheapest, cost
 }
 
