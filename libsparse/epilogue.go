@@ -11,7 +11,7 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// An epilogue is what an assignment does with the elements of a sum: y(i,k) = relu(A(i,j) * x(j,k) + b(k)) has two steps, of which the
+// An epilogue is what an assignment does with the elements of a sum: y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k)) has two steps, of which the
 // second reads each element of the first once. Where the sums are kept in registers, one nest computes both: the workspace is read by
 // the epilogue, in place of a copy to the result, and the sums are never stored.
 

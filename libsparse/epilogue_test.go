@@ -10,13 +10,13 @@ func TestWhatIsDoneWithSums(t *testing.T) {
 		expr, format string
 		nests        int
 	}{
-		{"y(i,k) = relu(A(i,j) * x(j,k) + b(k))", "ds", 1},
-		{"y(i,k) = exp(A(i,j) * x(j,k) + 0) * b(k) - 2", "ds", 1},
-		{"y(i,k) = b(k) * max(A(i,j) * x(j,k) + 0, 0)", "ds", 1},
+		{"y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k))", "ds", 1},
+		{"y(i,k) = exp(sum(A(i,j) * x(j,k)) + 0) * b(k) - 2", "ds", 1},
+		{"y(i,k) = b(k) * max(sum(A(i,j) * x(j,k)) + 0, 0)", "ds", 1},
 		// Rows that are not stored are not visited by the sum.
-		{"y(i,k) = relu(A(i,j) * x(j,k) + b(k))", "ss", 2},
+		{"y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k))", "ss", 2},
 		// The sums are updated in memory.
-		{"y(i,k) = relu(A(i,j) * x(j,k) + b(k))", "ds:1,0", 2},
+		{"y(i,k) = relu(sum(A(i,j) * x(j,k)) + b(k))", "ds:1,0", 2},
 	} {
 		r := &Request{Expr: row.expr, Operands: []Operand{
 			{Name: "A", Format: row.format, Dtype: "f32", Shape: []int64{300, 300}, NNZ: 900},

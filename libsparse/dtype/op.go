@@ -40,6 +40,8 @@ const (
 	// SoftmaxMean is the mean of its second argument, weighted by the softmax of its first. It reduces, and is computed in steps or by
 	// a kernel in one pass: it is no operator on two values.
 	SoftmaxMean Op = "softmax_mean"
+	// Sum is the sum of its argument over the indices that nothing else in the assignment has. It is computed in a step of its own.
+	Sum Op = "sum"
 )
 
 // The functions that complex types treat as special. Real and Imag are the parts of a value.
@@ -57,7 +59,7 @@ func (op Op) Arity() int {
 		return 2
 	case Where:
 		return 3
-	case Neg:
+	case Neg, Sum:
 		return 1
 	}
 	if _, ok := functions[op]; ok {

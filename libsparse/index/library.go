@@ -98,7 +98,7 @@ type Signature struct {
 // Signatures lists every function that expressions can call, by name.
 func Signatures() []Signature {
 	var out []Signature
-	for _, op := range dtype.Functions() {
+	for _, op := range append(dtype.Functions(), dtype.Sum) {
 		out = append(out, Signature{string(op), op.Arity(), nil, op.NeedsFloat(), RegionOf(op).Sets})
 	}
 	for name, f := range Library() {

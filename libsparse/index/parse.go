@@ -9,7 +9,7 @@ import (
 )
 
 // Grammar reads TACO's assignment syntax: "y(i) = A(i,j) * x(j) + b(i)", several assignments separated by semicolons.
-// Variables that are only on the right are reduced, per additive term.
+// Variables that are only on the right are reduced: summed per additive term, by other reductions over the whole right side.
 type Grammar struct {
 	// Lookup resolves the name of a tensor. It is called once for each access, since each access has a tensor of its own. It isn't
 	// called for results of earlier assignments.
@@ -209,7 +209,7 @@ func (p *parser) named() (Expr, error) {
 		p.next()
 		return &Param{Index: k, Name: id.text}, nil
 	}
-	if p.called() && p.isFunction(id.text) {
+	if p.called() && p.isFunction(id.text) && !p.sumAccess() {
 		return p.call()
 	}
 	a, err := p.access(false)

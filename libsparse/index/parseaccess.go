@@ -1,9 +1,13 @@
 package index
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
 )
 
 // access reads an access such as T(i,j), whose indices may have windows. It returns nil without an error for a name that may be an
@@ -86,4 +90,15 @@ func (p *parser) index(a *Access) error {
 	}
 	a.Windows = append(append(a.Windows, make([]*Window, len(a.Vars)-1-len(a.Windows))...), w)
 	return p.expect(")")
+}
+
+var variable = regexp.MustCompile(`^\s*[A-Za-z_]\w*\s*$`)
+
+// sumAccess reports whether the next tokens are an access to a tensor called sum, and not a call: its arguments are index variables.
+func (p *parser) sumAccess() bool {
+	if dtype.Op(p.tok.text) != dtype.Sum {
+		return false
+	}
+	inside, _, _ := strings.Cut(strings.TrimLeft(p.text[p.tok.end:], " \t\n("), ")")
+	return !slices.ContainsFunc(strings.Split(inside, ","), func(arg string) bool { return !variable.MatchString(arg) })
 }

@@ -7,10 +7,11 @@ import (
 	"libsparse/libsparse/dtype"
 )
 
-// Steps splits an assignment into steps whose additive terms are all reduced over the same variables. A variable that is only on the
-// right is reduced in the terms that have it, and one loop nest can't reduce one term and not another. The steps before the last
-// compute temporaries, whose formats are inferred later; their names are added to names. An assignment that needs no split is its
-// own only step.
+// Steps splits an assignment into steps that are each reduced as a whole. A sum over a variable that is only on the right is taken in
+// the additive terms that have it, and one loop nest can't sum one term and not another. Factors distribute over such terms, so that
+// 2 * (A(i,j) * x(j) + b(i)) has two; an argument of a function is a part of the term that the call is in, unless it is written
+// sum(...). Other reductions reduce the whole right side. The steps before the last compute temporaries, whose formats are inferred
+// later; their names are added to names. An assignment that needs no split is its own only step.
 //
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment {
@@ -18,10 +19,14 @@ func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	if m := a.SoftmaxMean(); m != nil {
 		return s.softmaxMean(m)
 	}
-	rhs := s.rewrite(a.RHS, a.LHS.Vars)
+	terms := s.sums
+	if a.Reduce == dtype.Add || a.Reduce == "" {
+		terms = s.rewrite
+	}
+	rhs := terms(a.RHS, a.LHS.Vars)
 	last := &Assignment{LHS: a.LHS, Reduce: a.Reduce, RHS: rhs}
 	if len(last.Reduced()) > 0 && a.Reduce == dtype.Mean {
-		last.RHS = s.temporary(rhs, a.LHS.Vars)
+		last.RHS = s.mean(rhs, a.LHS.Vars)
 	}
 	if len(last.Reduced()) > 0 {
 		last.RHS = Reducible(a.Reduce, last.RHS)
@@ -75,18 +80,24 @@ func (s *splitter) summed(e Expr, kept []Var) []Var {
 // that are used outside e, over which it isn't reduced.
 func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 	c, ok := e.(*Call)
-	if !ok {
+	switch {
+	case !ok:
 		return e
+	case c.Op == dtype.Sum && c.Function == nil:
+		return s.rewrite(c.Args[0], kept)
+	case !c.additive() && !c.distributes():
+		return s.sums(e, kept)
 	}
 	args := slices.Clone(c.Args)
 	for i, arg := range c.Args {
-		others := slices.Clone(kept)
-		for j, other := range c.Args { // factors, and arguments of functions, are reduced together
-			if !c.additive() && j != i {
-				others = append(others, uses(other)...)
-			}
+		switch others := append(slices.Clone(kept), besides(c, i)...); {
+		case c.additive():
+			args[i] = s.rewrite(arg, kept)
+		case c.Op == dtype.Div && i == 1:
+			args[i] = s.sums(arg, others)
+		default:
+			args[i] = s.rewrite(arg, others)
 		}
-		args[i] = s.rewrite(arg, others)
 	}
 	if !c.additive() || s.alike(args, kept) {
 		return c.With(args)
@@ -97,6 +108,34 @@ func (s *splitter) rewrite(e Expr, kept []Var) Expr {
 		}
 	}
 	return c.With(args)
+}
+
+// sums replaces the sums that e writes out, as sum(...), by temporaries.
+func (s *splitter) sums(e Expr, kept []Var) Expr {
+	c, ok := e.(*Call)
+	if !ok {
+		return e
+	}
+	if c.Op == dtype.Sum && c.Function == nil {
+		arg := s.rewrite(c.Args[0], kept)
+		if len(s.summed(arg, kept)) > 0 {
+			arg = s.temporary(arg, kept)
+		}
+		return arg
+	}
+	args := slices.Clone(c.Args)
+	for i, arg := range c.Args {
+		args[i] = s.sums(arg, append(slices.Clone(kept), besides(c, i)...))
+	}
+	return c.With(args)
+}
+
+// besides lists the variables of all arguments of c but one.
+func besides(c *Call, i int) []Var { return append(uses(c.Args[:i]...), uses(c.Args[i+1:]...)...) }
+
+// distributes reports whether c distributes over the additive terms of its arguments: a product, the opposite, a quotient over its first.
+func (c *Call) distributes() bool {
+	return (c.Op == dtype.Mul || c.Op == dtype.Div || c.Op == dtype.Neg) && c.written()
 }
 
 // additive reports whether the arguments of c are additive terms, each summed by itself.
@@ -119,18 +158,21 @@ func (s *splitter) alike(args []Expr, kept []Var) bool {
 	return !slices.ContainsFunc(args[1:], func(e Expr) bool { return !slices.Equal(s.summed(e, kept), first) })
 }
 
-// temporary adds a step that computes e, reduced over all variables but kept, and returns the access to its result.
+// temporary adds a step that computes e, summed over all variables but kept, and returns the access to its result.
 func (s *splitter) temporary(e Expr, kept []Var) Expr {
+	e, held := s.held(e, kept)
+	return s.step(dtype.Add, e, held)
+}
+
+// held prepares e for a step of its own, and lists the variables of the step's result.
+func (s *splitter) held(e Expr, kept []Var) (Expr, []Var) {
 	e = s.carried(e, kept)
-	var held []Var
-	for _, v := range Vars(e) {
-		if slices.Contains(kept, v) {
-			held = append(held, v)
-		}
-	}
-	if s.assignment.Reduce != dtype.Mean {
-		return s.step(s.assignment.Reduce, e, held)
-	}
+	return e, slices.DeleteFunc(Vars(e), func(v Var) bool { return !slices.Contains(kept, v) })
+}
+
+// mean adds steps for the sum of e and for the number of its terms.
+func (s *splitter) mean(e Expr, kept []Var) Expr {
+	e, held := s.held(e, kept)
 	total := s.step(dtype.Add, e, held)
 	number := s.step(dtype.Add, NewFunctionCall(Library()["stored"], e), held)
 	return NewCall(dtype.Div, total, NewCall(dtype.Max, number, &Literal{Value: 1, Int: 1, Whole: true}))

@@ -44,6 +44,9 @@ func (c *Call) elem() (t, number dtype.T) {
 		return elem(c.Args[1])
 	}
 	t, number = elems(c.Args)
+	if c.Op == dtype.Sum && t == dtype.Bool { // truth values are counted
+		number = dtype.Promote(number, dtype.I64)
+	}
 	if c.Function != nil && needsFloat(c.Function.Cases[0].Body) || c.Op.NeedsFloat() {
 		number = dtype.Promote(number, dtype.F32)
 	}

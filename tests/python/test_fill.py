@@ -125,11 +125,7 @@ def test_what_keeps_it_and_what_refuses_it(graph):
     torch.testing.assert_close((out * 2).to_dense(), shortest(dense) * 2)
     torch.testing.assert_close((out + A).to_dense(), shortest(dense) + dense)
     torch.testing.assert_close(out.sum(), shortest(dense).sum())
-    for refused in (
-        lambda: out @ torch.ones(3, 2),
-        lambda: out.to_torch(),
-        lambda: ls.einsum("ij->i", out),
-        lambda: A @ out,
-    ):
-        with pytest.raises(ls.UnsupportedError, match="inf"):
-            refused()
+    torch.testing.assert_close(out @ torch.ones(3, 2), shortest(dense) @ torch.ones(3, 2))
+    torch.testing.assert_close(ls.einsum("ij->i", out), shortest(dense).sum(1))
+    with pytest.raises(ls.UnsupportedError, match="inf"):
+        out.to_torch()

@@ -26,14 +26,14 @@ D = ls.diag(dense(8, N).abs())
 
 # A function, and the expressions that compute it.
 FUSED = {
-    "bias and activation": (lambda: torch.relu(A @ X + T), ["y(i,k) = relu(((A(i,j) * B(j,k) + 0) + C(k)))"]),
-    "vector": (lambda: torch.abs(A @ S - S), ["y(i) = abs(((A(i,j) * B(j) + 0) - C(i)))"]),
-    "both sides": (lambda: 1 - 2 * torch.mm(X.T, A) / 3, ["y(i,k) = (1 - (((A(j,k) * B(i,j) + 0) * 2) / 3))"]),
-    "rows of the result": (lambda: (A @ X) * S[:, None], ["y(i,k) = ((A(i,j) * B(j,k) + 0) * C(i))"]),
+    "bias and activation": (lambda: torch.relu(A @ X + T), ["y(i,k) = relu(((sum(A(i,j) * B(j,k)) + 0) + C(k)))"]),
+    "vector": (lambda: torch.abs(A @ S - S), ["y(i) = abs(((sum(A(i,j) * B(j)) + 0) - C(i)))"]),
+    "both sides": (lambda: 1 - 2 * torch.mm(X.T, A) / 3, ["y(i,k) = (1 - (((sum(A(j,k) * B(i,j)) + 0) * 2) / 3))"]),
+    "rows of the result": (lambda: (A @ X) * S[:, None], ["y(i,k) = ((sum(A(i,j) * B(j,k)) + 0) * C(i))"]),
     "scaled columns": (lambda: (A * S) @ X, ["y(i,k) = A(i,j) * B(j) * C(j,k)"]),
     "scaled rows": (
         lambda: torch.relu((S[:, None] * A * -2) @ X),
-        ["y(i,k) = relu(((-2) * A(i,j) * B(i) * C(j,k) + 0))"],
+        ["y(i,k) = relu((sum((-2) * A(i,j) * B(i) * C(j,k)) + 0))"],
     ),
     "degrees": (lambda: D @ A @ D, ["y(i,j) = A(i,j) * B(i) * C(j)"]),
     "degrees and features": (lambda: D @ A @ D @ X, ["y(i,k) = A(i,j) * B(i) * C(j) * D(j,k)"]),
@@ -41,7 +41,7 @@ FUSED = {
     "scaled samples": (lambda: 0.5 * A * (Q @ R.T) * S, ["y(i,j) = 0.5 * A(i,j) * B(i,d) * C(d,j) * D(j)"]),
     "sddmm": (lambda: -ls.sddmm(A, Q, R.T), ["y(i,j) = (-1) * A(i,j) * B(i,d) * C(d,j)"]),
     "chain": (lambda: torch.square(A * 2) * S + A, ["y(i,j) = ((square((A(i,j) * 2)) * C(j)) + B(i,j))"]),
-    "sum of products": (lambda: A @ X + B @ Y, ["matmul", "y(i,k) = ((A(i,j) * B(j,k) + 0) + C(i,k))"]),
+    "sum of products": (lambda: A @ X + B @ Y, ["matmul", "y(i,k) = ((sum(A(i,j) * B(j,k)) + 0) + C(i,k))"]),
     "used twice": (lambda: (h := A @ X) * torch.relu(h), ["matmul", "relu", "mul"]),
     "by itself": (lambda: (A @ X).sum(), ["matmul", "torch.Tensor.sum"]),
 }
@@ -217,7 +217,7 @@ def test_functions_keep_their_names_and_nest():
 
     assert (inner.__name__, inner.__doc__) == ("inner", "Doc.")
     torch.testing.assert_close(outer(X), torch.relu(A @ X))
-    assert traced(outer, X)[1] == ["y(i,k) = relu((A(i,j) * B(j,k) + 0))"]
+    assert traced(outer, X)[1] == ["y(i,k) = relu((sum(A(i,j) * B(j,k)) + 0))"]
     with pytest.raises(ls.DtypeError, match="takes a function"):
         ls.compile(3)
 
@@ -252,7 +252,7 @@ def test_explain_tells_groups_and_reasons():
 
     text = ls.explain(ls.compile(fn), X)
     assert text.startswith("fn: 3 operations in 1 groups, 2 by themselves")
-    assert "y(i,k) = relu(((A(i,j) * B(j,k) + 0) + C(k)))" in text
+    assert "y(i,k) = relu(((sum(A(i,j) * B(j,k)) + 0) + C(k)))" in text
     assert "   C: 4, dense, torch.float64" in text
     assert "forall i" in text
     assert "softmax by itself: it is not among the functions that are put together" in text

@@ -44,15 +44,89 @@ def test_gradients():
     assert torch.autograd.gradgradcheck(product, (values, x))
 
 
-@pytest.mark.parametrize(
-    "product",
-    [
-        lambda a: torch.log(a) @ torch.ones(4, 2),  # infinite
-        lambda a: (1 - a) @ a,  # a dense result of sparse operands
-        lambda a: ls.einsum("ij,jk->ik", 1 - a, torch.ones(4, 2), format="csr"),
-        lambda a: (a == 0) @ torch.ones(4, 2, dtype=torch.bool),
-    ],
-)
-def test_others_are_refused_before_anything_is_computed(product):
-    with pytest.raises(ls.UnsupportedError, match=r"operand \d.*not stored.*shape \(4, 4\), format csr"):
-        product(ls.tensor(torch.eye(4), format="csr"))
+A = torch.tensor([[0.0, 2, 0], [1, 0, -3], [0, 0, 0], [4, 5, 6]])
+B = torch.tensor([[0.0, 2, 0, 1], [0, 0, -1, 0], [0, 1, 0, 3]])
+SPARSE = {
+    "one of two": lambda e, a, b: e("ij,jk->ik", 1 - a, b),
+    "both": lambda e, a, b: e("ij,jk->ik", 1 - a, b + 2),
+    "summed": lambda e, a, b: e("ij,jk->", 1 - a, b + 2),
+    "elementwise": lambda e, a, b: e("ij,ij->ij", 1 - a, a + 3),
+    "at the entries": lambda e, a, b: e("ij,ij->ij", 1 - a, a),
+    "transposed": lambda e, a, b: e("ij->ji", 1 - a),
+    "three": lambda e, a, b: e("ij,jk,kl->il", 1 - a, b, 2 - b.T),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.int32])
+@pytest.mark.filterwarnings("ignore::libsparse.DenseResultWarning")
+def test_products_of_sparse_tensors_with_fill_values(name, dtype):
+    a, b = A.to(dtype), B.to(dtype)
+    want = SPARSE[name](torch.einsum, a, b).to(dtype)  # torch widens integers that it merely sums
+    found = SPARSE[name](ls.einsum, ls.tensor(a), ls.tensor(b))
+    assert isinstance(found, ls.SparseTensor) == (name in ("elementwise", "at the entries", "transposed"))
+    torch.testing.assert_close(found.to_dense() if isinstance(found, ls.SparseTensor) else found, want)
+    if want.ndim == 2:
+        stored = SPARSE[name](lambda *args: ls.einsum(*args, format="csr"), ls.tensor(a), ls.tensor(b))
+        assert stored.format == "csr"
+        torch.testing.assert_close(stored.to_dense(), want)
+
+
+INFINITE = {
+    "positive": torch.ones(3, 2),
+    "signs that differ": torch.tensor([[1.0, 1], [1, 1], [1, -1]]),
+    "negative": -torch.ones(3, 2),
+    "a zero": torch.tensor([[1.0, 0], [1, 1], [1, 1]]),
+    "NaN and infinity": torch.tensor([[torch.nan, 1], [1, torch.inf], [2, 3]]),
+}
+
+
+@pytest.mark.parametrize("name", INFINITE)
+@pytest.mark.parametrize("fill", [torch.inf, -torch.inf, torch.nan])
+@pytest.mark.parametrize("format", ["csr", "coo", "ell", "bsr(2,2)"])
+def test_infinite_fill_values(name, fill, format):
+    plain = torch.where(A != 0, A, fill)
+    a = ls.SparseTensor((pattern := ls.tensor(A).pattern), ls.tensor(A).values(), fill).to_format(format)
+    assert pattern.nnz == 6
+    torch.testing.assert_close(a @ INFINITE[name], plain @ INFINITE[name], equal_nan=True)
+
+
+def test_infinite_fill_values_of_several():
+    log = torch.log(ls.tensor(A.abs()))
+    with pytest.warns(ls.DenseResultWarning, match="operand 0 is -inf where it stores nothing"):
+        found = ls.einsum("ij,kj->ik", log, log)
+    torch.testing.assert_close(found, A.abs().log() @ A.abs().log().T, equal_nan=True)
+    one = ls.from_coo([[1], [0]], [2.0], (3, 2))  # elements that are not stored make no terms
+    torch.testing.assert_close(
+        ls.einsum("ij,jk->ik", log, one, format="dense")[:3, 0],
+        torch.tensor([2 * A.log()[0, 1], -torch.inf, -torch.inf]),
+    )
+
+
+def test_truth_values():
+    a = ls.tensor(A) == 0
+    x = torch.tensor([[True, False], [False, False], [False, True]])
+    torch.testing.assert_close(a @ x, ((A == 0).int() @ x.int()) != 0)
+
+
+@pytest.mark.parametrize(("reduce", "combine"), [("min", "add"), ("max", "mul"), ("prod", "max"), ("mean", "mul")])
+def test_semirings(reduce, combine):
+    a, b = ls.tensor(A.double()) + 2, ls.tensor(B.double())
+    join = {"add": torch.add, "mul": torch.mul, "max": torch.maximum}[combine]
+    terms = join(A.double()[:, :, None] + 2, B.double()[None])
+    exists = (B != 0).expand_as(terms)
+    want = {
+        "min": torch.where(exists, terms, torch.inf).amin(1),
+        "max": torch.where(exists, terms, -torch.inf).amax(1),
+        "prod": torch.where(exists, terms, 1).prod(1),
+        "mean": torch.where(exists, terms, 0).sum(1) / exists.sum(1).clamp(min=1),
+    }[reduce]
+    torch.testing.assert_close(ls.einsum("ij,jk->ik", a, b, reduce=reduce, combine=combine, format="dense"), want)
+
+
+def test_what_has_no_finite_description_is_refused():
+    log = torch.log(ls.tensor(A.abs()))
+    with pytest.raises(ls.UnsupportedError, match=r"operand 0.*not stored.*-inf"):
+        log @ torch.ones(3, 2, requires_grad=True)  # whose gradient is infinite
+    with pytest.raises(ls.FormatError, match="GiB"):
+        ls.eye(300_000) @ (1 - ls.eye(300_000))

@@ -200,8 +200,8 @@ def number(value: Any) -> str:
 def _epilogue(node: Node, term: Term, output: Indices, steps: list[Step], covered: list[Node]) -> Group:
     """A product with elementwise operations on its elements."""
     reads = list(term.factors)
-    # Beside a number the product is summed before anything is done with it, and rows without entries are 0.
-    text = f"({_product_text(term)} + 0)"
+    # Beside a number, rows without entries are 0.
+    text = f"(sum({_product_text(term)}) + 0)"
     for step in steps:
         other = ""
         if isinstance(step.other, Node):

@@ -74,7 +74,7 @@ def _call(call: Call, args: Sequence[Value], functions: Mapping[str, Definition]
         return _defined(call, definition, args, defined, functions)
     if not regions.holds(call.region or regions.usual(call), defined):
         return MISSING
-    if VARYING in args:
+    if VARYING in args or call.op == "sum":  # as many terms as indices have values
         return VARYING
     return _apply(operations.SIGNS.get(call.op, call.op), [0 if arg is MISSING else arg for arg in args])
 

@@ -128,8 +128,15 @@ class _Parser:
         if self.peek() in ("(", "[") and name in operations.ALIASES and name not in self.functions:
             name = operations.ALIASES[name]
         if self.peek() in ("(", "[") and (name in operations.ARITY or name in self.functions):
-            return self.call(name)
+            return self.access(name) if name == "sum" and self.names_follow() else self.call(name)
         return self.access(name)
+
+    def names_follow(self) -> bool:
+        """Whether only index variables are in the next parentheses: then `sum(i,j)` is an access to a tensor."""
+        at = self.at + 1
+        while at < len(self.tokens) and (self.tokens[at].group(2) or self.tokens[at].group().strip() == ","):
+            at += 1
+        return at < len(self.tokens) and self.tokens[at].group().strip() == ")"
 
     def call(self, name: str) -> Call:
         region = ""
@@ -150,7 +157,7 @@ class _Parser:
             args += map(expression, defaults[len(args) - wanted :])
         if len(args) != wanted:
             raise FormatError(f"{self.text!r}: {name} takes {wanted} arguments, not {len(args)}")
-        return Call(name, tuple(args), region)
+        return Call(name if region else operations.SIGN_OF.get(name, name), tuple(args), region)
 
     def access(self, name: str) -> Access:
         indices: list[str] = []

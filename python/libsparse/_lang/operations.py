@@ -10,7 +10,7 @@ from typing import Final
 
 # How many arguments each function takes; those in FLOATING make floating values of integers.
 EXACT: Final = {
-    1: "abs ceil conj cube floor frac imag isnan neg not real relu relu6 round sign square stored trunc truth",
+    1: "abs ceil conj cube floor frac imag isnan neg not real relu relu6 round sign square stored sum trunc truth",
     2: "add and eq first floor_divide fmod ge gt heaviside le leaky_relu lt max min mul ne or pow remainder "
     "second sub xor",
     3: "clamp hardtanh where",
@@ -38,6 +38,7 @@ LOGICAL: Final = frozenset({"and", "eq", "ge", "gt", "isnan", "le", "lt", "ne", 
 
 # Operators by their signs, and the names of reductions by the text before the "=" of an assignment.
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+SIGN_OF: Final = {name: sign for sign, name in SIGNS.items()}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero
 # Where functions have a value, as regions over their arguments; `some` of all others. Those that make something else of
@@ -108,6 +109,7 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
     "clamp": ("ge(x, y) * le(x, z)", "lt(x, y)", "gt(x, z)"),
     "abs": ("sign(x)",),
     "conj": ("1",),
+    "sum": ("1",),
     "real": ("1",),
     "imag": ("",),
     "sqrt": ("1 / (2 * sqrt(x))",),

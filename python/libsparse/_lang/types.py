@@ -99,7 +99,7 @@ class Typing:
             return self._defined(self._functions[node.op], args)
         if node.op in ("first", "second"):  # the other argument is only looked up
             return args[node.op == "second"]
-        found = merged(args)
+        found = merged((*args, Type(numbers=counted(node.args[0])))) if node.op == "sum" else merged(args)
         if node.op in operations.LOGICAL:
             return found.logical()
         if operations.is_floating(node.op):

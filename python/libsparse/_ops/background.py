@@ -220,12 +220,23 @@ class _Sum:
 
 
 def _summed_whole(term: Expr, kept: set[str]) -> bool:
-    """Whether no part of a term is summed before the term is: those of each sum inside of it have the same indices."""
-    for node in assignment.walk(term):
-        if isinstance(node, Call) and node.op in ("+", "-") and not node.region:
-            left, right = (assignment.indices(arg) - kept for arg in node.args)
-            if left != right:
+    """Whether no part of a term is summed before the term is.
+
+    Factors distribute over additive terms, which are summed by themselves where they have different indices; what is
+    inside of a function is summed where it is written `sum(...)`.
+    """
+    waiting = [term]
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, Call):
+            continue
+        if node.region or node.op not in ("+", "-", "*", "/", "neg"):
+            if any(isinstance(part, Call) and part.op == "sum" for part in assignment.walk(node)):
                 return False
+            continue
+        if node.op in ("+", "-") and len({frozenset(assignment.indices(arg) - kept) for arg in node.args}) > 1:
+            return False
+        waiting.extend(node.args)
     return True
 
 
@@ -293,6 +304,14 @@ def filled(value: Expr, known: dict[str, Any], neutral: str) -> tuple[Expr, dict
 
     plain = {name: Operand(operand.pattern, operand.data) for name, operand in fills.items()}
     return assignment.replace(value, change), {**known, **plain}, definitions
+
+
+def combined(value: Expr, combine: str) -> Expr:
+    """An expression in which `*` is written as the combination that it means, which has a value where both sides do."""
+    if combine == "mul" or not isinstance(value, Call):
+        return value
+    args = tuple([combined(arg, combine) for arg in value.args])
+    return Call(combine, args, "every") if value.op == "*" else value._replace(args=args)
 
 
 def _literal(number: int | float) -> str:

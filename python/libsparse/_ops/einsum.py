@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -96,43 +95,19 @@ def einsum(
     """
     if reduce == "sum" and combine == "mul":
         operands = autocast.cast(operands)
-        for number, operand in enumerate(operands):
-            if is_sparse(operand) and to_operand(operand).fill != 0:
-                return _filled(equation, operands, number, format)
+    for operand in operands:
+        if is_sparse(operand) and (given := to_operand(operand)).fill:
+            named = checked(reduce, combine)
+            if given.fill != dtypes.identity(named[0], given.dtype):
+                from . import filled_products  # which computes einsums
+
+                return filled_products.of(equation, operands, format, *named)
     question, plain = read(equation, operands, format, reduce, combine)
     try:
         return compute(question, plain)
     except ShapeError:  # says it in the user's letters
         question.problem()._replace(text=str(equation)).extents(plain)
         raise
-
-
-def _filled(equation: Any, operands: Sequence[Any], number: int, format: str | Format | None) -> Operand:
-    """A sum of products with an operand that has a fill value: what it has beyond that, and the fill value everywhere.
-
-    Raises:
-        UnsupportedError: The fill value is not finite, or makes a dense result of sparse operands.
-    """
-    filled, fill = to_operand(operands[number], number), to_operand(operands[number]).fill
-    others = [to_operand(o, n) for n, o in enumerate(operands) if n != number]
-    dense = format is None or set(str(format)) == {"d"} or str(format) == "dense"
-    if not (cmath.isfinite(fill) and dense and filled.dtype != torch.bool and all(o.pattern is None for o in others)):
-        filled.need_zero_fill(f"operand {number}")
-    beyond = list(operands)
-    beyond[number] = Operand(filled.pattern, filled.values - fill)
-    question, plain = read(equation, beyond, "dense")
-    first = compute(question, plain).values
-    rest, output = list(question.inputs), question.output
-    term = rest.pop(number)
-    extents = dict(zip(term, plain[number].shape, strict=True))
-    covered = {index for inputs in rest for index in inputs}
-    scale = fill * math.prod(extent for index, extent in extents.items() if index not in {*covered, *output})
-    if not rest:
-        return Operand(None, first + scale)
-    kept = tuple(index for index in output if index in covered)
-    others = [*plain[:number], *plain[number + 1 :]]
-    everywhere, _ = contraction.contract(Einsum(tuple(rest), kept, contraction.dense_format(len(kept))), others)
-    return Operand(None, first + scale * everywhere[tuple(slice(None) if i in covered else None for i in output)])
 
 
 def compute(question: Einsum, operands: Sequence[Operand]) -> Operand:

@@ -12,7 +12,6 @@ from libsparse._autograd import tape
 from libsparse._lang import assignment, dtypes, grammar, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError, UnsupportedError
-from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
@@ -31,14 +30,14 @@ def evaluate(
 ) -> Operand:
     """Computes an assignment such as `"y(i) = alpha * A(i,j) * x(j) + b(i)"`, or several separated by semicolons.
 
-    Indices that are only on the right are reduced, per additive term: summed, or by the operator of `+=`, `*=`, `min=`,
-    `max=`, `mean=`, `|=`, `&=`, `^=`. Where the name on the left is an operand or an earlier result, such a reduction
+    Indices that are only on the right are summed in each additive term that has them. By the operator of `+=`, `*=`,
+    `min=`, `max=`, `mean=`, `|=`, `&=`, `^=`, the whole right side is reduced, over the terms that exist: those where
+    it has a value. Where the name on the left is an operand or an earlier result, such a reduction
     takes its stored old elements as one more term; `-=` and `/=` need an old one. A later assignment reads the results
     of earlier ones, and the result is that of the last. `|=`, `&=` and `^=` reduce truth values, as any and all do.
 
-    Terms of a sum inside of a function that have different indices are summed there: `max(A(i,j) * x(j) + b(i), 0)` is
-    relu(A x + b), and `exp(A(i,j) - 1)` exp of a sum, but `exp(A(i,j) - B(i,j))` is summed itself. To be sure of the
-    sum of exp, name the summand first: `e(i,j) = exp(A(i,j) - 1); y(i) = e(i,j)`.
+    A function is a part of its term: `n(i) = exp(A(i,j) - m(i))` sums exponentials over `j`. `sum(...)` is a sum inside
+    of a function, over the indices that nothing else has: `relu(sum(A(i,j) * x(j)) + b(i))` is relu(A x + b).
 
     `A(i(2:10:4),j)` is a part of a dimension, and so is `A(i([0,3,5]),j)`. On the left, `y(i(2:4)) = x(i)` is `y` with
     that part of it replaced; `y` has to be an operand or an earlier result. Nothing that is passed is modified.
@@ -165,10 +164,11 @@ class _Job:
         """Finds the problem, with functions that act where nothing is stored, too."""
         target = self.target._replace(windows=())
         summed = (reduce, combine) == ("sum", "mul")
-        definitions: dict[str, Definition] = {}
+        neutral = reduce if statements.is_product(value) else "sum"
+        filled, known, definitions = background.filled(value, known, neutral)
+        if filled is not value:
+            value, combine = background.combined(filled, combine), "mul"
         if summed or (combine == "mul" and assignment.indices(value) <= set(target.indices)):
-            neutral = reduce if statements.is_product(value) else "sum"
-            value, known, definitions = background.filled(value, known, neutral)
             found = background.of(target, value, known, definitions, summed and self.sign in ("", "sum"))
             if found.densified is not None and format is None:
                 background.warn(self.text, found.densified)

@@ -144,10 +144,10 @@ def _neutral(operand: Operand, name: int | str, reduce: str) -> Operand:
         return operand
     if fill != dtypes.identity(reduce, operand.dtype):
         operand.need_zero_fill(f"operand {name}")
-    return _without_fill(pattern, operand.values, fill) if pattern.format.pads else Operand(pattern, data)
+    return without_fill(pattern, operand.values, fill) if pattern.format.pads else Operand(pattern, data)
 
 
-def _without_fill(pattern: Pattern, values: Tensor, fill: int | float) -> Operand:
+def without_fill(pattern: Pattern, values: Tensor, fill: int | float) -> Operand:
     """The elements of blocks that do not hold the fill value: the others make no terms."""
     coords, entries = pattern.coordinates(), pattern.entries(values)
     kept = (entries.detach() != fill).nonzero().flatten()
