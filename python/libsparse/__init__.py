@@ -7,15 +7,18 @@
 Importing the package starts no compiler and loads no native code; the first new expression does.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._autograd.tape import register as _register_gradients
 from ._autograd.tape import register_others as _register_others
 from ._autograd.transforms import compute as _compute_transformed
+from ._compiler.cache import Cache as _Cache
 from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
 from ._fusion.compiled import compile
-from ._io.files import read, write
 from ._lang.errors import (
     DenseResultWarning,
     DivisionByZeroError,
@@ -46,16 +49,29 @@ from ._tensor.generators import diag, eye, random
 from ._tensor.missing import suggestion as _suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
-from ._tools.doctor import doctor
 from ._tools.examples import attach as _attach_examples
-from ._tools.explain import explain
-from ._tools.schedule import Schedule, schedule
 from ._torch.interop import from_scipy, from_torch
 from ._torch.overrides import disable, enable, override
 from ._trace.building import assemble as _assemble_traced
 from ._trace.building import checked as _checked
 from ._trace.compute import compute as _compute_traced
 from ._trace.moves import move as _move
+
+if _TYPE_CHECKING:
+    from ._io.files import read, write
+    from ._tools.doctor import doctor
+    from ._tools.explain import explain
+    from ._tools.schedule import Schedule, schedule
+
+# Files and tools, which most programs don't use, load with the first use of their names.
+_LAZY = {
+    "Schedule": "_tools.schedule",
+    "doctor": "_tools.doctor",
+    "explain": "_tools.explain",
+    "read": "_io.files",
+    "schedule": "_tools.schedule",
+    "write": "_io.files",
+}
 
 __all__ = [
     "DenseResultWarning",
@@ -120,7 +136,11 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    """Python calls it for a name that the package does not have."""
+    """Python calls it for a name that the package does not have, or has not loaded yet."""
+    if name in _LAZY:
+        found = getattr(_import_module(f"{__name__}.{_LAZY[name]}"), name)
+        globals()[name] = found
+        return found
     raise _MissingAttributeError(
         f"libsparse has no {name!r}; {_suggestion(name, __all__) or 'dir(ls) lists its names'}"
     )
@@ -132,7 +152,7 @@ _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
 
-_attach_examples()
+_attach_examples({"": SparseTensor, "P": Pattern, "F": Format, "C": _Cache})
 
 # The target that every request names is found out now, so that the first call need not wait for it.
 _identity()

@@ -7,17 +7,8 @@ last underscore. `A` is `ls.tensor([[0.0, 2.0], [1.0, 0.0]])`;
 
 from __future__ import annotations
 
-import inspect
 import re
 
-from libsparse._compiler.cache import Cache
-from libsparse._storage.format import Format
-from libsparse._storage.pattern import Pattern
-from libsparse._tensor.sparse_tensor import SparseTensor
-
-from .schedule import Schedule
-
-_OWNERS: dict[str, type] = {"": SparseTensor, "P": Pattern, "S": Schedule, "F": Format, "C": Cache}
 _OPERANDS = {
     "A": "A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])",
     "Q": "Q = ls.tensor([[0.0, 0.5], [0.25, 0.0]])",
@@ -307,28 +298,35 @@ S.assemble | ls.schedule("ij,ij->ij", ls.eye(2), ls.eye(2)).{name}("append").run
 """
 
 
-def attach() -> None:
-    """Appends an example to the documentation of each method and property that the table names."""
+def attach(owners: dict[str, type]) -> None:
+    """Appends an example to the documentation of each method and property of classes that the table names.
+
+    Args:
+        owners: Classes by their letter in the table.
+    """
     members = {
-        owner: {n: v for base in cls.__mro__[::-1] for n, v in vars(base).items()} for owner, cls in _OWNERS.items()
+        owner: {n: v for base in cls.__mro__[::-1] for n, v in vars(base).items()} for owner, cls in owners.items()
     }
     done: set[int] = set()
     for line in _EXAMPLES.strip().splitlines():
         names, _, example = line.partition(" | ")
+        shown = _shown(example)
         for name in names.split():
             owner, _, own = name.rpartition(".")
-            attribute = members[owner].get(own)  # torch has it or has it not, by version
+            attribute = members.get(owner, {}).get(own)  # torch has it or has it not, by version
             if attribute is not None and id(attribute) not in done:
                 done.add(id(attribute))
                 text = attribute.__doc__ or own
-                text = inspect.cleandoc(text) if "\n" in text else text
-                attribute.__doc__ = f"{text}\n\nExample:\n{_text(own, example)}"
+                last = text[text.rfind("\n") + 1 :]
+                margin = "\n" + (last if last.isspace() else "")
+                lines = shown.replace("{name}", own).replace("{base}", own.removesuffix("_"))
+                attribute.__doc__ = text + f"\n\nExample:\n{lines}".replace("\n", margin)
 
 
-def _text(name: str, example: str) -> str:
-    """The example of a name as an interpreter shows it."""
-    code, _, printed = example.replace("{name}", name).replace("{base}", name.removesuffix("_")).partition(" -> ")
-    words = set(_WORD.findall(code))
+def _shown(example: str) -> str:
+    """An example as an interpreter shows it, with the places of names."""
+    code, _, printed = example.partition(" -> ")
+    words = set(_WORD.findall(code.replace("{name}", "").replace("{base}", "")))
     setup = [line for operand, line in _OPERANDS.items() if operand in words]
     shown = [f"    >>> {line}" for line in (*setup, *code.split("; "))]
     return "\n".join([*shown, f"    {printed}"] if printed else shown)

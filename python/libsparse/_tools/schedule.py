@@ -16,6 +16,7 @@ from libsparse._runtime.status import WrongExtentsError
 from libsparse._storage.format import Format
 from libsparse._tensor.sparse_tensor import dress
 
+from . import examples
 from .explain import Explanation
 
 
@@ -232,3 +233,6 @@ def schedule(
         return Schedule(problem, tuple(plain))
     question, plain = einsum.read(text, operands, format, reduce, combine)
     return Schedule(question.problem(), tuple(plain))
+
+
+examples.attach({"S": Schedule})
