@@ -106,3 +106,52 @@ def test_patterns_live_as_long_as_the_tensors_they_were_read_from(dense):
     gc.collect()
     assert first() is None
     assert len(layouts._known) < 10
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_a_sparse_operands_gradient_is_undefined_where_the_results_is(layout: torch.layout) -> None:
+    a = torch.eye(3, dtype=torch.float64).to_sparse(layout=layout).requires_grad_()
+    x = torch.rand(3, 2, dtype=torch.float64, requires_grad=True)
+    with ls.override():
+        for product in (torch.sparse.mm(a, x), torch.sparse.mm(a, a.detach())):
+            undefined = torch._C._functions.UndefinedGrad()(product)
+            assert torch.autograd.grad(undefined, a, torch.zeros_like(product), allow_unused=True) == (None,)
+
+
+def test_products_refuse_ranks_and_dtypes_that_torchs_refuse() -> None:
+    a = torch.eye(2).to_sparse()
+    batch = torch.stack([a, a])
+    with ls.override():
+        for call in (
+            lambda: torch.sparse.mm(batch, batch),
+            lambda: torch.sparse.mm(a, torch.ones(2, 2, dtype=torch.float64)),
+            lambda: torch.mm(a.to_sparse_csr(), torch.ones(2, 2, dtype=torch.float64)),
+            lambda: torch.sparse.mm(a.double(), a),
+        ):
+            with pytest.raises(RuntimeError):
+                call()
+
+
+def test_torch_addmm_takes_matrices_only() -> None:
+    with pytest.raises(ls.ShapeError, match="addmm takes tensors of 2 and 2 dimensions"):
+        torch.addmm(
+            torch.ones(2, 2, 2), ls.from_mask(torch.ones(2, 2, 2, dtype=torch.bool)).float(), torch.ones(2, 2, 2)
+        )
+
+
+def test_addmm_has_the_layout_of_what_is_added_to() -> None:
+    a = torch.eye(3)
+    csc = a.to_sparse_csc()
+    with ls.override():
+        assert torch.addmm(csc, csc, csc).layout is torch.sparse_csc
+        for beta in (0, 1):
+            assert torch.addmm(a, a.to_sparse_csr(), a.to_sparse_csr(), beta=beta).layout is torch.strided
+    assert torch.equal(torch.addmm(a, ls.from_torch(csc), ls.from_torch(csc), beta=0), a)
+
+
+def test_sampled_addmm_keeps_compressed_batches_of_several_dimensions() -> None:
+    mask = torch.ones(2, 3, 4, 4).to_sparse_csr()
+    with ls.override():
+        found = torch.sparse.sampled_addmm(mask, torch.ones(2, 3, 4, 5), torch.ones(2, 3, 5, 4))
+    assert found.layout is torch.sparse_csr
+    assert torch.equal(found.to_dense(), torch.full((2, 3, 4, 4), 6.0))

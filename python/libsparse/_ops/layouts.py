@@ -21,6 +21,7 @@ from . import tracing
 from .assemble import assemble, to_dense, to_format
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
+_BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
 _KEPT = 256
@@ -174,10 +175,13 @@ class _Values(torch.autograd.Function):
     def forward(ctx: Any, source: Tensor) -> Tensor:
         ctx.source = source.detach()
         ctx.keeps = source.is_leaf and source.layout is not torch.sparse_csc
+        ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
         return _raw_values(ctx.source).clone()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
+    def backward(ctx: Any, grad: Tensor | None) -> Tensor | None:
+        if grad is None:
+            return None
         grad = grad.reshape(_raw_values(ctx.source).shape)
         if ctx.source.layout in _BLOCKED:
             return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
@@ -201,12 +205,13 @@ class _Followed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
         ctx.pattern = read(bare).pattern
-        return _with_values(
-            bare, values.reshape(bare.values().shape) if bare.layout is not torch.sparse_coo else values
-        )
+        ctx.set_materialize_grads(False)
+        return _with_values(bare, values if bare.layout is torch.sparse_coo else values.reshape(bare.values().shape))
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        if grad is None:
+            return None, None
         if grad.layout is torch.strided:
             return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None
         source = read(grad)
@@ -215,7 +220,7 @@ class _Followed(torch.autograd.Function):
 
 def followed(source: Operand, layout: torch.layout) -> Tensor:
     """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return."""
-    values = to_format(source, _batch_format(layout) if is_batch(source, layout) else _FORMATS[layout]).values
+    values = to_format(source, _BATCHES[layout] if is_batch(source, layout) else _FORMATS[layout]).values
     bare = write(source.with_data(source.values.detach()), layout)
     if not (values.requires_grad and torch.is_grad_enabled()):
         return bare
@@ -236,9 +241,10 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
     format, blocks = source.sparsity.format, block_shape(source)
-    if layout is None:
+    if layout is None and blocks is not None:
+        layout = torch.sparse_bsr if format.order == (0, 1) else torch.sparse_bsc
+    elif layout is None:
         layout = next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
-        layout = _layout_of_blocks(source) if blocks is not None else layout
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
@@ -260,11 +266,6 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     return _tensor(layout, indices, converted.values, shape)
 
 
-def _layout_of_blocks(source: Operand) -> torch.layout:
-    """The layout of torch's that has blocks in the order of a format."""
-    return torch.sparse_bsr if source.sparsity.format.order == (0, 1) else torch.sparse_bsc
-
-
 def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> Tensor:
     """A BSR or BSC tensor with blocks of this height and width."""
     source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
@@ -278,18 +279,14 @@ def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> 
 
 def is_batch(source: Operand, layout: torch.layout) -> bool:
     """Whether a tensor is a batch of matrices with as many entries each, which torch's CSR and CSC hold."""
-    if source.ndim != 3 or layout not in (torch.sparse_csr, torch.sparse_csc) or 0 in source.shape:
+    if source.ndim != 3 or layout not in _BATCHES or 0 in source.shape:
         return False
     counts = torch.bincount(source.sparsity.coordinates()[0], minlength=source.shape[0])
     return bool((counts == counts[0]).all())
 
 
-def _batch_format(layout: torch.layout) -> str:
-    return "dds" if layout is torch.sparse_csr else "dds:0,2,1"
-
-
 def _write_batch(source: Operand, layout: torch.layout) -> Tensor:
-    converted = to_format(source, _batch_format(layout))
+    converted = to_format(source, _BATCHES[layout])
     pos, crd = converted.sparsity.compressed(2)
     count, values = source.shape[0], converted.values
     each, lines = values.numel() // count, (pos.numel() - 1) // count

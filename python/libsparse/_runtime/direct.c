@@ -57,6 +57,9 @@ static const struct {
 /* Objects of Python that `install` is given, and interned names of attributes. */
 static PyObject *plain, *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
 static PyObject *n_held, *n_fast, *n_pattern, *n_size, *n_shape, *n_requires_grad, *n_variant, *n_direct, *n_count, *n_level;
+static PyObject *n_version, *strided, *layout_descriptor;
+static descrgetfunc get_layout_of;
+static PyTypeObject *tensor_type;
 static PyTypeObject *direct_type;
 
 /* --- Direct: a kernel with the contents of its slots ------------------------------------------------------------ */
@@ -326,6 +329,15 @@ static PyObject *short_product(PyObject *matrix, PyObject *other)
 	return out;
 }
 
+/* A product, or None where there was no short way to it. */
+static PyObject *product_or_none(PyObject *product)
+{
+	if (product != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_RuntimeError)))
+		return product;
+	PyErr_Clear(); /* operands of torch's transforms have no memory */
+	Py_RETURN_NONE;
+}
+
 static PyObject *multiply(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
 	(void)module;
@@ -333,11 +345,88 @@ static PyObject *multiply(PyObject *module, PyObject *const *args, Py_ssize_t co
 		PyErr_SetString(PyExc_TypeError, "multiply takes two operands");
 		return NULL;
 	}
-	PyObject *out = PySet_Contains(plain, (PyObject *)Py_TYPE(args[1])) == 1 ? short_product(args[0], args[1]) : NULL;
-	if (out != NULL || (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_RuntimeError)))
-		return out;
-	PyErr_Clear(); /* operands of torch's transforms have no memory */
-	Py_RETURN_NONE;
+	bool is_plain = PySet_Contains(plain, (PyObject *)Py_TYPE(args[1])) == 1;
+	return product_or_none(is_plain ? short_product(args[0], args[1]) : NULL);
+}
+
+/* --- What `ls.enable()` asks of the operands of torch's functions --------------------------------------------------- */
+
+/* Whether a tensor, or each tensor in a list or tuple, has strides; other objects do. -1 with an exception. */
+static int has_strides(PyObject *object, int depth)
+{
+	bool listed = PyList_CheckExact(object);
+	if (listed || PyTuple_CheckExact(object)) {
+		int yes = 1;
+		for (Py_ssize_t n = 0; depth > 0 && yes == 1 && n < (listed ? PyList_Size(object) : PyTuple_Size(object)); n++)
+			yes = has_strides(listed ? PyList_GetItem(object, n) : PyTuple_GetItem(object, n), depth - 1);
+		return yes;
+	}
+	if (Py_TYPE(object) != tensor_type && PySet_Contains(plain, (PyObject *)Py_TYPE(object)) != 1)
+		return PyErr_Occurred() ? -1 : 1;
+	PyObject *layout = get_layout_of(layout_descriptor, object, (PyObject *)tensor_type);
+	Py_XDECREF(layout);
+	return layout == NULL ? -1 : layout == strided;
+}
+
+static PyObject *all_strided(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+	(void)module;
+	int yes = 1;
+	for (Py_ssize_t n = 0; n < count && yes == 1; n++)
+		yes = has_strides(args[n], 3);
+	return yes < 0 ? NULL : PyBool_FromLong(yes);
+}
+
+/* Whether a tensor's version counter is a number; -1 with an exception. */
+static int has_version(PyObject *tensor, PyObject *number)
+{
+	PyObject *version = PyObject_GetAttr(tensor, n_version);
+	int same = version == NULL ? -1 : PyObject_RichCompareBool(version, number, Py_EQ);
+	Py_XDECREF(version);
+	return same;
+}
+
+/* Whether what is kept of a tensor (class Kept in _torch/wrapped.py) is still true of it; -1 with an exception. */
+static int is_current(PyObject *kept, PyObject *source)
+{
+	PyObject *object = PyObject_CallFunctionObjArgs(PyTuple_GetItem(kept, 0), NULL);
+	Py_XDECREF(object);
+	int yes = object == NULL ? -1 : object == source;
+	if (yes == 1 && (yes = has_version(source, PyTuple_GetItem(kept, 1))) == 1)
+		yes = (yes = truth_of(source, n_requires_grad)) < 0 ? yes : !yes;
+	PyObject *arrays = PyTuple_GetItem(kept, 2), *versions = PyTuple_GetItem(kept, 3);
+	for (Py_ssize_t n = 0; yes == 1 && n < PyTuple_Size(arrays); n++)
+		yes = has_version(PyTuple_GetItem(arrays, n), PyTuple_GetItem(versions, n));
+	return yes;
+}
+
+/* The product of a tensor for which a table keeps a matrix and a dense operand of one of some ranks, else NULL. */
+static PyObject *kept_product(PyObject *matrix, PyObject *other, PyObject *table, PyObject *ranks)
+{
+	PyObject *key = PyLong_FromVoidPtr(matrix), *shape = NULL, *rank = NULL, *out = NULL;
+	PyObject *kept = key == NULL ? NULL : PyDict_GetItemWithError(table, key);
+	Py_XINCREF(kept); /* another thread may clear the dictionary */
+	if (kept != NULL && PySet_Contains(plain, (PyObject *)Py_TYPE(other)) == 1 && is_current(kept, matrix) == 1 &&
+	    (shape = PyObject_GetAttr(other, n_shape)) != NULL && (rank = PyLong_FromSsize_t(PyTuple_Size(shape))) != NULL &&
+	    PySequence_Contains(ranks, rank) == 1)
+		out = short_product(PyTuple_GetItem(kept, 4), other);
+	Py_XDECREF(key);
+	Py_XDECREF(kept);
+	Py_XDECREF(shape);
+	Py_XDECREF(rank);
+	return out;
+}
+
+static PyObject *multiply_kept(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+	(void)module;
+	if (count != 3) {
+		PyErr_SetString(PyExc_TypeError, "multiply_kept takes operands, a table and ranks");
+		return NULL;
+	}
+	bool is_pair = PyTuple_Size(args[0]) == 2;
+	return product_or_none(
+		is_pair ? kept_product(PyTuple_GetItem(args[0], 0), PyTuple_GetItem(args[0], 1), args[1], args[2]) : NULL);
 }
 
 /* --- The module -------------------------------------------------------------------------------------------------- */
@@ -360,8 +449,10 @@ static PyObject *connect(PyObject *module, PyObject *args)
 static PyObject *install(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOOOOOO", &plain, &threads_module, &forward_mode, &watchers, &torch_threads, &is_neg, &is_conj))
+	if (!PyArg_ParseTuple(args, "OOOOOOOOOO", &plain, &threads_module, &forward_mode, &watchers, &torch_threads, &is_neg, &is_conj,
+			      &tensor_type, &layout_descriptor, &strided))
 		return NULL;
+	get_layout_of = (descrgetfunc)PyType_GetSlot(Py_TYPE(layout_descriptor), Py_tp_descr_get);
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	Py_RETURN_NONE;
 }
@@ -371,6 +462,10 @@ static PyMethodDef functions[] = {
 	{"install", install, METH_VARARGS, "Takes the objects of torch and of the package that `multiply` calls."},
 	{"multiply", (PyCFunction)(void (*)(void))multiply, METH_FASTCALL,
 	 "multiply(matrix, other): the product by the short way, None where there is none."},
+	{"all_strided", (PyCFunction)(void (*)(void))all_strided, METH_FASTCALL,
+	 "all_strided(*operands): whether no operand is, or holds in lists, one of torch's sparse tensors."},
+	{"multiply_kept", (PyCFunction)(void (*)(void))multiply_kept, METH_FASTCALL,
+	 "multiply_kept(operands, kept, ranks): as `multiply`, of a tensor of torch's that is kept and another one."},
 	{NULL, NULL, 0, NULL},
 };
 
@@ -393,6 +488,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 		{&n_held, "_held"},    {&n_fast, "_fast"},       {&n_pattern, "_pattern"}, {&n_size, "size"},
 		{&n_shape, "shape"},   {&n_variant, "variant"},  {&n_direct, "direct"},    {&n_count, "count"},
 		{&n_level, "_current_level"}, {&n_requires_grad, "requires_grad"},
+		{&n_version, "_version"},
 	};
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)

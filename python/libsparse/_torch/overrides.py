@@ -17,6 +17,8 @@ from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
+from libsparse._tensor.recording import recorders
+from libsparse._tensor.short_product import all_strided, multiply_kept
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
@@ -37,13 +39,11 @@ from . import (  # noqa: F401  # they register what they implement
     shape,
 )
 from .registry import overridable
-from .wrapped import wrap, wrapped
+from .wrapped import kept, wrap, wrapped
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
-_HOLDERS = frozenset({list, tuple})
-_STRIDED = torch.strided
 _SPARSE_MM = torch.sparse.mm
-_Parameter = torch.nn.Parameter
+_ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_addmm}  # to their first argument
 _MISSING = object()
 
 _lock = threading.Lock()
@@ -123,41 +123,70 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
-    ranks = _PRODUCTS.get(original)
-    compute = _run if ranks is None else functools.partial(_run_product, ranks)
+    """What stands in the place of a function of torch's; it asks little, since every call of torch's comes here."""
+    if original is Tensor.__matmul__:
+        stand_in = _operator(original)
+    elif torch_first:
+        stand_in = _refused_operator(original) if original is Tensor.__getitem__ else _refused(original)
+    else:
+        stand_in = _product(original)
+    functools.update_wrapper(stand_in, original)
+    # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
+    vars(stand_in)["_torchdynamo_inline"] = original
+    leave_alone(stand_in)
+    return stand_in
 
-    @functools.wraps(original)
-    def refused(*args: Any, **kwargs: Any) -> Any:
-        try:  # asks nothing of the arguments: this is on the way of every call of torch's
+
+def _product(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that libsparse computes where an operand is sparse."""
+    ranks = _PRODUCTS.get(original, ())
+    compute = functools.partial(_run_product, ranks) if ranks else _run
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            if all_strided(args, tuple(kwargs.values())):
+                return original(*args, **kwargs)
+        elif all_strided(args):
+            return original(*args)
+        elif ranks and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
+            return out
+        return compute(original, args, kwargs)
+
+    return call
+
+
+def _operator(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for an operator: two parameters cost half of what any number of arguments do."""
+    product = _product(original)
+
+    def call(first: Any, second: Any, /) -> Any:
+        return original(first, second) if all_strided(first, second) else product(first, second)
+
+    return call
+
+
+def _refused(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that libsparse computes where torch refuses; asks nothing of the arguments before."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
             return original(*args, **kwargs)
         except _REFUSALS as error:
             return _run_refused(original, args, kwargs, error)
 
-    @functools.wraps(original)
-    def routed(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not kwargs:  # the way of nearly every product, which is short
-            first, second = args
-            if first.__class__ is Tensor is second.__class__ and first.layout is _STRIDED is second.layout:
-                return original(first, second)
-        for arg in args:
-            kind = type(arg)
-            if kind is Tensor or kind is _Parameter:
-                if arg.layout is not _STRIDED:
-                    return compute(original, args, kwargs)
-            elif kind in _HOLDERS and _has_sparse(arg):
-                return compute(original, args, kwargs)
-        if kwargs and _has_sparse(kwargs.values()):
-            return compute(original, args, kwargs)
-        return original(*args, **kwargs)
-
-    return refused if torch_first else routed
+    return call
 
 
-def _has_sparse(arg: Any) -> bool:
-    """Whether an argument is one of torch's sparse tensors, or holds one."""
-    if isinstance(arg, Tensor):
-        return type(arg) in PLAIN and arg.layout in LAYOUTS
-    return any(type(item) in PLAIN and item.layout in LAYOUTS for item in arg)
+def _refused_operator(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for an operator."""
+
+    def call(first: Any, second: Any, /) -> Any:
+        try:
+            return original(first, second)
+        except _REFUSALS as error:
+            return _run_refused(original, (first, second), {}, error)
+
+    return call
 
 
 # Products by the short way, with the ranks of the dense operand that they take.
@@ -178,23 +207,39 @@ def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     if "out" in kwargs:
         return _run_into(original, args, kwargs)
     layout = _layout(args, kwargs)
-    if layout is None:
+    if layout is None or _differ_in_dtype((*args, *kwargs.values())):
         return original(*args, **kwargs)
     if layout is not torch.sparse_coo:  # as torch's own products are
-        columns = original is _SPARSE_MM and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in args[:2])
+        deciding = args[:2] if original is _SPARSE_MM else args[:1] if original in _ADDING else ()
+        columns = deciding and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding)
         layout = torch.sparse_csc if columns else torch.sparse_csr
     try:
-        return _computed(original, args, kwargs, layout)
+        result = _computed(original, args, kwargs, layout)
     except _LEFT:
         return original(*args, **kwargs)
+    if layout is torch.sparse_coo or getattr(result, "layout", layout) is not torch.sparse_coo:
+        return result
+    try:  # batches of several dimensions, which torch's compressed layouts hold
+        return original(*args, **kwargs)
+    except _REFUSALS:
+        return result
+
+
+def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
+    """Whether a product's operands have several dtypes, which torch promotes only under autocast."""
+    dtypes = {operand.dtype for operand in operands if isinstance(operand, Tensor)}
+    return len(dtypes) > 1 and not torch._C._is_any_autocast_enabled()
 
 
 def _run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
-    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is _STRIDED:
+    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
         matrix = wrapped(args[0])
-        if matrix is not None and args[1].ndim in ranks:
-            return matrix @ args[1]
+        if matrix is not None and args[1].ndim in ranks and args[1].dtype is matrix.dtype:
+            try:
+                return matrix @ args[1]
+            except _LEFT:
+                return original(*args)
     return _run(original, args, kwargs)
 
 

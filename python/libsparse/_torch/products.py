@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import agreement, elementwise, products
+from libsparse._ops.assemble import to_dense
 from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import is_sparse, is_tensor, to_operand
@@ -30,8 +31,8 @@ def rmatmul(input: Any, other: Any) -> Any:
     return products.matmul(other, input)
 
 
-def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
-    """The product of tensors of these ranks."""
+def _check_ranks(name: str, a: Any, b: Any, *ranks: int) -> None:
+    """Refuses operands of a product that have other ranks."""
     if is_tensor(a) and is_tensor(b) and (a.ndim, b.ndim) != ranks:
         raise ShapeError(
             f"{name} takes tensors of {ranks[0]} and {ranks[1]} dimensions, got operand 0 ({to_operand(a)}) and "
@@ -39,6 +40,11 @@ def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
         )
     if ranks == (3, 3):
         agreement.check(name, input=(a, "b n k"), mat2=(b, "b k m"))
+
+
+def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
+    """The product of tensors of these ranks."""
+    _check_ranks(name, a, b, *ranks)
     return matmul(a, b)
 
 
@@ -63,30 +69,35 @@ def bmm(input: Any, mat2: Any) -> Any:
 @implements(torch.sparse.mm, layouts=True)
 def sparse_mm(sparse: Any, dense: Any, reduce: str = "sum") -> Any:
     """The product of two matrices, reduced by `sum`, `mean`, `amax` or `amin`."""
+    _check_ranks("sparse.mm", sparse, dense, 2, 2)
     return matmul(sparse, dense) if reduce == "sum" else products.matmul(sparse, dense, reduce)
 
 
 @implements(torch.addmm, Tensor.addmm, layouts=True)
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`."""
+    _check_ranks("addmm", mat1, mat2, 2, 2)
     return _added(input, mat1, mat2, beta, alpha)
 
 
 @implements(torch.addmv, Tensor.addmv, layouts=True)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat @ vec)`."""
+    _check_ranks("addmv", mat, vec, 2, 1)
     return _added(input, mat, vec, beta, alpha)
 
 
 @implements(*named("baddbmm", torch, Tensor), layouts=True)
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (batch1 @ batch2)`."""
+    _check_ranks("baddbmm", batch1, batch2, 3, 3)
     return _added(input, batch1, batch2, beta, alpha)
 
 
 @implements(torch.sparse.addmm, layouts=True)
 def sparse_addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * mat + alpha * (mat1 @ mat2)`."""
+    _check_ranks("sparse.addmm", mat1, mat2, 2, 2)
     return _added(mat, mat1, mat2, beta, alpha)
 
 
@@ -104,7 +115,8 @@ def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         )
     beta, alpha = (elementwise.factor_of(number, product.dtype) for number in (beta, alpha))
     if beta == 0:  # whatever is in the base, NaN too, is ignored
-        return elementwise.scaled(product, alpha)
+        scaled = elementwise.scaled(product, alpha)
+        return scaled if is_sparse(base) else to_dense(scaled)
     return elementwise.plus(elementwise.scaled(product, alpha), elementwise.scaled(to_operand(base), beta))
 
 

@@ -15,8 +15,10 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 _KEPT = 256
 
 
-class _Wrapped(NamedTuple):
+class Kept(NamedTuple):
     """A SparseTensor with the values of one of torch's tensors, and whatever says that it still has them.
+
+    `is_current` in `_runtime/direct.c` reads the attributes in this order.
 
     Attributes:
         source: The tensor, weakly.
@@ -33,12 +35,13 @@ class _Wrapped(NamedTuple):
     tensor: SparseTensor
 
 
-_known: dict[int, _Wrapped] = {}
+kept: dict[int, Kept] = {}
+"""What is kept, by the identities of tensors."""
 
 
 def wrapped(source: Any) -> SparseTensor | None:
     """The SparseTensor that is kept for a matrix and shares its values; None where there is none."""
-    known = _known.get(id(source))
+    known = kept.get(id(source))
     if known is None or known.source() is not source or source._version != known.version or source.requires_grad:
         return None
     first, last = known.arrays[0], known.arrays[-1]
@@ -54,10 +57,10 @@ def wrap(source: Tensor) -> SparseTensor:
     shared = tensor.values().data_ptr() == values.data_ptr() and tensor.values().shape == values.shape
     arrays = layouts.index_arrays(source)
     if shared and not any(array.is_inference() for array in arrays):
-        for old in list(_known)[: len(_known) + 1 - _KEPT]:
-            _known.pop(old, None)
+        for old in list(kept)[: len(kept) + 1 - _KEPT]:
+            kept.pop(old, None)
         versions = tuple(array._version for array in arrays)
         key = id(source)
-        kept = weakref.ref(source, lambda _: _known.pop(key, None))
-        _known[key] = _Wrapped(kept, source._version, arrays, versions, tensor)
+        reference = weakref.ref(source, lambda _: kept.pop(key, None))
+        kept[key] = Kept(reference, source._version, arrays, versions, tensor)
     return tensor
