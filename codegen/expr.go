@@ -99,6 +99,12 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 	case *ir.Select:
 		text := fmt.Sprintf("%s ? %s : %s", e.expr(x.Cond, precOr), e.expr(x.Then, precOr), e.expr(x.Else, precOr))
 		return text, precSelect
+	case *ir.Lanes:
+		return e.vectorOf(x), precUnary
+	case *ir.ReduceLanes:
+		return e.reduceLanes(x), precAtom
+	case *ir.Tail:
+		return e.tail(x), precAtom
 	case *ir.Hash:
 		e.uses.add(helper{kind: "hash"})
 		return fmt.Sprintf("hash(%s, %s)", e.index(x.Key), e.index(x.Size)), precAtom

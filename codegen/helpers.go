@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"libsparse/libsparse/dtype"
@@ -10,10 +11,13 @@ import (
 
 // text is the C definition of h.
 func (h helper) text() string {
+	if h.kind == "reduce" {
+		return h.reduction()
+	}
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}
-	element, vector, mask, orNaN, key := "", "", "", "", ""
+	element, vector, mask, lane, orNaN, key := "", "", "", "", "", ""
 	if h.t.Elem != dtype.Invalid {
 		element = elemType(h.t.Elem)
 	}
@@ -22,10 +26,14 @@ func (h helper) text() string {
 		vector = vectorName(h.t)
 	}
 	if h.t.Lanes > 1 && h.t.Elem.Size() > 0 {
-		mask = vectorName(maskType(h.t))
+		mask, lane = vectorName(maskType(h.t)), elemType(maskType(h.t).Elem)
 	}
 	if h.t.Elem.IsFloat() {
 		orNaN = " | (" + mask + ")(x != x)"
+	}
+	var counting []string
+	for lane := range h.t.Lanes {
+		counting = append(counting, strconv.Itoa(lane))
 	}
 	if h.key != "" {
 		key = elemType(h.key)
@@ -36,7 +44,7 @@ func (h helper) text() string {
 	}
 	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
-		"SIGN", sign, "ORNAN", orNaN, "MASK", mask, "KEY", key).Replace(h.template())
+		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEY", key).Replace(h.template())
 }
 
 // template is the text of h before its words in capitals are replaced.
@@ -70,8 +78,9 @@ var helperText = map[string]string{
 }
 `,
 	// A NaN on either side wins, as in torch.
-	"min": floatChoice,
-	"max": floatChoice,
+	"min":  floatChoice,
+	"max":  floatChoice,
+	"tail": tailText,
 	"abs": `static inline ELEMENT NAME(ELEMENT x)
 {
     return x < 0 ? -x : x;

@@ -22,6 +22,9 @@ type helper struct {
 	kind string
 	t    ir.Type
 	key  dtype.T // of sort_by: the type of the keys
+	// Of reduce: the operator, and the number of vectors.
+	op    dtype.Op
+	count int
 }
 
 func newUses() *uses {
@@ -82,7 +85,11 @@ func (u *uses) add(h helper) {
 	u.helpers[h] = true
 	if h.t.Lanes > 1 {
 		u.vector(h.t)
-		if h.kind == "min" || h.kind == "max" {
+		for t := h.t; h.kind == "reduce" && t.Lanes > ir.GroupLanes(h.t); {
+			t.Lanes /= 2
+			u.vector(t)
+		}
+		if h.kind == "min" || h.kind == "max" || h.kind == "tail" {
 			u.vector(maskType(h.t))
 		}
 	}
@@ -95,6 +102,10 @@ func maskType(t ir.Type) ir.Type {
 
 func (h helper) name() string {
 	switch {
+	case h.kind == "reduce" && h.count > 1:
+		return fmt.Sprintf("reduce%d_%s_%s", h.count, h.op, vectorName(h.t))
+	case h.kind == "reduce":
+		return fmt.Sprintf("reduce_%s_%s", h.op, vectorName(h.t))
 	case h.t.Elem == dtype.Invalid:
 		return h.kind
 	case h.key != "":

@@ -193,11 +193,7 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 		d.add(schedule.Assemble{Insert: true})
 		d.note("%s is filled by insertion: its rows are counted first, then entries go to their rows as they come", a.LHS.Tensor.Name)
 	case scalar:
-		summed := d.Order[w.at:]
-		if all := a.Reduced(); len(all) == len(summed) {
-			summed = all
-		}
-		d.precompute(w.at, name, cin.Tile, "a scalar, since %v is summed inside each element", summed)
+		d.sum(a, w, name)
 	case strip:
 		return d.tile(a, w)
 	case row:

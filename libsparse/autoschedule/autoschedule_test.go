@@ -70,7 +70,7 @@ func TestDecide(t *testing.T) {
 		{"ij,jk->ik", []string{"ds", "ds"}, "ds", "i j k", []string{"precompute(all, w, at=1, row)", "parallelize(i, threads)"}, ""},
 		{"ij,jk->ik", []string{"ds:1,0", "ds:1,0"}, "ds:1,0", "k j i", []string{"precompute(all, w, at=1, row)", "parallelize(k, threads)"}, ""},
 		{"ij,kj->ik", []string{"ds", "ds"}, "ds", "i j k", []string{"precompute(all, w, at=1, row)"}, `B: "ds:1,0"`},
-		{"ij,ik,kj->ij", []string{"ds", "dd", "dd"}, "", "i j k", []string{"precompute(all, w, at=2, tile)", "parallelize(i, threads)"}, ""},
+		{"ij,ik,kj->ij", []string{"ds", "dd", "dd"}, "", "i j k", []string{"precompute(B*C, w, at=2, tile)", "unroll(j, 4)", "parallelize(i, threads)"}, ""},
 		{"ij,ij,ij->ij", []string{"ds", "ds", "ds"}, "ds", "i j", []string{"parallelize(i, threads)"}, ""},
 		{"ij->ij", []string{"ds"}, "ds:1,0", "i j", []string{"assemble(insert)"}, ""},
 		{"ij,ik->jk", []string{"ds", "dd"}, "", "j i k", []string{"parallelize(j, threads)"}, `A: "ds:1,0"`},

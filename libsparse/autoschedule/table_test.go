@@ -183,7 +183,7 @@ func fused(c *tableCase) string {
 		return "the mask is walked as it is stored"
 	case len(c.Conversions) > 0:
 		return "nothing is converted"
-	case !c.has("precompute(all, w, at=2, tile)"):
+	case !c.has("precompute(B*C, w, at=2, tile)") && !c.has("precompute(C*B, w, at=2, tile)"):
 		return "each sum stays in a register"
 	}
 	return ""

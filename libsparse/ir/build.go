@@ -19,6 +19,20 @@ func NewBuilder(slots []Slot) *Builder {
 	return b
 }
 
+// builderFor is a builder for more variables of f.
+func builderFor(slots []Slot, f *Func) *Builder {
+	b := NewBuilder(slots)
+	EachStmt(f.Body, func(s Stmt) {
+		for _, name := range declared(s) {
+			b.used[name] = true
+		}
+		if loop, ok := s.(*For); ok {
+			b.used[loop.Var.Name] = true
+		}
+	})
+	return b
+}
+
 // Fresh is name, with a number behind it if that is taken.
 func (b *Builder) Fresh(name string) string {
 	free := name

@@ -9,7 +9,7 @@ func Hoist(m *Module) *Module {
 	marked := func(s *For) bool {
 		return s.Kind != Shared && slices.ContainsFunc(s.Body.Stmts, func(t Stmt) bool { return isMark(t, s) })
 	}
-	return rewriteLoops(m, marked, func(s *For) Stmt {
+	return rewriteLoops(m, marked, func(s *For, _ *Builder) Stmt {
 		if s.Kind == Shared {
 			return s
 		}

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 
 	"libsparse/libsparse/dtype"
 )
@@ -37,6 +38,20 @@ func (m *machine) eval(e Expr) value {
 		return m.eval(e.Else)
 	case *Hash:
 		return intValue(Index.Elem, HashOf(m.eval(e.Key).Int, m.eval(e.Size).Int))
+	default:
+		return m.vector(e)
+	}
+}
+
+// vector is the value of an expression that makes or takes apart vectors.
+func (m *machine) vector(e Expr) value {
+	switch e := e.(type) {
+	case *Lanes:
+		return vectorOf(m.evalAll(e.Of))
+	case *ReduceLanes:
+		return m.reduceLanes(e)
+	case *Tail:
+		return m.tail(e)
 	default:
 		panic(fmt.Sprintf("BUG: no value for expression %T", e))
 	}
@@ -122,4 +137,59 @@ func (m *machine) storeElement(s Stmt, b *Buffer, i int, x value, reduce dtype.O
 		x = y
 	}
 	b.set(i, x)
+}
+
+func (m *machine) evalAll(list []Expr) []value {
+	out := make([]value, len(list))
+	for i, e := range list {
+		out[i] = m.eval(e)
+	}
+	return out
+}
+
+// vectorOf is the vector of some scalars, or the scalar where there is one.
+func vectorOf(lanes []value) value {
+	if len(lanes) == 1 {
+		return lanes[0]
+	}
+	return value{t: lanes[0].t, lanes: lanes}
+}
+
+func (m *machine) reduceLanes(e *ReduceLanes) value {
+	sums := m.evalAll(e.Of)
+	for i, x := range sums {
+		var groups []value
+		for lanes := range slices.Chunk(x.lanes, GroupLanes(e.Of[0].Type())) {
+			groups = append(groups, m.halve(e.Op, lanes))
+		}
+		sums[i] = m.halve(e.Op, groups)
+	}
+	return vectorOf(sums)
+}
+
+// halve reduces a power of two of values: those that are half as many apart first.
+func (m *machine) halve(op dtype.Op, x []value) value {
+	for n := len(x) / 2; n > 0; n /= 2 {
+		next := make([]value, n)
+		for k := range next {
+			sum, err := apply(op, x[k], x[k+n])
+			if err != nil {
+				m.failf("%v in a reduction of lanes", err)
+			}
+			next[k] = sum
+		}
+		x = next
+	}
+	return x[0]
+}
+
+func (m *machine) tail(e *Tail) value {
+	x, count, other := m.eval(e.X), m.eval(e.Count).Int, m.eval(e.Else)
+	out := value{t: x.t, lanes: slices.Clone(x.lanes)}
+	for k := range out.lanes {
+		if int64(len(out.lanes)-k) > count {
+			out.lanes[k] = other
+		}
+	}
+	return out
 }

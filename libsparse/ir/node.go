@@ -76,6 +76,17 @@ type (
 	Select struct {
 		Cond, Then, Else Expr
 	}
+	// Lanes is the vector of several scalars of one type.
+	Lanes struct{ Of []Expr }
+	// ReduceLanes reduces the lanes of each of several vectors of one type by Op, which commutes. Lanes of a group (GroupLanes) that are
+	// half a group apart are combined, then those a quarter apart, until one is left of each group; then groups that are half a vector
+	// apart, and so on. One vector gives a scalar, several give a vector with a lane for each.
+	ReduceLanes struct {
+		Op dtype.Op
+		Of []Expr
+	}
+	// Tail is the last Count lanes of the vector X, with the scalar Else in those before.
+	Tail struct{ X, Count, Else Expr }
 	// Hash is the place of a key in a table of Size places, a power of two; see HashOf.
 	Hash struct{ Key, Size Expr }
 )
@@ -137,18 +148,30 @@ func (e *Cast) Type() Type { return Type{Elem: e.To, Lanes: e.X.Type().Lanes} }
 func (e *Select) Type() Type { return e.Then.Type() }
 
 // Type implements Expr.
+func (e *Lanes) Type() Type { return Type{Elem: e.Of[0].Type().Elem, Lanes: len(e.Of)} }
+
+// Type implements Expr.
+func (e *ReduceLanes) Type() Type { return Type{Elem: e.Of[0].Type().Elem, Lanes: len(e.Of)} }
+
+// Type implements Expr.
+func (e *Tail) Type() Type { return e.X.Type() }
+
+// Type implements Expr.
 func (e *Hash) Type() Type { return Index }
 
-func (*Var) expr()     {}
-func (*Int) expr()     {}
-func (*Float) expr()   {}
-func (*Load) expr()    {}
-func (*Binary) expr()  {}
-func (*Compare) expr() {}
-func (*Unary) expr()   {}
-func (*Cast) expr()    {}
-func (*Select) expr()  {}
-func (*Hash) expr()    {}
+func (*Var) expr()         {}
+func (*Int) expr()         {}
+func (*Float) expr()       {}
+func (*Load) expr()        {}
+func (*Binary) expr()      {}
+func (*Compare) expr()     {}
+func (*Unary) expr()       {}
+func (*Cast) expr()        {}
+func (*Select) expr()      {}
+func (*Lanes) expr()       {}
+func (*ReduceLanes) expr() {}
+func (*Tail) expr()        {}
+func (*Hash) expr()        {}
 
 // Stmt is a statement. The set of nodes is closed.
 type Stmt interface{ stmt() }
@@ -189,7 +212,9 @@ type (
 		Chunk Expr
 		// Unroll asks for that many iterations to be written out at a time, where it is above one.
 		Unroll int64
-		Body   *Block
+		// Below says that the body may also be evaluated, but for what it writes, for values of Var from zero to Lo.
+		Below bool
+		Body  *Block
 	}
 	// While runs Body as long as Cond holds.
 	While struct {
@@ -271,6 +296,12 @@ func (s *Alloc) OnStack() bool {
 	_, ok := s.Size.(*Int)
 	return ok && !s.Heap
 }
+
+// groupBytes is the width in which processors exchange lanes of vectors cheaply.
+const groupBytes = 16
+
+// GroupLanes is how many neighbouring lanes of a vector of type t are a group of its reduction.
+func GroupLanes(t Type) int { return min(t.Lanes, groupBytes/t.Elem.Size()) }
 
 // Statuses that a Func returns.
 const (

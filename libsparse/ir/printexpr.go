@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"libsparse/libsparse/dtype"
 )
@@ -60,8 +61,30 @@ func exprForm(e Expr) (string, int) {
 	case *Hash:
 		return fmt.Sprintf("hash(%s, %s)", ExprText(e.Key), ExprText(e.Size)), bindAtom
 	default:
+		return vectorText(e), bindAtom
+	}
+}
+
+// vectorText is the text of an expression that makes or takes apart vectors.
+func vectorText(e Expr) string {
+	switch e := e.(type) {
+	case *Lanes:
+		return fmt.Sprintf("{%s}", listText(e.Of))
+	case *ReduceLanes:
+		return fmt.Sprintf("%s_lanes(%s)", e.Op, listText(e.Of))
+	case *Tail:
+		return fmt.Sprintf("tail(%s, %s, %s)", ExprText(e.X), ExprText(e.Count), ExprText(e.Else))
+	default:
 		panic(fmt.Sprintf("BUG: no text for expression %T", e))
 	}
+}
+
+func listText(list []Expr) string {
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = ExprText(e)
+	}
+	return strings.Join(texts, ", ")
 }
 
 func binaryText(e *Binary) (string, int) {

@@ -10,20 +10,24 @@ const maxUnrolled = 32
 //
 // Compilers do this too, but only with explicit vectors do small arrays stay in registers across an outer loop.
 func Vectorize(m *Module, target Target) *Module {
-	x := vectorizer{target}
+	x := vectorizer{Target: target}
 	simd := func(s *For) bool { return s.Kind == Simd }
-	return rewriteLoops(m, simd, func(s *For) Stmt {
+	return rewriteLoops(m, simd, func(s *For, _ *Builder) Stmt {
 		if !simd(s) {
 			return s
 		}
-		return x.loop(s)
+		return x.rewrite(s)
 	})
 }
 
 // vectorizer rewrites loops for a target.
-type vectorizer struct{ Target }
+type vectorizer struct {
+	Target
+	// gather says that elements which don't follow each other may be loaded one by one.
+	gather bool
+}
 
-func (x vectorizer) loop(s *For) Stmt {
+func (x vectorizer) rewrite(s *For) Stmt {
 	lo, ok := s.Lo.(*Int)
 	hi, okHi := s.Hi.(*Int)
 	if !ok || !okHi || lo.Value != 0 || s.Step != 1 || hi.Value < 2 {
@@ -158,7 +162,7 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 	}
 	switch e := e.(type) {
 	case *Load:
-		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, consecutive(e.Index, v) && x.Vectorizes("", e.Array.Elem)
+		return x.load(e, v, lanes)
 	case *Binary:
 		left, okX := x.expr(e.X, v, lanes)
 		right, okY := x.expr(e.Y, v, lanes)
@@ -181,4 +185,17 @@ func (x vectorizer) selection(e *Select, v *Var, lanes int) (Expr, bool) {
 	otherwise, okY := x.expr(e.Else, v, lanes)
 	ok := okX && okY && !uses(e.Cond, v) && then.Type() == otherwise.Type()
 	return &Select{Cond: e.Cond, Then: then, Else: otherwise}, ok
+}
+
+// load is the elements that e loads for v, v+1, ...: neighbours together, others one by one where that is wanted.
+func (x vectorizer) load(e *Load, v *Var, lanes int) (Expr, bool) {
+	ok := x.Vectorizes("", e.Array.Elem)
+	if consecutive(e.Index, v) {
+		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, ok
+	}
+	out := &Lanes{}
+	for k := range lanes {
+		out.Of = append(out.Of, shifted(e, v, int64(k)))
+	}
+	return out, ok && x.gather && lanes > 1
 }

@@ -40,6 +40,31 @@ func (v *verifier) node(e Expr) {
 		v.index(e.Key)
 		v.index(e.Size)
 	default:
+		v.vector(e)
+	}
+}
+
+// vector checks an expression that makes or takes apart vectors.
+func (v *verifier) vector(e Expr) {
+	switch e := e.(type) {
+	case *Lanes:
+		v.sameTypes(e, e.Of)
+		if len(e.Of) < 2 || e.Of[0].Type().Lanes > 1 {
+			v.failf("%s is no vector of scalars", ExprText(e))
+		}
+	case *ReduceLanes:
+		v.sameTypes(e, e.Of)
+		v.operator(e.Op, e.Type().Elem)
+		if !e.Op.Commutes() || e.Of[0].Type().Lanes < 2 {
+			v.failf("%s reduces no lanes", ExprText(e))
+		}
+	case *Tail:
+		x, other := v.expr(e.X), v.expr(e.Else)
+		v.index(e.Count)
+		if x.Lanes < 2 || other != Scalar(x.Elem) {
+			v.failf("%s has a vector of %s and %s", ExprText(e), x, other)
+		}
+	default:
 		v.failf("unknown expression %T", e)
 	}
 }
@@ -117,5 +142,14 @@ func (v *verifier) compare(e *Compare) {
 		v.failf("%s compares %s and %s", ExprText(e), x, y)
 	case x.Elem.IsHalf() || x.Elem.IsComplex() && e.Op != Eq && e.Op != Ne:
 		v.failf("%s: values of type %s have no such comparison", ExprText(e), x)
+	}
+}
+
+// sameTypes checks the operands of e, which are all of one type.
+func (v *verifier) sameTypes(e Expr, list []Expr) {
+	for _, x := range list {
+		if t := v.expr(x); v.err == nil && t != list[0].Type() {
+			v.failf("%s has operands %s and %s", ExprText(e), list[0].Type(), t)
+		}
 	}
 }

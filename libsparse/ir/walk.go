@@ -29,6 +29,12 @@ func operands(e Expr) []Expr {
 		return []Expr{e.X}
 	case *Select:
 		return []Expr{e.Cond, e.Then, e.Else}
+	case *Lanes:
+		return e.Of
+	case *ReduceLanes:
+		return e.Of
+	case *Tail:
+		return []Expr{e.X, e.Count, e.Else}
 	case *Hash:
 		return []Expr{e.Key, e.Size}
 	default:
@@ -161,10 +167,24 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 		e = &Cast{X: MapExpr(x.X, f), To: x.To}
 	case *Select:
 		e = &Select{Cond: MapExpr(x.Cond, f), Then: MapExpr(x.Then, f), Else: MapExpr(x.Else, f)}
+	case *Lanes:
+		e = &Lanes{Of: mapExprs(x.Of, f)}
+	case *ReduceLanes:
+		e = &ReduceLanes{Op: x.Op, Of: mapExprs(x.Of, f)}
+	case *Tail:
+		e = &Tail{X: MapExpr(x.X, f), Count: MapExpr(x.Count, f), Else: MapExpr(x.Else, f)}
 	case *Hash:
 		e = &Hash{Key: MapExpr(x.Key, f), Size: MapExpr(x.Size, f)}
 	}
 	return f(e)
+}
+
+func mapExprs(list []Expr, f func(Expr) Expr) []Expr {
+	out := make([]Expr, len(list))
+	for i, e := range list {
+		out[i] = MapExpr(e, f)
+	}
+	return out
 }
 
 // MapStmt is s with every expression replaced by onExpr of it and then every statement, from the inside out, by
@@ -180,7 +200,7 @@ func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
 		}
 		s = &Block{Stmts: out}
 	case *For:
-		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Body: b(x.Body)}
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Below: x.Below, Body: b(x.Body)}
 	case *While:
 		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
 	case *If:
@@ -231,9 +251,9 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	}
 }
 
-// mapFuncs is m with the body of every function replaced by f of it.
-// rewriteLoops is m with f applied to its loops, from the inside out; m itself where none is wanted.
-func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For) Stmt) *Module {
+// rewriteLoops is m with f applied to its loops, from the inside out; m itself where none is wanted. f is given what names new
+// variables of the function.
+func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For, *Builder) Stmt) *Module {
 	found := false
 	for _, fn := range m.Funcs {
 		EachStmt(fn.Body, func(s Stmt) {
@@ -246,10 +266,11 @@ func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For) Stmt) *Module 
 	}
 	same := func(e Expr) Expr { return e }
 	return mapFuncs(m, func(fn *Func) *Block {
+		names := builderFor(m.Slots, fn)
 		return MapStmt(fn.Body, same, func(s Stmt) Stmt {
 			switch s := s.(type) {
 			case *For:
-				return f(s)
+				return f(s, names)
 			case *Block:
 				return flatten(s)
 			}
@@ -258,6 +279,7 @@ func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For) Stmt) *Module 
 	})
 }
 
+// mapFuncs is m with the body of every function replaced by f of it.
 func mapFuncs(m *Module, f func(*Func) *Block) *Module {
 	out := &Module{Doc: m.Doc, Slots: m.Slots}
 	for _, fn := range m.Funcs {

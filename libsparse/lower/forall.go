@@ -144,7 +144,11 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	if valid := l.valid(it, p, e); valid != nil {
 		body = []ir.Stmt{ir.When(valid, body...)}
 	}
-	return l.counted(f, p, r.Lo, r.Hi, kind, body, before)
+	out := l.counted(f, p, r.Lo, r.Hi, kind, body, before)
+	if props := it.Props(); len(out) > 0 && props.Segmented && !props.Padded && !props.RowRelative {
+		out[len(out)-1].(*ir.For).Below = true // segments begin at zero, and follow each other without gaps
+	}
+	return out
 }
 
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.

@@ -4,14 +4,37 @@
  * K: "dd" of f32
  * out: "ds" of f32, pattern of P
  * reorder(i, j, k)
- * precompute(all, w, at=2, tile)
+ * precompute(Q*K, w, at=2, tile)
+ * unroll(j, 4)
  * bound(k, 32)
  * vectorize(k)
  * parallelize(i, threads)
  * workspace w: a scalar, since [k] is summed inside each element
+ * factors other than Q*K are multiplied once for each element
+ * 4 elements over j are summed at once: they share what is loaded, and vectors of sums are reduced together
  * threads take blocks of i with equal numbers of entries of P, where there are enough of them
  */
 #include <stdint.h>
+
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline f32x4 reduce4_add_f32x8(f32x8 a, f32x8 b, f32x8 c, f32x8 d)
+{
+    const f32x8 level0_0 = (f32x8){a[0], b[0], a[1], b[1], a[4], b[4], a[5], b[5]} + (f32x8){a[2], b[2], a[3], b[3], a[6], b[6], a[7], b[7]};
+    const f32x8 level0_1 = (f32x8){c[0], d[0], c[1], d[1], c[4], d[4], c[5], d[5]} + (f32x8){c[2], d[2], c[3], d[3], c[6], d[6], c[7], d[7]};
+    const f32x8 level1 = (f32x8){level0_0[0], level0_0[1], level0_1[0], level0_1[1], level0_0[4], level0_0[5], level0_1[4], level0_1[5]} + (f32x8){level0_0[2], level0_0[3], level0_1[2], level0_1[3], level0_0[6], level0_0[7], level0_1[6], level0_1[7]};
+    const f32x4 half4 = *(const f32x4 *)&level1 + *((const f32x4 *)&level1 + 1);
+    return half4;
+}
+
+static inline float reduce_add_f32x8(f32x8 a)
+{
+    const f32x8 level0 = a + (f32x8){a[2], a[3], a[0], a[1], a[6], a[7], a[4], a[5]};
+    const f32x8 level1 = level0 + (f32x8){level0[1], level0[0], level0[3], level0[2], level0[5], level0[4], level0[7], level0[6]};
+    const f32x4 half4 = *(const f32x4 *)&level1 + *((const f32x4 *)&level1 + 1);
+    return half4[0];
+}
 
 static void kernel_compute_work(int64_t *slots)
 {
@@ -47,14 +70,37 @@ static void kernel_compute_work(int64_t *slots)
             }
         }
         for (int64_t i = i_begin; i < i_end; i++) {
-            for (int64_t P_p2 = P_pos2[i]; P_p2 < P_pos2[i + 1]; P_p2++) {
-                const int64_t j = P_crd2[P_p2];
-                float w = 0.0f;
-                #pragma omp simd reduction(+ : w)
-                for (int64_t k = 0; k < 32; k++) {
-                    w += Q_vals[i * 32 + k] * K_vals[j * 32 + k];
+            const int64_t P_p2_end = P_pos2[i + 1];
+            const int64_t P_p2_rest = P_pos2[i] + (P_p2_end - P_pos2[i]) / 4 * 4;
+            for (int64_t P_p2 = P_pos2[i]; P_p2 < P_p2_rest; P_p2 += 4) {
+                const int64_t j_2 = P_crd2[P_p2];
+                const int64_t j_3 = P_crd2[P_p2 + 1];
+                const int64_t j_4 = P_crd2[P_p2 + 2];
+                const int64_t j_5 = P_crd2[P_p2 + 3];
+                f32x8 w_2_lanes = (f32x8){0};
+                f32x8 w_3_lanes = (f32x8){0};
+                f32x8 w_4_lanes = (f32x8){0};
+                f32x8 w_5_lanes = (f32x8){0};
+                #pragma GCC unroll 4
+                for (int64_t k_2 = 0; k_2 < 32; k_2 += 8) {
+                    w_2_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_2 * 32 + k_2];
+                    w_3_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_3 * 32 + k_2];
+                    w_4_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_4 * 32 + k_2];
+                    w_5_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_5 * 32 + k_2];
                 }
-                out_vals[P_p2] = w;
+                const f32x4 w_6 = reduce4_add_f32x8(w_2_lanes, w_3_lanes, w_4_lanes, w_5_lanes);
+                *(f32x4 *)&out_vals[P_p2] = w_6;
+            }
+            for (int64_t P_p2_2 = P_p2_rest; P_p2_2 < P_p2_end; P_p2_2++) {
+                const int64_t j = P_crd2[P_p2_2];
+                float w = 0.0f;
+                f32x8 w_lanes = (f32x8){0};
+                #pragma GCC unroll 4
+                for (int64_t k_3 = 0; k_3 < 32; k_3 += 8) {
+                    w_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_3] * *(const f32x8 *)&K_vals[j * 32 + k_3];
+                }
+                w += reduce_add_f32x8(w_lanes);
+                out_vals[P_p2_2] = w;
             }
         }
     }

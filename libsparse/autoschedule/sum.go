@@ -1,0 +1,66 @@
+package autoschedule
+
+import (
+	"slices"
+	"strings"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/schedule"
+)
+
+// sum keeps the sum of each element in a scalar: of the factors that change with the innermost loop, where that is the whole
+// reduction, so that the others are multiplied once for each element.
+func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
+	summed := d.Order[w.at:]
+	if all := a.Reduced(); len(all) == len(summed) {
+		summed = all
+	}
+	part := schedule.Precompute{At: w.at, Name: name, Storage: cin.Tile}
+	part.Of = d.varying(a, summed)
+	d.add(part)
+	d.note("workspace %s: a scalar, since %v is summed inside each element", name, summed)
+	if part.Of != "" {
+		d.note("factors other than %s are multiplied once for each element", part.Of)
+	}
+	d.together(a, w)
+}
+
+// varying names the factors of a product that change with the one variable that is summed; it is empty where they are all of them, or
+// the sum may have no term.
+func (d *Decision) varying(a bind.Assignment, summed []index.Var) string {
+	product, ok := factors(a.Assignment)
+	if !ok || len(summed) > 1 || index.Least(a.Extent(summed[0])) == 0 || !everyTerm(a, product, summed[0]) {
+		return ""
+	}
+	var inside, outside []string
+	for _, acc := range product {
+		if slices.Contains(acc.Vars, summed[0]) {
+			inside = append(inside, acc.Tensor.Name)
+		} else {
+			outside = append(outside, acc.Tensor.Name)
+		}
+	}
+	if len(outside) == 0 || slices.ContainsFunc(inside, func(name string) bool { return slices.Contains(outside, name) }) {
+		return ""
+	}
+	return strings.Join(inside, "*")
+}
+
+// together has several elements summed at once, as many as vectors of sums are reduced together, where a dense reduction stands
+// inside a loop that is long enough.
+func (d *Decision) together(a bind.Assignment, w workspace) {
+	depth := len(d.Order) - 2 // of the loop over elements
+	count := groupBytes / a.LHS.Tensor.Elem.Accum().Size()
+	around := d.plan.around
+	if w.at != depth+1 || depth < 1 || a.Result().Discovered() || !dense(a, d.Order[depth+1]) || count < 2 || count > 4 ||
+		around[depth+1] < float64(count)*around[depth] {
+		return
+	}
+	d.add(schedule.Unroll{Var: d.Order[depth], Factor: int64(count)})
+	d.note("%d elements over %s are summed at once: they share what is loaded, and vectors of sums are reduced together", count, d.Order[depth])
+}
+
+// groupBytes is the width in which processors exchange lanes of vectors cheaply.
+const groupBytes = 16

@@ -1,0 +1,74 @@
+package ir_test
+
+import (
+	"testing"
+
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
+
+func TestAccumulate(t *testing.T) {
+	v, f, p, j := iv("v"), fv("f"), iv("p"), iv("j")
+	sum := func(value ir.Expr) ir.Stmt { return &ir.Assign{Var: f, Reduce: dtype.Add, Value: value} }
+	row := &ir.For{Var: p, Lo: n, Hi: add(n, num(9)), Step: 1, Kind: ir.Simd, Below: true, Body: block(
+		let(j, at(idx, p)), sum(mul(at(x, p), at(x, j))),
+	)}
+	for _, c := range []struct {
+		name string
+		loop *ir.For
+		want []string
+	}{
+		{
+			"whole vectors", loop(ir.Simd, v, num(32), sum(mul(at(x, v), at(y, v)))),
+			[]string{"var f_lanes: f32x8 = 0f32", "for v_2 = 0 .. 32 step 8 unrolled", "  f_lanes += x[v_2 :8] * y[v_2 :8]", "f += add_lanes(f_lanes)"},
+		},
+		{
+			"a rest", loop(ir.Simd, v, num(9), sum(at(x, v))),
+			[]string{"var f_lanes: f32x8 = 0f32", "for v_2 = 0 .. 8 step 8 unrolled", "  f_lanes += x[v_2 :8]", "f_lanes += tail(x[1 :8], 1, 0f32)", "f += add_lanes(f_lanes)"},
+		},
+		{
+			"a row", row,
+			[]string{
+				"var f_lanes: f32x4 = 0f32", "var p_2: i64 = n", "let p_end: i64 = n + 9", "while p_2 + 4 < p_end",
+				"  f_lanes += x[p_2 :4] * {x[idx[p_2]], x[idx[p_2 + 1]], x[idx[p_2 + 2]], x[idx[p_2 + 3]]}", "  p_2 += 4",
+				"if p_end >= 4",
+				"  f_lanes += tail(x[p_end - 4 :4] * {x[idx[p_end - 4]], x[idx[p_end - 3]], x[idx[p_end - 2]], x[idx[p_end - 1]]}, p_end - p_2, 0f32)",
+				"else", "  for p_3 = p_2 .. p_end", "    f += x[p_3] * x[idx[p_3]]", "f += add_lanes(f_lanes)",
+			},
+		},
+		{"the sum itself", loop(ir.Simd, v, num(32), sum(mul(f, at(x, v)))), []string{"for v = 0 .. 32 simd", "  f += f * x[v]"}},
+		{"nothing that varies", loop(ir.Simd, v, num(32), sum(at(x, n))), []string{"for v = 0 .. 32 simd", "  f += x[n]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := module(c.loop)
+			if got, want := text(ir.Accumulate(m, target(32))), lines(c.want...); got != want {
+				t.Errorf("got\n%swant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestJam(t *testing.T) {
+	p, k, w := iv("p"), iv("k"), fv("w")
+	outer := loop(ir.Serial, p, n,
+		mut(w, f32(0)),
+		loop(ir.Simd, k, num(8), &ir.Assign{Var: w, Reduce: dtype.Add, Value: mul(at(x, k), at(x, add(mul(p, num(8)), k)))}),
+		put(y, p, mul(w, at(x, p))))
+	outer.Unroll = 4
+	want := lines(
+		"let p_end: i64 = n", "let p_rest: i64 = 0 + (p_end - 0) / 4 * 4",
+		"for p = 0 .. p_rest step 4",
+		"  var w_2_lanes: f32x8 = 0f32", "  var w_3_lanes: f32x8 = 0f32", "  var w_4_lanes: f32x8 = 0f32", "  var w_5_lanes: f32x8 = 0f32",
+		"  for k_2 = 0 .. 8 step 8 unrolled",
+		"    w_2_lanes += x[k_2 :8] * x[p * 8 + k_2 :8]", "    w_3_lanes += x[k_2 :8] * x[(p + 1) * 8 + k_2 :8]",
+		"    w_4_lanes += x[k_2 :8] * x[(p + 2) * 8 + k_2 :8]", "    w_5_lanes += x[k_2 :8] * x[(p + 3) * 8 + k_2 :8]",
+		"  let w_6: f32x4 = add_lanes(w_2_lanes, w_3_lanes, w_4_lanes, w_5_lanes)",
+		"  y[p :4] = w_6 * x[p :4]",
+		"for p_2 = p_rest .. p_end",
+		"  var w: f32 = 0f32", "  var w_lanes: f32x8 = 0f32", "  for k_3 = 0 .. 8 step 8 unrolled", "    w_lanes += x[k_3 :8] * x[p_2 * 8 + k_3 :8]",
+		"  w += add_lanes(w_lanes)", "  y[p_2] = w * x[p_2]",
+	)
+	if got := text(ir.Jam(module(outer), target(32))); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}

@@ -1,0 +1,167 @@
+package ir
+
+import "slices"
+
+// Jam is m with loops that are unrolled around a reduction in lanes rewritten: the reductions of several iterations run at once, so that
+// what they share is loaded once, and their lanes are reduced together. The sums are those of Accumulate with one vector each.
+func Jam(m *Module, target Target) *Module {
+	x := vectorizer{Target: target, gather: true}
+	unrolled := func(s *For) bool {
+		_, ok := jamOf(s)
+		return ok
+	}
+	return rewriteLoops(m, unrolled, func(s *For, names *Builder) Stmt { return x.jam(s, names) })
+}
+
+// jam is an unrolled loop whose body is constants, a reduction, and stores of what that gives.
+type jam struct {
+	reduction
+	around    *For
+	constants []Stmt
+	stores    []*Store
+}
+
+func jamOf(s *For) (j jam, ok bool) {
+	at := slices.IndexFunc(s.Body.Stmts, func(t Stmt) bool { _, loop := t.(*For); return loop })
+	if at < 1 || s.Kind != Serial || s.Unroll < 2 || s.Unroll&(s.Unroll-1) != 0 || s.Step != 1 {
+		return j, false
+	}
+	j.reduction, ok = reductionOf(s.Body.Stmts[at].(*For))
+	d, declares := s.Body.Stmts[at-1].(*Decl)
+	if !ok || !declares || d.Var.Name != j.sum.Name || !isIdentity(d.Init, j.reduction) {
+		return j, false
+	}
+	j.around, j.constants = s, s.Body.Stmts[:at-1]
+	constants, ok := constantsOf(j.constants)
+	return j, ok && j.storesOnly(s.Body.Stmts[at+1:]) && j.bounded(constants)
+}
+
+// storesOnly reports whether statements are stores into arrays that the loop doesn't load from, and keeps them.
+func (j *jam) storesOnly(stmts []Stmt) bool {
+	written := map[string]bool{}
+	for _, t := range stmts {
+		store, ok := t.(*Store)
+		if !ok || store.Atomic {
+			return false
+		}
+		written[store.Array.Name] = true
+		j.stores = append(j.stores, store)
+	}
+	return len(stmts) > 0 && !loadsAny(j.around.Body, written)
+}
+
+// bounded reports whether the reduction has the same bounds in each iteration around it.
+func (j jam) bounded(constants map[string]Expr) bool {
+	same := true
+	for _, bound := range []Expr{j.loop.Lo, j.loop.Hi} {
+		EachExpr(bound, func(e Expr) {
+			v, ok := e.(*Var)
+			same = same && !(ok && (v.Name == j.around.Var.Name || constants[v.Name] != nil))
+		})
+	}
+	return same
+}
+
+// isIdentity reports whether e is what the sums of r begin with.
+func isIdentity(e Expr, r reduction) bool {
+	x, ok := literal(e)
+	first, _ := r.op.Identity()
+	y, known := literal(Number(first, r.sum.T.Elem))
+	return ok && known && x.Value == y.Value
+}
+
+// loadsAny reports whether b loads from one of some arrays.
+func loadsAny(b *Block, arrays map[string]bool) bool {
+	found := false
+	EachStmt(b, func(s Stmt) {
+		for _, e := range Exprs(s) {
+			EachExpr(e, func(e Expr) {
+				l, ok := e.(*Load)
+				found = found || ok && arrays[l.Array.Name]
+			})
+		}
+	})
+	return found
+}
+
+func (x vectorizer) jam(s *For, names *Builder) Stmt {
+	j, ok := jamOf(s)
+	if !ok {
+		return s
+	}
+	rest := *s
+	rest.Unroll = 0
+	body, ok := x.together(j, names)
+	if !ok {
+		return &rest
+	}
+	begin, end, n := names.Index(s.Var.Name+"_rest"), names.Index(s.Var.Name+"_end"), Const(s.Unroll)
+	rest.Var, rest.Lo, rest.Hi = names.Index(s.Var.Name), begin, end
+	rest.Body = substitute(x.alone(j, names), s.Var, rest.Var)
+	return Do(
+		Let(end, s.Hi), Let(begin, Add(s.Lo, Mul(Div(Sub(end, s.Lo), n), n))),
+		&For{Var: s.Var, Lo: s.Lo, Hi: begin, Step: s.Unroll, Kind: Serial, Body: Do(body...)},
+		&rest,
+	)
+}
+
+// alone is the body of one iteration, with sums in the same order as those of several: what an element gets doesn't depend on those beside it.
+func (x vectorizer) alone(j jam, names *Builder) *Block {
+	var out []Stmt
+	for _, t := range j.around.Body.Stmts {
+		if t == Stmt(j.loop) {
+			a := x.accumulators(j.reduction, names)
+			a.each = 1
+			t = a.one()
+		}
+		out = append(out, t)
+	}
+	return flatten(Do(out...))
+}
+
+// together is the body of as many iterations as the loop of j is unrolled by.
+func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
+	a := x.accumulators(j.reduction, names)
+	a.each = 1
+	p := j.around.Var
+	for q := range j.around.Unroll {
+		copied := map[string]Expr{p.Name: SimplifyExpr(Add(p, Const(q)))}
+		for _, c := range j.constants {
+			d, ok := c.(*Decl)
+			if !ok {
+				continue
+			}
+			v := &Var{Name: names.Fresh(d.Var.Name), T: d.Var.T}
+			out = append(out, Let(v, SimplifyExpr(replaceVars(d.Init, copied))))
+			copied[d.Var.Name] = v
+		}
+		a.values = append(a.values, replaceVars(j.value, copied))
+		sum := &Var{Name: names.Fresh(j.sum.Name), T: j.sum.T}
+		a.scalars = append(a.scalars, sum)
+	}
+	stmts, sums, ok := a.run()
+	if !ok {
+		return nil, false
+	}
+	total := Expr(&ReduceLanes{Op: j.op, Of: sums})
+	if _, known := a.trips(); !known {
+		rest := make([]Expr, len(a.scalars))
+		for q, v := range a.scalars {
+			out = append(out, Declare(v, a.identity()))
+			rest[q] = v
+		}
+		total = Apply(j.op, &Lanes{Of: rest}, total)
+	}
+	out = append(out, stmts...)
+	all := &Var{Name: names.Fresh(j.sum.Name), T: Type{Elem: j.sum.T.Elem, Lanes: len(sums)}}
+	out = append(out, Let(all, total))
+	stores := make([]*Store, len(j.stores))
+	for k, s := range j.stores {
+		stores[k] = &Store{
+			Array: s.Array, Index: s.Index, Reduce: s.Reduce,
+			Value: replaceVars(s.Value, map[string]Expr{j.sum.Name: all}),
+		}
+	}
+	written, ok := x.body(stores, p, len(sums))
+	return append(out, written...), ok
+}

@@ -1,0 +1,275 @@
+package ir
+
+import "libsparse/libsparse/dtype"
+
+// reduction is a Simd loop that reduces one value of each iteration into a scalar.
+type reduction struct {
+	loop *For
+	sum  *Var
+	op   dtype.Op
+	// value is the value of an iteration, with the constants of the body replaced by what they stand for.
+	value Expr
+}
+
+// reductionOf reads s as a reduction.
+func reductionOf(s *For) (r reduction, ok bool) {
+	if s.Kind != Simd || s.Step != 1 || len(s.Body.Stmts) == 0 {
+		return r, false
+	}
+	last := len(s.Body.Stmts) - 1
+	a, ok := s.Body.Stmts[last].(*Assign)
+	if !ok || !a.Reduce.Commutes() || uses(a.Value, a.Var) || a.Var.T.Lanes > 1 {
+		return r, false
+	}
+	constants, ok := constantsOf(s.Body.Stmts[:last])
+	if !ok || constants[a.Var.Name] != nil || uses(s.Lo, a.Var) || uses(s.Hi, a.Var) {
+		return r, false
+	}
+	return reduction{loop: s, sum: a.Var, op: a.Reduce, value: replaceVars(a.Value, constants)}, true
+}
+
+// constantsOf are the initial values of the variables that statements declare, each with those before it replaced; ok is false
+// where statements do something else.
+func constantsOf(stmts []Stmt) (values map[string]Expr, ok bool) {
+	values = map[string]Expr{}
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *Comment:
+		case *Decl:
+			if !s.Const {
+				return nil, false
+			}
+			values[s.Var.Name] = replaceVars(s.Init, values)
+		default:
+			return nil, false
+		}
+	}
+	return values, true
+}
+
+// replaceVars is e with variables replaced by values.
+func replaceVars(e Expr, values map[string]Expr) Expr {
+	if len(values) == 0 {
+		return e
+	}
+	return MapExpr(e, func(e Expr) Expr {
+		if v, ok := e.(*Var); ok && values[v.Name] != nil {
+			return values[v.Name]
+		}
+		return e
+	})
+}
+
+// shifted is e at v + n.
+func shifted(e Expr, v *Var, n int64) Expr {
+	return at(e, v, &Binary{Op: dtype.Add, X: v, Y: Const(n)})
+}
+
+// at is e with x in place of v.
+func at(e Expr, v *Var, x Expr) Expr {
+	return SimplifyExpr(replaceVars(e, map[string]Expr{v.Name: x}))
+}
+
+// gathers reports whether elements that e loads don't follow each other as v counts.
+func gathers(e Expr, v *Var) bool {
+	found := false
+	EachExpr(e, func(e Expr) {
+		l, ok := e.(*Load)
+		found = found || ok && uses(l.Index, v) && !consecutive(l.Index, v)
+	})
+	return found
+}
+
+// readableBelow reports whether the values of r may be computed for iterations before the first.
+func (r reduction) readableBelow() bool {
+	if isLiteralZero(r.loop.Lo) {
+		return true // what stands before the last vector is an iteration, too
+	}
+	ok := r.loop.Below
+	EachExpr(r.value, func(e Expr) {
+		if l, load := e.(*Load); load {
+			ok = ok && ascends(l.Index, r.loop.Var)
+		}
+	})
+	return ok
+}
+
+// ascends reports whether an index is made of v, of coordinates that are stored by v, and of what does not depend on v, by sums and products:
+// an iteration before the first one then has an index that is no farther from zero.
+func ascends(index Expr, v *Var) bool {
+	if !uses(index, v) {
+		return true
+	}
+	switch x := index.(type) {
+	case *Var, *Load: // what the load's own index is made of is asked apart
+		return true
+	case *Cast:
+		return ascends(x.X, v)
+	case *Binary:
+		return (x.Op == dtype.Add || x.Op == dtype.Mul) && ascends(x.X, v) && ascends(x.Y, v)
+	default:
+		return false
+	}
+}
+
+// accumulators are the vectors that partial sums of a reduction are kept in: some for each of several values, which are reduced
+// by the same loop.
+type accumulators struct {
+	vectorizer
+	reduction
+	names *Builder
+	// values has one value for each scalar, scalars where to add what is left over where the loop is shorter than a vector.
+	values  []Expr
+	scalars []*Var
+	lanes   int
+	// each is how many vectors each value has, which take turns.
+	each int
+}
+
+// elem is the type of the sums.
+func (a *accumulators) elem() dtype.T { return a.sum.T.Elem }
+
+// identity is the value that sums begin with.
+func (a *accumulators) identity() Expr {
+	e, _ := a.op.Identity()
+	return Number(e, a.elem())
+}
+
+// vectors are the values for lanes iterations at once; ok is false where they can't be vectors.
+func (a *accumulators) vectors() (out []Expr, ok bool) {
+	for _, value := range a.values {
+		x, ok := a.expr(value, a.loop.Var, a.lanes)
+		if !ok || x.Type().Lanes < 2 || !a.Vectorizes(a.op, a.elem()) || !a.Vectorizes("", a.elem()) {
+			return nil, false
+		}
+		if x.Type().Elem != a.elem() {
+			x = &Cast{X: x, To: a.elem()}
+		}
+		out = append(out, x)
+	}
+	return out, true
+}
+
+// run is the statements that reduce all iterations, and for each value the vector that is left.
+func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
+	vectors, ok := a.vectors()
+	if !ok {
+		return nil, nil, false
+	}
+	parts := make([][]*Var, len(vectors))
+	for i := range vectors {
+		for range a.each {
+			v := &Var{Name: a.names.Fresh(a.scalars[i].Name + "_lanes"), T: Type{Elem: a.elem(), Lanes: a.lanes}}
+			parts[i] = append(parts[i], v)
+			stmts = append(stmts, Declare(v, a.identity()))
+		}
+	}
+	if n, known := a.trips(); known {
+		stmts = append(stmts, a.counted(vectors, parts, n)...)
+	} else {
+		stmts = append(stmts, a.open(vectors, parts)...)
+	}
+	for _, p := range parts {
+		sums = append(sums, a.tree(p))
+	}
+	return stmts, sums, true
+}
+
+// trips is the number of iterations, known where the loop is from zero to a literal.
+func (r reduction) trips() (n int64, known bool) {
+	hi, literal := r.loop.Hi.(*Int)
+	if !literal || !isLiteralZero(r.loop.Lo) {
+		return 0, false
+	}
+	return hi.Value, true
+}
+
+func isLiteralZero(e Expr) bool {
+	n, ok := e.(*Int)
+	return ok && n.Value == 0
+}
+
+// add reduces, for vector number turn of each value, what the loop has from place on.
+func (a *accumulators) add(vectors []Expr, parts [][]*Var, place Expr, turn int) (out []Stmt) {
+	for i, x := range vectors {
+		out = append(out, &Assign{Var: parts[i][turn], Reduce: a.op, Value: at(x, a.loop.Var, place)})
+	}
+	return out
+}
+
+// last reduces the count elements before the place end, which are fewer than a vector has.
+func (a *accumulators) last(vectors []Expr, parts [][]*Var, end, count Expr) (out []Stmt) {
+	begin := SimplifyExpr(Sub(end, Const(int64(a.lanes))))
+	for i, x := range vectors {
+		tail := &Tail{X: at(x, a.loop.Var, begin), Count: count, Else: a.identity()}
+		out = append(out, &Assign{Var: parts[i][0], Reduce: a.op, Value: tail})
+	}
+	return out
+}
+
+// turns are the statements for the vectors of each value in turn, from place on.
+func (a *accumulators) turns(vectors []Expr, parts [][]*Var, place Expr) (out []Stmt) {
+	for turn := range a.each {
+		out = append(out, a.add(vectors, parts, Add(place, Const(int64(turn*a.lanes))), turn)...)
+	}
+	return out
+}
+
+// counted is the loop from zero to n. The rest that fills no vector is read again together with what stands before it.
+func (a *accumulators) counted(vectors []Expr, parts [][]*Var, n int64) (out []Stmt) {
+	step := int64(a.lanes * a.each)
+	main := n / step * step
+	v := &Var{Name: a.names.Fresh(a.loop.Var.Name), T: a.loop.Var.T}
+	kind := Unrolled
+	if main/step > maxUnrolled {
+		kind = Serial
+	}
+	out = append(out, &For{Var: v, Lo: Const(0), Hi: Const(main), Step: step, Kind: kind, Body: Do(a.turns(vectors, parts, v)...)})
+	for turn := 0; main+int64(a.lanes) <= n; turn++ {
+		out = append(out, a.add(vectors, parts, Const(main), turn)...)
+		main += int64(a.lanes)
+	}
+	if main < n {
+		out = append(out, a.last(vectors, parts, Const(n), Const(n-main))...)
+	}
+	return out
+}
+
+// open is the loop between bounds that are known at run time. Its last vector is read together with what stands before it, which
+// takes no branch that depends on the length; where too little stands before it, iterations follow one another.
+func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
+	s, lanes := a.loop, Const(int64(a.lanes))
+	place, end := a.names.Index(s.Var.Name), a.names.Index(s.Var.Name+"_end")
+	out := []Stmt{Declare(place, s.Lo), Let(end, s.Hi)}
+	if step := Const(int64(a.lanes * a.each)); a.each > 1 {
+		out = append(out, Repeat(Is(Add(place, step), Le, end), append(a.turns(vectors, parts, place), Increase(place, step))...))
+	}
+	more := Is(Add(place, lanes), Lt, end)
+	overlaps := a.readableBelow()
+	if !overlaps {
+		more.(*Compare).Op = Le
+	}
+	out = append(out, Repeat(more, append(a.add(vectors, parts, place, 0), Increase(place, lanes))...))
+	v := a.names.Index(s.Var.Name)
+	single := Loop(v, place, end)
+	for i, x := range a.values {
+		single.Body.Stmts = append(single.Body.Stmts, &Assign{Var: a.scalars[i], Reduce: a.op, Value: at(x, s.Var, v)})
+	}
+	if !overlaps {
+		return append(out, single)
+	}
+	return append(out, &If{
+		Cond: Is(end, Ge, lanes),
+		Then: Do(a.last(vectors, parts, end, Sub(end, place))...),
+		Else: Do(single),
+	})
+}
+
+// tree is the sum of vectors, in pairs of neighbours, then pairs of these.
+func (a *accumulators) tree(parts []*Var) Expr {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	half := len(parts) / 2
+	return Apply(a.op, a.tree(parts[:half]), a.tree(parts[half:]))
+}
