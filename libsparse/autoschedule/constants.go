@@ -83,6 +83,9 @@ type Constants struct {
 	StripCount float64 `json:"strip_count"`
 	// HoistTrips is how many iterations a reduction has to have for it to be worth a workspace of its own (reasoned).
 	HoistTrips float64 `json:"hoist_trips"`
+	// ShortRow is how many entries rows have on average for their sums to be kept in lanes (measured on real matrices: rows of three or more
+	// entries gain, 1.5 times on average; rows of one to three always in the same order lose up to 1.6 times).
+	ShortRow float64 `json:"short_row"`
 	// StripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads the
 	// sparse operand once more, and rows in pieces (measured: on graphs and random matrices strips won from 64 entries a row
 	// on, 1.3 to 1.5 times, changed little at 16 to 32, and lost below, 0.7 on a mesh of 7 entries a row).
@@ -100,7 +103,7 @@ type Constants struct {
 // common are the constants that profiles leave out.
 var common = Constants{
 	Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8,
-	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 48,
+	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 48, ShortRow: 2,
 	Exhaustive: 5, PathExhaustive: 3, PathOperands: 8, PathSplits: 25,
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
 	"libsparse/libsparse/schedule"
 )
 
@@ -25,6 +27,25 @@ func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
 		d.note("factors other than %s are multiplied once for each element", part.Of)
 	}
 	d.together(a, w)
+	d.gather(a)
+}
+
+// gather sums in lanes where the innermost loop walks a level of one operand whose rows are not too short for that.
+func (d *Decision) gather(a bind.Assignment) {
+	depth := len(d.Order) - 1
+	v, around := d.Order[depth], d.plan.around
+	t, l := a.LHS.Tensor.Elem, lattice.Loop(a.Table, a.RHS, v)
+	if t == dtype.Bool || t.IsComplex() || slices.ContainsFunc(index.Accesses(a.RHS), (*index.Access).Windowed) {
+		return
+	}
+	if l.Full() || len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 {
+		return
+	}
+	if p := l.Iterators()[0].Props(); !p.Segmented || !p.Unique || p.Padded || around[depth+1] < d.constants.ShortRow*around[depth] {
+		return
+	}
+	d.add(schedule.Vectorize{Var: v})
+	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
 }
 
 // varying names the factors of a product that change with the one variable that is summed; it is empty where they are all of them, or

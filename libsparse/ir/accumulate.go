@@ -1,6 +1,9 @@
 package ir
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Accumulate is m with its Simd loops that reduce into a scalar rewritten: partial sums are kept in the lanes of vectors, which are
 // reduced to one value behind the loop. C compilers may not change the order of sums, and leave such loops to one chain of
@@ -15,7 +18,57 @@ func Accumulate(m *Module, target Target) *Module {
 		return ok
 	}
 	x := vectorizer{Target: target, gather: true}
-	return rewriteLoops(m, reduces, func(s *For, names *Builder) Stmt { return x.accumulate(s, names) })
+	return rewriteReductions(m, reduces, func(s *For, names *Builder) Stmt { return x.accumulate(s, names) })
+}
+
+// rewriteReductions is rewriteLoops where sums are then set once.
+func rewriteReductions(m *Module, wanted func(*For) bool, f func(*For, *Builder) Stmt) *Module {
+	out := rewriteLoops(m, wanted, f)
+	if out == m {
+		return m
+	}
+	return mapFuncs(out, func(f *Func) *Block {
+		return MapStmt(f.Body, func(e Expr) Expr { return e }, setOnce).(*Block)
+	})
+}
+
+// setOnce is a block in which scalars that begin with the identity of a reduction, and get the lanes of a vector next, are declared with what those
+// give.
+func setOnce(s Stmt) Stmt {
+	b, ok := s.(*Block)
+	if !ok {
+		return s
+	}
+	var out []Stmt
+	for _, t := range b.Stmts {
+		if a, ok := t.(*Assign); ok {
+			if k := startOf(out, a); k >= 0 {
+				out = append(slices.Delete(out, k, k+1), Declare(a.Var, a.Value))
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return &Block{Stmts: out}
+}
+
+// startOf is the number of the statement that declares the variable of a with the identity of its operator, -1 where there is none or it is used since.
+func startOf(stmts []Stmt, a *Assign) int {
+	if _, sum := a.Value.(*ReduceLanes); !sum {
+		return -1
+	}
+	for k, t := range slices.Backward(stmts) {
+		if d, ok := t.(*Decl); ok && d.Var.Name == a.Var.Name {
+			if isIdentity(d.Init, reduction{sum: a.Var, op: a.Reduce}) {
+				return k
+			}
+			return -1
+		}
+		if mentions(&For{Var: &Var{}, Body: Do(t)}, nil, a.Var.Name) {
+			return -1
+		}
+	}
+	return -1
 }
 
 // chains is how many vectors of sums a loop of that many vectors has: enough not to wait for the one before, few enough that adding
@@ -45,7 +98,7 @@ func (x vectorizer) accumulate(s *For, names *Builder) Stmt {
 
 // one is the loop of a reduction into one scalar.
 func (a *accumulators) one() Stmt {
-	a.values, a.scalars = []Expr{a.value}, []*Var{a.sum}
+	a.values = []Expr{a.value}
 	stmts, sums, ok := a.run()
 	if !ok {
 		return a.serial()
@@ -53,9 +106,9 @@ func (a *accumulators) one() Stmt {
 	return Do(append(stmts, &Assign{Var: a.sum, Reduce: a.op, Value: &ReduceLanes{Op: a.op, Of: sums}})...)
 }
 
-// serial is the loop as it is where its values can't be vectors: without lanes where they gather, since a C compiler gathers slowly.
+// serial is the loop as it is where its values can't be vectors: without lanes where it is short or gathers, which C compilers make slow.
 func (r reduction) serial() Stmt {
-	if !gathers(r.value, r.loop.Var) {
+	if isLiteralZero(r.loop.Lo) && !gathers(r.value, r.loop.Var) {
 		return r.loop
 	}
 	loop := *r.loop

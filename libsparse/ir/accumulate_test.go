@@ -33,7 +33,7 @@ func TestAccumulate(t *testing.T) {
 				"  f_lanes += x[p_2 :4] * {x[idx[p_2]], x[idx[p_2 + 1]], x[idx[p_2 + 2]], x[idx[p_2 + 3]]}", "  p_2 += 4",
 				"if p_end >= 4",
 				"  f_lanes += tail(x[p_end - 4 :4] * {x[idx[p_end - 4]], x[idx[p_end - 3]], x[idx[p_end - 2]], x[idx[p_end - 1]]}, p_end - p_2, 0f32)",
-				"else", "  for p_3 = p_2 .. p_end", "    f += x[p_3] * x[idx[p_3]]", "f += add_lanes(f_lanes)",
+				"else", "  for p_3 = p_2 .. p_end", "    f_lanes += {x[p_3] * x[idx[p_3]], 0f32, 0f32, 0f32}", "f += add_lanes(f_lanes)",
 			},
 		},
 		{"the sum itself", loop(ir.Simd, v, num(32), sum(mul(f, at(x, v)))), []string{"for v = 0 .. 32 simd", "  f += f * x[v]"}},
@@ -58,15 +58,15 @@ func TestJam(t *testing.T) {
 	want := lines(
 		"let p_end: i64 = n", "let p_rest: i64 = 0 + (p_end - 0) / 4 * 4",
 		"for p = 0 .. p_rest step 4",
-		"  var w_2_lanes: f32x8 = 0f32", "  var w_3_lanes: f32x8 = 0f32", "  var w_4_lanes: f32x8 = 0f32", "  var w_5_lanes: f32x8 = 0f32",
+		"  var w_lanes: f32x8 = 0f32", "  var w_lanes_2: f32x8 = 0f32", "  var w_lanes_3: f32x8 = 0f32", "  var w_lanes_4: f32x8 = 0f32",
 		"  for k_2 = 0 .. 8 step 8 unrolled",
-		"    w_2_lanes += x[k_2 :8] * x[p * 8 + k_2 :8]", "    w_3_lanes += x[k_2 :8] * x[(p + 1) * 8 + k_2 :8]",
-		"    w_4_lanes += x[k_2 :8] * x[(p + 2) * 8 + k_2 :8]", "    w_5_lanes += x[k_2 :8] * x[(p + 3) * 8 + k_2 :8]",
-		"  let w_6: f32x4 = add_lanes(w_2_lanes, w_3_lanes, w_4_lanes, w_5_lanes)",
-		"  y[p :4] = w_6 * x[p :4]",
+		"    w_lanes += x[k_2 :8] * x[p * 8 + k_2 :8]", "    w_lanes_2 += x[k_2 :8] * x[(p + 1) * 8 + k_2 :8]",
+		"    w_lanes_3 += x[k_2 :8] * x[(p + 2) * 8 + k_2 :8]", "    w_lanes_4 += x[k_2 :8] * x[(p + 3) * 8 + k_2 :8]",
+		"  let w_2: f32x4 = add_lanes(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4)",
+		"  y[p :4] = w_2 * x[p :4]",
 		"for p_2 = p_rest .. p_end",
-		"  var w: f32 = 0f32", "  var w_lanes: f32x8 = 0f32", "  for k_3 = 0 .. 8 step 8 unrolled", "    w_lanes += x[k_3 :8] * x[p_2 * 8 + k_3 :8]",
-		"  w += add_lanes(w_lanes)", "  y[p_2] = w * x[p_2]",
+		"  var w_lanes_5: f32x8 = 0f32", "  for k_3 = 0 .. 8 step 8 unrolled", "    w_lanes_5 += x[k_3 :8] * x[p_2 * 8 + k_3 :8]",
+		"  var w: f32 = add_lanes(w_lanes_5)", "  y[p_2] = w * x[p_2]",
 	)
 	if got := text(ir.Jam(module(outer), target(32))); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -10,7 +10,7 @@ func Jam(m *Module, target Target) *Module {
 		_, ok := jamOf(s)
 		return ok
 	}
-	return rewriteLoops(m, unrolled, func(s *For, names *Builder) Stmt { return x.jam(s, names) })
+	return rewriteReductions(m, unrolled, func(s *For, names *Builder) Stmt { return x.jam(s, names) })
 }
 
 // jam is an unrolled loop whose body is constants, a reduction, and stores of what that gives.
@@ -136,25 +136,14 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 			copied[d.Var.Name] = v
 		}
 		a.values = append(a.values, replaceVars(j.value, copied))
-		sum := &Var{Name: names.Fresh(j.sum.Name), T: j.sum.T}
-		a.scalars = append(a.scalars, sum)
 	}
 	stmts, sums, ok := a.run()
 	if !ok {
 		return nil, false
 	}
-	total := Expr(&ReduceLanes{Op: j.op, Of: sums})
-	if _, known := a.trips(); !known {
-		rest := make([]Expr, len(a.scalars))
-		for q, v := range a.scalars {
-			out = append(out, Declare(v, a.identity()))
-			rest[q] = v
-		}
-		total = Apply(j.op, &Lanes{Of: rest}, total)
-	}
 	out = append(out, stmts...)
 	all := &Var{Name: names.Fresh(j.sum.Name), T: Type{Elem: j.sum.T.Elem, Lanes: len(sums)}}
-	out = append(out, Let(all, total))
+	out = append(out, Let(all, &ReduceLanes{Op: j.op, Of: sums}))
 	stores := make([]*Store, len(j.stores))
 	for k, s := range j.stores {
 		stores[k] = &Store{

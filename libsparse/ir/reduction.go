@@ -118,10 +118,9 @@ type accumulators struct {
 	vectorizer
 	reduction
 	names *Builder
-	// values has one value for each scalar, scalars where to add what is left over where the loop is shorter than a vector.
-	values  []Expr
-	scalars []*Var
-	lanes   int
+	// values are what is reduced, each to a sum of its own.
+	values []Expr
+	lanes  int
 	// each is how many vectors each value has, which take turns.
 	each int
 }
@@ -159,7 +158,7 @@ func (a *accumulators) run() (stmts []Stmt, sums []Expr, ok bool) {
 	parts := make([][]*Var, len(vectors))
 	for i := range vectors {
 		for range a.each {
-			v := &Var{Name: a.names.Fresh(a.scalars[i].Name + "_lanes"), T: Type{Elem: a.elem(), Lanes: a.lanes}}
+			v := &Var{Name: a.names.Fresh(a.sum.Name + "_lanes"), T: Type{Elem: a.elem(), Lanes: a.lanes}}
 			parts[i] = append(parts[i], v)
 			stmts = append(stmts, Declare(v, a.identity()))
 		}
@@ -236,7 +235,8 @@ func (a *accumulators) counted(vectors []Expr, parts [][]*Var, n int64) (out []S
 }
 
 // open is the loop between bounds that are known at run time. Its last vector is read together with what stands before it, which
-// takes no branch that depends on the length; where too little stands before it, iterations follow one another.
+// takes no branch that depends on the length; where too little stands before it, iterations follow one another in the
+// first lane.
 func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
 	s, lanes := a.loop, Const(int64(a.lanes))
 	place, end := a.names.Index(s.Var.Name), a.names.Index(s.Var.Name+"_end")
@@ -253,7 +253,11 @@ func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
 	v := a.names.Index(s.Var.Name)
 	single := Loop(v, place, end)
 	for i, x := range a.values {
-		single.Body.Stmts = append(single.Body.Stmts, &Assign{Var: a.scalars[i], Reduce: a.op, Value: at(x, s.Var, v)})
+		lanes := &Lanes{Of: []Expr{Convert(at(x, s.Var, v), a.elem())}}
+		for len(lanes.Of) < a.lanes {
+			lanes.Of = append(lanes.Of, a.identity())
+		}
+		single.Body.Stmts = append(single.Body.Stmts, &Assign{Var: parts[i][0], Reduce: a.op, Value: lanes})
 	}
 	if !overlaps {
 		return append(out, single)

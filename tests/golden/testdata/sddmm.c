@@ -77,29 +77,28 @@ static void kernel_compute_work(int64_t *slots)
                 const int64_t j_3 = P_crd2[P_p2 + 1];
                 const int64_t j_4 = P_crd2[P_p2 + 2];
                 const int64_t j_5 = P_crd2[P_p2 + 3];
-                f32x8 w_2_lanes = (f32x8){0};
-                f32x8 w_3_lanes = (f32x8){0};
-                f32x8 w_4_lanes = (f32x8){0};
-                f32x8 w_5_lanes = (f32x8){0};
+                f32x8 w_lanes = (f32x8){0};
+                f32x8 w_lanes_2 = (f32x8){0};
+                f32x8 w_lanes_3 = (f32x8){0};
+                f32x8 w_lanes_4 = (f32x8){0};
                 #pragma GCC unroll 4
                 for (int64_t k_2 = 0; k_2 < 32; k_2 += 8) {
-                    w_2_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_2 * 32 + k_2];
-                    w_3_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_3 * 32 + k_2];
-                    w_4_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_4 * 32 + k_2];
-                    w_5_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_5 * 32 + k_2];
+                    w_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_2 * 32 + k_2];
+                    w_lanes_2 += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_3 * 32 + k_2];
+                    w_lanes_3 += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_4 * 32 + k_2];
+                    w_lanes_4 += *(const f32x8 *)&Q_vals[i * 32 + k_2] * *(const f32x8 *)&K_vals[j_5 * 32 + k_2];
                 }
-                const f32x4 w_6 = reduce4_add_f32x8(w_2_lanes, w_3_lanes, w_4_lanes, w_5_lanes);
-                *(f32x4 *)&out_vals[P_p2] = w_6;
+                const f32x4 w_2 = reduce4_add_f32x8(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
+                *(f32x4 *)&out_vals[P_p2] = w_2;
             }
             for (int64_t P_p2_2 = P_p2_rest; P_p2_2 < P_p2_end; P_p2_2++) {
                 const int64_t j = P_crd2[P_p2_2];
-                float w = 0.0f;
-                f32x8 w_lanes = (f32x8){0};
+                f32x8 w_lanes_5 = (f32x8){0};
                 #pragma GCC unroll 4
                 for (int64_t k_3 = 0; k_3 < 32; k_3 += 8) {
-                    w_lanes += *(const f32x8 *)&Q_vals[i * 32 + k_3] * *(const f32x8 *)&K_vals[j * 32 + k_3];
+                    w_lanes_5 += *(const f32x8 *)&Q_vals[i * 32 + k_3] * *(const f32x8 *)&K_vals[j * 32 + k_3];
                 }
-                w += reduce_add_f32x8(w_lanes);
+                const float w = reduce_add_f32x8(w_lanes_5);
                 out_vals[P_p2_2] = w;
             }
         }

@@ -4,11 +4,29 @@
  * out: "d" of f32
  * reorder(i, j)
  * precompute(all, w, at=1, tile)
+ * vectorize(j)
  * parallelize(i, threads)
  * workspace w: a scalar, since [j] is summed inside each element
+ * sums over j are kept in lanes, which don't wait for each other
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
+
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t i32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline float reduce_add_f32x4(f32x4 a)
+{
+    const f32x4 level0 = a + (f32x4){a[2], a[3], a[0], a[1]};
+    const f32x4 level1 = level0 + (f32x4){level0[1], level0[0], level0[3], level0[2]};
+    return level1[0];
+}
+
+static inline f32x4 tail_f32x4(f32x4 x, int64_t count, float other)
+{
+    const i32x4 kept = (i32x4){0, 1, 2, 3} >= (int32_t)(4 - count);
+    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)(other - (f32x4){0})));
+}
 
 static void kernel_compute_work(int64_t *slots)
 {
@@ -44,11 +62,21 @@ static void kernel_compute_work(int64_t *slots)
             }
         }
         for (int64_t i = i_begin; i < i_end; i++) {
-            float w = 0.0f;
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
-                w += A_vals[A_p2] * x_vals[j];
+            f32x4 w_lanes = (f32x4){0};
+            int64_t A_p2_2 = A_pos2[i];
+            const int64_t A_p2_end = A_pos2[i + 1];
+            while (A_p2_2 + 4 < A_p2_end) {
+                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * (f32x4){x_vals[A_crd2[A_p2_2]], x_vals[A_crd2[A_p2_2 + 1]], x_vals[A_crd2[A_p2_2 + 2]], x_vals[A_crd2[A_p2_2 + 3]]};
+                A_p2_2 += 4;
             }
+            if (A_p2_end >= 4) {
+                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * (f32x4){x_vals[A_crd2[A_p2_end - 4]], x_vals[A_crd2[A_p2_end - 3]], x_vals[A_crd2[A_p2_end - 2]], x_vals[A_crd2[A_p2_end - 1]]}, A_p2_end - A_p2_2, 0.0f);
+            } else {
+                for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
+                    w_lanes += (f32x4){A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const float w = reduce_add_f32x4(w_lanes);
             out_vals[i] = w;
         }
     }
