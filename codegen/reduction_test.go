@@ -62,7 +62,7 @@ func reductions(t dtype.T, r *rand.Rand) (*ir.Module, []ir.Arg) {
 			j := iv(fmt.Sprintf("j%d", count))
 			stmts, sum := reduce(dtype.Add, k, num(0), hi, ir.Apply(dtype.Max, ir.At(x, k), ir.At(x, add(k, minOf(j, num(9))))))
 			outer := loop(p, num(1), num(12), ir.Serial, append(append([]ir.Stmt{let(j, wide(ir.At(crd, p)))}, stmts...),
-				put(result, add(p, num(count)), ir.Apply(dtype.Max, sum, ir.At(x, p))))...)
+				put(result, add(p, num(count)), ir.Apply(dtype.Max, sum, ir.Apply(dtype.Min, ir.At(x, p), ir.At(x, j)))))...)
 			outer.Unroll = unroll
 			body = append(body, outer)
 			count += 12

@@ -144,12 +144,11 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 	out = append(out, stmts...)
 	all := &Var{Name: names.Fresh(j.sum.Name), T: Type{Elem: j.sum.T.Elem, Lanes: len(sums)}}
 	out = append(out, Let(all, &ReduceLanes{Op: j.op, Of: sums}))
+	values, _ := constantsOf(j.constants)
+	values[j.sum.Name] = all
 	stores := make([]*Store, len(j.stores))
 	for k, s := range j.stores {
-		stores[k] = &Store{
-			Array: s.Array, Index: s.Index, Reduce: s.Reduce,
-			Value: replaceVars(s.Value, map[string]Expr{j.sum.Name: all}),
-		}
+		stores[k] = &Store{Array: s.Array, Index: replaceVars(s.Index, values), Reduce: s.Reduce, Value: replaceVars(s.Value, values)}
 	}
 	written, ok := x.body(stores, p, len(sums))
 	return append(out, written...), ok
