@@ -175,6 +175,9 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 		k.Slots = append(k.Slots, slot)
 	}
 	for _, conv := range n.Decision.Conversions {
+		if conv.Tensor == result {
+			continue // the format of the output says it
+		}
 		k.Convert = append(k.Convert, Convert{Operand: n.operand(conv.Tensor), Format: conv.To.String()})
 	}
 	return k

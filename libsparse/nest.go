@@ -78,17 +78,16 @@ func decide(n *Nest) error {
 	if slices.ContainsFunc(n.Assignment.Tensors(), func(t *index.Tensor) bool { return n.Assignment.Of(t).Format.Equal(format.Selection) }) {
 		return diag.Errorf(diag.Unsupported, "%s: a selection (dq) selects rows of a matrix with compressed rows, in the format of that", n.Assignment)
 	}
-	scheduled := n.Assignment
+	var err error
 	if n.fused {
-		scheduled = n.epilogue().sum
+		n.Decision, err = autoschedule.DecideInPlace(n.epilogue().sum, n.Machine)
+	} else {
+		n.Decision, err = autoschedule.DecideFor(n.Assignment, n.Machine)
 	}
-	d, err := autoschedule.DecideFor(scheduled, n.Machine)
-	if err != nil {
-		return err
+	if err == nil {
+		n.convert()
 	}
-	n.Decision = d
-	n.convert()
-	return nil
+	return err
 }
 
 // convert describes operands as the decision wants them stored.

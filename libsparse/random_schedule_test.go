@@ -8,14 +8,27 @@ import (
 	"strings"
 	"testing"
 
+	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/diag"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
 
 // Random schedules: what autoschedule chose for a program, with commands left out and others put in between, as far as
 // their preconditions hold. A command that can't be applied has to say so; it must not crash or change the meaning.
+
+// relaid puts the modes of a dense operand or result that is not converted already into another order.
+func relaid(rng *rand.Rand, n *Nest) string {
+	t := pick(rng, append(slices.Clone(n.Operands), n.Assignment.LHS.Tensor))
+	f := n.Assignment.Of(t).Format
+	known := slices.ContainsFunc(n.Decision.Conversions, func(c autoschedule.Conversion) bool { return c.Tensor.Name == t.Name })
+	if known || !f.Dense() || f.Order() < 2 {
+		return ""
+	}
+	return schedule.Convert{Tensor: t.Name, To: format.Format{Levels: f.Levels, ModeOrder: rng.Perm(f.Order())}}.String() + "; "
+}
 
 // rescheduled is r with operands as autoschedule wants them stored, and a random schedule; nil where the program of r takes
 // several steps.
@@ -38,6 +51,9 @@ func rescheduled(t testing.TB, rng *rand.Rand, r *Request, extents map[index.Var
 		for i, o := range s.Nests[0].Operands {
 			q.Operands[i].Format = s.Nests[0].Assignment.Of(o).Format.String()
 		}
+	}
+	if rng.IntN(4) == 0 {
+		q.Schedule = relaid(rng, s.Nests[0]) + q.Schedule
 	}
 	conversions := q.Schedule
 	divided, err := Divide(&q, s.Backend)

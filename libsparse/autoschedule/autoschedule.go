@@ -21,7 +21,8 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// Conversion is an operand to convert to another format before the kernel runs.
+// Conversion is an operand to convert to another format before the kernel runs, or a dense result that is computed with its modes
+// in another order and copied after it.
 type Conversion struct {
 	Tensor *index.Tensor
 	To     format.Format
@@ -56,12 +57,20 @@ func Decide(a bind.Assignment, cpu string) (*Decision, error) {
 // DecideFor is Decide where more is known of the machine.
 func DecideFor(a bind.Assignment, m Machine) (*Decision, error) {
 	c, profile := ConstantsFor(m.CPU)
-	return decide(a, c, profile, m)
+	return decide(newModel(a, c, m), profile)
 }
 
-func decide(a bind.Assignment, c *Constants, profile string, m Machine) (*Decision, error) {
-	d := &Decision{Profile: profile, constants: c, machine: m}
+// DecideInPlace is DecideFor where an epilogue reads the result in the order of its modes, which stays as it is.
+func DecideInPlace(a bind.Assignment, m Machine) (*Decision, error) {
+	c, profile := ConstantsFor(m.CPU)
 	prices := newModel(a, c, m)
+	prices.inPlace = true
+	return decide(prices, profile)
+}
+
+func decide(prices *model, profile string) (*Decision, error) {
+	a, c := prices.assignment, prices.constants
+	d := &Decision{Profile: profile, constants: c, machine: prices.machine}
 	order, _ := prices.search(c.Exhaustive, math.Inf(1), &d.Considered)
 	if order == nil {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
@@ -71,12 +80,23 @@ func decide(a bind.Assignment, c *Constants, profile string, m Machine) (*Decisi
 	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
 	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
 	for _, c := range best.conversions {
-		d.note("operand %s: converted from %q to %q, because the loops visit it in that order; the copy is kept with its pattern",
-			c.Tensor.Name, a.Of(c.Tensor).Format, c.To)
+		d.Notes = append(d.Notes, conversion(a, c))
 	}
 	d.converted = Convert(a, best.conversions)
 	d.carryOut(d.converted, best)
 	return d, nil
+}
+
+// conversion says what is converted, why and when.
+func conversion(a bind.Assignment, c Conversion) string {
+	what, when := "operand %s: converted", "the copy is kept with its pattern"
+	switch from := a.Of(c.Tensor).Format; {
+	case c.Tensor == a.LHS.Tensor:
+		what, when = "result %s: converted", "it is copied after the kernel"
+	case from.Dense():
+		when = "it is copied in each call"
+	}
+	return fmt.Sprintf(what+" from %q to %q, because the loops visit it in that order; %s", c.Tensor.Name, a.Of(c.Tensor).Format, c.To, when)
 }
 
 // Densities says of the sparse operands whether their entries were counted or have the prior density; "" where there are none.
@@ -127,6 +147,11 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 			s.Permuted, s.Format = reordered(s.Format, f), f
 		}
 		out = out.With(t, s)
+	}
+	if f, computed := to[a.LHS.Tensor]; computed {
+		s := *a.Result()
+		s.Format = f
+		out = out.With(a.LHS.Tensor, s)
 	}
 	return out
 }

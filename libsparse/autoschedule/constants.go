@@ -38,6 +38,9 @@ type Constants struct {
 	// Convert is an entry of a converted operand (measured: conversions beside the kernels of "make bench ARGS=fit"); it is paid
 	// once a pattern, so a call pays a share of 1/Reuse.
 	Convert float64 `json:"convert"`
+	// Copy is an element of a dense operand or result whose modes are put into another order for one call (measured: .7 to
+	// 1.2 ns by torch, whatever the number of threads).
+	Copy float64 `json:"copy"`
 	// Reuse is how often a pattern is expected to be used (reasoned: training uses one for hundreds of steps, scripts once).
 	Reuse float64 `json:"reuse"`
 	// Rho is the density of operands whose entries nobody counted: then all are equally sparse (reasoned, as in Scorch).
@@ -102,7 +105,7 @@ type Constants struct {
 
 // common are the constants that profiles leave out.
 var common = Constants{
-	Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8,
+	Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8,
 	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 48, ShortRow: 2,
 	Exhaustive: 5, PathExhaustive: 3, PathOperands: 8, PathSplits: 25,
 }

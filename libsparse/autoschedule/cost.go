@@ -46,6 +46,7 @@ type model struct {
 	inserted bool
 	reduces  bool
 	longRow  bool   // its last mode is too long for a dense row
+	inPlace  bool   // what reads the result reads it in the order of its modes
 	free     []bool // by variable: it is one of the result's
 	at       []int  // by variable: its place in the order that is being priced
 	// around is, by depth of the order that is being priced, how often the loop there is started; the last entry is how
@@ -135,6 +136,7 @@ func (m *model) arrange(order []int) (converted float64, ok bool) {
 	for depth, v := range order {
 		m.at[v] = depth
 	}
+	m.result.restore()
 	for i := range m.operands {
 		if !m.operands[i].arrange(m.at) {
 			return 0, false
@@ -199,9 +201,13 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 	if t.Sum() >= limit {
 		return t, w, false
 	}
-	last := order[len(order)-1]
+	iterations, last := m.around[len(order)], order[len(order)-1]
 	strided, lanes := m.contiguous(last)
-	step, iterations := 1.0, m.around[len(order)]
+	if strided > 0 && m.worthCopies(order, iterations, strided) {
+		t.Convert += m.copyDense(last)
+		strided, lanes = m.contiguous(last)
+	}
+	step := 1.0
 	if lanes {
 		step = c.Lane
 	}

@@ -162,6 +162,7 @@ func (o *operand) jumps(v int, skips bool) float64 {
 // whether that is possible.
 func (o *operand) arrange(at []int) bool {
 	if o.dense {
+		o.restore()
 		return true
 	}
 	deepest, ok := -1, true
@@ -173,15 +174,20 @@ func (o *operand) arrange(at []int) bool {
 	copy(o.filled, o.full)
 	o.converted = !o.fixed && (!ok || o.coo || o.hashed)
 	if o.converted {
-		for i := 1; i < len(o.arranged); i++ {
-			for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
-				o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
-			}
-		}
+		o.sort(at)
 		o.keepStored()
 	}
 	o.locate()
 	return ok || o.converted
+}
+
+// sort puts the modes into the order of the loops.
+func (o *operand) sort(at []int) {
+	for i := 1; i < len(o.arranged); i++ {
+		for j := i; j > 0 && at[o.arranged[j]] < at[o.arranged[j-1]]; j-- {
+			o.arranged[j], o.arranged[j-1] = o.arranged[j-1], o.arranged[j]
+		}
+	}
 }
 
 // keepStored has a conversion store what o does and nothing beside it: a block of the dense levels at the end is over variables
@@ -239,7 +245,7 @@ func (o *operand) spread(extents []float64) {
 	}
 }
 
-// conversions are the operands to convert for the order that was priced last.
+// conversions are the tensors to convert for the order that was priced last.
 func (m *model) conversions() []Conversion {
 	var out []Conversion
 	for i := range m.operands {
@@ -247,6 +253,9 @@ func (m *model) conversions() []Conversion {
 		if o.converted {
 			out = append(out, Conversion{Tensor: o.access.Tensor, To: o.format(m.vars)})
 		}
+	}
+	if o := &m.result; o.converted {
+		out = append(out, Conversion{Tensor: o.access.Tensor, To: o.format(m.vars)})
 	}
 	return out
 }

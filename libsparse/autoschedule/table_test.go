@@ -173,16 +173,15 @@ func gustavson(c *tableCase) string {
 }
 
 func fused(c *tableCase) string {
-	outermost := c.in("B", []string{"dd:1,0"}) && c.in("C", []string{"dd"})
 	switch {
 	case len(c.steps) != 1:
 		return "no temporary of the size of the result"
-	case outermost && (c.order() == "i k j" || c.order() == "j k i"):
-		return ""
 	case c.in("A", byRows) && c.order() != "i j k" || c.in("A", byColumns) && c.order() != "j i k":
 		return "the mask is walked as it is stored"
-	case len(c.Conversions) > 0:
-		return "nothing is converted"
+	case c.converts("A"):
+		return "the mask is not converted"
+	case c.converts("B") != c.in("B", []string{"dd:1,0"}) || c.converts("C") != c.in("C", []string{"dd"}):
+		return "dense operands are copied where k is not contiguous"
 	case !c.has("precompute(B*C, w, at=2, tile)") && !c.has("precompute(C*B, w, at=2, tile)"):
 		return "each sum stays in a register"
 	}

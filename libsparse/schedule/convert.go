@@ -10,8 +10,8 @@ import (
 	"libsparse/libsparse/index"
 )
 
-// Convert says that an operand is brought to another format before the kernel runs, once for each of its patterns. It is
-// about how operands are stored and not about loops: whoever applies a schedule carries conversions out first, with
+// Convert says that an operand is brought to another format before the kernel runs: a sparse one once for each of its patterns, a
+// dense one, whose modes are put into another order, in each call, as a dense result is after the kernel. It is about how operands are stored and not about loops: whoever applies a schedule carries conversions out first, with
 // Convert.Of.
 type Convert struct {
 	Tensor string
@@ -31,17 +31,22 @@ func (c Convert) Apply(p *cin.Program) (*cin.Program, error) {
 
 // Of is the operand to convert.
 func (c Convert) Of(a bind.Assignment) (*index.Tensor, error) {
-	at := slices.IndexFunc(a.Tensors(), func(t *index.Tensor) bool { return t.Name == c.Tensor })
+	all := append(a.Tensors(), a.LHS.Tensor)
+	at := slices.IndexFunc(all, func(t *index.Tensor) bool { return t.Name == c.Tensor })
 	if at < 0 {
 		return nil, failf(c, "there is no operand %s", c.Tensor)
 	}
-	t := a.Tensors()[at]
+	t := all[at]
 	f := a.Of(t).Format
 	switch {
 	case f.Order() != c.To.Order():
 		return nil, failf(c, "%s has %d modes", c.Tensor, f.Order())
-	case f.Dense() || c.To.Dense():
-		return nil, failf(c, "%s is converted from %q to %q; a dense operand stays as it is, and a sparse one sparse", c.Tensor, f, c.To)
+	case f.Dense() != c.To.Dense():
+		return nil, failf(c, "%s is converted from %q to %q; a dense tensor stays dense, and a sparse one sparse", c.Tensor, f, c.To)
+	case t == a.LHS.Tensor && !f.Dense():
+		return nil, failf(c, "%s is the result; the request says its format", c.Tensor)
+	case f.Dense():
+		return t, nil
 	case a.Owner(a.LHS.Tensor) == a.Owner(t):
 		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
 	}

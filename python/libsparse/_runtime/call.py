@@ -42,6 +42,7 @@ class Call:
         "_local",
         "_orders",
         "_perms",
+        "_relaid",
         "_result",
         "_shape",
         "_strides",
@@ -58,6 +59,7 @@ class Call:
         extents = problem.extents(operands)
         self._shape = problem.result_shape(extents)
         self._strides = _strides(kernel.format, self._shape)
+        self._relaid = _is_relaid(kernel.format, problem)
         self._dtype = dtypes.DTYPES[kernel.dtype]
         if kernel.format is not None and kernel.format.is_dense:
             subject = f"{problem.text}: a dense result of shape {self._shape}"
@@ -121,7 +123,8 @@ class Call:
             return self._compute(block, torch.empty(shared.size, dtype=self._dtype, device=_CPU)), shared
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
-            return self._compute(block, out), None
+            result = self._compute(block, out)
+            return result.contiguous() if self._relaid else result, None
         return self._sparse(block, patterns)
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
@@ -144,33 +147,6 @@ class Call:
         places = inputs[0][1], inputs[1][1], self._result[0][0], self._threads[0]
         arrays = self._pattern_arrays(pattern)
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
-
-    def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
-        """The shortest way to run on operands like these; None where the kernel reads a copy, or writes a pattern.
-
-        Returns:
-            The function, the numbers of the operands whose values it takes, and for each operand the order of
-            dimensions in which it is contiguous, None for the usual one.
-        """
-        if self._convert or len(self._threads) != 1 or len(self._result) != 1:
-            return None
-        usual = [order is None or order == tuple(range(len(order))) for order in self._orders]
-        orders = [None if same else order for same, order in zip(usual, self._orders, strict=True)]
-        for operand, order in zip(operands, self._orders, strict=True):
-            if order is not None and not operand.values.permute(order).is_contiguous():
-                return None
-        shared = self.kernel.pattern_of
-        shape: Sequence[int] = self._shape
-        if shared >= 0:
-            shape = (operands[shared].sparsity.size,)
-        elif self._strides != _strides(Format("d" * len(self._shape)) if self._shape else None, self._shape):
-            return None
-        inputs = sorted((number, place) for place, number in self._values)
-        arrays = [(place, _level_array(operands[n].pattern, kind, level)) for place, n, kind, level in self._arrays]
-        places = (*(place for _, place in inputs), self._result[0][0], self._threads[0])
-        template = torch.empty(shape, dtype=self._dtype, device=_CPU)
-        run = make(self.kernel.compute, self._fixed, arrays, places, template, None)
-        return run, [number for number, _ in inputs], orders
 
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
         """The arrays of a pattern, as the kernel reads it, and their places in the block."""
@@ -271,6 +247,14 @@ def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:
         strides[mode] = step
         step *= max(1, shape[mode])
     return strides
+
+
+def _is_relaid(format: Format | None, problem: Problem) -> bool:
+    """Whether a kernel computes a dense result in another order of modes than its caller sees."""
+    if format is None or not format.is_dense or problem.temporary:
+        return False
+    wanted = problem.output_format
+    return format.order != (tuple(range(len(format.order))) if wanted is None else wanted.order)
 
 
 def _read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:
