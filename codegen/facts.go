@@ -41,6 +41,8 @@ func (x *facts) stmt(s ir.Stmt) {
 		}
 	}
 	switch s := s.(type) {
+	case *ir.Prefetch:
+		x.arrays[s.Array.Name] = true
 	case *ir.Decl:
 		x.names[name(s.Var.Name)] = true
 	case *ir.For:

@@ -146,6 +146,8 @@ func (e *emitter) arrayStmt(s ir.Stmt) {
 		e.free(s)
 	case *ir.Fill:
 		e.fill(s)
+	case *ir.Prefetch:
+		e.prefetch(s)
 	case *ir.PrefixSum:
 		e.line("%s(%s, %s);", e.uses.helper("prefix_sum", ir.Scalar(s.Array.Elem)), name(s.Array.Name), e.index(s.Count))
 	case *ir.Sort:

@@ -141,7 +141,7 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(19) {
+	switch g.rng.IntN(20) {
 	case 0, 1:
 		return fmt.Sprintf("split(%s, %s, %s, %d%s)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}), g.tail(v))
 	case 2:
@@ -163,6 +163,8 @@ func (g *scheduler) command() string {
 		g.made++
 		return fmt.Sprintf("precompute(%s, w%d, at=%d%s%s)", part, g.made, g.rng.IntN(4), pick(g.rng, []string{"", "", ", array", ", row", ", list", ", hash"}), g.renames())
 	case 17:
+		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
+	case 18:
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))

@@ -57,6 +57,8 @@ type Operand struct {
 	// Skew and Reach say how the entries are spread, where that is known; see bind.Statistics.
 	Skew  []int64 `json:"skew,omitempty"`
 	Reach int64   `json:"reach,omitempty"`
+	// Scattered says that the coordinates of neighbouring entries are seldom neighbours.
+	Scattered bool `json:"scattered,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
 	SamePattern *int `json:"same_pattern,omitempty"`
 }
@@ -115,7 +117,7 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, *bind.Table, 
 		}
 		names[o.Name] = true
 		if r.Priors {
-			o.NNZ, o.Filled, o.Skew, o.Reach = 0, 0, nil, 0
+			o.NNZ, o.Filled, o.Skew, o.Reach, o.Scattered = 0, 0, nil, 0, false
 		}
 		t, s, err := o.tensor(i, operands[:i], storage)
 		if err != nil {
@@ -270,7 +272,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor, known *bind.Table) (*ind
 	t := &index.Tensor{Name: o.Name, PatternOnly: o.PatternOnly}
 	s := bind.Storage{
 		Index:      dtype.I32,
-		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach},
+		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach, Scattered: o.Scattered},
 	}
 	var err error
 	if s.Format, err = o.format(); err != nil {

@@ -34,18 +34,25 @@ func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
 func (d *Decision) gather(a bind.Assignment) {
 	depth := len(d.Order) - 1
 	v, around := d.Order[depth], d.plan.around
-	t, l := a.LHS.Tensor.Elem, lattice.Loop(a.Table, a.RHS, v)
-	if t == dtype.Bool || t.IsComplex() || slices.ContainsFunc(index.Accesses(a.RHS), (*index.Access).Windowed) {
-		return
-	}
-	if l.Full() || len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 {
-		return
-	}
-	if p := l.Iterators()[0].Props(); !p.Segmented || !p.Unique || p.Padded || around[depth+1] < d.constants.ShortRow*around[depth] {
+	t := a.LHS.Tensor.Elem
+	_, ok := walked(a, v)
+	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
 	}
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
+}
+
+// walked is the level that the loop over v walks, where it is one with segments, alone, of whole operands.
+func walked(a bind.Assignment, v index.Var) (it lattice.Iterator, ok bool) {
+	l := lattice.Loop(a.Table, a.RHS, v)
+	if l.Full() || len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 ||
+		slices.ContainsFunc(index.Accesses(a.RHS), (*index.Access).Windowed) {
+		return it, false
+	}
+	it = l.Iterators()[0]
+	p := it.Props()
+	return it, p.Segmented && p.Unique && !p.Padded
 }
 
 // varying names the factors of a product that change with the one variable that is summed; it is empty where they are all of them, or

@@ -38,6 +38,8 @@ type Statistics struct {
 	// a share of Whole; it is 0 if it isn't known.
 	Skew  []int64
 	Reach int64
+	// Scattered says that the coordinates of neighbouring entries are seldom neighbours.
+	Scattered bool
 }
 
 // Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.

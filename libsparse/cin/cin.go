@@ -25,6 +25,8 @@ type (
 		Race Race
 		// Unroll is how many iterations are written out one after the other; 0 leaves it to the C compiler.
 		Unroll int64
+		// Prefetch is how many iterations ahead what is read by the coordinate is brought near; 0 leaves it to the processor.
+		Prefetch int64
 		// Gallop says that levels which are intersected search for their common coordinates.
 		Gallop bool
 		Body   Stmt

@@ -43,6 +43,9 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		if s.Unroll > 0 {
 			unit += fmt.Sprintf(" unrolled %d", s.Unroll)
 		}
+		if s.Prefetch > 0 {
+			unit += fmt.Sprintf(" prefetching %d", s.Prefetch)
+		}
 		if s.Gallop {
 			unit += " galloping"
 		}

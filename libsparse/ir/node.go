@@ -257,6 +257,12 @@ type (
 		Count Expr
 		Value Expr
 	}
+	// Prefetch asks for Array[Index:Index+Count] to be brought near, where a later iteration reads it. It has no other effect.
+	Prefetch struct {
+		Array *Array
+		Index Expr
+		Count int64
+	}
 	// PrefixSum turns Array[0:Count], counts, into running totals in place (inclusive).
 	PrefixSum struct {
 		Array *Array
@@ -324,6 +330,7 @@ func (*Alloc) stmt()     {}
 func (*Grow) stmt()      {}
 func (*Free) stmt()      {}
 func (*Fill) stmt()      {}
+func (*Prefetch) stmt()  {}
 func (*PrefixSum) stmt() {}
 func (*Sort) stmt()      {}
 func (*SortBy) stmt()    {}

@@ -148,6 +148,8 @@ func (p *printer) arrayStmt(s Stmt) {
 		p.line("grow %s to %s capacity %s", s.Array.Name, ExprText(s.Size), s.Capacity.Name)
 	case *Free:
 		p.line("free %s", s.Array.Name)
+	case *Prefetch:
+		p.line("prefetch %s", cell(s.Array, s.Index, int(s.Count)))
 	case *Fill:
 		p.line("fill %s[0:%s] = %s", s.Array.Name, ExprText(s.Count), ExprText(s.Value))
 	case *PrefixSum:

@@ -59,6 +59,12 @@ func (v *verifier) arrayStmt(s Stmt) {
 		if b := v.arrays[s.Array.Name]; b != nil && !b.heap {
 			v.failf("%s is not a heap array", s.Array.Name)
 		}
+	case *Prefetch:
+		v.array(s.Array)
+		v.index(s.Index)
+		if s.Count < 1 {
+			v.failf("a prefetch of %d elements", s.Count)
+		}
 	case *Fill:
 		v.writable(s.Array)
 		v.index(s.Count)

@@ -107,6 +107,8 @@ func arrayExprs(s Stmt) []Expr {
 		return []Expr{s.Size}
 	case *Fill:
 		return []Expr{s.Count, s.Value}
+	case *Prefetch:
+		return []Expr{s.Index}
 	case *PrefixSum:
 		return []Expr{s.Count}
 	case *Sort:
@@ -230,6 +232,8 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero, Heap: x.Heap}
 	case *Grow:
 		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
+	case *Prefetch:
+		return &Prefetch{Array: x.Array, Index: e(x.Index), Count: x.Count}
 	case *Fill:
 		return &Fill{Array: x.Array, Count: e(x.Count), Value: e(x.Value)}
 	case *PrefixSum:

@@ -144,11 +144,18 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	if valid := l.valid(it, p, e); valid != nil {
 		body = []ir.Stmt{ir.When(valid, body...)}
 	}
+	body = append(l.prefetch(f, it, p, v, body, e), body...)
 	out := l.counted(f, p, r.Lo, r.Hi, kind, body, before)
-	if props := it.Props(); len(out) > 0 && props.Segmented && !props.Padded && !props.RowRelative {
-		out[len(out)-1].(*ir.For).Below = true // segments begin at zero, and follow each other without gaps
+	if len(out) > 0 && gapless(it) {
+		out[len(out)-1].(*ir.For).Below = true
 	}
 	return out
+}
+
+// gapless reports whether every position of a level, from zero on, has a coordinate that is stored: segments follow each other.
+func gapless(it lattice.Iterator) bool {
+	props := it.Props()
+	return props.Segmented && !props.Padded && !props.RowRelative
 }
 
 // coversResult reports whether an iterator visits every position of a result that has an operand's pattern.

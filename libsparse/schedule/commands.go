@@ -26,6 +26,9 @@ var readers = map[string]func(a *arguments) Command{
 	"unroll": func(a *arguments) Command {
 		return Unroll{Var: a.variable(), Factor: a.number(a.next("the factor"))}
 	},
+	"prefetch": func(a *arguments) Command {
+		return Prefetch{Var: a.variable(), Distance: a.number(a.next("the distance"))}
+	},
 	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
 	"reorder":     (*arguments).reorder,
 	"parallelize": (*arguments).parallelize,

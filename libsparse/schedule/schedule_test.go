@@ -61,6 +61,11 @@ divide j = j0 * ceil(j / 3) + j1
 fuse f = i * |j| + j
 positions fp: f as stored in A(i,j)
 `},
+		{spmm, []Command{Reorder{vars3("i", "j", "k")}, Prefetch{"j", 8}}, "prefetch(j, 8)", `forall i
+  forall j prefetching 8
+    forall k
+      C(i,k) += A(i,j) * B(j,k)
+`},
 		{spmm, []Command{Bound{"k", 16}}, "bound(k, 16)", `forall i
   forall k
     forall j
@@ -260,6 +265,7 @@ func TestPreconditions(t *testing.T) {
 		{"y(i) = A(i,j)", map[string]string{"A": "bs"}, []Command{Fuse{"i", "j", "f"}, Pos{"f", "fp", "A"}}, "has no positions to visit"},
 		{spmm, nil, []Command{Bound{"q", 4}}, "there is no variable q"},
 		{spmm, nil, []Command{Bound{"k", 4}, Bound{"k", 5}}, "k is already bound to 4"},
+		{spmm, nil, []Command{Prefetch{"k", 0}}, "the distance has to be from 1 to 256"},
 		{spmm, nil, []Command{Unroll{"k", 1}}, "the factor has to be from 2 to 64"},
 		{spmm, csr, []Command{Parallelize{Var: "j"}}, "iterations over j write the same elements of C(i,k)"},
 		{spmm, nil, []Command{Parallelize{Var: "i"}, Parallelize{Var: "k"}}, "the loop over i around it runs on threads already"},

@@ -41,6 +41,11 @@ func mask(name string) libsparse.Operand {
 	return m
 }
 
+func scattered(o libsparse.Operand) libsparse.Operand {
+	o.Scattered = true
+	return o
+}
+
 func typed(dtype string, operands ...libsparse.Operand) []libsparse.Operand {
 	for i := range operands {
 		operands[i].Dtype = dtype
@@ -54,6 +59,7 @@ var kernels = []struct {
 }{
 	{"spmv_csr", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 4096)}}},
 	{"spmm_csr_16", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 16)}}},
+	{"spmm_csr_64_scattered", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{scattered(matrix("A", "ds")), dense("B", 4096, 64)}}},
 	{"spmm_csr_wide", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 129)}}},
 	{"spmm_dcsr", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ss"), dense("B", 4096, 16)}}},
 	{"spmm_transposed", libsparse.Request{Spec: "ij,ik->jk", Operands: []libsparse.Operand{matrix("A", "ds"), dense("G", 4096, 16)}}},

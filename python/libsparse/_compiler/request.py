@@ -24,6 +24,7 @@ class OperandInfo(NamedTuple):
     filled: int = 0
     skew: tuple[int, ...] = ()
     reach: int = 0
+    scattered: bool = False
 
 
 class OutputInfo(NamedTuple):

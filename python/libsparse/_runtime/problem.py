@@ -251,6 +251,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
     if problem.temporary:
         extent, count = size_classes.finely, size_classes.finely_entries
     several = sum(operand.pattern is not None for operand in operands) > 1
+    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)  # its rows may be worth a hint
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern = operand.pattern
         shape = tuple(
@@ -274,10 +275,12 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
             count(pattern.size, pattern.shape[pattern.format.order[0]]),
             -1 if same == number else same,
             *(_spread(pattern, several) if problem.temporary else _NOWHERE),
+            wide and pattern.statistics.scattered,
         )
 
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
+_WIDE = 16  # elements
 _WHOLE = 1 << 10  # the unit of a reach
 
 

@@ -1,6 +1,6 @@
 """Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
-No call of a kernel waits for them: kernels divide their work by the positions themselves.
+No call of a kernel waits for them, but for `scattered`, of a sample: kernels divide their work by the positions themselves.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from .format import Format
 from .levels import Level
 
 _BLOCK = 4
+_FEW = 1 << 12  # entries up to which how they are spread hardly matters
+_SAMPLE = 1 << 10
+_NEIGHBOURS = 0.3  # the share of entries beside the one before from which on processors guess what is read next
 
 
 def _dense(level: Level) -> bool:
@@ -110,6 +113,19 @@ class Statistics:
         # A row's columns ascend, so that its ends are the farthest.
         far = torch.maximum((columns[first] - diagonal).abs(), (columns[last] - diagonal).abs())
         return float(far.mean()) / self._columns
+
+    @functools.cached_property
+    def scattered(self) -> bool:
+        """Whether coordinates of neighbouring entries are seldom neighbours: then processors can't guess what is read next.
+
+        Of a sample, so that it takes the same time for every pattern; few entries count as not scattered.
+        """
+        coordinates = self._crd[-1]
+        if coordinates is None or len(coordinates) < _FEW or not _distinct(self._format.kinds[-1]):
+            return False
+        sample = torch.arange(0, len(coordinates) - 1, max(1, len(coordinates) // _SAMPLE))  # of neighbouring pairs
+        steps = coordinates[sample + 1] - coordinates[sample]
+        return int((steps == 1).sum()) < _NEIGHBOURS * len(sample)
 
     @functools.cached_property
     def bandwidth(self) -> int:

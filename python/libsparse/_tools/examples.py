@@ -284,6 +284,7 @@ S.explain | "forall" in str(S.{name}("concrete")) -> True
 S.automatic | S.{name}()().shape -> torch.Size([64, 64])
 S.prepare | S.{name}()().shape -> torch.Size([64, 64])
 S.then | S.{name}("parallelize(i, threads)").run().shape -> torch.Size([64, 64])
+S.prefetch | S.{name}("j", 16).run().shape -> torch.Size([64, 64])
 S.unroll | S.bound("k", 64).{name}("k", 4).run().shape -> torch.Size([64, 64])
 S.bound | S.{name}("k", 64).run().shape -> torch.Size([64, 64])
 S.vectorize | S.reorder("i", "j", "k").{name}("k").run().shape -> torch.Size([64, 64])

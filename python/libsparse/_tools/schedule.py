@@ -104,6 +104,10 @@ class Schedule:
         """Writes `factor` iterations of a loop out."""
         return self.then(f"unroll({index}, {factor})")
 
+    def prefetch(self, index: str, distance: int) -> Schedule:
+        """Brings near what a loop over stored coordinates reads by them `distance` iterations later."""
+        return self.then(f"prefetch({index}, {distance})")
+
     def vectorize(self, index: str) -> Schedule:
         """Runs an innermost loop in vector lanes."""
         return self.then(f"vectorize({index})")

@@ -1,0 +1,92 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// prefetch is the statements by which the loop of f over the positions p of an iterator asks for what its body will read by the coordinate v
+// some iterations later, which may be those of a later segment.
+func (l *lowerer) prefetch(f *cin.Forall, it lattice.Iterator, p, v *ir.Var, body []ir.Stmt, e env) []ir.Stmt {
+	if f.Prefetch == 0 || !gapless(it) {
+		return nil
+	}
+	rows := gathered(body, v)
+	if len(rows) == 0 {
+		return nil
+	}
+	ahead, coordinate := l.Index(p.Name+"_ahead"), l.Index(v.Name+"_ahead")
+	last := ir.Sub(l.positions(it.Access.Tensor, it.Level), ir.Const(1))
+	out := []ir.Stmt{
+		ir.Let(ahead, ir.Min(ir.Add(p, ir.Const(f.Prefetch)), last)),
+		ir.Let(coordinate, l.coordinate(it, ahead, e)),
+	}
+	for _, row := range rows {
+		row.Index = ir.MapExpr(row.Index, func(x ir.Expr) ir.Expr {
+			if w, ok := x.(*ir.Var); ok && w.Name == v.Name {
+				return coordinate
+			}
+			return x
+		})
+		out = append(out, row)
+	}
+	return out
+}
+
+// gathered is what statements read by the coordinate v: of each array the first place, with the innermost loop at its begin. Places that depend on
+// other variables of the statements are left out.
+func gathered(body []ir.Stmt, v *ir.Var) (rows []*ir.Prefetch) {
+	inner := map[string]*ir.For{}
+	local := map[string]bool{}
+	ir.EachStmt(ir.Do(body...), func(s ir.Stmt) {
+		switch s := s.(type) {
+		case *ir.For:
+			inner[s.Var.Name] = s
+		case *ir.Decl:
+			local[s.Var.Name] = s.Var.Name != v.Name
+		}
+		for _, x := range ir.Exprs(s) {
+			ir.EachExpr(x, func(x ir.Expr) {
+				load, ok := x.(*ir.Load)
+				if !ok || slices.ContainsFunc(rows, func(r *ir.Prefetch) bool { return r.Array == load.Array }) {
+					return
+				}
+				if row := rowOf(load, v, inner, local); row != nil {
+					rows = append(rows, row)
+				}
+			})
+		}
+	})
+	return rows
+}
+
+// rowOf is what a load reads by v in all iterations of the loop inside, nil where it doesn't depend on v or on more than that loop.
+func rowOf(load *ir.Load, v *ir.Var, inner map[string]*ir.For, local map[string]bool) *ir.Prefetch {
+	row := &ir.Prefetch{Array: load.Array, Count: 1}
+	byCoordinate, plain := false, true
+	row.Index = ir.MapExpr(load.Index, func(x ir.Expr) ir.Expr {
+		switch x := x.(type) {
+		case *ir.Load:
+			plain = false
+		case *ir.Var:
+			byCoordinate = byCoordinate || x.Name == v.Name
+			plain = plain && !local[x.Name]
+			if loop := inner[x.Name]; loop != nil {
+				hi, literal := loop.Hi.(*ir.Int)
+				plain = plain && literal && row.Count == 1
+				if literal {
+					row.Count = max(1, hi.Value)
+				}
+				return loop.Lo
+			}
+		}
+		return x
+	})
+	if !byCoordinate || !plain {
+		return nil
+	}
+	return row
+}

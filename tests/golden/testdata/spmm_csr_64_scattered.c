@@ -1,0 +1,100 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of f32
+ * B: "dd" of f32
+ * out: "dd" of f32
+ * reorder(i, j, k)
+ * bound(k, 64)
+ * precompute(all, w, at=1, tile)
+ * prefetch(j, 16)
+ * vectorize(k)
+ * parallelize(i, threads)
+ * rows of B are brought near 16 iterations ahead, since entries of A are scattered
+ * workspace w: 64 sums over k in registers across the reduction
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ */
+#include <stdint.h>
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static void kernel_compute_work(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const float *restrict B_vals = (const float *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    const int64_t parts = (int64_t)A_pos2[n_i] * 64 > 32768 ? threads * 16 : 1;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        int64_t i_begin = 0;
+        int64_t i_begin_above = n_i;
+        while (i_begin < i_begin_above) {
+            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                i_begin = i_begin_middle + 1;
+            } else {
+                i_begin_above = i_begin_middle;
+            }
+        }
+        int64_t i_end = i_begin;
+        int64_t i_end_above = n_i;
+        while (i_end < i_end_above) {
+            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                i_end = i_end_middle + 1;
+            } else {
+                i_end_above = i_end_middle;
+            }
+        }
+        for (int64_t i = i_begin; i < i_end; i++) {
+            float w[64] __attribute__((aligned(64)));
+            #pragma GCC unroll 8
+            for (int64_t q = 0; q < 64; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                const int64_t A_p2_ahead = min_i64(A_p2 + 16, (int64_t)A_pos2[n_i] - 1);
+                const int64_t j_ahead = A_crd2[A_p2_ahead];
+                __builtin_prefetch(&B_vals[j_ahead * 64]);
+                __builtin_prefetch(&B_vals[j_ahead * 64 + 32]);
+                const int64_t j = A_crd2[A_p2];
+                #pragma GCC unroll 8
+                for (int64_t k = 0; k < 64; k += 8) {
+                    *(f32x8 *)&w[k] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j * 64 + k];
+                }
+            }
+            #pragma GCC unroll 8
+            for (int64_t k_2 = 0; k_2 < 64; k_2 += 8) {
+                *(f32x8 *)&out_vals[i * 64 + k_2] = *(f32x8 *)&w[k_2];
+            }
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    if (n_k != 64) {
+        return 3;
+    }
+    const int64_t parts = (int64_t)A_pos2[n_i] * 64 > 32768 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
+    }
+    return 0;
+}
