@@ -94,7 +94,7 @@ def test_scattered_entries_are_found_by_a_sample():
     scattered, band = ls.random((3000, 3000), 0.002), torch.arange(3000)
     assert scattered.pattern.statistics.scattered
     rows, columns = band.repeat_interleave(4), (band[:, None] + torch.arange(4)).flatten().remainder(3000)
-    assert not ls.from_coo((rows, columns), torch.ones(12000), (3000, 3000)).pattern.statistics.scattered
+    assert not ls.from_coo(torch.stack((rows, columns)), torch.ones(12000), (3000, 3000)).pattern.statistics.scattered
     assert not ls.random((10, 10), 0.5).pattern.statistics.scattered
     B = torch.rand(3000, 64)
     assert "prefetch(j, 16)" in str(ls.explain("ij,jk->ik", scattered, B))

@@ -1,6 +1,7 @@
 """Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
-No call of a kernel waits for them, but for `scattered`, of a sample: kernels divide their work by the positions themselves.
+No call of a kernel waits for them, but for `scattered`, of a sample: kernels divide their work by the positions
+themselves.
 """
 
 from __future__ import annotations
@@ -116,7 +117,7 @@ class Statistics:
 
     @functools.cached_property
     def scattered(self) -> bool:
-        """Whether coordinates of neighbouring entries are seldom neighbours: then processors can't guess what is read next.
+        """Whether coordinates of neighbouring entries are seldom neighbours, which no processor guesses ahead.
 
         Of a sample, so that it takes the same time for every pattern; few entries count as not scattered.
         """
