@@ -44,7 +44,7 @@ LAZY = {
     "__main__.py": {"libsparse.demo"},
     "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
-    "_fusion/compiled.py": {"libsparse._fusion.recorder"},
+    "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},
     "_io/binsparse_files.py": {"binsparse"},
     "_io/scipy_npz.py": {"numpy"},
     "_ops/export.py": {"scipy.sparse"},

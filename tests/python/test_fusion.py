@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 import torch
 import torch.nn.functional as F
 from assignments import plain
 from fusion_operands import K, N, dense, matrix
-from libsparse._fusion import recorder
+from libsparse._fusion import following
 from torch import nn
 
 import libsparse as ls
@@ -16,7 +19,7 @@ import libsparse as ls
 def traced(fn, *args):
     """The result of a function, and the expressions and operations that ran."""
     done: list = []
-    result = recorder.call(fn, args, {}, done)
+    result = following.call(fn, args, {}, done)
     return result, [step.group.expression if step.group else step.name for step in done]
 
 
@@ -205,6 +208,16 @@ def test_modules_share_their_parameters():
         torch.testing.assert_close(fast(x), want)
 
 
+def test_modules_are_pickled_and_copied():
+    module, x = Layer().eval(), X.float()
+    fast = ls.compile(module)
+    for copied in (pickle.loads(pickle.dumps(fast)), copy.deepcopy(fast), ls.compile(fast)):
+        assert type(copied) is type(fast)
+        assert isinstance(copied, Layer)
+        torch.testing.assert_close(copied(x), module(x))
+    assert copy.deepcopy(fast).linear is not fast.linear
+
+
 def test_functions_keep_their_names_and_nest():
     @ls.compile
     def inner(x):
@@ -251,7 +264,7 @@ def test_explain_tells_groups_and_reasons():
         return torch.softmax(torch.relu(A @ x + T), -1), A @ B
 
     text = ls.explain(ls.compile(fn), X)
-    assert text.startswith("fn: 3 operations in 1 groups, 2 by themselves")
+    assert text.startswith("fn: 3 operations in 1 group, 2 by themselves")
     assert "y(i,k) = relu(((sum(A(i,j) * B(j,k)) + 0) + C(k)))" in text
     assert "   C: 4, dense, torch.float64" in text
     assert "forall i" in text

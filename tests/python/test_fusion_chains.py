@@ -64,6 +64,28 @@ def taken(step, results):
         return results[-1]
 
 
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.data())
+def test_random_chains_that_are_called_again(data):
+    """Calls like an earlier one follow its trace, as long as everything that they read is like what that read."""
+    formats = data.draw(st.sampled_from(FORMATS)), data.draw(st.sampled_from(FORMATS))
+    steps, _ = chain(data.draw, [])
+    others, _ = chain(data.draw, [])
+    sparse = [matrix(11, formats[0]), matrix(12, formats[1])]
+
+    def fn(A, B, x, y, branch):
+        return run_chain([*steps[:2], *others] if branch else steps, lambda: [A, B, x, y])
+
+    compiled = ls.compile(fn)
+    for seed, branch in enumerate([False, False, False, True, False, True, True]):
+        A, B = (t.with_values(torch.randn_like(t.values())) for t in sparse)
+        x, y = dense(13 + seed, N, K), dense(14 + seed, N, N)
+        want, got = (f(A, B, x.clone(), y.clone(), branch) for f in (fn, compiled))
+        for one, other in zip(want, got, strict=True):
+            assert type(one) is type(other)
+            torch.testing.assert_close(plain(other), plain(one), equal_nan=True)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.data())
 def test_random_chains_are_as_without(data):

@@ -87,15 +87,19 @@ class Node:
         self._call: tuple[Function, tuple[Any, ...], dict[str, Any]] | None = None
         self._handle: Callable[[], Any] | None = None
 
-    def noted(self, owner: Owner, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The tensor that stands for the result of a call."""
+    def noted(
+        self, owner: Owner, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any], handle: Any = None
+    ) -> Any:
+        """The tensor that stands for the result of a call: `handle`, or a new one."""
         self.owner = owner
         for arg in self.args:
             if isinstance(arg, Node):
                 arg.users += 1
         # The call keeps nodes and not their tensors, so that these die where the user drops them.
         self._call = function, tuple(map(_node_of, args)), {name: _node_of(value) for name, value in kwargs.items()}
-        handle = LazySparse.of(self) if self.sparse else LazyDense.of(self)
+        if handle is None:
+            handle = LazySparse.of(self) if self.sparse else LazyDense.of(self)
+        handle._lazy = self
         self._handle = weakref.ref(handle)
         return handle
 
@@ -160,10 +164,10 @@ def read(tensor: Any) -> Node | None:
     return node
 
 
-def version_of(values: Tensor | None) -> int:
+def version_of(values: Any) -> int:
     """How often a tensor was written to, as far as torch counts that."""
     try:
-        return 0 if values is None else values._version
+        return values._version if isinstance(values, Tensor) else 0
     except RuntimeError:  # tensors of inference mode don't count
         return 0
 

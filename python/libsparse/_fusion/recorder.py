@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from threading import get_ident
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
@@ -13,18 +10,18 @@ import torch.nn.functional as F
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
-from libsparse._lang.errors import LibsparseError, UnsupportedError
+from libsparse._lang.errors import LibsparseError
 from libsparse._runtime.problem import Operand
 from libsparse._tensor.dispatch_table import title
-from libsparse._tensor.recording import recorders
 from libsparse._tensor.sparse_tensor import dress
 
 from . import execute, vocabulary
+from .effects import changed, concerns, refuse_lazy, writes
 from .graph import LazyDense, Node, computed, force, version_of
 from .groups import Group, match
+from .replay import Trace
 
 _LONGEST = 16  # operations in a row
-_WRITERS = frozenset({"__setitem__", "__delitem__", "__set__", "backward"})
 _DROPOUTS = frozenset({F.dropout, torch.dropout})
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
 _depth, _at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
@@ -53,13 +50,14 @@ class Recorder(TorchFunctionMode):
     Attributes:
         busy: Whether it is computing, so that what is called now is no part of the function.
         done: What has run, if somebody asked for that.
+        learned: The trace of this call, None where it can't be repeated or nobody asked for one.
     """
 
-    def __init__(self, done: list[Done] | None = None) -> None:
-        """Begin without operations."""
-        super().__init__()
-        self.busy, self.done = False, done
+    def __init__(self, done: list[Done] | None = None, learned: Trace | None = None) -> None:
+        """Begin without operations; `learned` is an empty trace, for calls like this one."""
+        self.busy, self.done, self.learned = False, done, learned
         self._pending: list[Node] = []
+        self._returned = False
         self._grad, self._inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
     def __torch_function__(
@@ -99,12 +97,16 @@ class Recorder(TorchFunctionMode):
         inference = torch.is_inference_mode_enabled()
         if torch.is_grad_enabled() != self._grad and not inference:
             # torch has turned gradients off and not the user: a function of autograd runs.
-            _refuse_lazy((*args, *kwargs.values()))
+            refuse_lazy((*args, *kwargs.values()))
             return None
         if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0 or inference != self._inference:
             return None
         if function in _DROPOUTS:
             return self._drop(*args, **kwargs)
+        return self._add(function, args, kwargs)
+
+    def _add(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], handle: Any = None) -> Any:
+        """The tensor that stands for the result of a call: `handle`, or a new one; None where it is not noted down."""
         note = vocabulary.table.get(function)
         if note is None:
             return None
@@ -122,13 +124,25 @@ class Recorder(TorchFunctionMode):
                     force(part)
             node.depth = 1
         self._pending.append(node)
-        return node.noted(self, function, args, kwargs)
+        self._learn(lambda trace: trace.note(function, args, kwargs, node))
+        return node.noted(self, function, args, kwargs, handle)
+
+    def _learn(self, step: Callable[[Trace], None] | None) -> None:
+        """Adds to the trace of this call; there is none where that can't be repeated."""
+        try:
+            if self.learned is not None and step is not None:
+                step(self.learned)
+                return
+        except ValueError:
+            pass
+        self.learned = None
 
     def _drop(self, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
         """A dropout as a product with a mask, which is drawn now: random numbers come in the order of the calls."""
         node = input._lazy if type(input) is LazyDense else None
         if node is None or inplace or not 0 < p < 1 or not training:
             return None
+        self._learn(None)
         drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype), p)
         mask = Node("mask", (), node.shape, node.dtype)
         mask.value = drawn
@@ -138,7 +152,9 @@ class Recorder(TorchFunctionMode):
 
     def _call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a function now."""
-        if self._pending and _writes(function, args, kwargs):
+        if self.learned is not None and concerns(function, args, kwargs):
+            self._learn(None)
+        if self._pending and writes(function, args, kwargs):
             self.flush()
         before = sum(node.value is None for node in self._pending) if self.done is not None else 0
         given, named = computed(args), computed(kwargs)
@@ -153,6 +169,8 @@ class Recorder(TorchFunctionMode):
         """Computes the result of an operation."""
         was, self.busy = self.busy, True
         paused = self._pause()
+        if not self._returned:
+            self._learn(None)
         try:
             if torch.is_grad_enabled() == node.grad:
                 return self._compute(node)
@@ -170,6 +188,13 @@ class Recorder(TorchFunctionMode):
             if node.value is None and node.is_held:
                 self.force(node)
 
+    def finish(self, result: list[Any]) -> Any:
+        """What a function has returned (the only item of a list), computed; so is all else that is still in use."""
+        self.busy = self._returned = True
+        found = computed(result)[0]
+        self.flush()
+        return found
+
     def _compute(self, node: Node) -> Any:
         group = match(node)
         if group is not None:
@@ -178,6 +203,7 @@ class Recorder(TorchFunctionMode):
                 _check(part)
             result = self._run(group)
             if result is not None:
+                self._learn(lambda trace: trace.add(node, group))
                 if self.done is not None:
                     self.done.append(Done(node.op, group, "", tuple(part.operand() for part, _ in group.reads)))
                 return node.finish(dress(result))
@@ -187,6 +213,7 @@ class Recorder(TorchFunctionMode):
                 _check(part)
         if self.done is not None:
             self.done.append(Done(node.op, None, node.reason))
+        self._learn(lambda trace: trace.add(node, None))
         return node.finish(node.run(force))
 
     def _run(self, group: Group) -> Operand | None:
@@ -216,80 +243,4 @@ def _check(node: Node) -> None:
     if node.op == "input":
         values = node.value._held if node.sparse else node.value
         if version_of(values) != node.version:
-            raise UnsupportedError(
-                f"ls.compile: an operand of shape {tuple(node.shape)} was changed in place between the call that reads "
-                "it and the call that needs the result, and not by a function of torch; change a copy"
-            )
-
-
-def _writes(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a function may write to a tensor that it is given."""
-    name = getattr(function, "__name__", "")
-    if isinstance(function, torch._ops.OpOverload):
-        return bool(function._schema.is_mutable)
-    plain = name.endswith("_") and not name.endswith("__")
-    compound = name.startswith("__i") and name not in ("__index__", "__int__", "__invert__", "__iter__")
-    given = kwargs.get("out") is not None or kwargs.get("inplace")
-    module = getattr(function, "__module__", None) or ""
-    positional = module == F.__name__ and any(arg is True for arg in args)
-    return bool(plain or compound or name in _WRITERS or given or positional or module.startswith("torch.autograd"))
-
-
-def _refuse_lazy(args: tuple[Any, ...]) -> None:
-    """Refuses tensors that are not computed in the forward function of a user's autograd function.
-
-    Raises:
-        UnsupportedError: Autograd would not follow them.
-    """
-    if any(type(arg) is LazyDense and arg._lazy.grad for arg in args):
-        raise UnsupportedError(
-            "ls.compile: a name for the apply of an autograd function was taken outside of the compiled function, and "
-            "passes a tensor that is not computed yet; call MyFunction.apply(...) itself, or compute(x.clone())"
-        )
-
-
-_lock = threading.Lock()
-_open = 0
-_apply = torch.autograd.Function.__dict__["apply"]
-
-
-def _apply_computed(cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """`Function.apply`, which torch's protocols don't show, on tensors that are computed."""
-    return _apply.__get__(None, cls)(*computed(args), **computed(kwargs))
-
-
-@contextmanager
-def recording(recorder: Recorder) -> Iterator[None]:
-    """Lets a recorder see the operations of this thread."""
-    global _open
-    with _lock:
-        _open += 1
-        torch.autograd.Function.apply = classmethod(_apply_computed)
-    recorders[get_ident()] = recorder
-    try:
-        yield
-    finally:
-        del recorders[get_ident()]
-        with _lock:
-            _open -= 1
-            if not _open:
-                torch.autograd.Function.apply = _apply
-
-
-def call(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], done: list[Done] | None = None) -> Any:
-    """Calls a function, and puts its operations together.
-
-    Args:
-        fn: The function.
-        args: Its arguments.
-        kwargs: Its arguments by name.
-        done: Gets an item for each computation; None where nobody wants to know.
-    """
-    recorder = Recorder(done)
-    with recording(recorder):
-        with recorder:
-            result = fn(*args, **kwargs)
-        recorder.busy = True
-        result = computed(result)
-        recorder.flush()
-    return result
+            raise changed(node.shape)

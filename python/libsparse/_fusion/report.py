@@ -9,9 +9,10 @@ from libsparse._compiler import native, request
 from libsparse._runtime.problem import Operand, to_request
 
 from . import execute
+from .following import call
 from .graph import Node
 from .groups import Group
-from .recorder import Done, call
+from .recorder import Done
 
 
 def report(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], stage: str | None) -> str:
@@ -28,8 +29,14 @@ def report(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     title = getattr(fn, "__name__", type(fn).__name__)
     together = [step for step in done if step.group is not None]
     count = sum(len(step.group.covered) for step in together if step.group is not None)
-    head = f"{title}: {count} operations in {len(together)} groups, {len(done) - len(together)} by themselves"
+    alone = len(done) - len(together)
+    groups = f"{_number(count, 'operation')} in {_number(len(together), 'group')}"
+    head = f"{title}: {groups}, {alone or 'none'} by {'itself' if alone == 1 else 'themselves'}"
     return "\n".join([head, *(line for number, step in enumerate(done, 1) for line in _lines(number, step, stage))])
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _lines(number: int, step: Done, stage: str | None) -> Iterator[str]:

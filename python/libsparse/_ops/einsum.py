@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -26,6 +26,15 @@ COMBINATIONS = (
 )
 _ALIASES = {"amax": "max", "amin": "min", "or": "any", "and": "all", "add": "sum", "mul": "prod"}
 _COMBINATION_ALIASES = {"any": "or", "all": "and", "sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
+
+
+_filled: Callable[..., Operand]
+
+
+def register(filled: Callable[..., Operand]) -> None:
+    """Registers the function that computes einsums of operands with fill values; it takes the arguments of `einsum`."""
+    global _filled
+    _filled = filled
 
 
 def read(
@@ -99,9 +108,7 @@ def einsum(
         if is_sparse(operand) and (given := to_operand(operand)).fill:
             named = checked(reduce, combine)
             if given.fill != dtypes.identity(named[0], given.dtype):
-                from . import filled_products  # which computes einsums
-
-                return filled_products.of(equation, operands, format, *named)
+                return _filled(equation, operands, format, *named)
     question, plain = read(equation, operands, format, reduce, combine)
     try:
         return compute(question, plain)

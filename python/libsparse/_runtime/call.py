@@ -148,6 +148,33 @@ class Call:
         arrays = self._pattern_arrays(pattern)
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
+    def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
+        """The shortest way to run on operands like these; None where the kernel reads a copy, or writes a pattern.
+
+        Returns:
+            The function, the numbers of the operands whose values it takes, and for each operand the order of
+            dimensions in which it is contiguous, None for the usual one.
+        """
+        if self._convert or len(self._threads) != 1 or len(self._result) != 1:
+            return None
+        usual = [order is None or order == tuple(range(len(order))) for order in self._orders]
+        orders = [None if same else order for same, order in zip(usual, self._orders, strict=True)]
+        for operand, order in zip(operands, self._orders, strict=True):
+            if order is not None and not operand.values.permute(order).is_contiguous():
+                return None
+        shared = self.kernel.pattern_of
+        shape: Sequence[int] = self._shape
+        if shared >= 0:
+            shape = (operands[shared].sparsity.size,)
+        elif self._strides != _strides(Format("d" * len(self._shape)) if self._shape else None, self._shape):
+            return None
+        inputs = sorted((number, place) for place, number in self._values)
+        arrays = [(place, _level_array(operands[n].pattern, kind, level)) for place, n, kind, level in self._arrays]
+        places = (*(place for _, place in inputs), self._result[0][0], self._threads[0])
+        template = torch.empty(shape, dtype=self._dtype, device=_CPU)
+        run = make(self.kernel.compute, self._fixed, arrays, places, template, None)
+        return run, [number for number, _ in inputs], orders
+
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
         """The arrays of a pattern, as the kernel reads it, and their places in the block."""
         arrays: list[tuple[int, Tensor]] = []

@@ -67,10 +67,10 @@ static PyTypeObject *direct_type;
 typedef struct {
 	PyObject_HEAD
 	kernel_function compute;
-	Py_ssize_t slots, arrays;
+	Py_ssize_t slots, arrays, operands;
 	int64_t fixed[MOST_SLOTS];
 	Handle array[MOST_SLOTS];   /* the pattern's positions and coordinates */
-	int places[MOST_SLOTS + 4]; /* theirs; then of the first and the second operand, the result, the thread count */
+	int places[MOST_SLOTS]; /* theirs; then of the operands, the result, the thread count */
 	int32_t dtype;              /* of the operands and the result */
 	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
 } Direct;
@@ -92,8 +92,8 @@ static bool locate(Handle tensor, int64_t *slot)
 	return true;
 }
 
-/* Runs the kernel on two operands of the dtype, extents and memory layout that it was prepared for. */
-static PyObject *run(const Direct *self, Handle first, Handle second, int64_t threads)
+/* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for. */
+static PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 {
 	int64_t slots[MOST_SLOTS];
 	const int *place = self->places + self->arrays;
@@ -105,11 +105,14 @@ static PyObject *run(const Direct *self, Handle first, Handle second, int64_t th
 	Handle out;
 	if (allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, &out))
 		return failed("no memory for the result"); /* which torch says in its own words, in Python */
-	if (!locate(first, &slots[place[0]]) || !locate(second, &slots[place[1]]) || !locate(out, &slots[place[2]])) {
+	bool located = locate(out, &slots[place[self->operands]]);
+	for (Py_ssize_t n = 0; located && n < self->operands; n++)
+		located = locate(operands[n], &slots[place[n]]);
+	if (!located) {
 		delete_tensor(out);
 		return failed("an operand has no memory: its storage has been freed");
 	}
-	slots[place[3]] = threads;
+	slots[place[self->operands + 1]] = threads;
 	int32_t status;
 	Py_BEGIN_ALLOW_THREADS
 	status = self->compute(slots);
@@ -125,21 +128,22 @@ static PyObject *run(const Direct *self, Handle first, Handle second, int64_t th
 
 static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
-	PyObject *first, *second, *out = NULL;
-	long long threads;
-	Handle a, b;
+	const Direct *direct = (Direct *)self;
+	PyObject *out = NULL;
+	Handle operands[MOST_SLOTS];
+	Py_ssize_t count = PyTuple_Size(args) - 1, read = 0;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "OOL", &first, &second, &threads))
-		return NULL;
-	if (tensor_from_object(first, &a))
-		return failed("the first operand is no tensor");
-	if (tensor_from_object(second, &b))
-		failed("the second operand is no tensor");
-	else {
-		out = run((Direct *)self, a, b, threads);
-		delete_tensor(b);
-	}
-	delete_tensor(a);
+	if (count != direct->operands)
+		return PyErr_Format(PyExc_TypeError, "expected %zd operands and a number of threads", direct->operands);
+	while (read < count && !tensor_from_object(PyTuple_GetItem(args, read), &operands[read]))
+		read++;
+	long long threads = PyLong_AsLongLong(PyTuple_GetItem(args, count));
+	if (read < count)
+		failed("an operand is no tensor");
+	else if (!PyErr_Occurred())
+		out = run(direct, operands, threads);
+	while (read > 0)
+		delete_tensor(operands[--read]);
 	return out;
 }
 
@@ -170,7 +174,8 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 			      &result_like))
 		return NULL;
 	Py_ssize_t slots = PyTuple_Size(fixed), count = PyTuple_Size(arrays);
-	if (slots > MOST_SLOTS || count > slots || PyTuple_Size(places) != count + 4) {
+	Py_ssize_t placed = PyTuple_Size(places);
+	if (slots > MOST_SLOTS || placed > slots || placed < count + 2) {
 		PyErr_SetString(PyExc_ValueError, "too many slots, or places that don't fit the arrays");
 		return NULL;
 	}
@@ -179,9 +184,10 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 		return NULL;
 	self->compute = (kernel_function)(uintptr_t)compute;
 	self->slots = slots;
+	self->operands = placed - count - 2;
 	for (Py_ssize_t n = 0; n < slots; n++)
 		self->fixed[n] = PyLong_AsLongLong(PyTuple_GetItem(fixed, n));
-	for (Py_ssize_t n = 0; n < count + 4; n++) {
+	for (Py_ssize_t n = 0; n < placed; n++) {
 		long place = PyLong_AsLong(PyTuple_GetItem(places, n));
 		if (!PyErr_Occurred() && (place < 0 || place >= slots))
 			PyErr_SetString(PyExc_ValueError, "a place outside of the slots");
@@ -295,17 +301,17 @@ static int64_t count_threads(void)
 static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *values, PyObject *other)
 {
 	PyObject *out = NULL;
-	Handle a, b;
+	Handle operands[2];
 	int64_t threads = count_threads();
 	if (threads < 0 || is_watched() || is_followed(values, other) || is_lazy(other, direct->dtype) ||
-	    tensor_from_object(values, &a))
+	    tensor_from_object(values, &operands[0]))
 		return NULL;
-	if (!tensor_from_object(other, &b)) {
-		if (is_array(a, direct->dtype) && is_array(b, direct->dtype) && fits(matrix, a) == 1)
-			out = run(direct, a, b, threads);
-		delete_tensor(b);
+	if (!tensor_from_object(other, &operands[1])) {
+		if (is_array(operands[0], direct->dtype) && is_array(operands[1], direct->dtype) && fits(matrix, operands[0]) == 1)
+			out = run(direct, operands, threads);
+		delete_tensor(operands[1]);
 	}
-	delete_tensor(a);
+	delete_tensor(operands[0]);
 	return out;
 }
 
@@ -470,7 +476,7 @@ static PyMethodDef functions[] = {
 };
 
 static PyType_Slot direct_slots[] = {
-	{Py_tp_doc, "A kernel with the contents of its slots: direct(values, other, threads)."},
+	{Py_tp_doc, "A kernel with the contents of its slots: direct(*values, threads)."},
 	{Py_tp_new, direct_new},
 	{Py_tp_call, direct_call},
 	{Py_tp_dealloc, direct_dealloc},

@@ -1,4 +1,4 @@
-"""The shortest way to run a kernel: for two arrays of values and a result that one shape fixes; `direct.c` in C."""
+"""The shortest way to run a kernel: for arrays of values and a result that one shape fixes; `direct.c` in C."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ except ImportError:  # the package was built without a C compiler
 
 _Function = type(ctypes.CFUNCTYPE(None)()).__mro__[1]  # of all functions of libraries
 
-Direct = Callable[[Tensor, Tensor, int], Tensor]
-"""Computes a result of two operands with a number of threads."""
+Direct = Callable[..., Tensor]
+"""Computes a result of operands' values, and a number of threads as the last argument."""
 
 
 def make(
     compute: Callable[[int], int],
     fixed: array[int],
     arrays: list[tuple[int, Tensor]],
-    places: tuple[int, int, int, int],
+    places: tuple[int, ...],
     result_like: Tensor,
     order: tuple[int, ...] | None,
 ) -> Direct:
@@ -46,9 +46,9 @@ def make(
         compute: The kernel.
         fixed: The contents of its slots, as far as they don't change.
         arrays: The pattern's positions and coordinates, and their places among the slots.
-        places: Those of the first and the second operand's values, the result's and the number of threads.
+        places: Those of the operands' values, the result's and the number of threads.
         result_like: A tensor of the result's shape, strides and dtype.
-        order: The order in which the second operand is read, None for the one that it has.
+        order: The order in which the second of two operands is read, None for the one that it has.
     """
     if native is not None and order is None and _fits(native, compute, fixed, result_like):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
@@ -67,19 +67,20 @@ def _closure(
     compute: Callable[[int], int],
     fixed: array[int],
     arrays: list[tuple[int, Tensor]],
-    places: tuple[int, int, int, int],
+    places: tuple[int, ...],
     result_like: Tensor,
     order: tuple[int, ...] | None,
 ) -> Direct:
     """The same in Python; a closure, since every attribute that is looked up counts here."""
-    at_first, at_second, at_out, at_threads = places
+    *at_values, at_out, at_threads = places
     local = threading.local()
     empty_like = torch.empty_like
 
-    def direct(first: Tensor, second: Tensor, number: int) -> Tensor:
+    def direct(*values_and_number: Any) -> Tensor:
+        *values, number = values_and_number
         out = empty_like(result_like)
         if order is not None:
-            second = second.permute(order).contiguous()
+            values[1] = values[1].permute(order).contiguous()
         try:
             block, address = local.mine
         except AttributeError:
@@ -88,8 +89,8 @@ def _closure(
             local.mine = block, address
         for place, stored_array in arrays:
             block[place] = memory.address(stored_array)
-        block[at_first] = memory.address(first)
-        block[at_second] = memory.address(second)
+        for place, data in zip(at_values, values, strict=True):
+            block[place] = memory.address(data)
         block[at_out] = out.data_ptr()
         block[at_threads] = number
         status = compute(address)

@@ -1,0 +1,237 @@
+"""Following a trace: a repeated call of a compiled function, whose operations are compared and not noted down.
+
+Where an operation is not that of the trace, the operations before it are noted down, and the call goes on as a first
+call does.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from libsparse._ops.operands import PLAIN
+from libsparse._tensor.recording import recorders
+
+from . import vocabulary
+from .effects import changed, concerns
+from .graph import computed, version_of
+from .recorder import Done, Recorder
+from .replay import Trace
+from .traces import Traces, key_of
+
+_push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
+_dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
+
+
+class Follower(Recorder):
+    """Follows a trace as long as the operations of a call are its steps; then it records them."""
+
+    def __init__(self, trace: Trace) -> None:
+        """Begin at the first step."""
+        super().__init__()
+        self._trace: Trace | None = trace
+        self._given: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
+        self._inputs: list[Any] = []
+        self._values: list[Any] = []  # the elements of inputs; a pattern, where there are none
+        self._versions: list[int] = []
+        trace.owner = self
+
+    @property
+    def has_left(self) -> bool:
+        """Whether the call was not one of the trace."""
+        return self._trace is None
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Takes a function of torch."""
+        if self.busy:
+            return func(*args, **(kwargs or {}))
+        if self._trace is not None and (handle := self._next(func, args, kwargs or {})) is not None:
+            return handle
+        return self._take(func, args, kwargs or {})
+
+    def take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Takes an operation of a SparseTensor."""
+        paused = self._pause()
+        try:
+            if self._trace is not None and (handle := self._next(function, args, kwargs)) is not None:
+                return handle
+            return self._take(function, args, kwargs)
+        finally:
+            if paused:
+                _push(self)
+
+    def _take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Makes a call that has nothing to do with the steps at once; leaves the trace at any other."""
+        if self._trace is None:
+            return super()._take(function, args, kwargs)
+        self.busy = True
+        try:
+            if self._is_apart(function, args, kwargs):
+                return function(*args, **kwargs)
+            self.leave()
+        finally:
+            self.busy = False
+        return super()._take(function, args, kwargs)
+
+    def _next(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The tensor for the result of a call that is the next step of the trace; None of any other."""
+        trace, given, values = self._trace, self._given, self._values
+        assert trace is not None
+        at, before = len(given), len(values)
+        if at == len(trace.steps) or _dispatch_modes() or _autocast() or forward_ad._current_level >= 0:
+            return None
+        if not trace.matches(at, function, args, kwargs, self._inputs, values):
+            del self._inputs[before:], values[before:]
+            return None
+        self._versions.extend(map(version_of, values[before:]))
+        given.append((function, args, kwargs))
+        return trace.handles[at]
+
+    def _is_apart(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a call that is no step has nothing to do with those: it is made at once."""
+        assert self._trace is not None
+        if function in vocabulary.table:
+            at = len(self._given)
+            expected = at < len(self._trace.steps) and self._trace.steps[at].function is function
+            if expected or any(type(value) not in PLAIN for value in args if isinstance(value, Tensor)):
+                return False
+        return not concerns(function, args, kwargs)
+
+    def _is_written(self) -> bool:
+        """Whether something has written to an operand since it was read."""
+        return [*map(version_of, self._values)] != self._versions
+
+    def leave(self) -> None:
+        """Notes the steps down that the call has had in common with its trace, which it does not follow from now on."""
+        trace, self._trace = self._trace, None
+        assert trace is not None
+        trace.misses += 1
+        handles, was, self.busy = trace.handles, self.busy, True
+        self.learned = Trace()
+        self.learned.misses = trace.misses
+        trace.renew()
+        trace.owner = None
+        paused = self._pause()
+        try:
+            if self._is_written():
+                raise changed(next(iter(self._inputs)).shape)
+            for (function, args, kwargs), handle in zip(self._given, handles, strict=False):
+                self._add(function, args, kwargs, handle)
+        finally:
+            self.busy = was
+            self._given.clear()
+            if paused:
+                _push(self)
+
+    def finish(self, result: list[Any]) -> Any:
+        """What a function has returned (the only item of a list), computed; so is all else that is still in use."""
+        self.busy, trace = True, self._trace
+        if trace is not None:
+            if len(self._given) == len(trace.steps) and self._computed(trace, result):
+                try:
+                    return computed(result)[0]
+                finally:
+                    trace.forget()
+            self.leave()
+        return super().finish(result)
+
+    def _computed(self, trace: Trace, result: list[Any]) -> bool:
+        """Whether the trace's kernel calls have computed the results."""
+        if self._is_written():
+            return False
+        try:
+            found = trace.results(self._inputs, result)
+        except RuntimeError:  # said again, and in full, by the operations
+            trace.forget()
+            trace.owner = self
+            return False
+        if found:
+            trace.misses = 0
+        return found
+
+
+_lock = threading.Lock()
+_open = 0
+_apply = torch.autograd.Function.__dict__["apply"]
+
+
+def _apply_computed(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`Function.apply`, which torch's protocols don't show, on tensors that are computed."""
+    return _apply.__get__(None, cls)(*computed(args), **computed(kwargs))
+
+
+_COMPUTED = classmethod(_apply_computed)
+
+
+def _begin(recorder: Recorder) -> None:
+    """Lets a recorder see the operations of this thread."""
+    global _open
+    with _lock:
+        _open += 1
+        if _open == 1:
+            torch.autograd.Function.apply = _COMPUTED
+    recorders[get_ident()] = recorder
+
+
+def _end() -> None:
+    """Ends what `_begin` began."""
+    global _open
+    del recorders[get_ident()]
+    with _lock:
+        _open -= 1
+        if not _open:
+            torch.autograd.Function.apply = _apply
+
+
+def call(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    done: list[Done] | None = None,
+    traces: Traces | None = None,
+) -> Any:
+    """Calls a function, and puts its operations together.
+
+    Args:
+        fn: The function.
+        args: Its arguments.
+        kwargs: Its arguments by name.
+        done: Gets an item for each computation; None where nobody wants to know.
+        traces: The traces of earlier calls.
+    """
+    key = None if traces is None else key_of(args, kwargs)
+    if traces is None or key is None:
+        return _run(Recorder(done), fn, args, kwargs)
+    trace = traces.find(key)
+    recorder = Recorder(None, traces.begin(key)) if trace is None else Follower(trace)
+    begun = recorder.learned is not None
+    try:
+        found = _run(recorder, fn, args, kwargs)
+    finally:
+        if trace is not None and trace.owner is recorder:
+            trace.owner = None
+    if begun or (isinstance(recorder, Follower) and recorder.has_left):
+        traces.keep(key, recorder.learned)
+    return found
+
+
+def _run(recorder: Recorder, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls a function that a recorder sees the operations of."""
+    _begin(recorder)
+    try:
+        _push(recorder)
+        try:
+            result = [fn(*args, **kwargs)]
+        finally:
+            _pop()
+        return recorder.finish(result)
+    finally:
+        _end()

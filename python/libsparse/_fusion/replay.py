@@ -1,0 +1,291 @@
+"""Traces: what one call of a compiled function noted down, and the kernel calls that it came to, for calls like it.
+
+A function of Python may read anything: globals, attributes, the clock. So a repeated call isn't replayed without it:
+it runs again, and each operation is compared with the trace, which takes a tenth of noting it down, putting it
+together with others and asking for its kernel. Where all operations agree until the function returns, the prepared
+kernel calls run; where one does not, those before it are noted down as in a first call, and nothing is lost.
+
+Compared are the function of torch, numbers by value, dense tensors by shape and dtype, sparse ones by their pattern
+object. A trace has no gradients, random numbers, writes, and nothing that was read before the function returned.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
+
+from libsparse._compiler import threads
+from libsparse._ops import softmax_mean
+from libsparse._ops.operands import PLAIN
+from libsparse._runtime import dispatch
+from libsparse._runtime.call import Call
+from libsparse._runtime.problem import Operand
+from libsparse._tensor.sparse_tensor import SparseTensor, dress
+
+from . import execute
+from .graph import LazyDense, LazySparse, Node
+from .groups import Group
+
+CONSTANTS = (bool, str, type(None), torch.dtype)
+Place = tuple[str, Any]
+"""Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value)."""
+
+
+class Step(NamedTuple):
+    """A call as a trace has it; the places of its arguments, then of those by name."""
+
+    function: Any
+    places: tuple[Place, ...]
+    names: tuple[str, ...]
+
+
+class Input:
+    """A tensor that a call reads, as calls like it have to have it."""
+
+    __slots__ = ("dtype", "pattern", "shape", "strides")
+
+    def __init__(self, value: Any, forget: Callable[[], None]) -> None:
+        """Describe a tensor; `forget` is called when nobody has its pattern any more."""
+        sparse = type(value) is SparseTensor
+        self.pattern: Any = weakref.ref(value._pattern, lambda _: forget()) if sparse else None
+        held = value._held if sparse else value
+        self.shape = None if sparse else value.shape
+        self.dtype = None if held is None else held.dtype
+        self.strides = None if held is None or held.is_contiguous() else held.stride()
+
+    def values_of(self, value: Any) -> Any:
+        """The elements of a tensor like the one of the trace, which needs no gradient; None of any other."""
+        kind = type(value)
+        if self.pattern is not None:
+            pattern = value._pattern if kind is SparseTensor else None
+            if pattern is None or pattern is not self.pattern() or value._fill != 0:
+                return None
+            value = value._held
+            if value is None:
+                return pattern if self.dtype is None else None
+            if value.numel() != pattern.size:
+                return None
+            kind = type(value)
+        elif value.shape != self.shape if kind in PLAIN else True:
+            return None
+        fits = (
+            kind in PLAIN
+            and value.dtype is self.dtype
+            and not value.requires_grad
+            and (value.is_contiguous() if self.strides is None else value.stride() == self.strides)
+            and value.is_cpu
+            and not value.is_neg()
+            and not is_functorch_wrapped_tensor(value)
+        )
+        return value if fits else None
+
+
+Run = Callable[[list[Any], list[Any]], Any]
+"""Computes a result, given the inputs and the results so far, by the numbers of steps."""
+
+
+class Trace:
+    """The steps of a call, and how their results are computed.
+
+    Attributes:
+        steps: The calls.
+        inputs: The tensors that they read.
+        handles: The tensors that stand for the results of the steps in every call that follows the trace.
+        misses: How many calls have left it.
+    """
+
+    def __init__(self) -> None:
+        """Begin without steps."""
+        self.misses = 0
+        self.steps: list[Step] = []
+        self.inputs: list[Input] = []
+        self.handles: list[Any] = []
+        self.owner: Any = None  # the recorder that follows the trace now
+        self._nodes: list[Node] = []
+        self._slots: dict[int, int] = {}  # of inputs, by the ids of tensors that nodes keep
+        self._numbers: dict[int, int] = {}
+        self._runs: list[tuple[int, Run]] = []
+
+    def note(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], node: Node) -> None:
+        """Adds a call that was noted down; ValueError where it can't be compared with later ones."""
+        places = tuple([self._place(value) for value in (*args, *kwargs.values())])
+        self._numbers[id(node)] = len(self.steps)
+        self.steps.append(Step(function, places, tuple(kwargs)))
+        self._nodes.append(node)
+
+    def _place(self, value: Any) -> Place:
+        kind = type(value)
+        if kind is LazyDense or kind is LazySparse:
+            return "step", self._numbers[id(value._lazy)]
+        if kind in (int, float) or isinstance(value, CONSTANTS):
+            return "constant", value
+        found = Input(value, self._runs.clear) if kind is SparseTensor or kind in PLAIN else None
+        if found is None or found.values_of(value) is None:
+            raise ValueError
+        self._slots[id(value)] = len(self.inputs)
+        self.inputs.append(found)
+        return "input", len(self.inputs) - 1
+
+    def renew(self) -> None:
+        """Makes the tensors that stand for the results."""
+        like = self._nodes or [handle._lazy for handle in self.handles]
+        self.handles, self._nodes = [], []
+        for node in like:
+            promise = Node(node.op, (), node.shape, node.dtype, node.pattern, sparse=node.sparse)
+            promise.owner = self
+            self.handles.append(LazySparse.of(promise) if node.sparse else LazyDense.of(promise))
+        uses = [0] * len(self.handles)
+        for step in self.steps:
+            for kind, number in step.places:
+                if kind == "step":
+                    uses[number] += 1
+        self._ids = {id(handle): n for n, handle in enumerate(self.handles)}
+        self._references = [n + used for n, used in zip(_references(self.handles), uses, strict=True)]
+
+    def matches(
+        self,
+        at: int,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        inputs: list[Any],
+        values: list[Any],
+    ) -> bool:
+        """Whether a call is a step; its tensors are added to `inputs`, and their elements to `values`."""
+        wanted, places, names = self.steps[at]
+        if function is not wanted or len(args) + len(kwargs) != len(places) or (names and tuple(kwargs) != names):
+            return False
+        for (kind, number), value in zip(places, (*args, *kwargs.values()) if kwargs else args):  # noqa: B905
+            if kind == "input":
+                elements = self.inputs[number].values_of(value)
+                if elements is None:
+                    return False
+                inputs.append(value)
+                values.append(elements)
+            elif kind == "step":
+                if value is not self.handles[number]:
+                    return False
+            elif type(value) is not type(number) or value != number:
+                return False
+        return True
+
+    def force(self, node: Node) -> Any:
+        """The result that one of the tensors stands for, which is needed before the function returns."""
+        handle = next(handle for handle in self.handles if handle._lazy is node)
+        self.owner.leave()
+        return handle._lazy.owner.force(handle._lazy)
+
+    # How results are computed ------------------------------------------------------------------------------------
+
+    def add(self, node: Node, group: Group | None) -> None:
+        """Adds the computation of a result as it was done; ValueError where it can't be repeated."""
+        number = self._numbers[id(node)]
+        if group is None:
+            self._runs.append((number, _call(self.steps[number])))
+        elif group.mean is not None:
+            mean, places = group.mean, [self._source(read) for read, _ in group.reads]
+            self._runs.append(
+                (number, lambda i, r: softmax_mean.compute(mean, [_operand(_get(p, i, r)) for p in places]))
+            )
+        else:
+            self._runs.append((number, self._kernel(group)))
+
+    def _source(self, node: Node) -> Place:
+        if node.op == "input":
+            return "input", self._slots[id(node.value)]
+        return "step", self._numbers[id(node)]
+
+    def _kernel(self, group: Group) -> Run:
+        """A prepared kernel call."""
+        problem, operands = execute.asked(group)
+        prepared = dispatch.prepare(problem, operands)
+        wanted, variant = problem.output_format, prepared.variant
+        found = variant.direct_on(operands) if isinstance(variant, Call) else None
+        if found is None or (wanted is not None and wanted.writable != wanted):
+            raise ValueError
+        direct, numbers, orders = found
+        if any(operand.pattern not in (None, operands[0].pattern) for operand in operands):
+            raise ValueError
+        places: list[Place] = [self._source(node) for node, _ in group.reads]
+        places += [("constant", operand.data) for operand in operands[len(places) :]]
+        nodes = [node for node, _ in group.reads]
+        narrowed = [o.pattern is None and o.ndim < len(n.shape) for n, o in zip(nodes, operands, strict=False)]
+        taken = [(*places[n], n < len(nodes) and narrowed[n], orders[n]) for n in numbers]
+        count, first = threads.count, places[0]
+
+        def run(inputs: list[Any], results: list[Any]) -> Any:
+            values = []
+            for kind, number, squeezed, order in taken:
+                value = inputs[number] if kind == "input" else results[number] if kind == "step" else number
+                if type(value) is SparseTensor:
+                    value = value._held
+                if squeezed:
+                    value = value.squeeze()
+                values.append(value if order is None else value.permute(order))
+            return direct(*values, count())
+
+        if not group.node.sparse:
+            return run
+        return lambda i, r: dress(Operand(_get(first, i, r)._pattern, run(i, r)))
+
+    def results(self, inputs: list[Any], result: Any) -> bool:
+        """Computes what a function returns; False where the tensors that stand for it are held elsewhere."""
+        held = [*self._references]
+        _count(result, self._ids, held)
+        if held != _references(self.handles):
+            return False
+        found: list[Any] = [None] * len(self.handles)
+        for number, run in self._runs:
+            found[number] = self.handles[number]._lazy.value = run(inputs, found)
+        return True
+
+    def forget(self) -> None:
+        """Drops the results."""
+        for number, _ in self._runs:
+            self.handles[number]._lazy.value = None
+        self.owner = None
+
+
+def _references(handles: list[Any]) -> list[int]:
+    """How many references there are to each tensor."""
+    return [getrefcount(handle) for handle in handles]
+
+
+def _count(value: Any, numbers: dict[int, int], held: list[int]) -> None:
+    """Adds the references that a result of a function has to tensors."""
+    kind = type(value)
+    if kind is LazyDense or kind is LazySparse:
+        if id(value) in numbers:
+            held[numbers[id(value)]] += 1
+    elif kind is list or kind is tuple:
+        for item in value:
+            _count(item, numbers, held)
+    elif kind is dict:
+        for item in value.values():
+            _count(item, numbers, held)
+
+
+def _get(place: Place, inputs: list[Any], results: list[Any]) -> Any:
+    kind, number = place
+    return inputs[number] if kind == "input" else results[number] if kind == "step" else number
+
+
+def _operand(value: Any) -> Operand:
+    operand: Operand = value._operand() if type(value) is SparseTensor else Operand(None, value)
+    return operand
+
+
+def _call(step: Step) -> Run:
+    """A call of one function of torch."""
+    function, names = step.function, step.names
+    positional = len(step.places) - len(names)
+    places, named = step.places[:positional], step.places[positional:]
+    return lambda i, r: function(
+        *[_get(place, i, r) for place in places],
+        **{name: _get(place, i, r) for name, place in zip(names, named, strict=True)},
+    )
