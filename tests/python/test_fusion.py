@@ -25,6 +25,7 @@ def traced(fn, *args):
 
 A, B, S, T = matrix(0), matrix(1), dense(2, N), dense(3, K)
 X, Y, Q, R = dense(4, N, K), dense(5, N, K), dense(6, N, 2), dense(7, N, 2)
+P = A.to_format("ell")
 D = ls.diag(dense(8, N).abs())
 
 # A function, and the expressions that compute it.
@@ -46,6 +47,9 @@ FUSED = {
     "chain": (lambda: torch.square(A * 2) * S + A, ["y(i,j) = ((square((A(i,j) * 2)) * C(j)) + B(i,j))"]),
     "sum of products": (lambda: A @ X + B @ Y, ["matmul", "y(i,k) = ((sum(A(i,j) * B(j,k)) + 0) + C(i,k))"]),
     "used twice": (lambda: (h := A @ X) * torch.relu(h), ["matmul", "relu", "mul"]),
+    "row sums": (lambda: (A * 2).square().sum(1), ["y(i) = square((A(i,j) * 2))"]),
+    "column sums": (lambda: torch.sum(A * S * -0.5, 0), ["y(j) = ((A(i,j) * B(j)) * (-0.5))"]),
+    "padded": (lambda: torch.relu(P @ X + T), ["y(i,k) = relu(((sum(A(i,j) * B(j,k)) + 0) + C(k)))"]),
     "by itself": (lambda: (A @ X).sum(), ["matmul", "torch.Tensor.sum"]),
 }
 

@@ -21,7 +21,7 @@ def chain(draw, operands):
     """A random function of some operands, as steps: a function of places among the results so far."""
     steps, results = [], [*operands]
     for _ in range(draw(st.integers(2, 8))):
-        kind = draw(st.sampled_from(["unary", "number", "binary", "product", "sampled", "softmax", "write"]))
+        kind = draw(st.sampled_from(["unary", "number", "binary", "product", "sampled", "softmax", "write", "sum"]))
         a, b = draw(st.integers(0, 63)), draw(st.integers(0, 63))
         function, number = draw(st.sampled_from(UNARY)), draw(st.sampled_from(NUMBERS))
         steps.append((kind, a, b, function, number))
@@ -38,7 +38,9 @@ def apply(step, results):
     if kind == "binary":
         return [torch.add, torch.sub, torch.mul][a % 3](one, two)
     if kind == "sampled":
-        return results[0] * (results[-1] @ results[-1].T) if not isinstance(results[-1], ls.SparseTensor) else one
+        return results[0] * (results[-1] @ results[-1].mT) if not isinstance(results[-1], ls.SparseTensor) else one
+    if kind == "sum":
+        return one.sum(a % 2)[:, None] * two if a % 4 < 2 else one.sum(-1)
     if kind == "softmax":
         return torch.softmax(one, -1)
     if kind == "write":

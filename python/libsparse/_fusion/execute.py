@@ -35,7 +35,9 @@ def compute(group: Group) -> Operand | None:
             return None
         values, found = tape.compute(problem, operands)
         return Operand(pattern, values if found is None or found is pattern else pattern.resample(values, found))
-    if group.kind == "product":
+    if group.kind in ("product", "reduced"):
+        if any(o.pattern not in (None, operands[0].pattern) for o in operands if group.kind == "reduced"):
+            return None
         return Operand(None, tape.compute(problem, operands)[0])
     return _epilogue(group, problem, operands)
 

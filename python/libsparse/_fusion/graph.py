@@ -112,6 +112,11 @@ class Node:
         """Whether nothing but one operation reads the result, so that it need not be stored."""
         return self.value is None and self.users == 1 and self.grad == user.grad and not self.is_held
 
+    @property
+    def is_padded(self) -> bool:
+        """Whether the result stores elements that are no entries."""
+        return self.sparse and self.pattern is not None and self.pattern.format.pads
+
     def run(self, force: Callable[[Node], Any]) -> Any:
         """The result, by the call itself."""
         assert self._call is not None
@@ -149,7 +154,7 @@ def read(tensor: Any) -> Node | None:
         return node
     if kind is SparseTensor:
         values, pattern = tensor._held, tensor._pattern
-        plain = tensor._fill == 0 and not pattern.traced and not pattern.format.pads
+        plain = tensor._fill == 0 and not pattern.traced
         if not plain or (values is not None and (type(values) not in PLAIN or values.dtype not in FLOATS)):
             return None
         node = Node("input", (), pattern.shape, None if values is None else values.dtype, pattern, sparse=True)

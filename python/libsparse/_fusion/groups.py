@@ -16,7 +16,11 @@ from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread
 
 _UNARY = frozenset({"neg", "abs", "square", "sqrt"})
-"""Functions that kernels compute in vector registers, as torch does; others torch computes faster by themselves."""
+"""Functions that kernels compute in vector registers, as torch does.
+
+Others are calls of the C library, one element at a time: `exp`, `tanh`, `sigmoid` and `gelu` after a product take two
+to four times as long as torch's second pass over the result.
+"""
 _AFTER_PRODUCTS = _UNARY | {"relu"}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 _MOST = 20  # operands of one expression
@@ -40,7 +44,7 @@ class Group(NamedTuple):
     """Operations that one expression computes.
 
     Attributes:
-        kind: "product", "epilogue", "entries" or "attention".
+        kind: "product", "epilogue", "entries", "reduced" or "attention".
         node: The operation whose result the group computes.
         covered: Its operations.
         reads: What it reads, with indices.
@@ -80,7 +84,8 @@ class Group(NamedTuple):
 
 def match(node: Node) -> Group | None:
     """The group whose result is that of an operation; None where it is computed by itself."""
-    if node.op not in SIGNS and node.op in ARITY and node.op not in (_UNARY if node.sparse else _AFTER_PRODUCTS):
+    known = _UNARY if node.sparse else _AFTER_PRODUCTS | {"sum"}
+    if node.op not in SIGNS and node.op in ARITY and node.op not in known:
         node.reason = "torch computes this function of several elements at once, faster than a kernel would"
         return None
     group = _sparse(node) if node.sparse else _dense(node)
@@ -99,14 +104,13 @@ def _sparse(node: Node) -> Group | None:
     if len(found.covered) < 2:
         node.reason = "it is one operation on stored values, with nothing before it that only it reads"
         return None
-    order = sorted(
-        range(len(found.reads)), key=lambda n: not found.reads[n][0].sparse
-    )  # the pattern is that of the first
-    text = found.text.format(*(f"{{{order.index(n)}}}" for n in range(len(order))))
-    return Group("entries", node, found.covered, [found.reads[n] for n in order], letters, text)
+    reads, text = found.ordered()
+    return Group("entries", node, found.covered, reads, letters, text)
 
 
 def _dense(node: Node) -> Group | None:
+    if node.op == "sum":
+        return _reduced(node)
     if _averages(node):
         return _attention(node)
     chain = _chain(node, node)
@@ -122,6 +126,20 @@ def _dense(node: Node) -> Group | None:
         node.reason = "it is one product, which its own kernel computes"
         return None
     return _product_group(node, term, output)
+
+
+def _reduced(node: Node) -> Group | None:
+    """The sums over rows or columns of elementwise operations on stored values."""
+    whole, dim = node.args
+    letters: Indices = ("i", "j")
+    if whole.is_inner(node):
+        found = _Entries(whole, letters)
+        if found.covered:
+            output = letters[1 - dim : 2 - dim]
+            reads, text = found.ordered()
+            return Group("reduced", node, [node, *found.covered], reads, output, text)
+    node.reason = "no elementwise operations come before it that only it reads"
+    return None
 
 
 def _averages(node: Node) -> bool:
@@ -227,6 +245,12 @@ class _Entries:
         self.covered: list[Node] = []
         self.reads: list[tuple[Node, Indices]] = []
         self.text = self._of(node, node)
+
+    def ordered(self) -> tuple[list[tuple[Node, Indices]], str]:
+        """What the operations read, sparse tensors first: the result has the pattern of the first; and the text."""
+        order = sorted(range(len(self.reads)), key=lambda n: not self.reads[n][0].sparse)
+        text = self.text.format(*(f"{{{order.index(n)}}}" for n in range(len(order))))
+        return [self.reads[n] for n in order], text
 
     def _of(self, arg: Any, user: Node) -> str:
         if not isinstance(arg, Node):

@@ -52,7 +52,7 @@ def _unary(op: str, keeps_zero: bool) -> Reader:
         node = read(input)
         if node is None or node.dtype is None or (node.op == "input" and not node.sparse):
             return None
-        if node.sparse and not (keeps_zero and node.pattern is not None):
+        if node.sparse and (not keeps_zero or node.pattern is None or node.is_padded):
             return None
         return Node(op, (node,), node.shape, node.dtype, node.pattern, sparse=node.sparse)
 
@@ -100,6 +100,8 @@ def _of_sparse(op: str, parts: list[Any], sparse: list[Node], dtype: torch.dtype
     """The node of a function of sparse operands whose result has the pattern of one of them."""
     first, second = parts
     pattern = sparse[0].pattern
+    if any(node.is_padded for node in sparse):
+        return None
     if len(sparse) == 2:
         same = pattern is not None and sparse[1].pattern is pattern
         if not same or op == "div" or any(node.dtype is None for node in sparse):
@@ -138,7 +140,7 @@ def _product(input: Any, other: Any) -> Node | None:
         and math.prod(shape) <= a.shape.numel() + b.shape.numel()
     ):
         return None  # only a product that is larger than its factors may be sampled by a mask
-    if b.sparse and len(b.shape) == 1:
+    if (b.sparse and len(b.shape) == 1) or (a.sparse and b.sparse and (a.is_padded or b.is_padded)):
         return None
     found = diagonal_and_matrix(a, b)
     return Node(
@@ -157,7 +159,7 @@ def _vector(input: Any, vec: Any) -> Node | None:
 def _sampled(mask: Any, q: Any, kt: Any) -> Node | None:
     """The node of `mask * (q @ kt)`."""
     where, left, right = read(mask), read(q), read(kt)
-    if where is None or left is None or right is None or not where.sparse or where.pattern is None:
+    if where is None or left is None or right is None or not where.sparse or where.pattern is None or where.is_padded:
         return None
     nodes = [where, left, right]
     shapes = [node.shape for node in nodes]
@@ -172,9 +174,20 @@ def _softmax(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = Non
     node = read(input)
     if node is None or not node.sparse or node.pattern is None or node.dtype is None or dtype is not None:
         return None
-    if len(node.shape) != 2 or type(dim) is not int or dim not in (1, -1):
+    if node.is_padded or len(node.shape) != 2 or type(dim) is not int or dim not in (1, -1):
         return None
     return Node("softmax", (node,), node.shape, node.dtype, node.pattern, sparse=True)
+
+
+def _sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Node | None:
+    """The node of the sums over the rows or the columns of elementwise operations on a sparse matrix."""
+    node = read(input)
+    if node is None or not node.sparse or node.op == "input" or node.pattern is None or node.dtype is None:
+        return None
+    if len(node.shape) != 2 or type(dim) is not int or not -2 <= dim < 2 or keepdim or dtype is not None:
+        return None
+    dim %= 2
+    return Node("sum", (node, dim), torch.Size([node.shape[1 - dim]]), node.dtype)
 
 
 def _fill() -> None:
@@ -197,6 +210,8 @@ def _fill() -> None:
         table[function] = _vector
     for function in (torch.softmax, Tensor.softmax, F.softmax, torch.sparse.softmax):
         table[function] = _softmax
+    for function in (torch.sum, Tensor.sum):
+        table[function] = _sum
     table[functions.sddmm] = _sampled
 
 
