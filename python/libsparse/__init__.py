@@ -48,7 +48,7 @@ from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_top
 from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
 from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
 from ._tensor.generators import diag, eye, random
-from ._tensor.missing import suggestion as _suggestion
+from ._tensor.missing import function_suggestion as _function_suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.examples import attach as _attach_examples
@@ -144,7 +144,7 @@ def __getattr__(name: str) -> object:
         globals()[name] = found
         return found
     raise _MissingAttributeError(
-        f"libsparse has no {name!r}; {_suggestion(name, __all__) or 'dir(ls) lists its names'}"
+        f"libsparse has no {name!r}; {_function_suggestion(name, __all__) or 'dir(ls) lists its names'}"
     )
 
 

@@ -106,6 +106,14 @@ def expressions(a: ls.SparseTensor, x: Tensor) -> None:
     y: Tensor = ls.einsum("ij,jk->ik", a, x)
     z: Tensor = ls.evaluate("y(i) = 2 * A(i,j) * x(j)", A=a, x=x[:, 0])
     w: Tensor = ls.matmul(a, x, reduce="max")
+    assert_type(ls.einsum("ij,jk->ik", a, x), Tensor | ls.SparseTensor)
+    assert_type(ls.evaluate("y(i,j) = 2 * A(i,j)", A=a), Tensor | ls.SparseTensor)
+    assert_type(ls.matmul(a, x), Tensor)
+    assert_type(ls.matmul(a, a), ls.SparseTensor)
+    assert_type(ls.spgemm(a, a), ls.SparseTensor)
+    product = ls.einsum("ij,jk->ik", a, a)
+    if isinstance(product, ls.SparseTensor):
+        print(product.nnz)
     print(ls.explain("ij,jk->ik", a, x), y, z, w)
     ls.schedule("ij,jk->ik", a, x).split("k", "k0", "k1", 8).parallelize("i").run()
     with ls.options(num_threads=2), ls.override():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from . import threads
 
 _cache_dir: str | None = None
 _KEEP: Any = object()
+_NAMES = ("num_threads", "cache_dir", "tune")
 
 
 def cache_dir() -> str | None:
@@ -29,7 +31,7 @@ class options:
         tune: "off"; "background" is not available yet.
 
     Raises:
-        DtypeError: A value has the wrong type.
+        DtypeError: A value has the wrong type, or there is no option of a name.
         FormatError: A value is out of range.
         UnsupportedError: A setting that is not available yet.
 
@@ -45,9 +47,14 @@ class options:
         num_threads: int | None = _KEEP,
         cache_dir: str | os.PathLike[str] | None = _KEEP,
         tune: str = "off",
+        **unknown: object,
     ) -> None:
         """Apply the settings."""
         global _cache_dir
+        for name in unknown:
+            close = difflib.get_close_matches(name, _NAMES, 1, 0.4)
+            hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(_NAMES)}"
+            raise DtypeError(f"options({name}=...): there is no such option; {hint}")
         if tune != "off":
             raise UnsupportedError(f"options(tune={tune!r}): background tuning is not available yet; use 'off'")
         if num_threads not in (_KEEP, None) and (type(num_threads) is not int or num_threads < 1):

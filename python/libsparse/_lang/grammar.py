@@ -16,6 +16,19 @@ from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, 
 from .errors import FormatError
 
 _TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(//|\S)|$)")
+_HINTS = {
+    "**": "a power is pow(x, y)",
+    "^": "a power is pow(x, y), and exclusive or xor(x, y)",
+    **{sign: f"write {name}(x, y)" for sign, name in operations.COMPARISONS.items()},
+    "==": "an assignment has one =, and a comparison is eq(x, y)",
+    ":=": "an assignment is written with =",
+    **{sign: f"write {name}(x, y)" for sign, name in (("&", "and"), ("|", "or"))},
+    "!": "write not(x)",
+    "~": "write not(x)",
+    "?": "a choice is where(condition, x, y)",
+    "@": "a product names its indices: A(i,j) * x(j)",
+    "[": "indices stand in parentheses: y(i)",
+}
 _MOST = 20_000  # tokens: trees are as deep as sums are long, and Python hashes them recursively
 
 
@@ -85,7 +98,14 @@ class _Parser:
     def unexpected(self, wanted: str) -> FormatError:
         found = repr(self.peek()) if self.peek() else "the end"
         column = self.tokens[self.at].end() - len(self.peek()) + 1 if self.peek() else len(self.text) + 1
-        return FormatError(f"{self.text!r}: expected {wanted} at column {column}, found {found}")
+        return FormatError(f"{self.text!r}: expected {wanted} at column {column}, found {found}{self.hint()}")
+
+    def hint(self) -> str:
+        """How the notation says what a sign of Python or of C says, as half a sentence; empty for other tokens."""
+        sign, after = self.peek(), self.peek(1)
+        before = self.tokens[self.at - 1].group().strip() if self.at else ""
+        found = next((_HINTS[text] for text in (before + sign, sign + after, sign) if text in _HINTS), "")
+        return f"; {found}" if found else ""
 
     def name(self, wanted: str) -> str:
         token = self.peek()
@@ -156,7 +176,9 @@ class _Parser:
         if wanted - len(defaults) <= len(args) < wanted:
             args += map(expression, defaults[len(args) - wanted :])
         if len(args) != wanted:
-            raise FormatError(f"{self.text!r}: {name} takes {wanted} arguments, not {len(args)}")
+            counted = f"{wanted} argument{'' if wanted == 1 else 's'}"
+            hint = ": what is summed, over the indices that nothing else has" if name == "sum" else ""
+            raise FormatError(f"{self.text!r}: {name} takes {counted}{hint}, not {len(args)}")
         return Call(name if region else operations.SIGN_OF.get(name, name), tuple(args), region)
 
     def access(self, name: str) -> Access:

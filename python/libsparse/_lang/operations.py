@@ -38,6 +38,7 @@ LOGICAL: Final = frozenset({"and", "eq", "ge", "gt", "isnan", "le", "lt", "ne", 
 
 # Operators by their signs, and the names of reductions by the text before the "=" of an assignment.
 SIGNS: Final = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+COMPARISONS: Final = {">=": "ge", "<=": "le", "!=": "ne", ">": "gt", "<": "lt"}  # how they are written as functions
 SIGN_OF: Final = {name: sign for sign, name in SIGNS.items()}
 NAMED_SIGNS: Final = {"//": "floor_divide", "%": "remainder"}  # these are written as functions elsewhere
 DIVIDING: Final = frozenset({"floor_divide", "fmod", "remainder"})  # these have no value where an integer meets zero

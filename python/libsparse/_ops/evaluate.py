@@ -17,7 +17,7 @@ from libsparse._storage.format import Format
 
 from . import assemble, background, statements, updates
 from .einsum import REDUCTIONS, checked
-from .operands import is_sparse
+from .operands import NUMBERS, is_sparse, is_tensor
 
 
 def evaluate(
@@ -104,6 +104,12 @@ def _jobs(
     if "=" not in text:
         raise FormatError(f"evaluate {text!r}: expected an assignment such as 'y(i) = A(i,j) * x(j)'")
     reduce, combine = checked(reduce, combine)
+    for name, value in operands.items():
+        if not isinstance(value, NUMBERS) and not is_tensor(value):
+            raise DtypeError(
+                f"evaluate {text!r}: operand {name!r} is a {type(value).__name__}; expected a tensor or a number: use "
+                f"torch.tensor({name}), or ls.tensor({name}) where it is mostly zeros"
+            )
     program = grammar.parse(text, user_functions.names())
     known = dict(operands)
     read: set[str] = set()

@@ -112,6 +112,8 @@ def _from_coo(
 def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | None = None) -> SparseTensor:
     """The adjacency matrix of PyG's edge list: entry (source, target) for each edge.
 
+    An edge that is listed several times is one entry: its weights are added up. Without weights it counts once.
+
     Args:
         edge_index: (2, edges).
         edge_weight: (edges,), or None for a tensor that is only a pattern.

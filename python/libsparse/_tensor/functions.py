@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ from libsparse._ops import products
 from libsparse._ops.attention import attention as _attention
 from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
+from libsparse._storage.format import Format
 
 from .recording import current, recorders
 from .sparse_tensor import SparseTensor, dress, operations
@@ -59,9 +60,24 @@ def _typed(call: Callable[_Arguments, Any], kind: type[_Result]) -> Callable[_Ar
     return call
 
 
-einsum = _of_tensors(_einsum)
-evaluate = _of_tensors(_evaluate)
-matmul = mm = mv = spmm = spmv = spgemm = _of_tensors(products.matmul)
+def _either(call: Callable[_Arguments, Any]) -> Callable[_Arguments, Tensor | SparseTensor]:
+    """A function whose results are dense or sparse, for type checkers."""
+    return call
+
+
+einsum = _either(_of_tensors(_einsum))
+evaluate = _either(_of_tensors(_evaluate))
+if TYPE_CHECKING:
+
+    @overload
+    def matmul(a: SparseTensor, b: SparseTensor, reduce: str = "sum", format: None = None) -> SparseTensor: ...
+    @overload
+    def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Tensor: ...
+    def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any: ...
+
+else:
+    matmul = _of_tensors(products.matmul)
+mm = mv = spmm = spmv = spgemm = matmul
 sddmm = _typed(_of_tensors(products.sddmm), SparseTensor)
 mttkrp = _typed(_of_tensors(products.mttkrp), Tensor)
 attention = _typed(_of_tensors(_attention), Tensor)

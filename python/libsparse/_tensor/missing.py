@@ -26,6 +26,21 @@ _ELSEWHERE = {
 }
 """What SciPy, DGL and torch_sparse call what a SparseTensor has by another name."""
 
+_FUNCTIONS_ELSEWHERE = {
+    **dict.fromkeys(("from_dense", "from_numpy", "to_sparse", "array", "as_tensor", "from_array"), "tensor(...)"),
+    **dict.fromkeys(("sparse_coo_tensor", "coo_matrix", "coo_array", "spmatrix", "from_ijv", "coo"), "from_coo(...)"),
+    **dict.fromkeys(("sparse_csr_tensor", "csr_matrix", "csr_array", "csr"), "from_csr(...) or from_scipy(...)"),
+    **dict.fromkeys(("sparse_csc_tensor", "csc_matrix", "csc_array", "csc"), "from_csc(...) or from_scipy(...)"),
+    **dict.fromkeys(("sparse_bsr_tensor", "bsr_matrix", "bsr_array"), "from_bsr(...)"),
+    **dict.fromkeys(("load", "load_npz", "mmread", "loadtxt"), "read(path)"),
+    **dict.fromkeys(("save", "save_npz", "mmwrite"), "write(path, A), or torch.save(A, path)"),
+    **dict.fromkeys(("identity", "speye"), "eye(n)"),
+    **dict.fromkeys(("rand", "sprand"), "random(shape, density)"),
+    **dict.fromkeys(("dot", "bmm"), "matmul(a, b)"),
+    **dict.fromkeys(("set_num_threads", "config", "settings"), "options(...)"),
+}
+"""What torch, SciPy, NumPy and DGL call what the package has by another name."""
+
 _FORMATS = frozenset(["coo", "csr", "csc", "dcsr", "dcsc", "csf", "bsr", "bsc", "ell", "sell", "dia"])
 
 
@@ -33,6 +48,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     """The known names that are close to a name, as half a sentence; empty where there are none."""
     close = difflib.get_close_matches(name, [k for k in known if not k.startswith("_")], n=3, cutoff=0.66)
     return f"did you mean {' or '.join(close)}?" if close else ""
+
+
+def function_suggestion(name: str, known: Iterable[str]) -> str:
+    """What a function of the package may be called that has another name elsewhere, as half a sentence."""
+    other = _FUNCTIONS_ELSEWHERE.get(name)
+    return f"use ls.{other}" if other else suggestion(name, known)
 
 
 class _Fallback:

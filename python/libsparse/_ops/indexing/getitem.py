@@ -46,6 +46,13 @@ def index(input: Any, key: Any) -> Operand:
         ShapeError: The step of a slice is not positive.
     """
     source = sparse_operand(input, "A[...]")
+    try:
+        return _indexed(source, key)
+    except (IndexBoundsError, ShapeError, DtypeError) as error:
+        raise type(error)(f"{error}; A has {source}") from None
+
+
+def _indexed(source: Operand, key: Any) -> Operand:
     if type(key) is Tensor and source.sparsity.format.order[0] == 0:
         found = _listed_rows(source, key)
         if found is not None:
