@@ -34,9 +34,7 @@ from ._lang.errors import (
 from ._lang.errors import MissingAttributeError as _MissingAttributeError
 from ._lang.user_functions import register, unregister
 from ._ops import expression_gradient as _expression_gradient
-from ._ops import filled_products as _filled_products
 from ._ops import product_gradient as _product_gradient
-from ._ops.einsum import register as _register_filled
 from ._ops.tracing import Operators as _Operators
 from ._ops.tracing import operators as _traced_operators
 from ._runtime.conversion import convert as _convert
@@ -152,7 +150,6 @@ def __getattr__(name: str) -> object:
 _set_converter(_convert)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
-_register_filled(_filled_products.of)
 _register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
 
 _attach_examples({"": SparseTensor, "P": Pattern, "F": Format, "C": _Cache})

@@ -64,3 +64,12 @@ def test_nothing_of_the_dense_shape_is_made(reduce):
     out = ls.einsum("ij,jk->ik", A, A, reduce=reduce, combine="add")
     out.values().sum().backward()
     torch.testing.assert_close(A.grad.values()[1:-1], torch.full((n - 3,), 2.0))  # each is in two terms
+
+
+@pytest.mark.parametrize("reduce", ["mean", "amax"])
+def test_reductions_are_traced_and_transformed(reduce):
+    A, x = ls.random((20, 20), density=0.1), torch.randn(20, 8)
+    wanted = ls.spmm(A, x, reduce=reduce)
+    graph = torch.compile(lambda A, x: ls.spmm(A, x, reduce=reduce), fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(graph(A, x), wanted)
+    torch.testing.assert_close(torch.func.vmap(lambda y: ls.spmm(A, y, reduce=reduce))(x[None])[0], wanted)

@@ -16,7 +16,7 @@ from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
 from . import assemble, background, statements, updates
-from .einsum import REDUCTIONS, checked
+from .einsum_reader import REDUCTIONS, checked
 from .operands import NUMBERS, is_sparse, is_tensor
 
 

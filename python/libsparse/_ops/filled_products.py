@@ -23,7 +23,7 @@ from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage import memory
 from libsparse._storage.format import Format
 
-from . import contraction, einsum, elementwise, evaluate
+from . import contraction, einsum_reader, elementwise, evaluate
 from .assemble import assemble, to_format
 from .operands import to_operand, without_fill
 
@@ -52,7 +52,7 @@ def of(equation: Any, operands: Sequence[Any], format: str | Format | None, redu
             without_fill(o.sparsity, o.values, o.fill) if flag and o.sparsity.format.pads else o
             for o, flag in zip(given, infinite, strict=True)
         ]
-    question, plain = einsum.read(equation, [Operand(o.pattern, o.data) for o in given])
+    question, plain = einsum_reader.read(equation, [Operand(o.pattern, o.data) for o in given])
     product = _Product(question, plain, fills)
     wanted = None if format is None or not question.output else Format(format).resolve(len(question.output))
     sparse = all(o.pattern is not None for o in plain)
@@ -83,7 +83,7 @@ def _semiring(
     equation: Any, given: Sequence[Operand], format: str | Format | None, reduce: str, combine: str
 ) -> Operand:
     """An einsum in a semiring as an assignment, in which an operand with a fill value has a value everywhere."""
-    question, plain = einsum.read(equation, [Operand(o.pattern, o.data) for o in given], format, reduce, combine)
+    question, plain = einsum_reader.read(equation, [Operand(o.pattern, o.data) for o in given], format, reduce, combine)
     filled = [o._replace(fill=g.fill) if o.pattern is not None else o for o, g in zip(plain, given, strict=True)]
     names = [f"operand_{number}" for number in range(len(filled))]
     accesses = [f"{name}({','.join(i)})" if i else name for name, i in zip(names, question.inputs, strict=True)]
@@ -132,7 +132,7 @@ class _Product:
                 fill = scale
                 continue
             inputs = tuple([self.question.inputs[n] for n in kept])
-            part = einsum.compute(
+            part = einsum_reader.compute(
                 Einsum(inputs, self.question.output, wanted, dtype=self.question.dtype),
                 [self.operands[n] for n in kept],
             )

@@ -15,7 +15,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
-from . import agreement, autocast, einsum, prepared_products
+from . import agreement, autocast, einsum, einsum_reader, prepared_products
 from .assemble import to_format
 from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
@@ -168,8 +168,11 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
         if wanted.pads:  # its blocks hold elements without a term
             result = einsum.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
         return to_format(result._replace(fill=0), wanted)
-    number = einsum.count_terms(*einsum.read(equation, (a, b)))
-    return Operand(None, result.values.masked_fill(number == 0, 0))
+    empty = einsum_reader.count_terms(*einsum_reader.read(equation, (a, b))) == 0
+    if not tape.is_traced((a, b)) and not empty.any():
+        return result
+    fill = torch.Tensor.masked_fill if result.values.requires_grad else torch.Tensor.masked_fill_
+    return Operand(None, fill(result.values, empty, 0))
 
 
 def _short(a: Any, b: Any) -> Tensor | None:

@@ -11,7 +11,7 @@ import torch
 
 from libsparse._compiler import native, request, threads
 from libsparse._lang.errors import DtypeError
-from libsparse._ops import einsum, evaluate
+from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion
 from libsparse._runtime.problem import Operand, Problem, key, product, to_request
 from libsparse._storage.format import Format
@@ -92,7 +92,7 @@ def explain(
     if named or "=" in text:
         problems = evaluate.problems(text, named, format, reduce, combine)
     else:
-        question, plain = einsum.read(text, operands, format, reduce, combine)
+        question, plain = einsum_reader.read(text, operands, format, reduce, combine)
         problems = iter([(product(question), plain)])
     return Explanation("\n".join(_account(problem, plain, stage, measure) for problem, plain in problems))
 

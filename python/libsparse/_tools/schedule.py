@@ -9,7 +9,7 @@ from libsparse._autograd import tape
 from libsparse._compiler import native, request
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import einsum, evaluate
+from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem, to_request
 from libsparse._runtime.status import WrongExtentsError
@@ -227,7 +227,7 @@ def schedule(
         >>> ls.schedule("ij,j->i", A, torch.ones(2)).parallelize("i").run().tolist()
         [2.0, 1.0]
     """
-    reduce, combine = einsum.checked(reduce, combine)
+    reduce, combine = einsum_reader.checked(reduce, combine)
     if reduce == "mean":
         raise UnsupportedError("schedule: reduce='mean' is a sum and a count; schedule the sum")
     if not isinstance(text, str):
@@ -235,7 +235,7 @@ def schedule(
     if named or "=" in text:
         problem, plain = evaluate.problem_of(text, named, format, reduce, combine)
         return Schedule(problem, tuple(plain))
-    question, plain = einsum.read(text, operands, format, reduce, combine)
+    question, plain = einsum_reader.read(text, operands, format, reduce, combine)
     return Schedule(question.problem(), tuple(plain))
 
 
