@@ -129,14 +129,16 @@ def check(functions: list[Function], A: ls.SparseTensor, x: Tensor, compiled: An
 @pytest.mark.parametrize("group", GROUPS)
 def test_patterns_made_in_a_graph(group: str) -> None:
     functions = GROUPS[group]
-    compiled = torch.compile(lambda A, x: [f(A, x) for f in functions], backend="aot_eager", fullgraph=True)
-    for seed, (rows, columns) in enumerate([(30, 40), (26, 42)]):  # the second time with symbols for extents
+    compiled = torch.compile(
+        lambda A, x: [f(A, x) for f in functions], backend="aot_eager", fullgraph=True, dynamic=True
+    )
+    for seed, (rows, columns) in enumerate([(30, 40), (26, 42)]):  # one graph, with symbols for extents
         check(functions, matrix(seed, rows, columns), torch.randn(columns, 8), compiled)
 
 
 @pytest.mark.parametrize("format", ["coo", "csc", "bsr(2,2)", "ell"])
 def test_formats(format: str) -> None:
-    functions: list[Function] = [
+    functions: list[Function] = [  # extents are numbers here
         lambda A, x: A[ROWS][:, ROWS],
         lambda A, x: torch.cat([A, A]).tril(),
         lambda A, x: A.reshape(40, 30)[2:9],
@@ -223,3 +225,57 @@ def calls() -> Iterator[Any]:
 def test_opcheck(number: int) -> None:
     op, args = list(calls())[number]
     torch.library.opcheck(op, args)
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_methods_that_take_functions_or_return_numbers(backend: str, dynamic: bool) -> None:
+    A = ls.random((6, 4), 0.5)
+    traced = ls.compile(lambda A, x: torch.relu(A @ x + 1))
+
+    def function(A: Any, x: Tensor) -> list[Any]:
+        return [
+            A.map(torch.exp).sum(1),
+            A.map(lambda v: v / A._nnz()) @ x,
+            *(piece @ x for piece in A.split(4)),
+            traced(A, x),
+        ]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend=backend, fullgraph=True, dynamic=dynamic)
+    for B in (A, ls.random((6, 4), 0.8)):
+        torch.testing.assert_close(compiled(B, torch.ones(4, 2)), function(B, torch.ones(4, 2)))
+
+
+def test_a_graph_breaks_where_a_tensor_is_made_of_a_pattern() -> None:
+    A = ls.random((6, 4), 0.5)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda A: ls.SparseTensor(A.pattern, A.values() * 2).sum(1), backend="eager")
+    torch.testing.assert_close(compiled(A), A.sum(1) * 2)
+
+
+META: list[Callable[[Any, Tensor], Any]] = [
+    lambda A, x: A @ x,
+    lambda A, x: A.T @ A.T.sum(0),
+    lambda A, x: A.to_dense(),
+    lambda A, x: torch.softmax(A, 1),
+    lambda A, x: torch.exp(A),
+    lambda A, x: A.amax(1),
+    lambda A, x: A.std(0),
+    lambda A, x: A[1:3],
+    lambda A, x: torch.cat([A, A]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(META)))
+def test_the_device_meta(number: int) -> None:
+    A, x = ls.random((6, 4), 0.5), torch.ones(4, 2)
+    wanted, found = META[number](A, x), META[number](A.to("meta"), x.to("meta"))
+    assert found.device.type == "meta"
+    assert found.shape == wanted.shape
+    assert found.dtype == wanted.dtype
+
+
+def test_devices_are_not_mixed() -> None:
+    with pytest.raises(ls.UnsupportedError, match="operands are on cpu and meta"):
+        ls.random((6, 4), 0.5) @ torch.ones(4, 2, device="meta")

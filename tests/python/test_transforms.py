@@ -106,3 +106,44 @@ def test_functional(name: str, function: str) -> None:
 
     sparse, dense = both(name)
     torch.testing.assert_close(apply(sparse), apply(dense))
+
+
+SPARSE_RESULTS: dict[str, Callable[[Any], Any]] = {
+    "scaled": lambda A: A * 2,
+    "relu": torch.relu,
+    "exp": torch.exp,
+    "transposed": lambda A: A.T,
+    "rows": lambda A: A[1:4],
+    "product": lambda A: A @ A.T,
+    "softmax": lambda A: torch.softmax(A, 1),
+}
+
+
+@pytest.mark.parametrize("name", SPARSE_RESULTS)
+def test_vmap_returns_a_batch_of_sparse_results(name: str) -> None:
+    values = torch.rand(3, A.nnz, dtype=torch.float64)
+
+    def function(values: Tensor) -> Any:
+        return SPARSE_RESULTS[name](A.with_values(values))
+
+    found = torch.func.vmap(function)(values)
+    assert isinstance(found, ls.SparseTensor)
+    torch.testing.assert_close(found.to_dense(), torch.stack([function(v).to_dense() for v in values]))
+
+
+def test_gradients_of_a_batch_of_sparse_results() -> None:
+    values = torch.rand(3, A.nnz, dtype=torch.float64, requires_grad=True)
+    found = torch.func.vmap(lambda v: A.with_values(v) * 2, out_dims=1)(values)
+    assert found.shape == (6, 3, 7)
+    found.values().square().sum().backward()
+    torch.testing.assert_close(values.grad, 8 * values.detach())
+    with pytest.raises(ls.UnsupportedError, match=r"return its values\(\) instead"):
+        torch.func.vmap(torch.func.vmap(lambda v: A.with_values(v)))(values[None])
+
+
+def test_vmap_over_extrema_and_their_places() -> None:
+    values = torch.randn(3, A.nnz, dtype=torch.float64)
+    found = torch.func.vmap(lambda v: tuple(A.with_values(v).max(1)))(values)
+    dense = torch.stack([A.with_values(v).to_dense() for v in values]).max(2)
+    assert torch.equal(found[0], dense.values)
+    assert torch.equal(found[1], dense.indices)

@@ -93,7 +93,7 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
     if own.nnz == 0:
         return source.values.new_full((pattern.nnz,), source.fill)
     picked = own.entries(source.values).index_select(0, numbers)
-    return torch.where(found, picked, torch.full((), source.fill, dtype=picked.dtype))
+    return torch.where(found, picked, picked.new_full((), source.fill))
 
 
 def sampled(dense: Tensor, pattern: Pattern) -> Tensor:

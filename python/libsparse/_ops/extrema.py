@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_batchedtensor
 
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._storage.fakes import is_fake
@@ -68,9 +69,9 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
     equal = reductions.same(groups.entries.detach(), groups.at_entries(found))
     none = torch.iinfo(torch.int64).max
     first = groups.reduce(torch.where(equal, coords, none), "min")
-    fill = torch.tensor(source.fill, dtype=source.dtype)
+    fill = torch.tensor(source.fill, dtype=source.dtype, device=found.device)
     outside = (groups.absent() > 0) & reductions.same(found, fill)
-    if is_fake(outside) or bool(outside.any()):
+    if is_fake(outside) or is_batchedtensor(outside) or bool(outside.any()):
         first = torch.where(outside, torch.minimum(first, _first_absent(groups, coords)), first)
     return groups.shaped(first, keepdim)
 

@@ -53,7 +53,7 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
         raise DtypeError(f"operand {name} is a {type(value).__name__}; expected a tensor")
     if value.layout is not torch.strided:
         return layouts.read(value)
-    if not value.is_cpu:
+    if not value.is_cpu and not value.is_meta:
         raise UnsupportedError(f"operand {name} is on {value.device}; libsparse computes on the CPU, use .cpu()")
     return Operand(None, value.resolve_conj().resolve_neg())
 
@@ -105,7 +105,7 @@ def check_values(pattern: Pattern, values: Any) -> None:
             f"values has shape {tuple(values.shape)}, the tensor (shape {tuple(pattern.shape)}, format "
             f"{pattern.format}) stores {pattern.size} entries; expected shape ({pattern.size},)"
         )
-    if not values.is_cpu:
+    if not values.is_cpu and not values.is_meta:
         raise UnsupportedError(f"values is on {values.device}; libsparse computes on the CPU, use .cpu()")
 
 

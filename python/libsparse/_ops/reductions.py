@@ -59,7 +59,7 @@ class Groups:
 
     def count(self) -> Tensor:
         """How many elements of each group are stored."""
-        return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64))
+        return self.reduce(torch.ones(self.source.sparsity.nnz, dtype=torch.int64, device=self.source.values.device))
 
     def absent(self) -> Tensor:
         """How many elements of each group are not stored."""
@@ -136,7 +136,7 @@ def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tenso
     if groups.extent == 0:
         raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
     found, absent = groups.reduce(entries.detach(), how), groups.absent()
-    fill = torch.tensor(source.fill, dtype=source.dtype)
+    fill = torch.tensor(source.fill, dtype=source.dtype, device=source.values.device)
     found = torch.where(absent > 0, choose(found, fill), found)
     if tape.needed((Operand(source.pattern, entries),)):
         equal = same(entries.detach(), groups.at_entries(found))

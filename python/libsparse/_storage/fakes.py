@@ -1,4 +1,4 @@
-"""Fake tensors: while torch traces, arrays have lengths and no elements."""
+"""Fake tensors: while torch traces, and on the device "meta", arrays have lengths and no elements."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ _FAKE = (FakeTensor, FunctionalTensor)
 
 
 def is_fake(value: Any) -> bool:
-    """Whether a value is a tensor without elements of its own: torch traces what is done to it."""
-    kind = type(value)
-    return kind is not Tensor and isinstance(value, _FAKE)
+    """Whether a value is a tensor without elements: torch traces what is done to it, or it is on the device "meta"."""
+    return value.is_meta if type(value) is Tensor else isinstance(value, _FAKE)
 
 
 def is_unknown(extent: Any) -> bool:

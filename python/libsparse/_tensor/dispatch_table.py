@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+from torch._C import _functorch
+from torch._C._functorch import is_batchedtensor
 from torch.nn import functional
 
 from libsparse._lang.errors import UnsupportedError
@@ -72,7 +74,36 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return source._rewrapped(values.to(dtype=kwargs.get("dtype"), copy=True))
     if func in (aten.add.Tensor, aten.add_.Tensor) and len(args) == 2:  # autograd adds gradients of one pattern
         return source._rewrapped(values + args[1]._plain_values)
+    if func in (aten.unsqueeze.default, aten.expand.default) and is_batchedtensor(values):
+        return _out_of_vmap(source, *args[1:])
     raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor")
+
+
+def _out_of_vmap(source: Any, given: Any) -> Any:
+    """A result of `torch.vmap`, whose values are a batch on one pattern, as a tensor of one more dimension.
+
+    torch calls unsqueeze with the number of the dimension, then expand with the shape; both below autograd.
+    """
+    values = source._held
+    if _functorch.is_functorch_wrapped_tensor(_functorch.get_unwrapped(values)):
+        raise UnsupportedError(
+            "torch.vmap inside of another transform returns no ls.SparseTensor; return its values() instead"
+        )
+    if isinstance(given, int):
+        marked = _unfollowed(source)
+        marked._batch_dim = given
+        return marked
+    dim, level = source._batch_dim, _functorch.maybe_get_level(values)
+    with torch._C._SetExcludeDispatchKeyGuard(torch._C.DispatchKey.AutogradFunctionality, False):
+        rows = _functorch._remove_batch_dim(values, level, given[dim], 0).unbind()
+        return _unfollowed(torch.stack([source.with_values(row) for row in rows], dim))
+
+
+def _unfollowed(source: Any) -> Any:
+    """A wrapper of the same values that autograd knows nothing of: torch makes it a view of another."""
+    wrapper = source._rewrapped(source._plain_values)
+    wrapper._hold(source._operand())
+    return wrapper
 
 
 def title(func: Any) -> str:

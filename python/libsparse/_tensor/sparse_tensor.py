@@ -22,6 +22,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._trace.frames import leave_alone
 from libsparse._trace.patterns import TracedPattern, forget_symbols
 
 from . import dispatch_table
@@ -126,8 +127,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
 
     @property
     def device(self) -> torch.device:  # type: ignore[override]
-        """The device, always the CPU."""
-        return torch.device("cpu")
+        """The device of the values: the CPU, or "meta", where shapes and dtypes are computed and no elements."""
+        return torch.device("cpu") if self._held is None else self._held.device
 
     # Parts -----------------------------------------------------------------------------------------------------
 
@@ -316,6 +317,7 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
 
 
 _traced_classes.append(SparseTensor)
+leave_alone(SparseTensor.__new__, _wrapped)  # where a graph breaks at a pattern, which is no tensor
 
 
 def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:

@@ -16,6 +16,30 @@ from libsparse._storage.pattern import Pattern
 _Self = TypeVar("_Self", bound="LevelViews")
 
 
+# torch.compile makes a method that a tensor has under the function's own name one node of its graph, which can neither
+# take a function nor return a number. It traces the functions of the following two, since their names are others.
+
+
+def _count(self: LevelViews) -> int:
+    """How many entries are stored."""
+    return self._pattern.nnz
+
+
+def _apply_to_values(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
+    """Applies `fn` to the stored values, and to nothing else.
+
+    Args:
+        self: A sparse tensor.
+        fn: Takes and returns a 1-D tensor of `nnz` elements.
+    """
+    if not callable(fn):
+        raise DtypeError(f"map: fn is a {type(fn).__name__}; expected a function such as torch.exp")
+    values = fn(self.values())
+    if values is None:
+        raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
+    return self.with_values(values)
+
+
 class LevelViews:
     """Read-only access to coordinates and positions; mixed into `SparseTensor`.
 
@@ -77,9 +101,7 @@ class LevelViews:
         """The rows of a CSC matrix."""
         return self._array("csc", self._pattern.crd)
 
-    def _nnz(self) -> int:
-        """How many entries are stored."""
-        return self._pattern.nnz
+    _nnz = _count
 
     def coalesce(self: _Self) -> _Self:
         """The tensor itself: duplicates are reduced when a tensor is assembled."""
@@ -123,18 +145,7 @@ class LevelViews:
         """The values, as `values()`."""
         return self.values()
 
-    def map(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
-        """Applies `fn` to the stored values, and to nothing else.
-
-        Args:
-            fn: Takes and returns a 1-D tensor of `nnz` elements.
-        """
-        if not callable(fn):
-            raise DtypeError(f"map: fn is a {type(fn).__name__}; expected a function such as torch.exp")
-        values = fn(self.values())
-        if values is None:
-            raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
-        return self.with_values(values)
+    map = _apply_to_values
 
     def coo(self) -> tuple[Tensor, Tensor, Tensor]:
         """Rows, columns and values, sorted by row."""

@@ -12,6 +12,7 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from libsparse._lang.errors import ShapeError
 from libsparse._ops.indexing import joining
 from libsparse._ops.operands import to_operand
+from libsparse._tensor.in_graphs import one_node
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from .registry import implements, named
@@ -33,9 +34,13 @@ def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[An
     return handler
 
 
-implements(Tensor.split, layouts="raises")(
-    _several(lambda input, split_size, dim=0: joining.split(input, split_size, dim))
-)
+@implements(Tensor.split, layouts="raises")
+@one_node
+def split(input: Any, split_size: Any, dim: int = 0) -> tuple[Any, ...]:
+    """The tensor in pieces of an extent, or of several, along a dimension."""
+    return tuple(map(dress, joining.split(input, split_size, dim)))
+
+
 implements(*named("split", torch), *named("split_with_sizes", torch, Tensor), layouts="raises")(_several(joining.split))
 implements(*named("chunk", torch, Tensor), layouts="raises")(_several(joining.chunk))
 implements(*named("tensor_split", torch, Tensor), layouts="raises")(_several(joining.tensor_split))
