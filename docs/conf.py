@@ -22,9 +22,8 @@ copyright = "libsparse authors, MIT licence"
 version = release = libsparse.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
-myst_enable_extensions = ["deflist", "substitution"]
+myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3
-myst_substitutions = tables.substitutions()
 
 default_role = "code"
 autodoc_member_order = "groupwise"
@@ -47,14 +46,14 @@ _FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 
 
 def _read(app: Sphinx, name: str, content: list[str]) -> None:
-    """Puts files of the repository in the places of includes, and makes links lead to pages of the site."""
+    """Puts files of the repository in the places of includes, makes links lead to pages of the site, writes tables."""
     page = HERE / f"{name}.md"
     found = _INCLUDE.search(content[0])
     folder = ROOT if found else page.parent
     text = (ROOT / found[1]).read_text() if found else content[0]
     parts = _FENCED.split(text)
     parts[::2] = [_LINK.sub(lambda link: _link(link, folder, page.parent), part) for part in parts[::2]]
-    content[0] = "".join(parts)
+    content[0] = tables.filled("".join(parts))
 
 
 def _link(link: re.Match[str], folder: Path, beside: Path) -> str:

@@ -1,10 +1,17 @@
-"""What pages of the reference take from the program itself, as Markdown: no table is written by hand twice."""
+"""What pages of the reference take from the program itself, as Markdown: no table is written by hand twice.
+
+The tables stand in the pages between two comments, so that a page can be read as it is. `python docs/tables.py`
+writes them anew, and so does `make docs`; a test compares those that don't depend on the version of torch.
+"""
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +20,8 @@ from libsparse._compiler import native
 from libsparse._tensor.dispatch_table import handlers
 from libsparse._torch.registry import overridable
 from torch import Tensor
+
+import libsparse
 
 _PLACES: tuple[tuple[str, ModuleType | type], ...] = (
     ("torch", torch),
@@ -23,6 +32,17 @@ _PLACES: tuple[tuple[str, ModuleType | type], ...] = (
 )
 
 
+PAGES = Path(__file__).parent
+_TABLE = re.compile(r"<!-- table: (\w+) -->\n.*?<!-- end -->", re.DOTALL)
+OF_TORCH = frozenset({"torch_functions", "routed_functions"})  # these list what the installed version of torch has
+
+
+def filled(text: str) -> str:
+    """A page with its tables written anew."""
+    known = substitutions() if _TABLE.search(text) else {}
+    return _TABLE.sub(lambda found: f"<!-- table: {found[1]} -->\n{known[found[1]]}\n<!-- end -->", text)
+
+
 def substitutions() -> dict[str, str]:
     """Every table by the name that pages give it."""
     return {
@@ -31,6 +51,7 @@ def substitutions() -> dict[str, str]:
         "functions": _functions(),
         "commands": _commands(),
         "level_kinds": _kinds(),
+        "names": _names(),
         "level_invariants": _invariants(),
     }
 
@@ -88,6 +109,16 @@ def _invariants() -> str:
     return "\n".join(lines)
 
 
+def _names() -> str:
+    """The public names, with the first sentence of what they say of themselves."""
+    lines = ["| name | |", "|---|---|"]
+    for name in sorted(libsparse.__all__, key=str.lower):
+        told = (inspect.getdoc(getattr(libsparse, name)) or "").partition("\n\n")[0]
+        sentence = "The version." if name == "__version__" else re.split(r"(?<=\.)\s", " ".join(told.split()))[0]
+        lines.append(f"| `ls.{name}` | {sentence.replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
 def _letter(kind: dict[str, Any]) -> str:
     """A kind as a format spells it, with names for its numbers."""
     names = ",".join(f"n{i}" for i in range(kind["numbers"]))
@@ -112,3 +143,10 @@ def _commands() -> str:
     _, _, rest = _run("help").partition("separated by semicolons:\n")
     usage, _, _ = rest.partition("\n\n")
     return "```text\n" + "\n".join(line.strip() for line in usage.splitlines()) + "\n```"
+
+
+if __name__ == "__main__":
+    for page in PAGES.rglob("*.md"):
+        before = page.read_text(encoding="utf-8")
+        if (after := filled(before)) != before:
+            page.write_text(after, encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
 import pages
@@ -47,6 +48,19 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert there.exists(), f"{path} does not exist"
         if anchor:
             assert anchor in _anchors(there), f"{path}#{anchor} does not exist"
+
+
+@pytest.mark.parametrize("page", [p for p in pages.PAGES if "<!-- table:" in p.read_text()], ids=_title)
+def test_tables_are_those_of_the_program(page: Path) -> None:
+    """`python docs/tables.py` writes them."""
+    sys.path.append(str(pages.ROOT / "docs"))
+    import tables
+
+    found = re.findall(r"<!-- table: (\w+) -->\n(.*?)\n<!-- end -->", page.read_text(), flags=re.DOTALL)
+    assert found
+    wanted = tables.substitutions()
+    old = [name for name, text in found if name not in tables.OF_TORCH and text != wanted[name]]
+    assert not old, f"run python docs/tables.py: {old}"
 
 
 def test_the_reference_has_every_public_name_once() -> None:
