@@ -64,7 +64,7 @@ def from_coo(
 
     Args:
         indices: (ndim, nnz), integers.
-        values: (nnz,), or None for a tensor that is only a pattern; or (nnz, *block) for values that are arrays, of
+        values: (nnz,), or None for a tensor that is only a pattern; or `(nnz, *block)` for values that are arrays, of
             which `shape` has the extents behind those of the `ndim` sparse dimensions.
         shape: The shape.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.

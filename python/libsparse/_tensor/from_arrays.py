@@ -94,7 +94,7 @@ def from_levels(
         shape: The shape.
         pos: Positions of each level, in storage order; None where a level has none.
         crd: Coordinates of each level; None where a level has none.
-        values: (nnz,), or None for a tensor that is only a pattern; or (nnz, *block) for values that are arrays, of
+        values: (nnz,), or None for a tensor that is only a pattern; or `(nnz, *block)` for values that are arrays, of
             which `shape` has the extents behind its others.
         check: Whether to verify contents, not only lengths.
 

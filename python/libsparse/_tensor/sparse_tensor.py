@@ -135,7 +135,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
     def values(self) -> Tensor:
         """The values in storage order, with padding; autograd follows them (ones where there are none).
 
-        They are 1-D, or (nnz, *block) for a tensor that was made of values which are arrays.
+        They are 1-D, or `(nnz, *block)` for a tensor that was made of values which are arrays.
         """
         values, block = self._operand().values, self._pattern.block
         return values.reshape(-1, *block) if block else values
@@ -144,7 +144,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
         """A tensor of the same pattern with other values, or with none.
 
         Args:
-            values: (nnz,) or (nnz, *block), in storage order, or None.
+            values: (nnz,) or `(nnz, *block)`, in storage order, or None.
 
         Raises:
             ShapeError: `values` has another shape.
