@@ -62,6 +62,7 @@ var conformance = []struct {
 	{"split with a shifted tail", "a(i) = b(i) * c(i)", "", "split(i, i0, i1, 4, tail=2); vectorize(i1)"},
 	{"rows ahead", "C(i,k) = A(i,j) * B(j,k)", "A:ds", "reorder(i, j, k); bound(k, 16); precompute(all, w, at=1, tile); prefetch(j, 3); vectorize(k); parallelize(i, threads)"},
 	{"rows ahead of a list of rows", "C(i,k) = A(i,j) * B(j,k)", "A:ss", "reorder(i, j, k); prefetch(i, 2); prefetch(j, 200)"},
+	{"entries in flight", "C(i,k) = A(i,j) * B(j,k)", "A:ds", "reorder(i, j, k); bound(k, 5); precompute(all, w, at=1, tile); unroll(j, 4); vectorize(k); parallelize(i, threads)"},
 	{"sums together", "C(i,j) = A(i,j) * X(i,k) * Y(j,k)", "A:ds", "reorder(i, j, k); precompute(X*Y, w, at=2, tile); unroll(j, 4); vectorize(k); parallelize(i, threads)"},
 	{"sums of rows in lanes", "y(i) = A(i,j) * x(j)", "A:ds", "precompute(all, w, at=1, tile); vectorize(j)"},
 	{"renamed, 16 by 4", "a(i) = b(i) * c(i)", "", "bound(i, 16); precompute(all, w, at=0, rename=i:iw); split(iw, iw0, iw1, 4); vectorize(i)"},

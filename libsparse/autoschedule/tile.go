@@ -47,6 +47,7 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		d.add(ws)
 		d.hoist(a, w.at, ws.Name)
 		d.prefetch(a)
+		d.interleave(a, n)
 		d.add(schedule.Vectorize{Var: v})
 		d.note("workspace %s: %d sums over %s in registers across the reduction", ws.Name, n, v)
 		return false

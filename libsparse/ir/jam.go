@@ -126,15 +126,7 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 	p := j.around.Var
 	for q := range j.around.Unroll {
 		copied := map[string]Expr{p.Name: SimplifyExpr(Add(p, Const(q)))}
-		for _, c := range j.constants {
-			d, ok := c.(*Decl)
-			if !ok {
-				continue
-			}
-			v := &Var{Name: names.Fresh(d.Var.Name), T: d.Var.T}
-			out = append(out, Let(v, SimplifyExpr(replaceVars(d.Init, copied))))
-			copied[d.Var.Name] = v
-		}
+		out = append(out, copies(j.constants, copied, names)...)
 		a.values = append(a.values, replaceVars(j.value, copied))
 	}
 	stmts, sums, ok := a.run()

@@ -21,6 +21,7 @@ func Passes(target Target) []Pass {
 	return []Pass{
 		{"simplify", Simplify},
 		{"hoist", Hoist},
+		{"interleave", Interleave},
 		{"jam", func(m *Module) *Module { return Jam(m, target) }},
 		{"accumulate", func(m *Module) *Module { return Accumulate(m, target) }},
 		{"vectorize", func(m *Module) *Module { return Vectorize(m, target) }},

@@ -251,7 +251,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
     if problem.temporary:
         extent, count = size_classes.finely, size_classes.finely_entries
     several = sum(operand.pattern is not None for operand in operands) > 1
-    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)  # its rows may be worth a hint
+    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)  # how to read its rows
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern = operand.pattern
         shape = tuple(
@@ -280,7 +280,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
 
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
-_WIDE = 16  # elements
+_WIDE = 4  # elements
 _WHOLE = 1 << 10  # the unit of a reach
 
 
