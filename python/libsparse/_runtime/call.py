@@ -17,6 +17,7 @@ from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
+from . import blocks
 from .direct import Direct, make
 from .problem import Operand, Problem, dense_order, stored
 from .results import ResultArrays, SlotNames
@@ -120,9 +121,9 @@ class Call:
         if of >= 0:
             shared = patterns[of]
             assert shared is not None
-            return self._compute(block, torch.empty(shared.size, dtype=self._dtype, device=_CPU)), shared
+            return self._compute(block, blocks.empty((shared.size,), (1,), self._dtype)), shared
         if self.kernel.format is None or self.kernel.format.is_dense:
-            out = torch.empty_strided(self._shape, self._strides, dtype=self._dtype, device=_CPU)
+            out = blocks.empty(self._shape, self._strides, self._dtype)
             result = self._compute(block, out)
             return result.contiguous() if self._relaid else result, None
         return self._sparse(block, patterns)
@@ -228,7 +229,7 @@ class Call:
             for room, (place, _) in zip(scratch, self._result, strict=True):
                 if room is not None:
                     block[place] = room.data_ptr()
-            values = torch.empty(symbolic.size, dtype=self._dtype, device=_CPU)
+            values = blocks.empty((symbolic.size,), (1,), self._dtype)
             return self._compute(block, values), symbolic
         return self._discover(block, patterns)
 

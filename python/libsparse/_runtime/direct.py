@@ -15,6 +15,7 @@ from torch import Tensor
 
 from libsparse._storage import memory
 
+from . import blocks
 from .status import check
 
 native: ModuleType | None
@@ -50,7 +51,8 @@ def make(
         result_like: A tensor of the result's shape, strides and dtype.
         order: The order in which the second of two operands is read, None for the one that it has.
     """
-    if native is not None and order is None and _fits(native, compute, fixed, result_like):
+    small = result_like.numel() * result_like.element_size() < blocks.LARGE
+    if native is not None and order is None and small and _fits(native, compute, fixed, result_like):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
         everywhere = (*(place for place, _ in arrays), *places)
         run: Direct = native.Direct(address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like)
@@ -74,11 +76,11 @@ def _closure(
     """The same in Python; a closure, since every attribute that is looked up counts here."""
     *at_values, at_out, at_threads = places
     local = threading.local()
-    empty_like = torch.empty_like
+    shape, strides, dtype, empty = result_like.shape, result_like.stride(), result_like.dtype, blocks.empty
 
     def direct(*values_and_number: Any) -> Tensor:
         *values, number = values_and_number
-        out = empty_like(result_like)
+        out = empty(shape, strides, dtype)
         if order is not None:
             values[1] = values[1].permute(order).contiguous()
         try:
