@@ -140,3 +140,24 @@ def test_no_scores_are_stored() -> None:
         ls.attention(q, q, q, given)
     largest = max(event.cpu_memory_usage for event in profiler.events())
     assert largest < heads * n * w  # a byte for each score
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "dcsr", "coo", "ell"])
+def test_compiled_functions_take_masks_of_other_formats(format: str, passes: list[bool]) -> None:
+    where, (q, k, v) = chosen(), drawn(40, 50, 3, 5)
+    M = ls.tensor(torch.where(where, torch.randn(40, 50, dtype=torch.float64), 0)).to_format(format).requires_grad_()
+
+    def attend(M: Any, q: Tensor, k: Tensor, v: Tensor) -> Any:
+        return torch.softmax(M * (q @ k.T), 1) @ v
+
+    compiled = ls.compile(attend)
+    for _ in range(4):  # the later ones follow a trace where nothing needs a gradient
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(M, q, k, v), attend(M, q, k, v))
+    assert passes == [True] * 4
+    found, wanted = compiled(M, q, k, v), attend(M, q, k, v)
+    torch.testing.assert_close(found, wanted)
+    leaves = [M.values(), q, k, v]
+    grads = [torch.autograd.grad(t.square().sum(), leaves) for t in (found, wanted)]
+    for one, other in zip(*grads, strict=True):
+        torch.testing.assert_close(one, other)

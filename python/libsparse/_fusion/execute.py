@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._ops import contraction, softmax_mean
+from libsparse._ops import assemble, contraction, softmax_mean
 from libsparse._ops.product_gradient import gradient
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
@@ -26,8 +26,7 @@ def compute(group: Group) -> Operand | None:
     """The result of a group whose operands are computed; None where its operations have to run one by one."""
     problem, operands = asked(group)
     if group.mean is not None:
-        same = all(operand.pattern in (None, operands[0].pattern) for operand in operands)
-        out = softmax_mean.compute(group.mean, operands) if same else None
+        out = mean_of(group.mean, operands)
         return None if out is None else Operand(None, out)
     if group.node.sparse:
         pattern = operands[0].sparsity
@@ -40,6 +39,15 @@ def compute(group: Group) -> Operand | None:
             return None
         return Operand(None, tape.compute(problem, operands)[0])
     return _epilogue(group, problem, operands)
+
+
+def mean_of(mean: softmax_mean.Mean, operands: Sequence[Operand]) -> Tensor | None:
+    """A mean weighted by a softmax, whose sparse operands are walked by rows; None where one pass doesn't pay."""
+    if any(operand.pattern not in (None, operands[0].pattern) for operand in operands):
+        return None
+    if operands[0].sparsity.format != "csr":
+        operands = [o if o.pattern is None else assemble.to_format(o, "csr") for o in operands]
+    return softmax_mean.compute(mean, operands)
 
 
 def asked(group: Group) -> tuple[Problem, list[Operand]]:

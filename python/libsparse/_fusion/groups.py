@@ -148,8 +148,8 @@ def _averages(node: Node) -> bool:
         return False
     weights, value = node.args
     pattern = weights.pattern
-    by_rows = pattern is not None and pattern.format == "csr"
-    return weights.op == "softmax" and weights.is_inner(node) and by_rows and len(value.shape) == 2 and not value.sparse
+    known = pattern is not None and not pattern.format.pads
+    return weights.op == "softmax" and weights.is_inner(node) and known and len(value.shape) == 2 and not value.sparse
 
 
 def _attention(node: Node) -> Group:

@@ -20,7 +20,6 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 from libsparse._compiler import threads
-from libsparse._ops import softmax_mean
 from libsparse._ops.operands import PLAIN
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
@@ -189,9 +188,7 @@ class Trace:
             self._runs.append((number, _call(self.steps[number])))
         elif group.mean is not None:
             mean, places = group.mean, [self._source(read) for read, _ in group.reads]
-            self._runs.append(
-                (number, lambda i, r: softmax_mean.compute(mean, [_operand(_get(p, i, r)) for p in places]))
-            )
+            self._runs.append((number, lambda i, r: execute.mean_of(mean, [_operand(_get(p, i, r)) for p in places])))
         else:
             self._runs.append((number, self._kernel(group)))
 
