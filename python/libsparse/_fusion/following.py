@@ -37,9 +37,8 @@ class Follower(Recorder):
         super().__init__()
         self._trace: Trace | None = trace
         self._given: list[tuple[Any, tuple[Any, ...], dict[str, Any]]] = []
-        self._inputs: list[Any] = []
-        self._values: list[Any] = []  # the elements of inputs; a pattern, where there are none
-        self._versions: list[int] = []
+        # The tensors that were read, their elements (a pattern where there are none), and the versions of those.
+        self._read: list[tuple[Any, Any, int]] = []
         trace.owner = self
 
     @property
@@ -83,15 +82,14 @@ class Follower(Recorder):
 
     def _next(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The tensor for the result of a call that is the next step of the trace; None of any other."""
-        trace, given, values = self._trace, self._given, self._values
+        trace, given, read = self._trace, self._given, self._read
         assert trace is not None
-        at, before = len(given), len(values)
+        at, before = len(given), len(read)
         if at == len(trace.steps) or _dispatch_modes() or _autocast() or forward_ad._current_level >= 0:
             return None
-        if not trace.matches(at, function, args, kwargs, self._inputs, values):
-            del self._inputs[before:], values[before:]
+        if not trace.matches(at, function, args, kwargs, read):
+            del read[before:]
             return None
-        self._versions.extend(map(version_of, values[before:]))
         given.append((function, args, kwargs))
         return trace.handles[at]
 
@@ -107,7 +105,7 @@ class Follower(Recorder):
 
     def _is_written(self) -> bool:
         """Whether something has written to an operand since it was read."""
-        return [*map(version_of, self._values)] != self._versions
+        return any(version_of(elements) != version for _, elements, version in self._read)
 
     def leave(self) -> None:
         """Notes the steps down that the call has had in common with its trace, which it does not follow from now on."""
@@ -122,7 +120,7 @@ class Follower(Recorder):
         paused = self._pause()
         try:
             if self._is_written():
-                raise changed(next(iter(self._inputs)).shape)
+                raise changed(self._read[0][0].shape)
             for (function, args, kwargs), handle in zip(self._given, handles, strict=False):
                 self._add(function, args, kwargs, handle)
         finally:
@@ -148,7 +146,7 @@ class Follower(Recorder):
         if self._is_written():
             return False
         try:
-            found = trace.results(self._inputs, result)
+            found = trace.results([value for value, _, _ in self._read], result)
         except RuntimeError:  # said again, and in full, by the operations
             trace.forget()
             trace.owner = self

@@ -27,10 +27,11 @@ from libsparse._runtime.problem import Operand
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from . import execute
-from .graph import LazyDense, LazySparse, Node
+from .graph import LazyDense, LazySparse, Node, version_of
 from .groups import Group
 
 CONSTANTS = (bool, str, type(None), torch.dtype)
+_PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.mv, torch.Tensor.mv})
 Place = tuple[str, Any]
 """Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value)."""
 
@@ -147,28 +148,21 @@ class Trace:
         self._references = [n + used for n, used in zip(_references(self.handles), uses, strict=True)]
 
     def matches(
-        self,
-        at: int,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        inputs: list[Any],
-        values: list[Any],
+        self, at: int, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], read: list[tuple[Any, Any, int]]
     ) -> bool:
-        """Whether a call is a step; its tensors are added to `inputs`, and their elements to `values`."""
+        """Whether a call is a step; its tensors are added to `read`, with their elements and versions."""
         wanted, places, names = self.steps[at]
-        if function is not wanted or len(args) + len(kwargs) != len(places) or (names and tuple(kwargs) != names):
+        if function is not wanted or len(args) + len(kwargs) != len(places) or (kwargs and tuple(kwargs) != names):
             return False
         for (kind, number), value in zip(places, (*args, *kwargs.values()) if kwargs else args):  # noqa: B905
-            if kind == "input":
+            if kind == "step":
+                if value is not self.handles[number]:
+                    return False
+            elif kind == "input":
                 elements = self.inputs[number].values_of(value)
                 if elements is None:
                     return False
-                inputs.append(value)
-                values.append(elements)
-            elif kind == "step":
-                if value is not self.handles[number]:
-                    return False
+                read.append((value, elements, version_of(elements)))
             elif type(value) is not type(number) or value != number:
                 return False
         return True
@@ -282,6 +276,9 @@ def _call(step: Step) -> Run:
     function, names = step.function, step.names
     positional = len(step.places) - len(names)
     places, named = step.places[:positional], step.places[positional:]
+    if function in _PRODUCTS and not named and len(places) == 2:
+        first, second = places
+        return lambda i, r: _get(first, i, r) @ _get(second, i, r)  # which has a short way
     return lambda i, r: function(
         *[_get(place, i, r) for place in places],
         **{name: _get(place, i, r) for name, place in zip(names, named, strict=True)},
