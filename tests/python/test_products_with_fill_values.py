@@ -53,6 +53,7 @@ SPARSE = {
     "elementwise": lambda e, a, b: e("ij,ij->ij", 1 - a, a + 3),
     "at the entries": lambda e, a, b: e("ij,ij->ij", 1 - a, a),
     "transposed": lambda e, a, b: e("ij->ji", 1 - a),
+    "sums of rows": lambda e, a, b: e("ij,ij->i", 1 - a, a + 3),
     "three": lambda e, a, b: e("ij,jk,kl->il", 1 - a, b, 2 - b.T),
 }
 

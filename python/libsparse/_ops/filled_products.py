@@ -137,7 +137,7 @@ class _Product:
                 [self.operands[n] for n in kept],
             )
             part = elementwise.scaled(part, scale)
-            total = part if total is None else elementwise.plus(total, part)
+            total = part if total is None else to_operand(elementwise.plus(total, part))
         assert total is not None
         if total.pattern is None:
             return Operand(None, total.values + fill)
