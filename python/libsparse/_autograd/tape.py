@@ -183,7 +183,7 @@ class Function(torch.autograd.Function):
             return (None,) * len(ctx.needs_input_grad)
         node: Node = ctx.node
         saved, count = ctx.saved_tensors, len(node.patterns)
-        grad = grad.resolve_conj().resolve_neg()
+        grad = (grad if grad.layout is torch.strided else grad.to_dense()).resolve_conj().resolve_neg()
         grad = grad if node.pattern is None else grad.contiguous()
         kept = saved[count] if len(saved) > count else None
         return None, *node.gradients(saved[:count], kept, grad, ctx.needs_input_grad[1:])

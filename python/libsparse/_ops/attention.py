@@ -15,7 +15,7 @@ from libsparse._storage.format import Format
 
 from . import contraction, softmax_mean
 from .assemble import assemble, to_format
-from .operands import is_sparse, to_operand
+from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
 from .softmax_mean import Mean
 
@@ -48,7 +48,7 @@ def attention(
         >>> ls.attention(torch.ones(2, 4), torch.ones(2, 4), torch.eye(2), mask).tolist()
         [[1.0, 0.0], [0.5, 0.5]]
     """
-    if not is_sparse(mask):
+    if not is_tensor(mask) or to_operand(mask).pattern is None:
         raise DtypeError(f"attention: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = _attending(to_operand(mask))
     _check(q, k, v, where)

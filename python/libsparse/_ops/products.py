@@ -97,7 +97,7 @@ def sddmm(mask: Any, q: Tensor, kt: Tensor) -> Any:
         >>> ls.sddmm(mask, torch.ones(2, 3), torch.ones(3, 2)).to_dense().tolist()
         [[0.0, 3.0], [3.0, 0.0]]
     """
-    if not is_sparse(mask):
+    if not is_tensor(mask) or to_operand(mask).pattern is None:
         raise DtypeError(f"sddmm: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = to_operand(mask)
     for name, tensor in (("q", q), ("kt", kt)):

@@ -29,6 +29,7 @@ from . import dispatch_table
 from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
+from .placement import check_device, check_memory_format
 from .recording import current, recorders
 from .short_product import multiply_in_c, multiply_in_python
 from .traced_view import TracedView, follow_values
@@ -160,15 +161,18 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
 
     def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """A copy of the values on the same pattern; differentiable."""
+        check_memory_format(self, memory_format)
         data = self._operand().data
         return self.with_values(None if data is None else data.clone())
 
     def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """The tensor itself: values are always contiguous."""
+        check_memory_format(self, memory_format)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
-        """Converts dtype as `torch.Tensor.to` does; only the CPU is supported."""
+        """Converts dtype as `torch.Tensor.to` does; the device is the CPU, or "meta", where nothing is computed."""
+        check_device(self, (*args, kwargs.get("device")))
         values = self.values().to(*args, **kwargs)
         if values is self._held:
             return self

@@ -8,7 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._ops.operands import to_operand
+from libsparse._tensor.placement import CPU_ONLY, check_memory_format
 
 from .registry import getter, implements, named
 
@@ -37,6 +39,7 @@ def adjoint(input: Any) -> Any:
 def _conversion(name: str, dtype: torch.dtype) -> Callable[..., Any]:
     def handler(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
         """The tensor in another dtype."""
+        check_memory_format(input, memory_format)
         return input.to(dtype)
 
     handler.__name__ = name
@@ -58,4 +61,11 @@ def type_as(input: Any, other: Any) -> Any:
 @implements(Tensor.cpu)
 def cpu(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
     """The tensor itself."""
+    check_memory_format(input, memory_format)
     return input
+
+
+@implements(*named("cuda xpu mtia ipu hpu", Tensor))
+def accelerated(input: Any, *args: Any, **kwargs: Any) -> Any:
+    """Refused: libsparse computes on the CPU."""
+    raise UnsupportedError(f"a tensor ({to_operand(input)}) stays on the CPU: {CPU_ONLY}")

@@ -77,6 +77,12 @@ def _reflected(function: Any, absorbing: tuple[int, ...] = ()) -> Callable[..., 
     return handler
 
 
+def _reciprocals(other: Any, input: Any) -> Tensor:
+    """`other / input` as torch computes it of a number: numbers divided by 0 are then what they are there."""
+    quotients: Tensor = torch.reciprocal(input) * other
+    return quotients
+
+
 def _whole_quotient(name: str) -> Callable[..., Any]:
     def handler(input: Any, other: Any) -> Any:
         return elementwise.whole_quotient(name, input, other)
@@ -92,7 +98,7 @@ _implement([*named(_FIRST_ABSORBS, torch, Tensor), *named("xlogy xlog1py", torch
 _implement(named(_EITHER_ABSORBS, torch, Tensor), (0, 1))
 for _name, _operator in _WHOLE.items():
     implements(*named(f"{_name} {_operator}", torch, Tensor), layouts="raises")(_whole_quotient(_name))
-implements(Tensor.__rtruediv__)(_reflected(torch.true_divide, (0,)))
+implements(Tensor.__rtruediv__)(_reflected(_reciprocals, (0,)))
 implements(Tensor.__rpow__)(_reflected(torch.pow))
 implements(*named("mul multiply __mul__ __rmul__", torch, Tensor), layouts="raises")(elementwise.multiply)
 for _property in ("real", "imag"):

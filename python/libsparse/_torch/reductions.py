@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, MissingKernelError
 from libsparse._ops import elementwise, extrema, moments, pointwise, reductions
 from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
@@ -83,15 +85,21 @@ def std(input: Any, *args: Any, **kwargs: Any) -> Tensor:
 @implements(torch.var_mean, layouts="raises")
 def var_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """The variance and the mean over dimensions."""
-    dim, correction, keepdim = _moment(args, kwargs)
-    return moments.var(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
+    return _with_mean(moments.var, input, *_moment(args, kwargs))
 
 
 @implements(torch.std_mean, layouts="raises")
 def std_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
     """The standard deviation and the mean over dimensions."""
-    dim, correction, keepdim = _moment(args, kwargs)
-    return moments.std(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
+    return _with_mean(moments.std, input, *_moment(args, kwargs))
+
+
+def _with_mean(
+    moment: Callable[..., Tensor], input: Any, dim: Any, correction: float, keepdim: bool
+) -> tuple[Tensor, Tensor]:
+    """A moment and the mean, which is no number where an element is infinite: torch computes both in one pass."""
+    spread, mean = moment(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
+    return spread, torch.where(mean.isinf(), math.nan, mean)
 
 
 @implements(torch.linalg.vector_norm, layouts="raises")
@@ -129,6 +137,9 @@ def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.d
 @implements(*named("nanmean", torch, Tensor), layouts="raises")
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
     """The mean of the elements that are not NaN."""
+    source = to_operand(input)
+    if not (source.dtype.is_floating_point or source.dtype.is_complex):
+        raise MissingKernelError(f"nanmean of {source.dtype} ({source}); expected a floating dtype: use A.float()")
     number = reductions.sum(pointwise.apply("nanmean", lambda x: ~x.isnan(), (input,)), dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / number
 

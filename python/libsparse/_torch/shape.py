@@ -15,7 +15,7 @@ from libsparse._ops.operands import to_operand
 from .registry import getter, implements, named
 
 
-@implements(torch.permute, Tensor.permute)
+@implements(torch.permute, Tensor.permute, layouts="raises")
 def permute(input: Any, *order: Any, dims: Sequence[int] = ()) -> Any:
     """The tensor with its dimensions permuted."""
     source = to_operand(input)

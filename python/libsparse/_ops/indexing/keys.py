@@ -12,6 +12,7 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, Uns
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._storage import packing
 
+_DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
 
 
@@ -99,8 +100,8 @@ def _item(item: Any) -> Any:
         raise UnsupportedError(f"A[...]: an index is {item.layout} on {item.device}; expected a strided one on the CPU")
     if item.dtype == torch.uint8:
         item = item.to(torch.bool)  # as torch understands it
-    if item.is_floating_point() or item.is_complex():
-        raise IndexBoundsError(f"A[...]: tensors used as indices are integers or bools, got {item.dtype}")
+    if item.dtype not in _DTYPES:
+        raise IndexBoundsError(f"A[...]: tensors used as indices are int64, int32, uint8 or bool, got {item.dtype}")
     return int(item) if item.ndim == 0 and item.dtype != torch.bool else item
 
 
