@@ -15,6 +15,7 @@ from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
 
 from . import contraction
+from .operands import check_devices
 
 
 def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
@@ -22,7 +23,9 @@ def broadcast_shape(operands: Sequence[Operand], name: str) -> torch.Size:
 
     Raises:
         ShapeError: They don't.
+        UnsupportedError: They are on several devices.
     """
+    check_devices(operands)
     try:
         return torch.Size(torch.broadcast_shapes(*(operand.shape for operand in operands)))
     except RuntimeError:

@@ -58,6 +58,19 @@ def to_operand(value: Any, name: int | str = 0) -> Operand:
     return Operand(None, value.resolve_conj().resolve_neg())
 
 
+def check_devices(operands: Sequence[Operand]) -> None:
+    """Operands are all on the CPU or all on the device "meta".
+
+    Raises:
+        UnsupportedError: One is on "meta" and another one is not.
+    """
+    on_meta = [operand.data is not None and operand.data.is_meta for operand in operands]
+    if any(on_meta) and any(operand.data is not None and not operand.data.is_meta for operand in operands):
+        raise UnsupportedError(
+            f"operand {on_meta.index(True)} is on meta, and another is not; libsparse computes on the CPU, use .cpu()"
+        )
+
+
 def same_entries(first: Pattern, second: Pattern) -> bool:
     """Whether two patterns have the same shape, format and entries; while torch traces, nobody knows."""
     if first is second or first.traced or second.traced:

@@ -67,5 +67,11 @@ def cpu(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
 
 @implements(*named("cuda xpu mtia ipu hpu", Tensor))
 def accelerated(input: Any, *args: Any, **kwargs: Any) -> Any:
-    """Refused: libsparse computes on the CPU."""
+    """Refused: libsparse computes on the CPU.
+
+    Example:
+        >>> ls.eye(2).cuda()
+        Traceback (most recent call last):
+        libsparse._lang.errors.UnsupportedError: a tensor (shape (2, 2), format csr) stays on the CPU
+    """
     raise UnsupportedError(f"a tensor ({to_operand(input)}) stays on the CPU: {CPU_ONLY}")

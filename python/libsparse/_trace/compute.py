@@ -11,7 +11,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._compiler import kernel
 from libsparse._lang import dtypes
-from libsparse._lang.errors import UnsupportedError
+from libsparse._ops.operands import check_devices
 from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem, to_request
@@ -39,6 +39,7 @@ def _resolved(operand: Operand) -> Operand:
 
 
 def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
+    check_devices(operands)
     formats: list[str] = []
     shape: list[Any] = []
     arrays: list[Tensor] = []
@@ -52,9 +53,6 @@ def _called(problem: Problem, operands: Sequence[Operand]) -> Result:
         arrays += own.tensors
     values = [o.data for o in operands if o.data is not None]
     arrays, values = faked(arrays, values), faked(values, values)
-    devices = {value.device.type for value in values}
-    if len(devices) > 1:
-        raise UnsupportedError(f"operands are on {' and '.join(sorted(devices))}; use .to() on one of them")
     data, *levels = torch.ops.libsparse.compute(encoding.to_text(problem), formats, shape, arrays, values)
     return data, library.result_pattern(problem, operands, levels)
 

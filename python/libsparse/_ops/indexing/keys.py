@@ -101,7 +101,9 @@ def _item(item: Any) -> Any:
     if item.dtype == torch.uint8:
         item = item.to(torch.bool)  # as torch understands it
     if item.dtype not in _DTYPES:
-        raise IndexBoundsError(f"A[...]: tensors used as indices are int64, int32, uint8 or bool, got {item.dtype}")
+        raise IndexBoundsError(
+            f"A[...]: tensors used as indices are integers or bools, got {item.dtype} (not int8, int16)"
+        )
     return int(item) if item.ndim == 0 and item.dtype != torch.bool else item
 
 
