@@ -90,6 +90,8 @@ def test_fill_values() -> None:
     same(torch.exp(A), torch.exp(DENSE))
     assert torch.exp(A).fill_value == 1
     assert (A == 0).fill_value
+    same(torch.exp(A) @ torch.ones(3, 2), torch.exp(DENSE) @ torch.ones(3, 2))
+    same(ls.einsum("ij,kj->ik", 1 - A, A, format="dense"), (1 - DENSE) @ DENSE.T)
 
 
 def test_reductions() -> None:

@@ -163,6 +163,18 @@ def test_gradients_are_followed_after_calls_without():
     assert not compiled(A, x).requires_grad
 
 
+def test_parameters_are_read_where_gradients_are_off(followed):
+    weight = torch.nn.Parameter(T.clone())
+    fn = lambda A, x: torch.relu(A @ x + weight)  # noqa: E731
+    compiled, a = ls.compile(fn), A.with_values(A.values().clone().requires_grad_())
+    for _ in range(4):
+        check(fn, compiled, a, X)
+    assert followed == {"followed": 2, "left": 0}
+    out = compiled(a, X)
+    (grad,) = torch.autograd.grad(out.sum(), weight)
+    torch.testing.assert_close(grad, torch.autograd.grad(fn(a, X).sum(), weight)[0])
+
+
 def test_modes_of_torch():
     fn = FOLLOWED["epilogue"]
     compiled, a, x = ls.compile(fn), A.to(torch.float32), X.float()

@@ -59,7 +59,7 @@ class Input:
         self.strides = None if held is None or held.is_contiguous() else held.stride()
 
     def values_of(self, value: Any) -> Any:
-        """The elements of a tensor like the one of the trace, which needs no gradient; None of any other."""
+        """The elements of a tensor like the one of the trace, which nothing follows; None of any other."""
         kind = type(value)
         if self.pattern is not None:
             pattern = value._pattern if kind is SparseTensor else None
@@ -76,7 +76,7 @@ class Input:
         fits = (
             kind in PLAIN
             and value.dtype is self.dtype
-            and not value.requires_grad
+            and not (value.requires_grad and torch.is_grad_enabled())
             and (value.is_contiguous() if self.strides is None else value.stride() == self.strides)
             and value.is_cpu
             and not value.is_neg()
