@@ -47,6 +47,10 @@ FUSED = {
     "chain": (lambda: torch.square(A * 2) * S + A, ["y(i,j) = ((square((A(i,j) * 2)) * C(j)) + B(i,j))"]),
     "sum of products": (lambda: A @ X + B @ Y, ["matmul", "y(i,k) = ((sum(A(i,j) * B(j,k)) + 0) + C(i,k))"]),
     "used twice": (lambda: (h := A @ X) * torch.relu(h), ["matmul", "relu", "mul"]),
+    "idle dropout": (
+        lambda: F.dropout(torch.relu(A @ X + T), training=False) * 2,
+        ["y(i,k) = (relu(((sum(A(i,j) * B(j,k)) + 0) + C(k))) * 2)"],
+    ),
     "row sums": (lambda: (A * 2).square().sum(1), ["y(i) = square((A(i,j) * 2))"]),
     "column sums": (lambda: torch.sum(A * S * -0.5, 0), ["y(j) = ((A(i,j) * B(j)) * (-0.5))"]),
     "padded": (lambda: torch.relu(P @ X + T), ["y(i,k) = relu(((sum(A(i,j) * B(j,k)) + 0) + C(k)))"]),

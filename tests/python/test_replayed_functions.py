@@ -55,6 +55,7 @@ FOLLOWED = {
     "softmax": lambda A, x: torch.softmax(A * 2, -1),
     "sparse product": lambda A, x: (A @ B) @ x + 1,
     "dense functions": lambda A, x: A @ F.gelu(x) + torch.ones(K).double().cos(),
+    "idle dropout": lambda A, x: F.dropout(torch.relu(A @ x), 0.5, False) + F.dropout(A @ x, 0.0) * 2,
     "attributes": lambda A, x: (A @ x).view(x.shape) if A.shape[0] < 0 else A @ x / x.shape[0] + 2.5,
 }
 

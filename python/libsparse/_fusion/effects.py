@@ -15,6 +15,17 @@ from .graph import LazyDense, LazySparse
 _WRITERS = frozenset({"__setitem__", "__delitem__", "__set__", "backward"})
 
 
+DROPOUTS = frozenset({F.dropout, torch.dropout})
+
+
+def passed(
+    input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, train: bool | None = None
+) -> Any:
+    """The operand of a dropout that drops nothing, which is its result; None of any other."""
+    idle = p == 0 or not (training if train is None else train)
+    return input if type(input) is LazyDense and not inplace and idle else None
+
+
 def changed(shape: torch.Size) -> UnsupportedError:
     """The error of an operand that something wrote to which torch's functions don't tell of."""
     return UnsupportedError(

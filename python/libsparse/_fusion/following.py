@@ -19,7 +19,7 @@ from libsparse._ops.operands import PLAIN
 from libsparse._tensor.recording import recorders
 
 from . import vocabulary
-from .effects import changed, concerns
+from .effects import DROPOUTS, changed, concerns, passed
 from .graph import computed, version_of
 from .recorder import Done, Recorder
 from .replay import Trace
@@ -71,6 +71,8 @@ class Follower(Recorder):
         """Makes a call that has nothing to do with the steps at once; leaves the trace at any other."""
         if self._trace is None:
             return super()._take(function, args, kwargs)
+        if function in DROPOUTS and (idle := passed(*args, **kwargs)) is not None:
+            return idle
         self.busy = True
         try:
             if self._is_apart(function, args, kwargs):

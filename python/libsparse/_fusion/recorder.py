@@ -16,13 +16,12 @@ from libsparse._tensor.dispatch_table import title
 from libsparse._tensor.sparse_tensor import dress
 
 from . import execute, vocabulary
-from .effects import changed, concerns, refuse_lazy, writes
+from .effects import DROPOUTS, changed, concerns, passed, refuse_lazy, writes
 from .graph import LazyDense, Node, computed, force, version_of
 from .groups import Group, match
 from .replay import Trace
 
 _LONGEST = 16  # operations in a row
-_DROPOUTS = frozenset({F.dropout, torch.dropout})
 _push, _pop = torch._C._push_on_torch_function_stack, torch._C._pop_torch_function_stack
 _depth, _at = torch._C._len_torch_function_stack, torch._C._get_function_stack_at
 _dispatch_modes, _autocast = torch._C._len_torch_dispatch_stack, torch._C._is_any_autocast_enabled
@@ -101,8 +100,9 @@ class Recorder(TorchFunctionMode):
             return None
         if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0 or inference != self._inference:
             return None
-        if function in _DROPOUTS:
-            return self._drop(*args, **kwargs)
+        if function in DROPOUTS:
+            idle = passed(*args, **kwargs)
+            return idle if idle is not None else self._drop(*args, **kwargs)
         return self._add(function, args, kwargs)
 
     def _add(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], handle: Any = None) -> Any:
@@ -137,10 +137,12 @@ class Recorder(TorchFunctionMode):
             pass
         self.learned = None
 
-    def _drop(self, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+    def _drop(
+        self, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, train: bool = True
+    ) -> Any:
         """A dropout as a product with a mask, which is drawn now: random numbers come in the order of the calls."""
         node = input._lazy if type(input) is LazyDense else None
-        if node is None or inplace or not 0 < p < 1 or not training:
+        if node is None or inplace or not 0 < p < 1 or not (training and train):
             return None
         self._learn(None)
         drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype), p)
