@@ -199,6 +199,11 @@ func names(vars []index.Var) string {
 func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	d.plan = p
 	d.add(schedule.Reorder{Vars: p.order})
+	for _, v := range p.order[:max(0, len(p.order)-1)] {
+		if a.Extent(v) == 1 {
+			d.add(schedule.Bound{Var: v, Extent: 1}) // places are read one by one as those of neighbours
+		}
+	}
 	if d.buffer(a, p.workspace) {
 		return // threads divide the loop inside that over tiles
 	}

@@ -215,10 +215,20 @@ func (m *model) priceLoops(order []int, limit float64) (t Terms, w workspace, ok
 	if lanes && !m.free[last] {
 		t.Loops += c.Fold * m.around[len(order)-1]
 	}
+	if m.single(order) {
+		t.Loops += iterations
+	}
 	t.Strided = iterations * c.Strided * strided
 	w = m.place(order)
 	t.Insert = m.written(w, iterations, lanes)
 	return t, w, t.Sum() < limit
+}
+
+// single reports whether a loop of one iteration stands where it is in the way: innermost inside of a reduction, whose sums would
+// wait for each other, or outermost, where threads would divide it.
+func (m *model) single(order []int) bool {
+	one := func(v int) bool { return m.exact[v] == 1 && m.free[v] }
+	return len(order) > 1 && m.reduces && (one(order[0]) || one(order[len(order)-1]))
 }
 
 // idle is what the threads without work cost, where the plan for an order leaves its loops to one and there is work for several.

@@ -35,9 +35,13 @@ func (d *Decision) gather(a bind.Assignment) {
 	depth := len(d.Order) - 1
 	v, around := d.Order[depth], d.plan.around
 	t := a.LHS.Tensor.Elem
-	_, ok := walked(a, v)
+	it, ok := walked(a, v)
 	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
+	}
+	if around[depth+1] >= d.constants.FlightLong*around[depth] && !a.Of(it.Access.Tensor).Scattered {
+		d.add(schedule.Unroll{Var: v, Factor: 2})
+		d.note("two vectors of sums over %s take turns, since rows are long", v)
 	}
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)

@@ -121,7 +121,7 @@ func (x vectorizer) accumulators(r reduction, names *Builder) *accumulators {
 	a := &accumulators{vectorizer: x, reduction: r, names: names}
 	a.lanes = x.VectorBytes() / max(a.elem().Size(), widest(r.value, r.loop.Var))
 	if !isLiteralZero(r.loop.Lo) || gathers(r.value, r.loop.Var) {
-		a.lanes, a.each = min(a.lanes, shortLanes), 1
+		a.lanes, a.each = min(a.lanes, shortLanes), int(max(r.loop.Unroll, 1))
 	}
 	n, known := a.trips()
 	if !known {
