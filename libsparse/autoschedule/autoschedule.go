@@ -200,8 +200,8 @@ func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	d.plan = p
 	d.add(schedule.Reorder{Vars: p.order})
 	for _, v := range p.order[:max(0, len(p.order)-1)] {
-		if a.Extent(v) == 1 {
-			d.add(schedule.Bound{Var: v, Extent: 1}) // places are read one by one as those of neighbours
+		if a.Extent(v) == 1 && len(a.Reduced()) > 0 && dense(a, v) {
+			d.add(schedule.Bound{Var: v, Extent: 1}) // what a reduction inside reads is then one element after the other
 		}
 	}
 	if d.buffer(a, p.workspace) {
