@@ -1,0 +1,104 @@
+/* out(i,k) = A(i,j) * B(j,k)
+ * A: "ds" of f32
+ * B: "dd" of f32
+ * out: "dd" of f32
+ * reorder(i, k, j)
+ * bound(k, 1)
+ * precompute(all, w, at=2, tile)
+ * vectorize(j)
+ * parallelize(i, threads)
+ * workspace w: a scalar, since [j] is summed inside each element
+ * sums over j are kept in lanes, which don't wait for each other
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ */
+#include <stdint.h>
+
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t i32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+static inline float reduce_add_f32x4(f32x4 a)
+{
+    const f32x4 level0 = a + (f32x4){a[2], a[3], a[0], a[1]};
+    const f32x4 level1 = level0 + (f32x4){level0[1], level0[0], level0[3], level0[2]};
+    return level1[0];
+}
+
+static inline f32x4 tail_f32x4(f32x4 x, int64_t count, float other)
+{
+    const i32x4 kept = (i32x4){0, 1, 2, 3} >= (int32_t)(4 - count);
+    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)(other - (f32x4){0})));
+}
+
+static void kernel_compute_work(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
+    const float *restrict A_vals = (const float *)slots[6];
+    const float *restrict B_vals = (const float *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        int64_t i_begin = 0;
+        int64_t i_begin_above = n_i;
+        while (i_begin < i_begin_above) {
+            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                i_begin = i_begin_middle + 1;
+            } else {
+                i_begin_above = i_begin_middle;
+            }
+        }
+        int64_t i_end = i_begin;
+        int64_t i_end_above = n_i;
+        while (i_end < i_end_above) {
+            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                i_end = i_end_middle + 1;
+            } else {
+                i_end_above = i_end_middle;
+            }
+        }
+        for (int64_t i = i_begin; i < i_end; i++) {
+            f32x4 w_lanes = (f32x4){0};
+            int64_t A_p2_2 = A_pos2[i];
+            const int64_t A_p2_end = A_pos2[i + 1];
+            while (A_p2_2 + 4 < A_p2_end) {
+                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * (f32x4){B_vals[A_crd2[A_p2_2]], B_vals[A_crd2[A_p2_2 + 1]], B_vals[A_crd2[A_p2_2 + 2]], B_vals[A_crd2[A_p2_2 + 3]]};
+                A_p2_2 += 4;
+            }
+            if (A_p2_end >= 4) {
+                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * (f32x4){B_vals[A_crd2[A_p2_end - 4]], B_vals[A_crd2[A_p2_end - 3]], B_vals[A_crd2[A_p2_end - 2]], B_vals[A_crd2[A_p2_end - 1]]}, A_p2_end - A_p2_2, 0.0f);
+            } else {
+                for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
+                    w_lanes += (f32x4){A_vals[A_p2_3] * B_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const float w = reduce_add_f32x4(w_lanes);
+            out_vals[i] = w;
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int64_t n_k = slots[2];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
+    if (n_k != 1) {
+        return 3;
+    }
+    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
+    }
+    return 0;
+}
