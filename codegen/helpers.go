@@ -148,6 +148,7 @@ static inline int64_t NAME(int64_t key, int64_t size)
 }
 `,
 	"sort":    sortText,
+	"scan":    scanText,
 	"sort_by": sortByText, "sort_by_team": sortByTeamText,
 }
 

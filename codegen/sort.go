@@ -53,6 +53,35 @@ __attribute__((noinline)) static void NAME(ELEMENT *a, int64_t n)
 }
 `
 
+// scanText looks at 64 marks at a time: a product moves the lowest bits of the eight bytes of a word to its highest byte.
+const scanText = `/* Writes the places of the bytes in mark[0:n] that are 1 to a; the others are 0. */
+static void NAME(ELEMENT *restrict a, const uint8_t *restrict mark, int64_t n)
+{
+    int64_t p = 0;
+    for (; p + 64 <= n; p += 64) {
+        uint64_t words[8], any = 0, found = 0;
+        memcpy(words, mark + p, sizeof words);
+        for (int w = 0; w < 8; w++) {
+            any |= words[w];
+        }
+        if (!any) {
+            continue;
+        }
+        for (int w = 0; w < 8; w++) {
+            found |= words[w] * 0x0102040810204080u >> 56 << 8 * w;
+        }
+        for (; found; found &= found - 1) {
+            *a++ = (ELEMENT)(p + __builtin_ctzll(found));
+        }
+    }
+    for (; p < n; p++) {
+        if (mark[p]) {
+            *a++ = (ELEMENT)p;
+        }
+    }
+}
+`
+
 // sortByText is a radix sort by digits of eleven bits, from the least significant on. Short lists, for which counting digits
 // would cost more, are sorted by insertion.
 const sortByText = `/* Rearranges perm[0:n] so that key[perm[.]] ascends; ties keep their order. Returns 1 if out of memory. */

@@ -53,6 +53,32 @@ func TestSort(t *testing.T) {
 	}
 }
 
+// TestScan finds marks at all places of words and of their ends.
+func TestScan(t *testing.T) {
+	n, marks, places := iv("n"), in("marks", dtype.U8), out("places", dtype.I32)
+	m := &ir.Module{Slots: vars(n), Funcs: []*ir.Func{{Name: "f", Body: block(&ir.Scan{Array: places, Marks: marks, Count: n})}}}
+	m.Slots = append(m.Slots, ir.Slot{Array: marks}, ir.Slot{Array: places})
+	p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, length := range []int{0, 1, 63, 64, 65, 400} {
+		for _, every := range []int{1, 3, 70, 1000} {
+			given := make([]int64, length)
+			want := make([]int64, 0, length)
+			for i := range given {
+				if rng.IntN(every) == 0 {
+					given[i] = 1
+					want = append(want, int64(i))
+				}
+			}
+			found := ir.Ints(dtype.I32, make([]int64, len(want))...)
+			p.Run(t, []string{"f"}, []ir.Arg{ir.ScalarArg(int64(length)), ir.ArrayArg(ir.Ints(dtype.U8, given...)), ir.ArrayArg(found)})
+			if !slices.Equal(found.Int, want) {
+				t.Errorf("%d marks: got %v, want %v", length, found.Int, want)
+			}
+		}
+	}
+}
+
 // TestEmptyBranch writes only the branch that does something, and compares NaN right.
 func TestEmptyBranch(t *testing.T) {
 	x, y, got := in("x", dtype.F32), in("k", dtype.I32), out("got", dtype.I32)

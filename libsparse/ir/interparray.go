@@ -34,10 +34,23 @@ func (m *machine) arrayStmt(s Stmt) {
 	case *Sort:
 		lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
 		slices.Sort(m.span(s.Array, lo, hi).Int[lo:hi])
+	case *Scan:
+		m.scan(s)
 	case *SortBy:
 		m.sortBy(s)
 	default:
 		panic(fmt.Sprintf("BUG: no execution for statement %T", s))
+	}
+}
+
+func (m *machine) scan(s *Scan) {
+	found := int64(0)
+	n := m.eval(s.Count).Int
+	for place, mark := range m.span(s.Marks, 0, n).Int[:n] {
+		if mark != 0 {
+			found++
+			m.span(s.Array, 0, found).Int[found-1] = int64(place)
+		}
 	}
 }
 

@@ -273,6 +273,11 @@ type (
 		Array  *Array
 		Lo, Hi Expr
 	}
+	// Scan writes the places of the marks in Marks[0:Count] that are 1, all others being 0, to Array in ascending order.
+	Scan struct {
+		Array, Marks *Array
+		Count        Expr
+	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
 	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.
 	SortBy struct {
@@ -333,6 +338,7 @@ func (*Fill) stmt()      {}
 func (*Prefetch) stmt()  {}
 func (*PrefixSum) stmt() {}
 func (*Sort) stmt()      {}
+func (*Scan) stmt()      {}
 func (*SortBy) stmt()    {}
 func (*Return) stmt()    {}
 func (*Comment) stmt()   {}

@@ -78,6 +78,14 @@ func (v *verifier) arrayStmt(s Stmt) {
 		v.integers(s.Array)
 		v.index(s.Lo)
 		v.index(s.Hi)
+	case *Scan:
+		v.writable(s.Array)
+		v.integers(s.Array)
+		v.array(s.Marks)
+		if s.Marks.Elem != dtype.U8 {
+			v.failf("marks of type %s", s.Marks.Elem)
+		}
+		v.index(s.Count)
 	case *SortBy:
 		v.writable(s.Perm)
 		v.integers(s.Perm)

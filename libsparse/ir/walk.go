@@ -113,6 +113,8 @@ func arrayExprs(s Stmt) []Expr {
 		return []Expr{s.Count}
 	case *Sort:
 		return []Expr{s.Lo, s.Hi}
+	case *Scan:
+		return []Expr{s.Count}
 	case *SortBy:
 		return given(s.Count, s.Extent, s.Threads)
 	default:
@@ -147,6 +149,8 @@ func Arrays(s Stmt) []*Array {
 		return []*Array{s.Array}
 	case *SortBy:
 		return []*Array{s.Perm, s.Key}
+	case *Scan:
+		return []*Array{s.Array, s.Marks}
 	default:
 		return nil
 	}
@@ -238,18 +242,28 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 		return &Fill{Array: x.Array, Count: e(x.Count), Value: e(x.Value)}
 	case *PrefixSum:
 		return &PrefixSum{Array: x.Array, Count: e(x.Count)}
+	case *Return:
+		return &Return{Value: e(x.Value)}
+	case *Free, *Comment:
+		return s
+	default:
+		return mapOrder(s, e)
+	}
+}
+
+// mapOrder maps statements that put lists in order.
+func mapOrder(s Stmt, e func(Expr) Expr) Stmt {
+	switch x := s.(type) {
 	case *Sort:
 		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
+	case *Scan:
+		return &Scan{Array: x.Array, Marks: x.Marks, Count: e(x.Count)}
 	case *SortBy:
 		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
 		if x.Threads != nil {
 			sorted.Threads = e(x.Threads)
 		}
 		return sorted
-	case *Return:
-		return &Return{Value: e(x.Value)}
-	case *Free, *Comment:
-		return s
 	default:
 		panic(fmt.Sprintf("BUG: no map for statement %T", s))
 	}

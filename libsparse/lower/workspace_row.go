@@ -61,7 +61,22 @@ func (w marked) unmark(l *lowerer) ir.Stmt {
 	return ir.Count(q, w.count, ir.Put(w.mark, ir.IndexAt(w.list, q), zero(dtype.U8)))
 }
 
-func (w marked) sortList() ir.Stmt { return &ir.Sort{Array: w.list, Lo: ir.Const(0), Hi: w.count} }
+// Where there are more than sorted places in use, and one of scanned is, they are found by a scan of the marks: it passes 64 marks in
+// the time of a few steps of a sort.
+const (
+	scanned = 64
+	sorted  = 16
+)
+
+// order puts the list in order.
+func (w marked) order(l *lowerer) ir.Stmt {
+	many := ir.All(ir.Is(w.count, ir.Gt, ir.Const(sorted)), ir.Is(ir.Mul(w.count, ir.Const(scanned)), ir.Gt, l.elements(w.tensor)))
+	return &ir.If{
+		Cond: many,
+		Then: ir.Do(&ir.Scan{Array: w.list, Marks: w.mark, Count: l.elements(w.tensor)}),
+		Else: ir.Do(&ir.Sort{Array: w.list, Lo: ir.Const(0), Hi: w.count}),
+	}
+}
 
 // row is an accumulator over one variable: places are coordinates.
 type row struct{ marked }
@@ -73,7 +88,7 @@ func (w row) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
 	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
 	if e.phase == computing || !l.onlyCounted(s) {
-		before = append(before, w.sortList())
+		before = append(before, w.order(l))
 	}
 	element := func(_ *lowerer, a *index.Access, e env) ir.Expr { return ir.At(w.vals, e.coord.get(a.Vars[0])) }
 	return &view{element: element, crd: []*ir.Array{w.list}, count: w.count}, before, []ir.Stmt{w.unmark(l)}
@@ -95,9 +110,6 @@ func (w grid) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	return append([]ir.Stmt{ir.Let(at, l.linear(w.tensor, coordinates(a.LHS, e)))}, w.writeAt(l, a, at, e)...)
 }
 
-// scanned is the number of places for each one in use up to which they are found by a scan of the marks and not by a sort.
-const scanned = 16
-
 // fill puts the places in use in order, and finds the coordinates of each.
 func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
 	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
@@ -106,14 +118,7 @@ func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 		before = append(before, ir.NewArray(a, ir.AtLeastOne(w.count)))
 		done = append(done, &ir.Free{Array: a})
 	}
-	place, found := l.Index("place"), l.Index("found")
-	isMarked := ir.Is(ir.At(w.mark, place), ir.Ne, zero(dtype.U8))
-	before = append(before, &ir.If{
-		Cond: ir.Is(ir.Mul(w.count, ir.Const(scanned)), ir.Gt, l.elements(w.tensor)),
-		Then: ir.Do(ir.Declare(found, ir.Const(0)),
-			ir.Count(place, l.elements(w.tensor), ir.When(isMarked, ir.Put(w.list, found, place), ir.Increment(found)))),
-		Else: ir.Do(w.sortList()),
-	})
+	before = append(before, w.order(l))
 	q, rest := l.Index("q"), l.Index("rest")
 	body := []ir.Stmt{ir.Declare(rest, ir.IndexAt(w.list, q))}
 	for d := len(crd) - 1; d > 0; d-- {

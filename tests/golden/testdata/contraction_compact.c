@@ -41,6 +41,33 @@ static void prefix_sum_i64(int64_t *restrict a, int64_t n)
     }
 }
 
+/* Writes the places of the bytes in mark[0:n] that are 1 to a; the others are 0. */
+static void scan_i64(int64_t *restrict a, const uint8_t *restrict mark, int64_t n)
+{
+    int64_t p = 0;
+    for (; p + 64 <= n; p += 64) {
+        uint64_t words[8], any = 0, found = 0;
+        memcpy(words, mark + p, sizeof words);
+        for (int w = 0; w < 8; w++) {
+            any |= words[w];
+        }
+        if (!any) {
+            continue;
+        }
+        for (int w = 0; w < 8; w++) {
+            found |= words[w] * 0x0102040810204080u >> 56 << 8 * w;
+        }
+        for (; found; found &= found - 1) {
+            *a++ = (int64_t)(p + __builtin_ctzll(found));
+        }
+    }
+    for (; p < n; p++) {
+        if (mark[p]) {
+            *a++ = (int64_t)p;
+        }
+    }
+}
+
 /* Sorts a[0:n] in ascending order. */
 __attribute__((noinline)) static void sort_i64(int64_t *a, int64_t n)
 {
@@ -163,14 +190,8 @@ int32_t kernel_assemble(int64_t *slots)
                     failed = 1;
                     goto next_block;
                 }
-                if (w_count * 16 > n_k * n_l) {
-                    int64_t found = 0;
-                    for (int64_t place = 0; place < n_k * n_l; place++) {
-                        if (w_mark[place] != 0) {
-                            w_list[found] = place;
-                            found++;
-                        }
-                    }
+                if (w_count > 16 && w_count * 64 > n_k * n_l) {
+                    scan_i64(w_list, w_mark, n_k * n_l);
                 } else {
                     sort_i64(w_list, w_count);
                 }
@@ -334,14 +355,8 @@ int32_t kernel_compute(int64_t *slots)
                     failed = 1;
                     goto next_block;
                 }
-                if (w_count * 16 > n_k * n_l) {
-                    int64_t found = 0;
-                    for (int64_t place = 0; place < n_k * n_l; place++) {
-                        if (w_mark[place] != 0) {
-                            w_list[found] = place;
-                            found++;
-                        }
-                    }
+                if (w_count > 16 && w_count * 64 > n_k * n_l) {
+                    scan_i64(w_list, w_mark, n_k * n_l);
                 } else {
                     sort_i64(w_list, w_count);
                 }

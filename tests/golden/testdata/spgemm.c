@@ -27,6 +27,33 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+/* Writes the places of the bytes in mark[0:n] that are 1 to a; the others are 0. */
+static void scan_i32(int32_t *restrict a, const uint8_t *restrict mark, int64_t n)
+{
+    int64_t p = 0;
+    for (; p + 64 <= n; p += 64) {
+        uint64_t words[8], any = 0, found = 0;
+        memcpy(words, mark + p, sizeof words);
+        for (int w = 0; w < 8; w++) {
+            any |= words[w];
+        }
+        if (!any) {
+            continue;
+        }
+        for (int w = 0; w < 8; w++) {
+            found |= words[w] * 0x0102040810204080u >> 56 << 8 * w;
+        }
+        for (; found; found &= found - 1) {
+            *a++ = (int32_t)(p + __builtin_ctzll(found));
+        }
+    }
+    for (; p < n; p++) {
+        if (mark[p]) {
+            *a++ = (int32_t)p;
+        }
+    }
+}
+
 /* Sorts a[0:n] in ascending order. */
 __attribute__((noinline)) static void sort_i32(int32_t *a, int64_t n)
 {
@@ -224,7 +251,11 @@ int32_t kernel_compute(int64_t *slots)
                         }
                     }
                 }
-                sort_i32(w_crd, w_count);
+                if (w_count > 16 && w_count * 64 > n_k) {
+                    scan_i32(w_crd, w_mark, n_k);
+                } else {
+                    sort_i32(w_crd, w_count);
+                }
                 for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
                     const int64_t k_2 = w_crd[w_p1];
                     out_vals[out_p2] = w_vals[k_2];
