@@ -50,6 +50,7 @@ LAZY = {
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
+    "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
     "_trace/patterns.py": {"torch.fx.experimental.symbolic_shapes"},
     "_torch/interop.py": {"scipy.sparse"},
 }

@@ -24,6 +24,7 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 from libsparse._trace.frames import leave_alone
 from libsparse._trace.patterns import TracedPattern, forget_symbols
+from libsparse._trace.proxies import follow_parts, follow_whole
 
 from . import dispatch_table
 from .autograd_view import AutogradView
@@ -32,11 +33,12 @@ from .missing import NamedAttributes
 from .placement import check_device, check_memory_format
 from .recording import current, recorders
 from .short_product import multiply_in_c, multiply_in_python
-from .traced_view import TracedView, follow_values
+from .traced_view import TracedView, follow_values, from_parts
 from .traced_view import _classes as _traced_classes
 from .typed_methods import TypedMethods
 from .views import LevelViews
 
+_dispatch_modes = torch._C._len_torch_dispatch_stack
 operations: dict[str, Callable[..., Any]] = {}
 """The operations that users call as functions, by name."""
 
@@ -212,6 +214,8 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
 
     def _operand(self) -> Operand:
         """The tensor as operations take it; users hold the same values, and may have resized them."""
+        if _dispatch_modes():
+            follow_parts(self)
         held = self._held
         if held is not None and held.numel() != self._pattern.size:
             check_values(self._pattern, held)
@@ -317,6 +321,8 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
         forget_symbols([*pattern.tensors(), *([] if values is None else [values])])
         if grad:
             follow_values(self)
+    if _dispatch_modes():
+        follow_whole(self, from_parts)
     return self
 
 

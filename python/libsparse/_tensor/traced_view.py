@@ -145,6 +145,12 @@ class TracedView:
         return detached
 
 
+def from_parts(names: Sequence[str], context: Sequence[Any], shape: Sequence[Any], *parts: Tensor) -> Any:
+    """A SparseTensor of its plain tensors, as a node of a graph."""
+    tensors = dict(zip(names, parts, strict=True))
+    return TracedView.__tensor_unflatten__(tensors, tuple(context), shape, ())
+
+
 def _same_memory(a: Tensor, b: Tensor) -> bool:
     return is_fake(b) or a.data_ptr() == b.data_ptr()
 

@@ -157,10 +157,14 @@ def _product(original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _operator(original: Callable[..., Any]) -> Callable[..., Any]:
     """The same for an operator: two parameters cost half of what any number of arguments do."""
-    product = _product(original)
+    ranks = _PRODUCTS[original]
 
     def call(first: Any, second: Any, /) -> Any:
-        return original(first, second) if all_strided(first, second) else product(first, second)
+        if all_strided(first, second):
+            return original(first, second)
+        if not recorders and (out := multiply_kept((first, second), kept, ranks)) is not None:
+            return out
+        return _run_product(ranks, original, (first, second), {})
 
     return call
 

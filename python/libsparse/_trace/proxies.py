@@ -1,0 +1,70 @@
+"""make_fx on functions of SparseTensors: their arrays become nodes of the graph, and so do results that are sparse.
+
+torch does the first for subclasses in torch.export only, and the second nowhere: a graph would hold constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from libsparse._lang.errors import UnsupportedError
+from libsparse._storage.fakes import is_fake
+
+_followed = "_libsparse_followed"  # what a tracer has that has met a SparseTensor as an input
+
+
+def _read() -> Any:
+    """The operator that reads a plain tensor off a wrapper."""
+    import torch.export.custom_ops  # defines it
+
+    return torch.ops.export.access_subclass_inner_tensor.default
+
+
+def follow_parts(tensor: Any) -> None:
+    """Tells a tracer that follows a SparseTensor of its plain tensors."""
+    from torch.fx.experimental import proxy_tensor
+
+    mode = proxy_tensor.get_proxy_mode()
+    if mode is None or mode.pre_dispatch:  # torch.export follows attributes itself
+        return
+    tracer = mode.tracer
+    slot = proxy_tensor.get_proxy_slot(tensor, tracer, None)
+    if slot is None:
+        return
+    setattr(tracer, _followed, True)
+    for name in tensor.__tensor_flatten__()[0]:
+        part = getattr(tensor, name)
+        if proxy_tensor.get_proxy_slot(part, tracer, None) is None:
+            node = tracer.create_proxy("call_function", _read(), (slot.proxy, name), {})
+            with proxy_tensor.disable_proxy_modes_tracing():  # torch makes another wrapper meanwhile
+                proxy_tensor.track_tensor_tree(part, node, constant=None, tracer=tracer)
+
+
+def follow_whole(tensor: Any, put_together: Callable[..., Any]) -> None:
+    """Tells such a tracer of a sparse result, which a function puts together from its plain tensors in the graph.
+
+    Raises:
+        UnsupportedError: The tracer's tensors have elements, so that arrays of the result's pattern have been computed.
+    """
+    from torch.fx.experimental import proxy_tensor
+
+    mode = proxy_tensor.get_proxy_mode()
+    if mode is None or mode.pre_dispatch or not hasattr(mode.tracer, _followed):
+        return
+    tracer = mode.tracer
+    names, context = tensor.__tensor_flatten__()
+    parts: list[Any] = []
+    for name in names:
+        part = getattr(tensor, name)
+        slot = proxy_tensor.get_proxy_slot(part, tracer, None)
+        if slot is not None and not is_fake(part) and name != "_plain_values" and slot.proxy.node.target is not _read():
+            raise UnsupportedError(
+                "make_fx(tracing_mode='real') follows no sparse result with entries of its own; use 'fake' or 'symbolic'"
+            )
+        parts.append(part if slot is None else slot.proxy)
+    shape = [n if isinstance(n, int) else proxy_tensor.get_proxy_slot(n, tracer).force() for n in tensor.shape]
+    args = (names, list(context), shape, *parts)
+    node = tracer.create_proxy("call_function", put_together, args, {})
+    with proxy_tensor.disable_proxy_modes_tracing():
+        proxy_tensor.track_tensor_tree(tensor, node, constant=None, tracer=tracer)
