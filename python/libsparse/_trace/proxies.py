@@ -60,7 +60,7 @@ def follow_whole(tensor: Any, put_together: Callable[..., Any]) -> None:
         slot = proxy_tensor.get_proxy_slot(part, tracer, None)
         if slot is not None and not is_fake(part) and name != "_plain_values" and slot.proxy.node.target is not _read():
             raise UnsupportedError(
-                "make_fx(tracing_mode='real') follows no sparse result with entries of its own; use 'fake' or 'symbolic'"
+                "make_fx(tracing_mode='real') follows no sparse result with entries of its own; use 'fake'"
             )
         parts.append(part if slot is None else slot.proxy)
     shape = [n if isinstance(n, int) else proxy_tensor.get_proxy_slot(n, tracer).force() for n in tensor.shape]
