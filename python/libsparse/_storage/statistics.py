@@ -18,7 +18,7 @@ from .levels import Level
 _BLOCK = 4
 _FEW = 1 << 12  # entries up to which how they are spread hardly matters
 _SAMPLE = 1 << 10
-_NEIGHBOURS = 0.3  # the share of entries beside the one before from which on processors guess what is read next
+_NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 
 
 def _dense(level: Level) -> bool:
