@@ -112,7 +112,7 @@ def test_mini_batches_share_kernels(work, count, monkeypatch):
         work(batch(numbers))
     assert asked
     # Even the questions are few, so that all other batches find their kernels in a dictionary.
-    assert max(asked.values()) <= 16, dict(asked)
+    assert max(asked.values()) <= 20, dict(asked)  # scattered entries are a class of their own
     sources = defaultdict(set)
     for request, made in kernel.known():
         sources[request.text].add(made.source)
