@@ -195,7 +195,7 @@ def test_converted_operands() -> None:
 
 @pytest.mark.parametrize(
     ("operand", "format", "message"),
-    [("A1", "csr", "stays dense"), ("X", "csr", "no operand X"), ("A0", "dd", "and a sparse one sparse")],
+    [("A1", "csr", "stays dense"), ("X", "csr", "no operand X"), ("A0", "dd", "a sparse one sparse")],
 )
 def test_conversions_that_are_refused(operand: str, format: str, message: str) -> None:
     A, B = ls.random((40, 30), 0.2, format="csr"), torch.rand(30, 8)
