@@ -51,7 +51,7 @@ LAZY = {
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
     "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
-    "_trace/patterns.py": {"torch.fx.experimental.symbolic_shapes"},
+    "_trace/patterns.py": {"torch.fx.experimental"},
     "_torch/interop.py": {"scipy.sparse"},
 }
 

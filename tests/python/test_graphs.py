@@ -279,3 +279,15 @@ def test_the_device_meta(number: int) -> None:
 def test_devices_are_not_mixed() -> None:
     with pytest.raises(ls.UnsupportedError, match="operand 1 is on meta"):
         ls.random((6, 4), 0.5) @ torch.ones(4, 2, device="meta")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_exported_graph_has_no_constants_of_its_tracing(strict: bool) -> None:
+    class Attention(torch.nn.Module):
+        def forward(self, A: Any, x: Tensor) -> Tensor:
+            return torch.softmax(A, 1) @ x + A.to_format("csc") @ x
+
+    A, x = matrix(0), torch.randn(40, 8)
+    exported = torch.export.export(Attention(), (A, x), strict=strict)
+    assert not exported.constants
+    torch.testing.assert_close(exported.module()(A * 2, x), Attention()(A * 2, x))

@@ -129,8 +129,9 @@ def _new(format: Format, arrays: Arrays) -> Pattern:
 class TracedPattern(Pattern):
     """A pattern of fake arrays: what has to read them is an operator of the graph."""
 
-    __slots__ = ()
+    __slots__ = ("_tracer",)
     traced = True
+    _tracer: Any
 
     def __init__(
         self,
@@ -141,6 +142,7 @@ class TracedPattern(Pattern):
         block: tuple[int, ...] = (),
     ) -> None:
         """Takes the arrays as they are."""
+        self._tracer = None
         self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
         self.seen_shape = self.shape
         size: Any = 1
@@ -158,6 +160,24 @@ class TracedPattern(Pattern):
     def _arrays(self) -> Arrays:
         return taken_apart(self)
 
+    def _forget(self) -> None:
+        """Forgets what has been computed for another graph: torch.export traces twice, and this one would lack it."""
+        from torch.fx.experimental import proxy_tensor
+
+        mode = proxy_tensor.get_proxy_mode()
+        tracer = None if mode is None else weakref.ref(mode.tracer)
+        if tracer != self._tracer:
+            self._tracer, self._coordinates, self._places, self._linear = tracer, None, None, None
+            self._conversions.clear()
+
+    def coordinates(self) -> Tensor:
+        self._forget()
+        return super().coordinates()
+
+    def linear(self) -> Tensor:
+        self._forget()
+        return super().linear()
+
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
         coords, places = _ops.coordinates(*self._arrays())
         return coords, places if self.format.padded else None
@@ -168,6 +188,7 @@ class TracedPattern(Pattern):
     def converted(self, format: Format) -> Conversion:
         if format == self.format:
             return Conversion(self, None, None)
+        self._forget()
         known = self._conversions.get(format)
         if known is None:
             source, target, *arrays = _ops.convert(*self._arrays(), format.text)
