@@ -132,7 +132,11 @@ class Schedule:
         return self.then(f"assemble({strategy})")
 
     def convert(self, operand: str, format: str | Format) -> Schedule:
-        """Brings a sparse operand to another format before the kernel runs, once for each of its patterns."""
+        """Brings an operand to another format before the kernel runs, a sparse one once for each of its patterns.
+
+        The modes of a dense operand, or of a dense result, are put into another order in each call, as in
+        `convert("A1", "dd:1,0")`.
+        """
         at = self._problem.names.index(operand) if operand in self._problem.names else -1
         wanted = Format(format).resolve(len(self._problem.inputs[at])) if at >= 0 else Format(format)
         return self.then(f"convert({operand}, {wanted.text})")
