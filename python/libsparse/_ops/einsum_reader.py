@@ -113,9 +113,12 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
 
 
 def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
-    """A dense mean over the terms of one sparse operand: a sum that is divided where it stands; None of any other."""
+    """A dense mean of products over the terms of one sparse operand, None of others.
+
+    The sum is divided where it stands: its gradients don't read it, as those of other combinations do.
+    """
     given = [o for o in operands if o.pattern is not None]
-    if len(given) != 1 or question.dtype not in (torch.float32, torch.float64):
+    if question.combine != "mul" or len(given) != 1 or question.dtype not in (torch.float32, torch.float64):
         return None
     total, pattern = contraction.contract(question._replace(reduce="sum"), operands)
     return None if pattern is not None else total.div_(count_terms(question, operands).clamp(min=1))
