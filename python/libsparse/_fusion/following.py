@@ -6,6 +6,7 @@ call does.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from threading import get_ident
@@ -131,6 +132,12 @@ class Follower(Recorder):
             if paused:
                 _push(self)
 
+    def abandon(self) -> None:
+        """Leaves the trace of a call that raises, whose results may be held by somebody who catches that."""
+        if self._trace is not None:
+            with contextlib.suppress(RuntimeError):  # the operands have changed since; the first exception says why
+                self.leave()
+
     def finish(self, result: list[Any]) -> Any:
         """What a function has returned (the only item of a list), computed; so is all else that is still in use."""
         self.busy, trace = True, self._trace
@@ -233,5 +240,9 @@ def _run(recorder: Recorder, fn: Callable[..., Any], args: tuple[Any, ...], kwar
         finally:
             _pop()
         return recorder.finish(result)
+    except BaseException:
+        if isinstance(recorder, Follower):
+            recorder.abandon()
+        raise
     finally:
         _end()

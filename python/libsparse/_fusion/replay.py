@@ -33,7 +33,10 @@ from .groups import Group
 CONSTANTS = (bool, str, type(None), torch.dtype)
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.mv, torch.Tensor.mv})
 Place = tuple[str, Any]
-"""Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value)."""
+"""Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value).
+
+("again", the number of an input) says that it is the very tensor which an earlier argument is: nodes are one then.
+"""
 
 
 class Step(NamedTuple):
@@ -124,6 +127,8 @@ class Trace:
             return "step", self._numbers[id(value._lazy)]
         if kind in (int, float) or isinstance(value, CONSTANTS):
             return "constant", value
+        if id(value) in self._slots:
+            return "again", self._slots[id(value)]
         found = Input(value, self._runs.clear) if kind is SparseTensor or kind in PLAIN else None
         if found is None or found.values_of(value) is None:
             raise ValueError
@@ -163,8 +168,11 @@ class Trace:
                 if elements is None:
                     return False
                 read.append((value, elements, version_of(elements)))
-            elif type(value) is not type(number) or value != number:
-                return False
+            elif kind == "again":
+                if value is not read[number][0]:
+                    return False
+            elif type(value) is not type(number) or value != number or not (value or str(value) == str(number)):
+                return False  # zeros have signs
         return True
 
     def force(self, node: Node) -> Any:
@@ -227,7 +235,7 @@ class Trace:
     def results(self, inputs: list[Any], result: Any) -> bool:
         """Computes what a function returns; False where the tensors that stand for it are held elsewhere."""
         held = [*self._references]
-        _count(result, self._ids, held)
+        _count(result, self._ids, held, set())
         if held != _references(self.handles):
             return False
         found: list[Any] = [None] * len(self.handles)
@@ -247,23 +255,21 @@ def _references(handles: list[Any]) -> list[int]:
     return [getrefcount(handle) for handle in handles]
 
 
-def _count(value: Any, numbers: dict[int, int], held: list[int]) -> None:
-    """Adds the references that a result of a function has to tensors."""
+def _count(value: Any, numbers: dict[int, int], held: list[int], seen: set[int]) -> None:
+    """Adds the references that a result of a function has to tensors; containers that were seen count once."""
     kind = type(value)
     if kind is LazyDense or kind is LazySparse:
         if id(value) in numbers:
             held[numbers[id(value)]] += 1
-    elif kind is list or kind is tuple:
-        for item in value:
-            _count(item, numbers, held)
-    elif kind is dict:
-        for item in value.values():
-            _count(item, numbers, held)
+    elif kind in (list, tuple, dict) and id(value) not in seen:
+        seen.add(id(value))
+        for item in value.values() if kind is dict else value:
+            _count(item, numbers, held, seen)
 
 
 def _get(place: Place, inputs: list[Any], results: list[Any]) -> Any:
     kind, number = place
-    return inputs[number] if kind == "input" else results[number] if kind == "step" else number
+    return inputs[number] if kind in ("input", "again") else results[number] if kind == "step" else number
 
 
 def _operand(value: Any) -> Operand:

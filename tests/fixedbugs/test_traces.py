@@ -1,0 +1,90 @@
+"""Calls of compiled functions that followed a trace where they should not have."""
+
+import math
+
+import pytest
+import torch
+
+import libsparse as ls
+
+A = ls.tensor([[0.0, 2.0, 0.0], [1.0, 0.0, -3.0], [4.0, 0.0, 0.5]])
+D = A.to_dense()
+x, y = torch.rand(3, 3), torch.rand(3, 3)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda A, x, u, v: torch.relu(A @ x + u),
+        lambda A, x, u, v: torch.tanh(A @ x + u) * v,
+        lambda A, x, u, v: torch.add(A @ x, u),
+        lambda A, x, u, v: A @ u + A @ v,
+    ],
+)
+def test_one_tensor_in_two_places_then_two(fn):
+    compiled = ls.compile(fn)
+    for _ in range(4):
+        torch.testing.assert_close(compiled(A, x, x, x), fn(D, x, x, x))
+    for given in ((x, y, y), (x, x, y), (y, x, x), (x, y, x), (x, x, x)):
+        for _ in range(3):
+            torch.testing.assert_close(compiled(A, *given), fn(D, *given))
+
+
+def test_one_sparse_tensor_in_two_places_then_two():
+    compiled, B = ls.compile(lambda A, B: A * B * 2 + A), A * 3.0
+    for _ in range(4):
+        compiled(A, A)
+    for _ in range(4):
+        torch.testing.assert_close(compiled(A, B).to_dense(), D * D * 6 + D)
+
+
+def test_a_result_that_survives_an_exception():
+    kept, fails = [], False
+
+    def fn(A, x):
+        r = torch.relu(A @ x + 1.0)
+        if fails:
+            kept.append(r)
+            raise KeyError
+        return r * 1.0
+
+    compiled = ls.compile(fn)
+    for _ in range(4):
+        compiled(A, x)
+    fails = True
+    with pytest.raises(KeyError):
+        compiled(A, x)
+    fails = False
+    compiled(A, y)
+    torch.testing.assert_close(kept[0] + 0, torch.relu(D @ x + 1))
+    torch.testing.assert_close(compiled(A, y), torch.relu(D @ y + 1))
+
+
+def test_a_container_that_is_returned_twice():
+    kept, mode = [], False
+
+    def fn(A, x):
+        r = torch.relu(A @ x + 1.0)
+        items = [r]
+        if mode:
+            kept.append(r)
+        return (items, items) if mode else r
+
+    compiled = ls.compile(fn)
+    for _ in range(4):
+        compiled(A, x)
+    mode = True
+    compiled(A, x)
+    compiled(A, y)
+    torch.testing.assert_close(kept[0] + 0, torch.relu(D @ x + 1))
+
+
+def test_zeros_have_signs():
+    s = 0.0
+    compiled = ls.compile(lambda A, x: torch.reciprocal((A @ x) * s))
+    for _ in range(4):
+        compiled(A, x)
+    s = -0.0
+    found = compiled(A, x)
+    assert torch.equal(found, torch.reciprocal((D @ x) * s))
+    assert math.isinf(found[0, 0])
