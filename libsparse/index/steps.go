@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -170,9 +171,14 @@ func (s *splitter) held(e Expr, kept []Var) (Expr, []Var) {
 	return e, slices.DeleteFunc(Vars(e), func(v Var) bool { return !slices.Contains(kept, v) })
 }
 
-// mean adds steps for the sum of e and for the number of its terms.
+// mean adds steps for the sum of e and for the number of its terms. A sum would take the additive terms of e one by one where they have
+// different variables, so that these get a step of their own first.
 func (s *splitter) mean(e Expr, kept []Var) Expr {
 	e, held := s.held(e, kept)
+	whole := &Assignment{LHS: &Access{Tensor: s.assignment.LHS.Tensor, Vars: held}, Reduce: dtype.Add, RHS: e}
+	if len(whole.Steps(maps.Clone(s.names))) > 1 {
+		e = s.step(dtype.Add, e, Vars(e))
+	}
 	total := s.step(dtype.Add, e, held)
 	number := s.step(dtype.Add, NewFunctionCall(Library()["stored"], e), held)
 	return NewCall(dtype.Div, total, NewCall(dtype.Max, number, &Literal{Value: 1, Int: 1, Whole: true}))

@@ -87,3 +87,9 @@ def test_reductions_run_over_the_terms_that_exist():
     assert ls.evaluate("y(i) max= exp(A(i,j))", A=A)[0] == 1
     assert ls.evaluate("y(i) max= F(i,j)", F=A - 1).tolist() == [-1, 3]
     assert A.amax(1).tolist() == [0, 4]  # torch's functions count all elements
+
+
+def test_means_of_terms_with_different_indices():
+    a, B = torch.rand(3), torch.rand(4, 3, 5) * (torch.rand(4, 3, 5) < 0.5)
+    found = ls.evaluate("y(k,i) mean= a(k) - B(j,k,i)", a=a, B=ls.tensor(B))
+    torch.testing.assert_close(found, (a[:, None] - B).mean(0))
