@@ -92,7 +92,7 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
                 raise DtypeError(f"{title(function)} on an ls.SparseTensor {message}") from None
             raise
 
-    # functools.wraps takes three times as long, 900 times in an import
+    # functools.wraps costs 6 us, 900 times in an import
     call.__name__, call.__doc__, call.__wrapped__ = handler.__name__, handler.__doc__, handler  # type: ignore[attr-defined]
     call.__qualname__, call.__module__ = handler.__qualname__, handler.__module__
     return call
