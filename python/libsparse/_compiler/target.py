@@ -19,8 +19,8 @@ from libsparse._lang.errors import LibsparseError
 
 from . import settings
 
-_OPENMP = re.compile(r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*")
-_MAPPED = re.compile(r" (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$", re.MULTILINE)
+_OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
+_MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 _CPU_FIELDS = (
     "vendor_id",
@@ -74,13 +74,13 @@ def openmp() -> str:
     lib = os.path.dirname(torch.__file__) + "/lib"  # noqa: PTH120  # as above
     try:
         with os.scandir(lib) as entries:
-            beside = sorted(entry.name for entry in entries if _OPENMP.fullmatch(entry.name))
+            beside = sorted(entry.name for entry in entries if re.fullmatch(_OPENMP, entry.name))
     except OSError:
         beside = []
     for name in beside:
         if _is_mapped(f"{lib}/{name}"):  # quicker than reading the map of thousands of lines
             return f"{lib}/{name}"
-    found = _MAPPED.search(_text("/proc/self/maps", None))
+    found = re.search(_MAPPED, _text("/proc/self/maps", None))
     if found is not None:
         return found.group(1)
     return f"{lib}/{beside[0]}" if beside else ""

@@ -15,7 +15,7 @@ from . import operations
 from .assignment import Access, Call, Expr, Number, Part, Selection, Statement, Window
 from .errors import FormatError
 
-_TOKEN = re.compile(r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(//|\S)|$)")
+_TOKEN = r"\s*(?:((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|([A-Za-z_][A-Za-z_0-9]*)|(//|\S)|$)"
 _HINTS = {
     "**": "a power is pow(x, y)",
     "^": "a power is pow(x, y), and exclusive or xor(x, y)",
@@ -71,7 +71,7 @@ class _Parser:
     def __init__(self, text: str, functions: Sequence[str]) -> None:
         self.text = text
         self.functions = functions
-        self.tokens = [match for match in _TOKEN.finditer(text) if match.end() > match.start()]
+        self.tokens = [match for match in re.finditer(_TOKEN, text) if match.end() > match.start()]
         self.at = 0
 
     def peek(self, ahead: int = 0) -> str:

@@ -11,8 +11,8 @@ from . import assignment, grammar, operations
 from .assignment import Access, Call, Expr
 from .errors import DtypeError, FormatError
 
-_HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*\)\s*", re.ASCII)
-_REGION = re.compile(r"[A-Za-z_]\w*|[&|^~()\s]", re.ASCII)
+_HEAD = r"(?a)\s*([A-Za-z_]\w*)\s*\(\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*\)\s*"
+_REGION = r"(?a)[A-Za-z_]\w*|[&|^~()\s]"
 _MOST = 6  # parameters
 
 
@@ -60,7 +60,7 @@ def register(head: str, body: str | Mapping[str, str], region: str | None = None
     """
     if not isinstance(head, str):
         raise DtypeError(f"register: head is a {type(head).__name__}; expected a string such as 'f(a, b)'")
-    found = _HEAD.fullmatch(head)
+    found = re.fullmatch(_HEAD, head)
     if found is None:
         raise FormatError(f"register: {head!r} is no head of a function; write such as 'f(a, b)'")
     name, params = found[1], tuple(part.strip() for part in found[2].split(","))
@@ -142,7 +142,7 @@ def _calls(definition: Definition, known: Collection[str] = ()) -> list[str]:
 
 def _check(definition: Definition, region: str, value: str) -> None:
     """Raises a FormatError where a case is malformed as far as can be said without the compiler."""
-    words = _REGION.findall(region)
+    words = re.findall(_REGION, region)
     unknown = [w for w in words if w[0].isalpha() and w not in (*definition.params, "every", "some", "all")]
     if "".join(words) != region or unknown:
         raise FormatError(

@@ -13,13 +13,18 @@ from . import levels
 from .levels import Level, parsed
 
 _RANKED: Final = ("coo", "csf", "dense")  # names whose letters depend on the rank
-_NUMBERED: Final = re.compile(r"([a-z]+)\s*\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)")
+_NUMBERED: Final = r"([a-z]+)\s*\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)"  # re compiles it when it is first used
 _LARGEST: Final = 1 << 16  # elements of a block, rows of a slice
 _TEXTS: Final = {(n["name"], n["numbers"]): n["text"] for n in levels.NAMES}
-_SHOWN: Final = [
-    (name, count, re.compile(re.sub(r"\\{(\d)\\}", r"(?P<n\1>\\d+)", re.escape(text))))
-    for (name, count), text in _TEXTS.items()
-]
+
+
+@functools.cache
+def _shown() -> list[tuple[str, int, re.Pattern[str]]]:
+    """The names of formats, how many numbers each takes, and what the letters of each match."""
+    return [
+        (name, count, re.compile(re.sub(r"\\{(\d)\\}", r"(?P<n\1>\\d+)", re.escape(text))))
+        for (name, count), text in _TEXTS.items()
+    ]
 
 
 class Format:
@@ -134,7 +139,7 @@ class Format:
 
     def __str__(self) -> str:
         """The name where there is one, the letters otherwise."""
-        for name, count, pattern in _SHOWN:
+        for name, count, pattern in _shown():
             found = pattern.fullmatch(self.text)
             numbers = [found[f"n{n}"] for n in range(count)] if found else []
             if found and not (name == "sell" and count == 2 and int(numbers[1]) % int(numbers[0])):
@@ -208,7 +213,7 @@ def _ranked(name: str, ndim: int) -> str:
 
 def _letters(name: str) -> str:
     """The letters of a name; the text itself where it is none."""
-    sized = _NUMBERED.fullmatch(name)
+    sized = re.fullmatch(_NUMBERED, name)
     kind, numbers = (sized[1], [int(n) for n in sized[2].split(",")]) if sized else (name, [])
     if kind == "sell" and not numbers:
         numbers = [32]

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from libsparse._lang.formula import compiled
 
-_SPACES: Final = re.compile(r"\s*([(),])\s*")
+_SPACES: Final = r"\s*([(),])\s*"  # re compiles it when it is first used
 _FORMULAS: Final = [
     "lo",
     "hi",
@@ -33,7 +33,7 @@ _FORMULAS: Final = [
     "locate",
     "first",
 ]
-_LEVEL: Final = re.compile(r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?")
+_LEVEL: Final = r"([a-z])(?:\((\d{1,9}(?:,\d{1,9})*)\))?"
 
 
 class Around(NamedTuple):
@@ -195,8 +195,8 @@ KINDS, NAMES = _read()
 
 def split(letters: str) -> tuple[str, ...]:
     """The levels of a format's text, each with its numbers: `"dk(4,4)"` is `("d", "k(4,4)")`; () if it is malformed."""
-    compact = _SPACES.sub(r"\1", letters)
-    found = tuple(m.group(0) for m in _LEVEL.finditer(compact))
+    compact = re.sub(_SPACES, r"\1", letters)
+    found = tuple(m.group(0) for m in re.finditer(_LEVEL, compact))
     return found if sum(map(len, found)) == len(compact) else ()
 
 

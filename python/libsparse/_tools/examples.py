@@ -7,7 +7,7 @@ last underscore. `A` is `ls.tensor([[0.0, 2.0], [1.0, 0.0]])`;
 
 from __future__ import annotations
 
-import re
+import string
 
 _OPERANDS = {
     "A": "A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])",
@@ -327,10 +327,10 @@ def attach(owners: dict[str, type]) -> None:
 def _shown(example: str) -> str:
     """An example as an interpreter shows it, with the places of names."""
     code, _, printed = example.partition(" -> ")
-    words = set(_WORD.findall(code.replace("{name}", "").replace("{base}", "")))
+    words = code.replace("{name}", "").replace("{base}", "").translate(_SPACES).split()
     setup = [line for operand, line in _OPERANDS.items() if operand in words]
     shown = [f"    >>> {line}" for line in (*setup, *code.split("; "))]
     return "\n".join([*shown, f"    {printed}"] if printed else shown)
 
 
-_WORD = re.compile(r"\b[A-Za-z]\b")
+_SPACES = {ord(sign): " " for sign in string.punctuation if sign != "_"}  # for signs between words
