@@ -26,7 +26,7 @@ LINTED := python tests benchmarks docs setup.py
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
-	@echo "  Variables: PYTHON=python3  DATA=folder with a Planetoid graph  ARGS='more options of demo, bench or pytest'"
+	@echo "  Variables: PYTHON=python3  DATA=folder with a Planetoid graph (demo) or matrices (bench)  ARGS='more options of demo, bench or pytest'"
 
 .PHONY: build
 build: $(NATIVE) $(STAMPS)/installed ## the compiler, the Python package and its environment
@@ -86,8 +86,12 @@ docs: build $(STAMPS)/docs ## the documents as one site in build/docs
 	@echo "build/docs/index.html"
 
 .PHONY: bench
-bench: build ## measure against torch.sparse and others (ARGS="latency models kernels schedules --quick"; ARGS=fit fits the scheduler)
+bench: build ## measure beside other libraries (DATA=folder of .mtx and .tns files, ARGS="latency models kernels schedules --quick")
 	@$(PY) benchmarks/run.py $(if $(DATA),--data "$(DATA)") $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: $(STAMPS)/installed ## install the libraries that `make bench` compares with (some 300 MB)
+	@$(PY) -m pip install --disable-pip-version-check --constraint requirements-dev.txt -r requirements-bench.txt
 
 .PHONY: clean
 clean: ## remove what was built, not the kernel cache in the home folder

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import torch
 from expressions import Expression
-from inputs import Matrix
 from libsparse._compiler import native
+from method.operands import Matrix
 
 import libsparse as ls
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from inputs import Matrix
 from libsparse._compiler import native
 from libsparse._storage.pattern import Pattern
+from method.operands import Matrix
 
 import libsparse as ls
 

@@ -6,6 +6,7 @@ constants are those with which the compiler's own model chooses best: its prices
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import re
@@ -15,12 +16,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import candidates
-import measure
 import numpy as np
 import torch
+from data import selected
 from expressions import EXPRESSIONS, Expression, fits, forget
-from inputs import Matrix, fit_matrices
 from libsparse._compiler import native, target
+from method import machine
+from method.operands import Matrix
+from method.timing import geomean
 from scipy.optimize import differential_evolution
 
 _BENCHMARKS = Path(__file__).resolve().parents[1]
@@ -52,15 +55,16 @@ class Fit(NamedTuple):
     worst: float
 
 
-def run(data: str | None, quick: bool) -> dict[str, Any]:
+def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure, fit, and write both the measurements and the constants."""
     name, pattern = profile(target.cpu())
     stored = _BENCHMARKS / "fits" / f"{name}.json"
-    if not quick:
-        rows = _measured(data)
-        machine = measure.machine()
+    if not options.quick:
+        rows = _measured(options.data)
         lines = ",\n".join(json.dumps(row) for row in rows)
-        stored.write_text(f'{{"machine": {json.dumps(machine)},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8")
+        stored.write_text(
+            f'{{"machine": {json.dumps(machine.describe())},\n"rows": [\n{lines}\n]}}\n', encoding="utf-8"
+        )
     rows = json.loads(stored.read_text(encoding="utf-8"))["rows"]
     prices = _Prices([_request(row) for row in rows])
     entry = _conversion(rows)
@@ -95,7 +99,7 @@ def _measured(data: str | None) -> list[dict[str, Any]]:
     torch.set_num_threads(1)
     rows = []
     try:
-        for matrix in fit_matrices(data):
+        for matrix in selected.fit(data):
             start = time.perf_counter()
             cases = [e for e in EXPRESSIONS if fits(e, matrix)]
             rows += [_row(expression, matrix) for expression in cases]
@@ -189,7 +193,7 @@ def _conversion(rows: list[dict[str, Any]]) -> float:
 def _unit(times: list[np.ndarray], costs: list[np.ndarray]) -> float:
     """Microseconds that a unit of the model takes, by the best orders."""
     best = [np.nanargmin(t) for t in times]
-    return measure.geomean([t[b] / c[b] for t, c, b in zip(times, costs, best, strict=True)])
+    return geomean([t[b] / c[b] for t, c, b in zip(times, costs, best, strict=True)])
 
 
 def _times(row: dict[str, Any], orders: list[str], conversion: float) -> np.ndarray:
@@ -208,7 +212,7 @@ def _judge(times: list[np.ndarray], costs: list[np.ndarray]) -> tuple[float, flo
     for t, c in zip(times, costs, strict=True):
         known = ~np.isnan(t)
         ratios.append(t[known][np.argmin(c[known])] / t[known].min())
-    return measure.geomean(ratios), max(ratios)
+    return geomean(ratios), max(ratios)
 
 
 def _loss(times: list[np.ndarray], costs: list[np.ndarray]) -> float:

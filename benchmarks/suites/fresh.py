@@ -32,11 +32,11 @@ def first_call(cache: str) -> dict[str, float]:
     import libsparse as ls
 
     imported = time.perf_counter() - start
-    from inputs import random_matrix
+    from data.generated import uniform
 
     torch.set_num_threads(1)  # what is measured is finding and loading the kernel
     ls.options(cache_dir=cache)
-    matrix = random_matrix(1000, 1000, 10_000)
+    matrix = uniform(1000, 1000, 10_000)
     b = torch.rand(1000, 16)
     # torch's own first-call costs: its threads and its sparse library
     torch.sparse.mm(torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values, matrix.shape), b)

@@ -1,65 +1,203 @@
-"""SpMM on ten graphs: is the compiled kernel as fast as the vendor's library?"""
+"""Every kernel on every matrix, by every peer that has it."""
 
 from __future__ import annotations
 
+import argparse
+import re
+from collections.abc import Iterator
 from typing import Any
 
-import measure
 import torch
-from inputs import graphs
-from peers import available
-from peers.torch_sparse import TITLE as BASE
+from data import files, generated
+from kernels import KERNELS, Kernel
+from method import candidate, checking, machine, results
+from method.operands import Matrix, SparseTensor, cast
+from method.timing import interleaved
+from method.worker import Worker
+from peers.peer import Unsupported, available
 
-import libsparse as ls
+_QUICK_KERNELS = ("spmv", "spmm", "sddmm", "spgemm", "spadd", "spmm_backward", "mttkrp", "transpose", "softmax")
+_QUICK_WIDTHS = 64
+DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}
 
 
-def run(data: str | None, quick: bool) -> dict[str, Any]:
-    """Measure; the ratio is torch's time over the peer's, so more is better."""
-    peers = available()
-    rows: list[dict[str, Any]] = []
-    widths = (16, 64) if quick else (16, 64, 256)
-    print(f"SpMM, float32, {torch.get_num_threads()} threads: speed over {BASE}")
-    for matrix in graphs(data, quick):
-        prepared = {title: peer.spmm(matrix) for title, peer in peers.items()}
-        exact = torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values.double(), matrix.shape)
-        bound = torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values.double().abs(), matrix.shape)
-        for width in widths:
-            b = torch.rand(matrix.shape[1], width, generator=torch.Generator().manual_seed(2)) - 0.5
-            expected, scale = exact @ b.double(), bound @ b.double().abs()
-            for title, multiply in prepared.items():
-                measure.check(multiply(b), expected, scale, f"{title} on {matrix.name}, N={width}")
-            times = measure.interleaved({t: lambda m=m, b=b: m(b) for t, m in prepared.items()}, 7 if quick else 15)
-            ratios = {title: times[BASE].median / taken.median for title, taken in times.items()}
-            best = {title: times[BASE].fastest / taken.fastest for title, taken in times.items()}
-            rows.append(
-                {
-                    "matrix": matrix.name,
-                    "nnz": matrix.values.numel(),
-                    "N": width,
-                    "seconds": {t: s._asdict() for t, s in times.items()},
-                    "speed": ratios,
-                    "fastest": best,
-                }
-            )
-            print(
-                f"  {matrix.name:<32} N={width:<4}"
-                + "".join(f"  {t} {r:5.2f}" for t, r in ratios.items() if t != BASE)
-                + f"   ({1e3 * times[BASE].median:.3f} ms)",
-                flush=True,
-            )
-    summary: dict[str, Any] = {}
-    for width in widths:
-        for title in peers:
-            speeds = [row["speed"][title] for row in rows if row["N"] == width]
-            undisturbed = [row["fastest"][title] for row in rows if row["N"] == width]
-            summary[f"{title}, N={width}"] = {
-                "geomean": measure.geomean(speeds),
-                "worst": min(speeds),
-                "geomean of the fastest": measure.geomean(undisturbed),
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measures, prints a line a row and tables at the end."""
+    field = _Field(options)
+    rooflines: dict[int, machine.Roofline] = {}
+    rows: list[results.Row] = []
+    try:
+        for count in options.threads:
+            field.threads(count)
+            rooflines[count] = machine.calibrate()
+            print(f"{count} threads, measured now: {_shown(rooflines[count])}", flush=True)
+            for matrix in _inputs(options):
+                for kernel, width, new in _cases(options, matrix):
+                    for dtype in options.dtype:
+                        row = field.measure(kernel, matrix, width, dtype, new=new)
+                        if row:
+                            _finish(row, rooflines[count])
+                            rows.append(row)
+            rooflines[count] = rooflines[count].better(machine.calibrate())
+            for row in rows:
+                if row["threads"] == count:
+                    row["bound"] = rooflines[count].bound(row["bytes"], row["flops"])
+    finally:
+        field.close()
+    groups = results.summary(rows)
+    print("\n" + results.table(groups))
+    for line in _failures(rows):
+        print(line)
+    return {
+        "rows": rows,
+        "summary": groups,
+        "absent": field.absent,
+        "rooflines": {str(count): roofline.as_dict() for count, roofline in rooflines.items()},
+        "wrong": [f"{title}: {reason}" for row in rows for title, reason in row["wrong"].items()],
+    }
+
+
+def _failures(rows: list[results.Row]) -> list[str]:
+    kernels: dict[tuple[str, str], dict[str, None]] = {}
+    for row in rows:
+        for title, why in row["failed"].items():
+            kernels.setdefault((title, why), {})[row["kernel"]] = None
+    return [f"not measured: {title}: {', '.join(names)}: {why}" for (title, why), names in kernels.items()]
+
+
+def _shown(roofline: machine.Roofline) -> str:
+    levels = (f"{name} {v.read / 1e9:.0f} / {v.triad / 1e9:.0f}" for name, v in roofline.levels.items())
+    return f"{', '.join(levels)} GB/s read / triad, {roofline.flops / 1e9:.0f} GF/s"
+
+
+def _finish(row: results.Row, roofline: machine.Roofline) -> None:
+    row["bound"] = roofline.bound(row["bytes"], row["flops"])
+    print(f"{results.label(row)}\n{results.line(row)}", flush=True)
+    for title, reason in row["wrong"].items():
+        print(f"    WRONG: {title}: {reason}")
+
+
+def _inputs(options: argparse.Namespace) -> Iterator[Matrix | SparseTensor]:
+    chosen = [k for k in KERNELS.values() if _wanted(options, k)]
+    if any(not kernel.tensor for kernel in chosen):
+        yield from _matrices(options)
+    if any(kernel.tensor for kernel in chosen):
+        yield from _tensors(options)
+
+
+def _matrices(options: argparse.Namespace) -> Iterator[Matrix]:
+    if options.data:
+        yield from files.matrices(options.data, options.only, quick=options.quick, most=options.most)
+    else:
+        yield from _filtered(generated.matrices(quick=options.quick), options)
+
+
+def _tensors(options: argparse.Namespace) -> Iterator[SparseTensor]:
+    if options.data:
+        yield from files.tensors(options.data, options.only, quick=options.quick, most=options.most)
+    else:
+        yield from _filtered(generated.tensors(quick=options.quick), options)
+
+
+def _filtered(inputs: Iterator[Any], options: argparse.Namespace) -> Iterator[Any]:
+    for one in inputs:
+        if re.search(options.only or "", f"{one.family}/{one.name}") and one.nnz <= (options.most or one.nnz):
+            yield one
+
+
+def _wanted(options: argparse.Namespace, kernel: Kernel) -> bool:
+    if options.kernels:
+        return any(re.fullmatch(pattern, kernel.name) for pattern in options.kernels)
+    return not options.quick or kernel.name in _QUICK_KERNELS
+
+
+def _cases(options: argparse.Namespace, matrix: Matrix | SparseTensor) -> Iterator[tuple[Kernel, int, bool]]:
+    for kernel in KERNELS.values():
+        if kernel.tensor != isinstance(matrix, SparseTensor) or not _wanted(options, kernel):
+            continue
+        for width in _widths(options, kernel):
+            for new in (False, True) if kernel.new and options.new else (False,):
+                yield kernel, width, new
+
+
+def _widths(options: argparse.Namespace, kernel: Kernel) -> tuple[int, ...]:
+    if options.widths and kernel.widths != (0,):
+        return tuple(options.widths)
+    if options.quick and len(kernel.widths) > 1:
+        return tuple(w for w in kernel.widths if w <= _QUICK_WIDTHS)[-1:]
+    return kernel.widths
+
+
+class _Field:
+    """Those who take part."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        found, self.absent = available(options.peer)
+        chosen = {t: p for t, p in found.items() if re.search(options.peers or "", t) or results.is_ours(t)}
+        self._peers = {t: p for t, p in chosen.items() if not p.environment}
+        self._workers = {t: Worker(t, p.environment, options.peer) for t, p in chosen.items() if p.environment}
+        for name, environment in options.builds.items():
+            self._peers.pop(results.OURS, None)
+            self._workers[name] = Worker(results.OURS, environment)
+        for name, reason in self.absent.items():
+            print(f"without {name}: {reason}")
+        print(f"peers: {', '.join([*self._peers, *self._workers])}")
+
+    def threads(self, count: int) -> None:
+        """Sets everybody's threads."""
+        torch.set_num_threads(count)
+        for peer in (*self._peers.values(), *self._workers.values()):
+            peer.threads(count)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for worker in self._workers.values():
+            worker.close()
+
+    def measure(
+        self, kernel: Kernel, matrix: Matrix | SparseTensor, width: int, dtype: str, *, new: bool
+    ) -> results.Row | None:
+        """One row; None where the kernel isn't defined on the matrix or nobody has it."""
+        problem = kernel.problem(matrix, width)
+        if problem is None:
+            return None
+        problem = cast(problem, DTYPES[dtype], self._options.align % 64)
+        expected, scale = kernel.expected(problem)
+        row: results.Row = {
+            **{"kernel": kernel.name, "title": kernel.title, "matrix": matrix.name, "family": matrix.family},
+            **{"shape": list(matrix.shape), "nnz": matrix.nnz, "width": width, "dtype": dtype, "new": new},
+            **{"threads": torch.get_num_threads(), "align": self._options.align, "flops": kernel.flops(problem)},
+            "bytes": problem.nbytes() + checking.nbytes(expected, DTYPES[dtype]),
+            **{"peers": {}, "failed": {}, "wrong": {}},
+        }
+        ready: dict[str, candidate.Prepared] = {}
+        for title, peer in {**self._peers, **self._workers}.items():
+            if not peer.prepares(kernel.name):
+                continue
+            try:
+                made = self._prepared(peer, kernel, problem, new)
+            except Unsupported as error:
+                row["failed"][title] = str(error)
+                continue
+            except Exception as error:  # a peer that fails must not end the run; the row says why
+                row["failed"][title] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+                continue
+            off = checking.error(made.result, expected, scale)
+            if off <= checking.TOLERANCE[DTYPES[dtype]]:
+                ready[title] = made._replace(result=())
+            else:
+                row["wrong"][title] = f"{kernel.name} on {matrix.name}: relative error {off:.1e}"
+        taken = interleaved({title: made.call for title, made in ready.items()}, self._options.rounds)
+        for title, found in taken.items():
+            row["peers"][title] = {
+                **results.times(found),
+                "prepare": ready[title].prepare,
+                "first": ready[title].first,
             }
-        ours = summary[f"{ls.__name__}, N={width}"]
-        print(
-            f"  N={width}: libsparse over torch: geometric mean {ours['geomean']:.2f} (bar 1.00), "
-            f"worst {ours['worst']:.2f}; by each one's fastest turn {ours['geomean of the fastest']:.2f}"
-        )
-    return {"rows": rows, "summary": summary}
+        return row if row["peers"] or row["failed"] or row["wrong"] else None
+
+    def _prepared(self, peer: Any, kernel: Kernel, problem: Any, new: bool) -> candidate.Prepared:
+        if isinstance(peer, Worker):
+            return peer.prepared(kernel.name, problem, new=new, offset=self._options.align % 64)
+        return candidate.prepare(peer, kernel.name, problem, new=new)

@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import re
 import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import measure
 import torch
-from inputs import random_matrix
-from peers import available
-from peers.torch_sparse import TITLE as BASE
+from data import generated
+from kernels import KERNELS
+from method import candidate, checking, results
+from method.operands import Matrix, aligned, cast
+from method.timing import Call, Times, interleaved
+from peers.peer import Peer, available
+
+import libsparse as ls
 
 from .fresh import NEW
 
-
-def run(data: str | None, quick: bool) -> dict[str, Any]:
-    """Measure the three bars."""
-    del data
-    return {"first": _first(5 if quick else 15), "new": _new(), "repeated": _repeated(15 if quick else 60)}
+_REPEATED = {"spmv": 0, "spmm": 16, "sddmm": 32, "spadd": 0, "spgemm": 0, "transpose": 0, "index_rows": 0}
+_BASE = "torch int32 CSR"
 
 
-def _first(processes: int) -> dict[str, float]:
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Measures on one thread, where a call is not about loops."""
+    processes = 5 if options.quick else 15
+    return {
+        "cold": _first(3, cold=True),
+        "first": _first(processes, cold=False),
+        "new": _new(),
+        "repeated": _repeated(options),
+    }
+
+
+def _first(processes: int, *, cold: bool) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as cache:
-        _child("first", cache)  # fills the cache
-        made = [_child("first", cache) for _ in range(processes)]
+        if not cold:
+            _child("first", cache)  # fills the cache
+        made = [_child("first", f"{cache}/{n}" if cold else cache) for n in range(processes)]
     found = {name: 1e3 * statistics.median(run[name] for run in made) for name in made[0]}
     beyond = found["first"] - found["later"]
-    print("first SpMM of a process, kernel in the disk cache")
+    print(f"first SpMM of a process, {'with an empty cache' if cold else 'kernel in the disk cache'}")
     print(
         f"  import libsparse after torch {found['import']:.1f} ms; first call {found['first']:.2f} ms, later "
-        f"{found['later']:.3f} ms: {beyond:.2f} ms beyond a later call (bar 1 ms)"
+        f"{found['later']:.3f} ms: {beyond:.2f} ms beyond a later call"
     )
     return {**found, "beyond": beyond}
 
@@ -48,32 +64,84 @@ def _new() -> dict[str, Any]:
         shown = ", ".join(f or "dense" for f in formats)
         print(f"  {spec:<16} {shown:<22} {1e3 * call:7.1f} ms, our stages with printing the C {1e3 * stage:6.2f} ms")
     print(
-        f"  median {1e3 * median:.1f} ms (bar 120 ms on a quiet machine), our stages {1e3 * stages:.2f} ms (bar 2 ms); "
+        f"  median {1e3 * median:.1f} ms, our stages {1e3 * stages:.2f} ms; "
         "the first one loads the compiler and is left out"
     )
     return {"median": median, "stages": stages, **made}
 
 
-def _repeated(rounds: int) -> dict[str, Any]:
-    threads = torch.get_num_threads()
+def _repeated(options: argparse.Namespace) -> dict[str, Any]:
+    threads, rounds = torch.get_num_threads(), 3 * options.rounds
     torch.set_num_threads(1)
     try:
-        matrix = random_matrix(100, 100, 1000)
-        b = torch.rand(100, 16)
-        exact = torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values.double(), matrix.shape)
-        bound = torch.sparse_csr_tensor(matrix.crow, matrix.col, matrix.values.double().abs(), matrix.shape)
-        prepared = {title: peer.spmm(matrix) for title, peer in available().items()}
-        for title, multiply in prepared.items():
-            measure.check(multiply(b), exact @ b.double(), bound @ b.double(), title)
+        peers = {t: p for t, p in available(options.peer)[0].items() if not p.environment}
+        peers = {t: p for t, p in peers.items() if results.is_ours(t) or re.search(options.peers or "", t)}
+        for peer in peers.values():
+            peer.threads(1)
+        matrix = generated.uniform(100, 100, 1000)
+        print("the same small call again: 1000 entries, 1 thread, no gradient")
         with torch.no_grad():
-            times = measure.interleaved({t: lambda m=m: m(b) for t, m in prepared.items()}, rounds)
+            found = {
+                KERNELS[name].title: _kernel(name, width, matrix, peers, rounds) for name, width in _REPEATED.items()
+            }
+            for what, calls in _other_ways(matrix).items():
+                taken = interleaved({title: Call(call) for title, call in calls.items()}, rounds)
+                found[what] = _shown(what, taken)
     finally:
         torch.set_num_threads(threads)
-    print("the same small call again: 1000 entries times 16 columns, 1 thread, no gradient")
-    for title, taken in times.items():
-        print(f"  {title:<20} {1e6 * taken.median:6.2f} us   {taken.median / times[BASE].median:.2f}x torch")
-    print("  bar: at most 1.00x torch")
-    return {title: taken._asdict() for title, taken in times.items()}
+    return found
+
+
+def _kernel(name: str, width: int, matrix: Matrix, peers: dict[str, Peer], rounds: int) -> dict[str, Any]:
+    problem = cast(KERNELS[name].problem(matrix, width), None, 0)
+    expected, scale = KERNELS[name].expected(problem)
+    calls = {}
+    for title, peer in peers.items():
+        if peer.prepares(name):
+            made = candidate.prepare(peer, name, problem)
+            if checking.error(made.result, expected, scale) > checking.TOLERANCE[torch.float32]:
+                raise SystemExit(f"{title} computes something else in {name}")
+            calls[title] = made.call
+    return _shown(KERNELS[name].title, interleaved(calls, rounds))
+
+
+def _shown(what: str, taken: dict[str, Times]) -> dict[str, Any]:
+    base = taken.get(_BASE)
+    print(f"  {what}")
+    for title, times in sorted(taken.items(), key=lambda item: item[1].median):
+        over = f"{times.median / base.median:7.2f} x torch's time" if base else ""
+        print(f"    {title:<34} {1e6 * times.median:8.2f} us +-{50 * times.spread:3.0f} %{over}")
+    return {title: results.times(times) for title, times in taken.items()}
+
+
+def _other_ways(m: Matrix) -> dict[str, dict[str, Callable[[], object]]]:
+    """Other names of the product, construction, and new values."""
+    X, arrays = aligned(torch.rand(100, 16)), tuple(aligned(a) for a in m.arrays)
+    A, turned = ls.from_csr(*arrays, m.shape), torch.sparse_csr_tensor(*arrays, m.shape)
+    values = arrays[2]
+
+    def torch_made() -> torch.Tensor:
+        return torch.sparse_csr_tensor(*arrays, m.shape)
+
+    return {
+        "SpMM 16 by other names": {
+            "A @ X": lambda: A @ X,
+            "torch.sparse.mm(A, X)": lambda: torch.sparse.mm(A, X),
+            "ls.matmul(A, X)": lambda: ls.matmul(A, X),
+            'ls.einsum("ij,jk->ik", A, X)': lambda: ls.einsum("ij,jk->ik", A, X),
+            _BASE: lambda: torch.sparse.mm(turned, X),
+        },
+        "a matrix from arrays": {
+            "ls.from_csr": lambda: ls.from_csr(*arrays, m.shape),
+            "ls.from_csr, unchecked": lambda: ls.from_csr(*arrays, m.shape, check=False),
+            _BASE: torch_made,
+        },
+        "new values, and a product": {
+            "A.with_values(v) @ X": lambda: A.with_values(values) @ X,
+            "ls.from_csr(...) @ X": lambda: ls.from_csr(*arrays, m.shape) @ X,
+            _BASE: lambda: torch.sparse.mm(torch_made(), X),
+        },
+    }
 
 
 def _child(job: str, cache: str) -> dict[str, Any]:

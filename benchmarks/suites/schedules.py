@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import Any
 
 import candidates
-import measure
 import torch
 from candidates import Candidate, Screened
+from data import selected
 from expressions import EXPRESSIONS, Expression, fits, forget
-from inputs import Matrix, schedule_matrices
+from method.operands import Matrix
+from method.timing import Call, Times, geomean, interleaved
 
 _QUICK = ("SpMV", "SpMM", "SpGEMM", "A.T @ x")
 _NEAR = 3.0  # workspaces and tilings are tried of orders that take at most so many times what the best order does
@@ -20,13 +22,14 @@ _BARS = (1.2, 1.5)
 _DOUBT, _AGAIN = 1.1, 3  # from which ratio a comparison is repeated, and how often
 
 
-def run(data: str | None, quick: bool) -> dict[str, Any]:
+def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measure on one thread; the ratio is that of the choice's time to the best candidate's, so less is better."""
+    quick = options.quick
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # candidates are about loops; and children may not open teams
     rows: list[dict[str, Any]] = []
     try:
-        for matrix in schedule_matrices(data, quick):
+        for matrix in selected.schedules(options.data, quick=quick):
             print(f"{matrix.name}: {matrix.shape[0]} x {matrix.shape[1]}, {matrix.values.numel()} entries", flush=True)
             cases = [e for e in EXPRESSIONS if fits(e, matrix) and (not quick or e.title in _QUICK)]
             rows += [_row(expression, matrix, 8 if quick else 15) for expression in cases]
@@ -72,14 +75,15 @@ def _row(expression: Expression, matrix: Matrix, rounds: int) -> dict[str, Any]:
     }
 
 
-def _compare(calls: dict[str, Any], rounds: int) -> tuple[dict[str, measure.Times], str]:
+def _compare(runs: dict[str, Any], rounds: int) -> tuple[dict[str, Times], str]:
     """Times candidates in turns, and what seems slower than it may be again: others use this machine too."""
-    taken = measure.interleaved(calls, rounds)
+    calls = {name: Call(run) for name, run in runs.items()}
+    taken = interleaved(calls, rounds)
     for again in range(_AGAIN):
         winner = min(calls, key=lambda name: taken[name].fastest)
         if taken[""].fastest < _DOUBT * taken[winner].fastest:
             break
-        more = measure.interleaved({name: calls[name] for name in {"", winner}}, 2 * rounds, seed=again + 1)
+        more = interleaved({name: calls[name] for name in {"", winner}}, 2 * rounds, seed=again + 1)
         for name, times in more.items():
             taken[name] = min(taken[name], times, key=lambda t: t.fastest)
     return taken, min(calls, key=lambda name: taken[name].fastest)
@@ -115,7 +119,7 @@ def _summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     print("\nthe choice's time over the best candidate's, on one thread")
     for title in [*dict.fromkeys(row["expression"] for row in rows), "all"]:
         ratios = [row["ratio"] for row in rows if title in (row["expression"], "all")]
-        out[title] = {"geomean": measure.geomean(ratios), "worst": max(ratios)}
+        out[title] = {"geomean": geomean(ratios), "worst": max(ratios)}
         print(f"  {title:<16} geometric mean {out[title]['geomean']:.2f}, worst {out[title]['worst']:.2f}")
     print(f"  bars: geometric mean {_BARS[0]}, worst {_BARS[1]}")
     return out

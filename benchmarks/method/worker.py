@@ -1,0 +1,140 @@
+"""Peers in processes of their own: those that need another environment, and other builds of libsparse.
+
+`Worker` is the side that asks; the module, run as a program, is the process that measures.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from .candidate import Prepared, prepare
+from .operands import Problem, cast
+
+_PAUSE = 5e-3  # seconds in which the threads of one process go to sleep before another measures
+_BENCHMARKS = Path(__file__).resolve().parents[1]
+
+
+class Worker:
+    """A process that has one peer.
+
+    Args:
+        title: Of the peer there.
+        environment: Added to that of the process.
+        extra: Files of further peers.
+    """
+
+    def __init__(self, title: str, environment: Mapping[str, str], extra: Sequence[str] = ()) -> None:
+        self.title = title
+        ours, theirs = socket.socketpair()
+        path = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(_BENCHMARKS)]))
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "method.worker", str(theirs.fileno())],
+            env={**os.environ, **environment, "PYTHONPATH": path},
+            pass_fds=[theirs.fileno()],
+        )
+        theirs.close()
+        self._connection = Connection(ours.detach())
+        self._ask("peer", title, list(extra))
+
+    def threads(self, count: int) -> None:
+        """Sets the threads of the process."""
+        self._ask("threads", count)
+
+    def prepares(self, kernel: str) -> bool:
+        """Whether the peer has the kernel."""
+        answer: bool = self._ask("prepares", kernel)
+        return answer
+
+    def prepared(self, kernel: str, problem: Problem, *, new: bool, offset: int) -> Prepared:
+        """As `candidate.prepare`, there; it raises what the peer raises."""
+        result, seconds, first = self._ask("prepare", kernel, problem, new, offset)
+        return Prepared(self, result, seconds, first)
+
+    def turn(self, count: int) -> float:
+        """See `timing.Timed`."""
+        time.sleep(_PAUSE)
+        seconds: float = self._ask("turn", count)
+        time.sleep(_PAUSE)
+        return seconds
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._connection.close()
+        self._process.wait(10)
+
+    def _ask(self, *message: Any) -> Any:
+        try:
+            self._connection.send_bytes(pickle.dumps(message))
+            answer = pickle.loads(self._connection.recv_bytes())
+        except (EOFError, OSError):
+            raise RuntimeError(f"the process of {self.title} has died") from None
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+class _Server:
+    """The measuring side: one method for each message."""
+
+    def peer(self, title: str, extra: Sequence[str]) -> None:
+        from peers.peer import available
+
+        found, absent = available(extra)
+        if title not in found:
+            raise RuntimeError(f"no peer {title} in its process: {absent}")
+        self._peer = found[title]
+
+    def threads(self, count: int) -> None:
+        torch.set_num_threads(count)
+        self._peer.threads(count)
+
+    def prepares(self, kernel: str) -> bool:
+        return self._peer.prepares(kernel)
+
+    def prepare(self, kernel: str, problem: Problem, new: bool, offset: int) -> tuple[Any, float, float]:
+        # arrays that came through the connection lie anywhere
+        self._prepared = prepare(self._peer, kernel, cast(problem, None, offset), new=new)
+        return self._prepared.result, self._prepared.prepare, self._prepared.first
+
+    def turn(self, count: int) -> float:
+        call = self._prepared.call
+        if count > 1:
+            call.turn(1)  # wakes the threads
+        seconds: float = call.turn(count)
+        return seconds
+
+
+def _serve(connection: Connection) -> None:
+    server = _Server()
+    while True:
+        try:
+            name, *arguments = pickle.loads(connection.recv_bytes())
+        except EOFError:
+            return
+        try:
+            answer = getattr(server, name)(*arguments)
+        except Exception as error:  # the asking side decides what it means
+            answer = error
+        try:
+            packed = pickle.dumps(answer)
+        except Exception:  # an exception that can't be pickled
+            packed = pickle.dumps(RuntimeError(f"{type(answer).__name__}: {answer}"))
+        connection.send_bytes(packed)
+
+
+if __name__ == "__main__":
+    import warnings
+
+    warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|CSC tensor|invariant checks)")
+    _serve(Connection(int(sys.argv[1])))

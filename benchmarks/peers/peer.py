@@ -1,0 +1,131 @@
+"""What a peer is.
+
+A file of this folder, or one that `--peer path.py` names, has a list `PEERS` of objects of subclasses of `Peer`. A
+subclass has one method for each kernel that the library can do, with the kernel's name (`kernels/` lists them with
+their operands):
+
+    class SciPy(Peer):
+        title = "SciPy"
+
+        def spmm(self, p):
+            A = csr_array((p.A.values.numpy(), p.A.col.numpy(), p.A.crow.numpy()), shape=p.A.shape)
+            X = p.X.numpy()
+            return lambda: A @ X
+
+The method prepares: it makes the library's own objects, as a user would once. What it returns is called again and
+again, and that alone is timed. Kernels marked `new` are also timed with the preparation, on arrays never seen before.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from method import checking
+
+Run = Callable[[], Any]
+
+
+class Absent(Exception):
+    """The library isn't here; the text says why, in one line."""
+
+
+class Unsupported(Exception):
+    """The library can't do this: the type, the shape, or the size."""
+
+
+class Peer:
+    """A library, or a way to use one.
+
+    Attributes:
+        title: For tables.
+        environment: What has to be in the environment of the process that it runs in; where there is something, the
+            peer gets a process of its own.
+    """
+
+    title = ""
+    environment: Mapping[str, str] = MappingProxyType({})
+
+    def threads(self, count: int) -> None:
+        """Sets how many threads the library uses, where torch's setting doesn't reach it."""
+
+    def read(self, result: Any) -> checking.Result:
+        """Reads a result for the check; for results that `checking.read` doesn't know."""
+        return checking.read(result)
+
+    def prepares(self, kernel: str) -> bool:
+        """Whether it has the kernel."""
+        return callable(getattr(self, kernel, None))
+
+    def prepare(self, kernel: str, problem: Any) -> Run:
+        """Calls the method of the kernel."""
+        run: Run = getattr(self, kernel)(problem)
+        return run
+
+
+def need(condition: bool, reason: str) -> None:
+    """Raises `Unsupported` unless the condition holds."""
+    if not condition:
+        raise Unsupported(reason)
+
+
+def gradients(result: Any, inputs: Sequence[Any], gradient: Any) -> Run:
+    """A call that computes the gradients of `inputs`, of a result that was computed once."""
+    return lambda: torch.autograd.grad(result, inputs, gradient, retain_graph=True)
+
+
+FILES = tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem not in ("__init__", "peer")))
+
+
+def available(extra: Sequence[str] = ()) -> tuple[dict[str, Peer], dict[str, str]]:
+    """The peers that are here by title, libsparse and torch first; and why the others are not, by file.
+
+    Args:
+        extra: Paths of files with further peers.
+    """
+    found: list[Peer] = []
+    absent: dict[str, str] = {}
+    for name in sorted(FILES, key=lambda n: (n not in ("libsparse", "torch_csr"), n)):
+        reason = _take(name, found)
+        if reason:
+            absent[name] = reason
+    for path in extra:
+        found += load(path).PEERS
+    return {peer.title: peer for peer in found}, absent
+
+
+def _take(name: str, found: list[Peer]) -> str:
+    """Adds the peers of a file of this folder; or says why they aren't here."""
+    try:
+        found += importlib.import_module(f"peers.{name}").PEERS
+    except (Absent, ImportError, OSError) as error:
+        return str(error).splitlines()[0] if str(error) else type(error).__name__
+    return ""
+
+
+def load(path: str) -> Any:
+    """The module of a file.
+
+    Raises:
+        SystemExit: There is no such file.
+    """
+    file = Path(path).expanduser().resolve()
+    if not file.is_file():
+        raise SystemExit(f"--peer: {file} is not a file")
+    name = f"peer_{file.stem}"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, file)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            spec.loader.exec_module(module)
+        except (Absent, ImportError, OSError) as error:
+            del sys.modules[name]
+            raise SystemExit(f"--peer {path}: {error}") from None
+    return sys.modules[name]

@@ -1,0 +1,71 @@
+"""The benchmarks run, on a folder of small files, and what they compute is right."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import libsparse as ls
+
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "benchmarks" / "run.py"
+OURS = "libsparse"
+
+
+def run(*arguments: str, status: int = 0) -> str:
+    done = subprocess.run([sys.executable, str(RUN), *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    folder = tmp_path / "data" / "small"
+    folder.mkdir(parents=True)
+    ls.write(folder / "matrix.mtx.gz", ls.random((60, 60), 0.08, format="csr"))
+    ls.write(folder / "tensor.tns", ls.random((9, 8, 7), 0.1))
+    return folder.parent
+
+
+def test_all_kernels_on_a_folder(data: Path, tmp_path: Path) -> None:
+    options = ("--data", str(data), "--rounds", "1", "--threads", "1", "--widths", "4")
+    run("kernels", *options, "--peers", "torch int32 CSR$|plain C|SciPy", "--out", str(tmp_path / "all.json"))
+    found = json.loads((tmp_path / "all.json").read_text())["kernels"]
+    assert not found["wrong"]
+    assert all(OURS in row["peers"] for row in found["rows"]), [row["failed"] for row in found["rows"]]
+    assert {row["matrix"] for row in found["rows"]} == {"matrix", "tensor"}
+    assert {"spmv", "spgemm", "attention_backward", "mttkrp", "coo_to_csr"} <= {row["kernel"] for row in found["rows"]}
+    assert all(row["bound"] > 0 for row in found["rows"])
+
+
+def test_a_peer_of_ones_own_that_computes_something_else(data: Path, tmp_path: Path) -> None:
+    peer = tmp_path / "other.py"
+    peer.write_text(
+        "from peers.peer import Peer\n"
+        "class Other(Peer):\n"
+        "    title = 'other'\n"
+        "    def spmv(self, p):\n"
+        "        return lambda: p.A.values.new_zeros(p.A.shape[0])\n"
+        "PEERS = [Other()]\n"
+    )
+    options = ("--data", str(data), "--rounds", "1", "--kernels", "spmv", "--peer", str(peer), "--peers", "other|int32 CSR$")
+    said = run("kernels", *options, "--out", str(tmp_path / "one.json"))
+    assert "WRONG: other: spmv on matrix" in said
+    (row,) = json.loads((tmp_path / "one.json").read_text())["kernels"]["rows"]
+    assert "other" not in row["peers"]
+
+
+def test_errors_are_relative_to_the_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    from method import checking
+
+    one = checking.read(torch.tensor([1.0, 2.0]))
+    assert checking.error(checking.read(torch.tensor([1.0, 2.1])), one, one) == pytest.approx(0.05, rel=1e-3)
+    sparse = checking.read(torch.tensor([[0.0, 3.0]]).to_sparse_csr())
+    assert checking.error(sparse, sparse, sparse) == 0
+    assert checking.error(checking.read(torch.tensor([[1.0, 3.0]])), sparse, sparse) > 1
