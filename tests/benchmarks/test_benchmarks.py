@@ -53,8 +53,8 @@ def test_a_peer_of_ones_own_that_computes_something_else(data: Path, tmp_path: P
         "        return lambda: p.A.values.new_zeros(p.A.shape[0])\n"
         "PEERS = [Other()]\n"
     )
-    options = ("--data", str(data), "--rounds", "1", "--kernels", "spmv", "--peer", str(peer), "--peers", "other|int32 CSR$")
-    said = run("kernels", *options, "--out", str(tmp_path / "one.json"))
+    options = ("--data", str(data), "--rounds", "1", "--kernels", "spmv", "--peers", "other|int32 CSR$")
+    said = run("kernels", *options, "--peer", str(peer), "--out", str(tmp_path / "one.json"))
     assert "WRONG: other: spmv on matrix" in said
     (row,) = json.loads((tmp_path / "one.json").read_text())["kernels"]["rows"]
     assert "other" not in row["peers"]
