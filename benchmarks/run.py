@@ -1,6 +1,8 @@
 """The one front door of the benchmarks.
 
 python benchmarks/run.py [latency] [models] [kernels] [schedules] [options]
+python benchmarks/run.py judge BEFORE.json AFTER.json
+python benchmarks/run.py plot RESULTS.json FOLDER
 """
 
 from __future__ import annotations
@@ -22,10 +24,14 @@ from method import machine, results
 
 SUITES = ("latency", "models", "kernels", "schedules")
 REQUESTED = ("fit",)  # runs only when it is named: it writes into the sources
+TOOLS = ("judge", "plot")
 
 
 def main() -> int:
-    """Runs the suites that are named and writes one JSON file."""
+    """Runs the suites that are named and writes one JSON file; or a tool on such files."""
+    if sys.argv[1:] and sys.argv[1] in TOOLS:
+        status: int = importlib.import_module(f"method.{sys.argv[1]}").main(sys.argv[2:])
+        return status
     options = _options()
     warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|CSC tensor|invariant checks)")
     described = machine.describe()

@@ -42,7 +42,7 @@ def found(folder: str, suffixes: Sequence[str], only: str | None = None, *, quic
     paths = [path for path in sorted(root.rglob("*")) if path.name.endswith(tuple(suffixes)) and path.is_file()]
     if only:
         paths = [path for path in paths if re.search(only, f"{family(path, root)}/{stem(path)}")]
-    if quick:
+    if quick and len(paths) > _QUICK_COUNT:
         paths = _in_turns([path for path in paths if path.stat().st_size <= _QUICK_BYTES], root)[:_QUICK_COUNT]
     return paths
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,27 @@ def test_errors_are_relative_to_the_terms(monkeypatch: pytest.MonkeyPatch) -> No
     sparse = checking.read(torch.tensor([[0.0, 3.0]]).to_sparse_csr())
     assert checking.error(sparse, sparse, sparse) == 0
     assert checking.error(checking.read(torch.tensor([[1.0, 3.0]])), sparse, sparse) > 1
+
+
+def test_judge_tells_a_slower_build_from_noise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(RUN.parent))
+    from method import judge
+
+    draw = random.Random(0)
+
+    def results(name: str, factor: float, drift: float = 1.0) -> str:
+        rows = []
+        for matrix in "abc":
+            noise = [drift * draw.gauss(1, 0.03) for _ in range(15)]
+            own = [factor * n * draw.gauss(1, 0.01) if matrix == "b" else n * draw.gauss(1, 0.01) for n in noise]
+            peers = {OURS: {"samples": own}, "torch int32 CSR": {"samples": noise}}
+            told = {"title": "SpMV", "width": 0, "new": False, "dtype": "f32", "threads": 1, "family": "f"}
+            rows.append({**told, "matrix": matrix, "peers": peers})
+        (tmp_path / name).write_text(json.dumps({"kernels": {"rows": rows}}))
+        return str(tmp_path / name)
+
+    before = results("before", 1)
+    assert judge.main([before, results("after", 1)]) == 0
+    assert judge.main([before, results("busy", 1, drift=2)]) == 0
+    assert judge.main([before, results("faster", 0.8)]) == 0
+    assert judge.main([before, results("slower", 1.2)]) == 1
