@@ -89,9 +89,11 @@ func (p *program) meaning(z sizes, formats map[string]Operand) *index.Dense {
 	var last *index.Dense
 	names := index.Names(p.unit.Program)
 	for _, a := range p.unit.Program {
-		for _, part := range a.Steps(names) {
+		parts := a.Steps(names)
+		elems := stepElems(parts, a.LHS.Tensor.Elem)
+		for i, part := range parts {
 			if part.LHS.Tensor != a.LHS.Tensor {
-				part.LHS.Tensor.Elem = stepElem(part, a.LHS.Tensor.Elem)
+				part.LHS.Tensor.Elem = elems[i]
 			}
 			last = filled(part, part.Evaluate(z.vars, z.shape(part.LHS), data))
 			data[part.LHS.Tensor] = last

@@ -1,6 +1,9 @@
 package libsparse
 
 import (
+	"cmp"
+	"slices"
+
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
@@ -37,22 +40,57 @@ func typed(a *index.Assignment, elem string) (*index.Assignment, error) {
 	return a, checkReduction(a)
 }
 
-// stepElem is the type of a temporary on the way to a result of type t.
+// stepElems are the types of the results of the steps that an assignment is divided into. The last one has the type t; a temporary has
+// the type in which later steps read it, which is that of a comparison's arguments where it is compared.
+func stepElems(steps []*index.Assignment, t dtype.T) []dtype.T {
+	own, typed := index.Binding{}, slices.Clone(steps)
+	for i, step := range steps[:len(steps)-1] {
+		typed[i] = own.Assignment(step)
+		result := *step.LHS.Tensor
+		result.Elem = ownElem(typed[i])
+		own[step.LHS.Tensor] = &result
+	}
+	typed[len(steps)-1] = own.Assignment(steps[len(steps)-1])
+	out := make([]dtype.T, len(steps))
+	out[len(steps)-1] = t
+	for i := len(steps) - 2; i >= 0; i-- {
+		read := dtype.Invalid
+		for j := i + 1; j < len(steps); j++ {
+			read = dtype.Promote(read, index.ReadType(typed[j].RHS, out[j].Accum(), own[steps[i].LHS.Tensor]))
+		}
+		out[i] = stepElem(typed[i], cmp.Or(read, t))
+	}
+	return out
+}
+
+// stepElem is the type of a temporary that is read in type t.
 func stepElem(a *index.Assignment, t dtype.T) dtype.T {
-	if c, ok := a.RHS.(*index.Call); ok && c.Function == index.Library()["stored"] {
+	own := ownElem(a)
+	switch {
+	case counts(a):
+		return own
+	case own.IsComplex() && !t.IsComplex():
+		return t.Complex()
+	case t.IsComplex() && !own.IsComplex():
+		return t.Real()
+	case index.Elem(a.RHS) != dtype.Invalid && !t.Holds(own): // a function makes something else of it
+		return own.Accum()
+	default:
+		return t.Accum()
+	}
+}
+
+// ownElem is the type that the values of a step have by themselves.
+func ownElem(a *index.Assignment) dtype.T {
+	if counts(a) {
 		return dtype.I64 // a number of terms is exact
 	}
-	own := infer.Elem(a)
-	if own.IsComplex() && !t.IsComplex() {
-		return t.Complex()
-	}
-	if t.IsComplex() && !own.IsComplex() {
-		return t.Real()
-	}
-	if index.Elem(a.RHS) != dtype.Invalid && !t.Holds(own) { // a function makes something else of it
-		return own.Accum()
-	}
-	return t.Accum()
+	return infer.Elem(a)
+}
+
+func counts(a *index.Assignment) bool {
+	c, ok := a.RHS.(*index.Call)
+	return ok && c.Function == index.Library()["stored"]
 }
 
 // checkOperators refuses operators that values of type t don't have, and numbers that t can't hold.

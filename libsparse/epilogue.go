@@ -30,8 +30,9 @@ func epilogueOf(a bind.Assignment) *epilogue {
 	}
 	first, last := steps[0], steps[1]
 	held := first.LHS.Tensor
+	elem := a.LHS.Tensor.Elem
 	whole := len(first.LHS.Vars) == len(a.LHS.Vars) && len(last.Reduced()) == 0
-	if !whole || !a.LHS.Tensor.Elem.IsFloat() || !readsOnce(a.Table, last.RHS, held) || zeroOr(last.RHS, held) == unlike {
+	if !whole || !elem.IsFloat() || stepElems(steps, elem)[0] != stepElem(first, elem) || !readsOnce(a.Table, last.RHS, held) || zeroOr(last.RHS, held) == unlike {
 		return nil
 	}
 	sum := &index.Assignment{LHS: a.LHS, Reduce: first.Reduce, RHS: first.RHS}

@@ -127,9 +127,10 @@ func (c *Compilation) steps() ([]*index.Assignment, error) {
 		if c.single() && len(parts)+len(c.Program) > 2 {
 			return nil, diag.Errorf(diag.Unsupported, "schedule: %s takes several steps: %s; schedule each by itself", lines(c.Program), lines(parts))
 		}
-		for _, part := range parts {
+		elems := stepElems(parts, a.LHS.Tensor.Elem)
+		for i, part := range parts {
 			for _, step := range c.path(c.results.Assignment(part), names) {
-				steps = append(steps, c.describeResult(c.results.Assignment(step), a))
+				steps = append(steps, c.describeResult(c.results.Assignment(step), a, elems[i]))
 			}
 		}
 	}
@@ -182,9 +183,9 @@ func (c *Compilation) sparseLevels(t *index.Tensor) (n int) {
 	return n
 }
 
-// describeResult is a step towards a with the type of its result. The storage of that gets the statistics that the paths of later
-// steps need.
-func (c *Compilation) describeResult(step, a *index.Assignment) *index.Assignment {
+// describeResult is a step towards a with the type of its result, where elem is the type of the sum that it is a part of. The storage
+// of the result gets the statistics that the paths of later steps need.
+func (c *Compilation) describeResult(step, a *index.Assignment, elem dtype.T) *index.Assignment {
 	result := step.LHS.Tensor
 	if result.Name == c.Result().Tensor.Name {
 		return step
@@ -192,7 +193,7 @@ func (c *Compilation) describeResult(step, a *index.Assignment) *index.Assignmen
 	s := bind.Storage{Index: dtype.I32}
 	if result.Name != a.LHS.Tensor.Name {
 		t := *result
-		t.Elem = stepElem(step, a.LHS.Tensor.Elem) // temporaries are not rounded to halves
+		t.Elem = stepElem(step, elem) // temporaries are not rounded to halves
 		c.results[result] = &t
 		step = step.Into(&t)
 		s.Temporary = true

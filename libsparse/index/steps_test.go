@@ -24,8 +24,6 @@ func TestSteps(t *testing.T) {
 		"y(i) = sum(A(i,j) * x(j))":                      "y(i) = A(i,j) * x(j)",
 		"y(i) = exp(A(i,j) - sum(B(i,k)))":               "t1(i) = B(i,k); y(i) = exp(A(i,j) - t1(i))",
 		"y(i) = sum(exp(sum(A(i,j))) * B(i,k) + 1) ":     "t1(i) = A(i,j); t2(i) = exp(t1(i)) * B(i,k); y(i) = t2(i) + 1",
-		"y(i) = exp(sum(A(i,j)) * x(j))":                 "y(i) = exp(A(i,j) * x(j))",
-		"y(i,j) = abs(sum(A(i,j)))":                      "y(i,j) = abs(A(i,j))",
 		"y(i) max= abs(sum(B(i,k)) + A(i,j))":            "t1(i) = B(i,k); y(i) max= abs(t1(i) + A(i,j))",
 		"y(i) = A(i,j) / sum(i)":                         "y(i) = A(i,j) / sum(i)",
 		"y(i) = pow(A(i,j), 2) - gt(b(i), 0)":            "t1(i) = pow(A(i,j), 2); y(i) = t1(i) - gt(b(i), 0)",
@@ -47,6 +45,34 @@ func TestSteps(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s\n got %s\nwant %s", text, strings.Join(got, "; "), want)
+		}
+	}
+}
+
+func TestSumsOverNoIndex(t *testing.T) {
+	const left, factor = `"i" on the left side`, `"j" in another factor or argument`
+	for text, want := range map[string]string{
+		"y(i) = exp(sum(A(i,j)) * x(j))":              left + ", " + factor + "; ... t1(i) = ...",
+		"y(i) = A(i,j) * sum(x(j))":                   factor + "; ... t1 = ...",
+		"y(i) max= A(i,j) + sum(x(j))":                factor + "; ... t1 = ...",
+		"y(i,j) = A(i,j) / sum(A(i,j))":               left + `, "j" on the left side; ... t1(i) = ...`,
+		"y(i) = b(i) + sum(sum(A(i,j)) * x(j))":       left + ", " + factor + "; ... t1(i) = ...",
+		"t1(i) = 2 * -sum(x(j)) * (A(i,j) + b(i))":    factor + "; ... t2 = ...",
+		"y(i) = relu(sum(A(i,j) * x(j)) + sum(x(j)))": left + ", " + factor + "; ... t1(i) = ...",
+		"y = sum(sum(A(i,j)))":                        "",
+		"y(i) = sum(A(i,j)) - sum(A(i,j) * x(j))":     "",
+		"y(i) = x(j) * sum(A(i,j) * B(j,k))":          "",
+		"y(i) = b(i) * sum(2)":                        "",
+	} {
+		a, err := ParseAssignment(text, lookup)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = a.Verify()
+		for part := range strings.SplitSeq(want, " ... ") {
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %v, want %q", text, err, want)
+			}
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package index
 
-import "libsparse/libsparse/dtype"
+import (
+	"cmp"
+
+	"libsparse/libsparse/dtype"
+)
 
 // Elem is the type of the values of e: what its operands and numbers promote to, as in torch. It is Invalid where
 // patterns alone say nothing.
@@ -68,11 +72,12 @@ func (f *Function) logical() bool {
 	return ok && c.Op.IsLogical()
 }
 
-// ArgType is the type in which the arguments of c are computed if its value has type t. That is t, made complex if an argument is
-// complex and real if none is: sqrt(-1) and abs(-1j) depend on it. What is compared keeps its own type where t is narrower.
+// ArgType is the type in which the arguments of c are computed if its value has type t. What is compared has a type of its own, as in
+// torch, whatever is made of the truth value. Else it is t, made complex if an argument is complex and real if none is: sqrt(-1) and
+// abs(-1j) depend on it.
 func (c *Call) ArgType(t dtype.T) dtype.T {
 	if c.Function == nil && c.Op.IsLogical() {
-		t = dtype.Promote(t, c.compared())
+		t = cmp.Or(c.compared(), t)
 	}
 	if !t.IsComplex() && !c.Op.IsPart() {
 		return t
@@ -95,4 +100,23 @@ func (c *Call) compared() dtype.T {
 		}
 	}
 	return dtype.PromoteNumber(found, number).Accum()
+}
+
+// ReadType is the type in which e, of type t, computes with the elements of a tensor; Invalid if it doesn't read them.
+func ReadType(e Expr, t dtype.T, tensor *Tensor) (out dtype.T) {
+	switch e := e.(type) {
+	case *Access:
+		if e.Tensor == tensor {
+			return t
+		}
+	case *Call:
+		parts := e.Bodies()
+		if e.Function == nil {
+			parts, t = e.Args, e.ArgType(t)
+		}
+		for _, part := range parts {
+			out = dtype.Promote(out, ReadType(part, t, tensor))
+		}
+	}
+	return out
 }

@@ -28,6 +28,9 @@ func (a *Assignment) Verify() error {
 	if err := a.verifySoftmax(); err != nil {
 		return err
 	}
+	if err := a.verifySums(); err != nil {
+		return err
+	}
 	return verifyExpr(a, a.RHS)
 }
 

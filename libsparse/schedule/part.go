@@ -122,6 +122,24 @@ func (p *part) distributes(op dtype.Op, t dtype.T) bool {
 	})
 }
 
+// elem is the type that the values of the part are kept in, where the right-hand side has type t: the one in which it is read, as in an
+// argument of a comparison. Real values stay real beside complex ones, as the operators around them are those of real values.
+func (p *part) elem(t dtype.T) dtype.T {
+	own := index.Elem(p.inner)
+	place := &index.Tensor{Elem: own, PatternOnly: own == dtype.Invalid}
+	t = cmp.Or(index.ReadType(p.with(&index.Access{Tensor: place}), t.Accum(), place), t)
+	switch complex := own.IsComplex(); {
+	case complex && !t.IsComplex():
+		return t.Complex()
+	case !complex && t.IsComplex():
+		return t.Real()
+	case !t.Holds(own):
+		return own.Accum()
+	default:
+		return t.Accum()
+	}
+}
+
 // complete refuses a part that has no value where nothing is stored, if the zero that a dense workspace over held has there means
 // something to the operators around it or to the reduction.
 func (c Precompute) complete(p *cin.Program, part *part, a *cin.Assign, held []index.Var) error {

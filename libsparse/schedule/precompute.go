@@ -135,7 +135,7 @@ func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *c
 		return nil, err
 	}
 	told := gaps(p, assign, part, produce, held)
-	access, err := c.workspace(p, part.inner, held, told)
+	access, err := c.workspace(p, part, held, told)
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +214,9 @@ func variables(exprs ...index.Expr) []index.Var {
 	return out
 }
 
-// workspace makes the temporary for the values of e, with one mode for each held variable; told says that it should tell which
+// workspace makes the temporary for the values of a part, with one mode for each held variable; told says that it should tell which
 // elements were written.
-func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, told bool) (*index.Access, error) {
+func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, told bool) (*index.Access, error) {
 	size, known := int64(1), true
 	var extents []int64
 	for _, v := range held {
@@ -242,7 +242,7 @@ func (c Precompute) workspace(p *cin.Program, e index.Expr, held []index.Var, to
 			f.Levels[i] = format.Singleton{Unique: i == len(held)-1}
 		}
 	}
-	w := &index.Tensor{Name: c.Name, Elem: sumsOf(e, p.Source.LHS.Tensor.Elem)}
+	w := &index.Tensor{Name: c.Name, Elem: part.elem(p.Source.LHS.Tensor.Elem)}
 	p.Source = p.Source.With(w, bind.Storage{Format: f, Index: p.Source.Result().Index, Statistics: bind.Statistics{Extents: extents}})
 	p.Workspaces[w] = storage
 	for _, r := range c.Rename {
@@ -280,22 +280,6 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) 
 		return "", failf(c, "a %s needs a variable; keep a single value as a tile", storage)
 	}
 	return storage, nil
-}
-
-// sumsOf is the type that sums of a part of an expression of type t are kept in: real ones stay real beside complex ones, as
-// the operators around them are those of real values, and what is compared has a wider type than truth values.
-func sumsOf(part index.Expr, t dtype.T) dtype.T {
-	own := index.Elem(part)
-	switch complex := own.IsComplex(); {
-	case complex && !t.IsComplex():
-		return t.Complex()
-	case !complex && t.IsComplex():
-		return t.Real()
-	case !t.Holds(own):
-		return own.Accum()
-	default:
-		return t.Accum()
-	}
 }
 
 // count is how many values a workspace has for v, and whether the kernel knows that when it is compiled.

@@ -229,10 +229,11 @@ def _operand(expr: Expr) -> str:
     return f"({text(expr)})" if infix else text(expr)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Every node of an expression, from left to right."""
+def walk(expr: Expr, into_sums: bool = True) -> Iterator[Expr]:
+    """Every node of an expression, from left to right; perhaps without the arguments of `sum(...)`."""
     waiting = [expr]
     while waiting:
         node = waiting.pop()
         yield node
-        waiting.extend(reversed(node.args) if isinstance(node, Call) else ())
+        if isinstance(node, Call) and (into_sums or node.op != "sum"):
+            waiting.extend(reversed(node.args))

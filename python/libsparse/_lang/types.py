@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import torch
@@ -56,10 +56,18 @@ def merged(types: Iterable[Type]) -> Type:
     )
 
 
-def counted(expr: Expr) -> tuple[Number, ...]:
-    """The number that a sum adds to the type of an expression: truth values are counted, as by torch.sum."""
-    logical = any(isinstance(node, Call) and node.op in operations.LOGICAL for node in assignment.walk(expr))
-    return (1,) if logical else ()
+def counted(expr: Expr, kept: Collection[str] | None = None) -> tuple[Number, ...]:
+    """The number that a sum adds to the type of an expression: truth values are counted, as by torch.sum.
+
+    Args:
+        expr: The expression.
+        kept: The indices that are not summed over; None for an argument of `sum(...)`. Only what stands outside of
+            `sum(...)` is summed over the others.
+    """
+    nodes = list(assignment.walk(expr, into_sums=False))
+    summed = kept is None or any(not set(node.indices).issubset(kept) for node in nodes if isinstance(node, Access))
+    logical = any(isinstance(node, Call) and node.op in operations.LOGICAL for node in nodes)
+    return (1,) if summed and logical else ()
 
 
 class Typing:

@@ -91,7 +91,7 @@ def _of(
     own = Typing(dict(types), functions.values()).of(value)
     dtype = own.dtype()
     if not assignment.indices(value) <= kept:
-        dtype = merged([own, Type(numbers=counted(value))]).dtype()
+        dtype = merged([own, Type(numbers=counted(value, kept))]).dtype()
         numeric = dtype not in (None, torch.bool)
         return _Sum(value, kept, sparse, found, functions).split(dtype) if summed and numeric else Background(value)
     outside = found[id(value)]

@@ -133,6 +133,5 @@ def _read(
     functions = user_functions.needed(
         user_functions.calls(value), {definition.name: definition for definition in extra}
     )
-    reduced = not indices.issubset(target.indices)
-    counted = types.counted(value) if reduced else ()
+    counted = types.counted(value, target.indices)
     return _Reading(target, value, str(Statement(target, "", value)), origin, found, partly, functions, counted)
