@@ -109,7 +109,7 @@ func (p *point) call(c *Call, t dtype.T) (dtype.Value, bool) {
 			known[i] = &Missing{}
 		}
 	}
-	v, _ := p.eval(substitute(c.body(defined...), known), t)
+	v, _ := p.eval(substitute(c.body(defined...), known, c.Args), t)
 	return v, true
 }
 

@@ -85,11 +85,24 @@ func (c *Call) With(args []Expr) *Call {
 	if slices.Equal(args, c.Args) {
 		return c
 	}
-	with := &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region}
-	if c.Op.IsLogical() {
-		with.replaced = c
+	return &Call{Op: c.Op, Function: c.Function, Args: args, Region: c.Region, whole: c.whole}
+}
+
+// Restricted is the call with arguments of which some parts have no value and are left out. What it compares keeps its type.
+func (c *Call) Restricted(args []Expr) *Call {
+	out := c.With(args)
+	if out != c && out.whole == nil && (c.Function != nil || c.Op.IsLogical()) {
+		out.whole = c.Args
 	}
-	return with
+	return out
+}
+
+// wholeArgs are the arguments of c before parts of them were left out.
+func (c *Call) wholeArgs() []Expr {
+	if c.whole != nil {
+		return c.whole
+	}
+	return c.Args
 }
 
 // body is the body of the case that applies if exactly the given arguments have a value. If no case applies, which a region given with
@@ -111,7 +124,7 @@ func (c *Call) Inline() Expr {
 		_, missing := a.(*Missing)
 		defined[i] = !missing
 	}
-	return substitute(c.body(defined...), c.Args)
+	return substitute(c.body(defined...), c.Args, c.wholeArgs())
 }
 
 // Bodies lists the bodies of a called function, one a case, with the arguments in place of the parameters; it is empty for an operator.
@@ -121,24 +134,33 @@ func (c *Call) Bodies() []Expr {
 	}
 	out := make([]Expr, len(c.Function.Cases))
 	for i, k := range c.Function.Cases {
-		out[i] = substitute(k.Body, c.Args)
+		out[i] = substitute(k.Body, c.Args, c.wholeArgs())
 	}
 	return out
 }
 
-func substitute(e Expr, args []Expr) Expr {
+// substitute is e with arguments in place of parameters; whole are the arguments before parts of them were left out.
+func substitute(e Expr, args, whole []Expr) Expr {
 	switch e := e.(type) {
 	case *Param:
 		return args[e.Index]
 	case *Call:
-		out := make([]Expr, len(e.Args))
-		for i, a := range e.Args {
-			out[i] = substitute(a, args)
+		out := e.With(substituteAll(e.Args, args, whole))
+		if out != e && (e.Function != nil || e.Op.IsLogical()) && !slices.Equal(args, whole) {
+			out.whole = substituteAll(e.Args, whole, whole)
 		}
-		return e.With(out)
+		return out
 	default:
 		return e
 	}
+}
+
+func substituteAll(es, args, whole []Expr) []Expr {
+	out := make([]Expr, len(es))
+	for i, e := range es {
+		out[i] = substitute(e, args, whole)
+	}
+	return out
 }
 
 // maxInlined bounds the expression after every function is inlined.

@@ -49,7 +49,7 @@ type (
 		Function *Function
 		Args     []Expr
 		Region   Region
-		replaced *Call // the comparison whose arguments were replaced by these
+		whole    []Expr // the arguments before parts of them were left out, which say what type is compared; nil if none were
 	}
 )
 

@@ -90,16 +90,10 @@ func (c *Call) ArgType(t dtype.T) dtype.T {
 	return t.Real()
 }
 
-// compared is the type in which the arguments of a comparison are compared: that of all of them, also where some have been
-// replaced by the zeros that they are at a point of a lattice. So it is taken from the first arguments that have types.
+// compared is the type in which the arguments of a comparison are compared: that of all of them, also where parts have no value and are
+// left out. It is Invalid where they are patterns and index variables.
 func (c *Call) compared() dtype.T {
-	found, number := elems(c.Args)
-	for before := c.replaced; before != nil; before = before.replaced {
-		if t, n := elems(before.Args); t != dtype.Invalid {
-			found, number = t, n
-		}
-	}
-	return dtype.PromoteNumber(found, number).Accum()
+	return dtype.PromoteNumber(elems(c.wholeArgs())).Accum()
 }
 
 // ReadType is the type in which e, of type t, computes with the elements of a tensor; Invalid if it doesn't read them.

@@ -134,7 +134,7 @@ func restrictCall(c *index.Call, args []index.Expr, certain []bool) (rest index.
 	case !ever:
 		return nil, false
 	case !slices.Contains(possible, false):
-		return c.With(args), always
+		return c.Restricted(args), always
 	}
 	if e := simpler(c, args); e != nil {
 		return e, always
@@ -144,7 +144,7 @@ func restrictCall(c *index.Call, args []index.Expr, certain []bool) (rest index.
 			args[k] = &index.Missing{}
 		}
 	}
-	return c.With(args), always
+	return c.Restricted(args), always
 }
 
 // simpler is a sum of which one argument is gone, if it has a value where the other argument has one; else nil.
