@@ -33,7 +33,7 @@ from .missing import NamedAttributes
 from .placement import check_device, check_memory_format
 from .recording import current, recorders
 from .short_product import multiply_in_c, multiply_in_python
-from .traced_view import TracedView, follow_values, from_parts
+from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
 from .typed_methods import TypedMethods
 from .views import LevelViews
@@ -322,7 +322,7 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
         if grad:
             follow_values(self)
     if _dispatch_modes():
-        follow_whole(self, from_parts)
+        follow_whole(self)
     return self
 
 

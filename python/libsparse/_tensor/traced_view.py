@@ -15,7 +15,7 @@ from torch import Tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
-from libsparse._trace import patterns
+from libsparse._trace import library, patterns
 
 _MOST = 16  # levels
 
@@ -145,12 +145,6 @@ class TracedView:
         return detached
 
 
-def from_parts(names: Sequence[str], context: Sequence[Any], shape: Sequence[Any], *parts: Tensor) -> Any:
-    """A SparseTensor of its plain tensors, as a node of a graph."""
-    tensors = dict(zip(names, parts, strict=True))
-    return TracedView.__tensor_unflatten__(tensors, tuple(context), shape, ())
-
-
 def _same_memory(a: Tensor, b: Tensor) -> bool:
     return is_fake(b) or a.data_ptr() == b.data_ptr()
 
@@ -197,6 +191,19 @@ def follow_values(self: Any) -> None:
             set_own(self, "requires_grad", False)
         _Join.apply(self, held)
     self._joined = held
+
+
+def _put_together(
+    format: str, shape: Sequence[Any], arrays: Sequence[Tensor], values: Tensor | None, fill: Any, block: Sequence[int]
+) -> Any:
+    """A SparseTensor of its plain tensors, as an operator of a graph; autograd follows the values."""
+    pattern = patterns.put_together(patterns.Arrays(format, list(shape), list(arrays)))
+    if pattern.block != tuple(block):
+        pattern = type(pattern)(pattern.format, pattern.shape, pattern.pos, pattern.crd, tuple(block))
+    return _classes[0](pattern, values, fill)
+
+
+library.define_whole(_put_together)
 
 
 class _Join(torch.autograd.Function):

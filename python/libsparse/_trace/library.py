@@ -41,6 +41,13 @@ def define(schema: str, kernel: Callable[..., Any], fake: Callable[..., Any]) ->
     return f"libsparse::{name}"
 
 
+def define_whole(kernel: Callable[..., Any]) -> None:
+    """Defines the operator that makes a sparse tensor of plain ones: exported graphs have sparse results by it."""
+    name = "put_together"
+    _library.define(f"{name}({_PATTERN}, Tensor? values, Scalar fill, int[] block) -> Tensor")
+    _library.impl(name, kernel, "CompositeImplicitAutograd")
+
+
 # Patterns ------------------------------------------------------------------------------------------------------
 
 

@@ -228,6 +228,10 @@ class TracedPattern(Pattern):
         padded = torch.cat([source.entries(values), values.new_zeros(1)])  # so that there is an element to pick
         return self.spread(torch.where(found, padded.index_select(0, numbers), values.new_zeros(())))
 
+    def __call__(self) -> None:
+        """Fails. torch.compile keeps an attribute that could be called as a node of its graph, and no other."""
+        raise TypeError("a pattern is not called")
+
     def __repr__(self) -> str:
         return f"TracedPattern(shape={tuple(self.shape)}, format={str(self.format)!r})"
 

@@ -5,11 +5,14 @@ torch does the first for subclasses in torch.export only, and the second nowhere
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+
+import torch
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage.fakes import is_fake
+
+from .patterns import taken_apart
 
 _followed = "_libsparse_followed"  # what a tracer has that has met a SparseTensor as an input
 
@@ -41,8 +44,8 @@ def follow_parts(tensor: Any) -> None:
                 proxy_tensor.track_tensor_tree(part, node, constant=None, tracer=tracer)
 
 
-def follow_whole(tensor: Any, put_together: Callable[..., Any]) -> None:
-    """Tells such a tracer of a sparse result, which a function puts together from its plain tensors in the graph.
+def follow_whole(tensor: Any) -> None:
+    """Tells a tracer of a sparse result, which an operator of the graph puts together from its plain tensors.
 
     Raises:
         UnsupportedError: The tracer's tensors have elements, so that arrays of the result's pattern have been computed.
@@ -50,21 +53,23 @@ def follow_whole(tensor: Any, put_together: Callable[..., Any]) -> None:
     from torch.fx.experimental import proxy_tensor
 
     mode = proxy_tensor.get_proxy_mode()
-    if mode is None or mode.pre_dispatch or not hasattr(mode.tracer, _followed):
+    if mode is None or not (mode.pre_dispatch or hasattr(mode.tracer, _followed)):
         return
-    tracer = mode.tracer
-    names, context = tensor.__tensor_flatten__()
-    parts: list[Any] = []
-    for name in names:
-        part = getattr(tensor, name)
-        slot = proxy_tensor.get_proxy_slot(part, tracer, None)
-        if slot is not None and not is_fake(part) and name != "_plain_values" and slot.proxy.node.target is not _read():
+    tracer, pattern = mode.tracer, tensor._pattern
+
+    def found(part: Any, checked: bool) -> Any:
+        slot = None if part is None else proxy_tensor.get_proxy_slot(part, tracer, None)
+        if slot is None:
+            return part
+        if checked and not is_fake(part) and slot.proxy.node.target is not _read():
             raise UnsupportedError(
                 "make_fx(tracing_mode='real') follows no sparse result with entries of its own; use 'fake'"
             )
-        parts.append(part if slot is None else slot.proxy)
+        return slot.proxy
+
+    arrays = [found(array, True) for array in taken_apart(pattern).tensors]
     shape = [n if isinstance(n, int) else proxy_tensor.get_proxy_slot(n, tracer).force() for n in tensor.shape]
-    args = (names, list(context), shape, *parts)
-    node = tracer.create_proxy("call_function", put_together, args, {})
+    args = (pattern.format.text, shape, arrays, found(tensor._held, False), tensor._fill, list(pattern.block))
+    node = tracer.create_proxy("call_function", torch.ops.libsparse.put_together.default, args, {})
     with proxy_tensor.disable_proxy_modes_tracing():
         proxy_tensor.track_tensor_tree(tensor, node, constant=None, tracer=tracer)
