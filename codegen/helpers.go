@@ -147,9 +147,9 @@ static inline int64_t NAME(int64_t key, int64_t size)
     }
 }
 `,
-	"sort":    sortText,
-	"scan":    scanText,
-	"sort_by": sortByText, "sort_by_team": sortByTeamText,
+	"sort":        sortText,
+	"sort_places": sortPlacesText,
+	"sort_by":     sortByText, "sort_by_team": sortByTeamText,
 }
 
 const floatChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)

@@ -53,27 +53,39 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestScan finds marks at all places of words and of their ends.
-func TestScan(t *testing.T) {
-	n, marks, places := iv("n"), in("marks", dtype.U8), out("places", dtype.I32)
-	m := &ir.Module{Slots: vars(n), Funcs: []*ir.Func{{Name: "f", Body: block(&ir.Scan{Array: places, Marks: marks, Count: n})}}}
-	m.Slots = append(m.Slots, ir.Slot{Array: marks}, ir.Slot{Array: places})
+// TestSortPlaces sorts short lists by ranks, and longer ones by a bitmap or by halves; bitmaps are left empty.
+func TestSortPlaces(t *testing.T) {
+	n, extent := iv("n"), iv("extent")
+	m := &ir.Module{Slots: vars(n, extent), Funcs: []*ir.Func{{Name: "f", Body: block()}}}
+	types := []dtype.T{dtype.I32, dtype.I64}
+	for _, elem := range types {
+		places, bits := out("places_"+string(elem), elem), out("bits_"+string(elem), dtype.I64)
+		m.Slots = append(m.Slots, ir.Slot{Array: places}, ir.Slot{Array: bits})
+		m.Funcs[0].Body.Stmts = append(m.Funcs[0].Body.Stmts, &ir.SortPlaces{Array: places, Bits: bits, Count: n, Extent: extent})
+	}
 	p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
 	rng := rand.New(rand.NewPCG(7, 8))
-	for _, length := range []int{0, 1, 63, 64, 65, 400} {
-		for _, every := range []int{1, 3, 70, 1000} {
-			given := make([]int64, length)
-			want := make([]int64, 0, length)
-			for i := range given {
-				if rng.IntN(every) == 0 {
-					given[i] = 1
-					want = append(want, int64(i))
+	for _, length := range []int{0, 1, 2, 7, 8, 9, 16, 17, 63, 64, 65, 100, 700} {
+		for _, every := range []int{1, 3, 70, 5000} {
+			below := max(1, length*every)
+			var want []int64
+			for len(want) < length {
+				if place := rng.Int64N(int64(below)); !slices.Contains(want, place) {
+					want = append(want, place)
 				}
 			}
-			found := ir.Ints(dtype.I32, make([]int64, len(want))...)
-			p.Run(t, []string{"f"}, []ir.Arg{ir.ScalarArg(int64(length)), ir.ArrayArg(ir.Ints(dtype.U8, given...)), ir.ArrayArg(found)})
-			if !slices.Equal(found.Int, want) {
-				t.Errorf("%d marks: got %v, want %v", length, found.Int, want)
+			args := []ir.Arg{ir.ScalarArg(int64(length)), ir.ScalarArg(int64(below))}
+			for _, elem := range types {
+				args = append(args, ir.ArrayArg(ir.Ints(elem, append(slices.Clone(want), make([]int64, ir.PlacesRoom)...)...)))
+				args = append(args, ir.ArrayArg(ir.Ints(dtype.I64, make([]int64, (below+255)/256*4)...)))
+			}
+			slices.Sort(want)
+			p.Run(t, []string{"f"}, args)
+			for i := range types {
+				places, bits := args[2+2*i].Array.Int[:length], args[3+2*i].Array.Int
+				if !slices.Equal(places, want) || slices.ContainsFunc(bits, func(word int64) bool { return word != 0 }) {
+					t.Errorf("%d places below %d: got %v, want %v, bitmap %v", length, below, places, want, bits)
+				}
 			}
 		}
 	}

@@ -152,10 +152,9 @@ func (e *emitter) arrayStmt(s ir.Stmt) {
 		e.line("%s(%s, %s);", e.uses.helper("prefix_sum", ir.Scalar(s.Array.Elem)), name(s.Array.Name), e.index(s.Count))
 	case *ir.Sort:
 		e.sort(s)
-	case *ir.Scan:
-		e.uses.header("string.h")
-		fn := e.uses.helper("scan", ir.Scalar(s.Array.Elem))
-		e.line("%s(%s, %s, %s);", fn, name(s.Array.Name), name(s.Marks.Name), e.index(s.Count))
+	case *ir.SortPlaces:
+		fn := e.uses.helper("sort_places", ir.Type{Elem: s.Array.Elem, Lanes: placesVector / s.Array.Elem.Size()})
+		e.line("%s(%s, %s, %s, %s);", fn, name(s.Array.Name), e.index(s.Count), name(s.Bits.Name), e.index(s.Extent))
 	case *ir.SortBy:
 		e.sortBy(s)
 	default:

@@ -29,10 +29,12 @@ type Kernel struct {
 	// SHA256 is that of the object file.
 	SHA256 string `json:"sha256"`
 	// Assemble and Compute are the entry points; Assemble is empty if the result's pattern is known beforehand.
-	Assemble string       `json:"assemble"`
-	Compute  string       `json:"compute"`
-	Slots    []lower.Slot `json:"slots"`
-	Output   KernelOutput `json:"output"`
+	Assemble string `json:"assemble"`
+	// Revalue computes the values of a result whose positions and coordinates an earlier call has left; empty if there is no such function.
+	Revalue string       `json:"revalue,omitempty"`
+	Compute string       `json:"compute"`
+	Slots   []lower.Slot `json:"slots"`
+	Output  KernelOutput `json:"output"`
 	// Convert lists the operands to convert to another format first; the slots mean the converted ones.
 	Convert []Convert `json:"convert,omitempty"`
 	// Expression is the assignment, Notes are the scheduler's choices with their reasons.
@@ -163,6 +165,9 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 	}
 	if n.Kernel.Assembled {
 		k.Assemble = lower.AssembleName
+	}
+	if n.Kernel.Revalued {
+		k.Revalue = lower.RevalueName
 	}
 	if stored.SamePattern != nil {
 		k.Output.PatternOf = n.operand(n.Assignment.Owner(result))

@@ -100,6 +100,9 @@ const (
 	// Row is a dense array with a mark for each element and the list of those that are set, so that it is read and cleared in
 	// time proportional to those.
 	Row Storage = "row"
+	// Scatter is a row that is written without a branch which depends on the marks: for terms that fall on places in no order, so that
+	// the processor can't predict which are new.
+	Scatter Storage = "scatter"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
 	List Storage = "list"
 	// Hash holds each coordinate once, found through a table by its hash; it is sorted before it is read.

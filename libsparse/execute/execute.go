@@ -6,6 +6,7 @@ package execute
 
 import (
 	"fmt"
+	"slices"
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/dtype"
@@ -50,7 +51,32 @@ func (c *Call) Result(run Runner) (*format.Data, error) {
 	if err := c.phase(run, lower.ComputeName, "compute", args); err != nil {
 		return nil, err
 	}
+	if c.Kernel.Revalued {
+		if err := c.revalue(run, args); err != nil {
+			return nil, err
+		}
+	}
 	return c.unpack(args), nil
+}
+
+// revalue computes the values once more, and compares them: what repeats a call has the same bits.
+func (c *Call) revalue(run Runner, args []ir.Arg) error {
+	at := slices.IndexFunc(c.Kernel.Layout, func(s lower.Slot) bool { return s.Operand == lower.Result && s.Kind == "vals" })
+	first := args[at].Array
+	args[at] = ir.ArrayArg(ir.NewBuffer(first.Elem, first.Len()))
+	status, err := run(lower.RevalueName, args)
+	if err != nil {
+		return fmt.Errorf("revalue: %w", err)
+	}
+	if status != ir.OK {
+		return &Status{lower.RevalueName, status}
+	}
+	for i := range first.Len() {
+		if again := args[at].Array.At(i); fmt.Sprint(again) != fmt.Sprint(first.At(i)) {
+			return fmt.Errorf("revalue: value %d is %v, and %v when it is computed again", i, first.At(i), again)
+		}
+	}
+	return nil
 }
 
 // phase makes the arrays that a function is the first to need, and runs it.

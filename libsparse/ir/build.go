@@ -182,3 +182,11 @@ func Repeat(cond Expr, body ...Stmt) *While { return &While{Cond: cond, Body: Do
 
 // NewArray allocates an array on the heap.
 func NewArray(a *Array, size Expr) *Alloc { return &Alloc{Array: a, Size: size, Heap: true} }
+
+// PlacesRoom is how many elements more than it sorts the array of a SortPlaces has: vectors of them are read and written whole.
+const PlacesRoom = 8
+
+// PlacesBits is the number of elements of the bitmap of a SortPlaces: one bit for each place, in groups of four words.
+func PlacesBits(extent Expr) Expr {
+	return Mul(Div(Add(extent, Const(255)), Const(256)), Const(4))
+}

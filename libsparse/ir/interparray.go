@@ -34,8 +34,8 @@ func (m *machine) arrayStmt(s Stmt) {
 	case *Sort:
 		lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
 		slices.Sort(m.span(s.Array, lo, hi).Int[lo:hi])
-	case *Scan:
-		m.scan(s)
+	case *SortPlaces:
+		m.sortPlaces(s)
 	case *SortBy:
 		m.sortBy(s)
 	default:
@@ -43,13 +43,16 @@ func (m *machine) arrayStmt(s Stmt) {
 	}
 }
 
-func (m *machine) scan(s *Scan) {
-	found := int64(0)
-	n := m.eval(s.Count).Int
-	for place, mark := range m.span(s.Marks, 0, n).Int[:n] {
-		if mark != 0 {
-			found++
-			m.span(s.Array, 0, found).Int[found-1] = int64(place)
+func (m *machine) sortPlaces(s *SortPlaces) {
+	n, extent := m.eval(s.Count).Int, m.eval(s.Extent).Int
+	places := m.span(s.Array, 0, n+PlacesRoom).Int[:n]
+	if bits := m.span(s.Bits, 0, (extent+255)/256*4).Int; slices.ContainsFunc(bits, func(word int64) bool { return word != 0 }) {
+		m.failf("bitmap %s is not empty", s.Bits.Name)
+	}
+	slices.Sort(places)
+	for i, place := range places {
+		if place < 0 || place >= extent || i > 0 && place == places[i-1] {
+			m.failf("%s has %d, of places below %d", s.Array.Name, place, extent)
 		}
 	}
 }

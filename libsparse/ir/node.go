@@ -273,10 +273,11 @@ type (
 		Array  *Array
 		Lo, Hi Expr
 	}
-	// Scan writes the places of the marks in Marks[0:Count] that are 1, all others being 0, to Array in ascending order.
-	Scan struct {
-		Array, Marks *Array
-		Count        Expr
+	// SortPlaces sorts Array[0:Count], different numbers from 0 to before Extent. Behind them Array has room for PlacesRoom more.
+	// Bits has PlacesBits(Extent) elements, which are zero before and after.
+	SortPlaces struct {
+		Array, Bits   *Array
+		Count, Extent Expr
 	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
 	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.
@@ -323,25 +324,25 @@ const (
 	DividedByZero = 4
 )
 
-func (*Block) stmt()     {}
-func (*Decl) stmt()      {}
-func (*Assign) stmt()    {}
-func (*Store) stmt()     {}
-func (*For) stmt()       {}
-func (*While) stmt()     {}
-func (*If) stmt()        {}
-func (*Parallel) stmt()  {}
-func (*Alloc) stmt()     {}
-func (*Grow) stmt()      {}
-func (*Free) stmt()      {}
-func (*Fill) stmt()      {}
-func (*Prefetch) stmt()  {}
-func (*PrefixSum) stmt() {}
-func (*Sort) stmt()      {}
-func (*Scan) stmt()      {}
-func (*SortBy) stmt()    {}
-func (*Return) stmt()    {}
-func (*Comment) stmt()   {}
+func (*Block) stmt()      {}
+func (*Decl) stmt()       {}
+func (*Assign) stmt()     {}
+func (*Store) stmt()      {}
+func (*For) stmt()        {}
+func (*While) stmt()      {}
+func (*If) stmt()         {}
+func (*Parallel) stmt()   {}
+func (*Alloc) stmt()      {}
+func (*Grow) stmt()       {}
+func (*Free) stmt()       {}
+func (*Fill) stmt()       {}
+func (*Prefetch) stmt()   {}
+func (*PrefixSum) stmt()  {}
+func (*Sort) stmt()       {}
+func (*SortPlaces) stmt() {}
+func (*SortBy) stmt()     {}
+func (*Return) stmt()     {}
+func (*Comment) stmt()    {}
 
 // Slot is one 64-bit word of a kernel's argument block: a scalar by value or the address of an array.
 // Exactly one of Var and Array is set.

@@ -156,8 +156,8 @@ func (p *printer) arrayStmt(s Stmt) {
 		p.line("prefixsum %s[0:%s]", s.Array.Name, ExprText(s.Count))
 	case *Sort:
 		p.line("sort %s[%s:%s]", s.Array.Name, ExprText(s.Lo), ExprText(s.Hi))
-	case *Scan:
-		p.line("%s = places of %s[0:%s]", s.Array.Name, s.Marks.Name, ExprText(s.Count))
+	case *SortPlaces:
+		p.line("sort places %s[0:%s] below %s with %s", s.Array.Name, ExprText(s.Count), ExprText(s.Extent), s.Bits.Name)
 	case *SortBy:
 		p.line("sort %s[0:%s] by %s below %s", s.Perm.Name, ExprText(s.Count), s.Key.Name, ExprText(s.Extent))
 	case *Return:

@@ -78,14 +78,15 @@ func (v *verifier) arrayStmt(s Stmt) {
 		v.integers(s.Array)
 		v.index(s.Lo)
 		v.index(s.Hi)
-	case *Scan:
+	case *SortPlaces:
 		v.writable(s.Array)
 		v.integers(s.Array)
-		v.array(s.Marks)
-		if s.Marks.Elem != dtype.U8 {
-			v.failf("marks of type %s", s.Marks.Elem)
+		v.writable(s.Bits)
+		if s.Bits.Elem != dtype.I64 {
+			v.failf("a bitmap of type %s", s.Bits.Elem)
 		}
 		v.index(s.Count)
+		v.index(s.Extent)
 	case *SortBy:
 		v.writable(s.Perm)
 		v.integers(s.Perm)

@@ -113,8 +113,8 @@ func arrayExprs(s Stmt) []Expr {
 		return []Expr{s.Count}
 	case *Sort:
 		return []Expr{s.Lo, s.Hi}
-	case *Scan:
-		return []Expr{s.Count}
+	case *SortPlaces:
+		return []Expr{s.Count, s.Extent}
 	case *SortBy:
 		return given(s.Count, s.Extent, s.Threads)
 	default:
@@ -149,8 +149,8 @@ func Arrays(s Stmt) []*Array {
 		return []*Array{s.Array}
 	case *SortBy:
 		return []*Array{s.Perm, s.Key}
-	case *Scan:
-		return []*Array{s.Array, s.Marks}
+	case *SortPlaces:
+		return []*Array{s.Array, s.Bits}
 	default:
 		return nil
 	}
@@ -256,8 +256,8 @@ func mapOrder(s Stmt, e func(Expr) Expr) Stmt {
 	switch x := s.(type) {
 	case *Sort:
 		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
-	case *Scan:
-		return &Scan{Array: x.Array, Marks: x.Marks, Count: e(x.Count)}
+	case *SortPlaces:
+		return &SortPlaces{Array: x.Array, Bits: x.Bits, Count: e(x.Count), Extent: e(x.Extent)}
 	case *SortBy:
 		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
 		if x.Threads != nil {

@@ -142,7 +142,7 @@ func (p pattern) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 		out = append(out, ir.Set(e.written, ir.Bool(true)))
 	}
 	g, inBlock := p.groups[len(p.groups)-1], denseBlocks(p.storage)
-	if e.phase == computing {
+	if e.phase != counting {
 		at := ir.Expr(e.cursor.get(g.First))
 		if inBlock {
 			at = l.elementAt(a.LHS, e)

@@ -137,8 +137,8 @@ func (l *lowerer) storage(a *index.Access, level int, e env) format.Storage {
 // position is where an access stands at a level: known from the loop that walks it, or located.
 func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 	if level < 0 {
-		if w := e.views.get(a.Tensor); w != nil && w.count != nil {
-			return format.Range{Lo: ir.Const(0), Hi: w.count}
+		if w := e.views.get(a.Tensor); w != nil && w.crd != nil {
+			return w.entries
 		}
 		return format.Range{Lo: ir.Const(0), Hi: ir.Const(1)}
 	}

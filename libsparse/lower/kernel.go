@@ -24,6 +24,7 @@ import (
 const (
 	ComputeName  = "kernel_compute"
 	AssembleName = "kernel_assemble"
+	RevalueName  = "kernel_revalue"
 )
 
 // Status that a kernel returns beside ir.OK and ir.NoMemory.
@@ -39,8 +40,8 @@ type Kernel struct {
 	Module *ir.Module
 	// Layout gives the meaning of each slot of Module.
 	Layout []Slot
-	// Assembled says that the kernel has a function AssembleName.
-	Assembled bool
+	// Assembled says that the kernel has a function AssembleName, and Revalued that it has a function RevalueName.
+	Assembled, Revalued bool
 }
 
 // phase says which function of the kernel is lowered.
@@ -49,6 +50,7 @@ type phase int
 const (
 	computing phase = iota // fills coordinates and values
 	counting               // counts entries, and writes the positions of rowwise results
+	revaluing              // fills the values of a result whose coordinates are known from an earlier call
 )
 
 // lowerer is the state of the lowering of one function.
@@ -97,6 +99,9 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, AssembleName, counting))
 	}
 	k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, ComputeName, computing))
+	if k.Revalued = revalued(p, lattices); k.Revalued {
+		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, RevalueName, revaluing))
+	}
 	return k, nil
 }
 
@@ -124,7 +129,7 @@ func function(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph
 	l := newLowerer(p, s)
 	l.lattices, l.result = lattices, assemblyOf(p).new(l)
 	e := env{phase: ph, region: &region{}, out: target{vals: s.vals(p.Source.LHS.Tensor)}}
-	sums := ph == computing && summedApart(p)
+	sums := ph != counting && summedApart(p)
 	if sums {
 		e.out.vals = l.Array(p.Source.LHS.Tensor.Name+"_sums", p.Source.LHS.Tensor.Elem.Accum())
 	}
@@ -153,7 +158,7 @@ func (l *lowerer) body(e env) []ir.Stmt {
 // clearResult sets a dense result to its fill value where the loops don't write every element.
 func (l *lowerer) clearResult(e env) []ir.Stmt {
 	t := l.program.Source.LHS.Tensor
-	if e.phase == counting {
+	if e.phase != computing { // where values are computed again, every one is
 		return nil
 	}
 	var out []ir.Stmt

@@ -131,17 +131,21 @@ func TestAccepted(t *testing.T) {
 		if err := ir.Verify(k.Module); err != nil {
 			t.Errorf("%s: %v\n%s", c.name, err, k.Module)
 		}
-		if sparse := c.in["C"] != ""; k.Assembled != sparse || len(k.Module.Funcs) != functions(sparse) {
+		if sparse := c.in["C"] != ""; k.Assembled != sparse || len(k.Module.Funcs) != functions(k) {
 			t.Errorf("%s: assembled %t with %d functions", c.name, k.Assembled, len(k.Module.Funcs))
 		}
 	}
 }
 
-func functions(assembled bool) int {
-	if assembled {
+func functions(k *lower.Kernel) int {
+	switch {
+	case k.Revalued:
+		return 3
+	case k.Assembled:
 		return 2
+	default:
+		return 1
 	}
-	return 1
 }
 
 // TestLayout fixes the order and the meaning of the slots.

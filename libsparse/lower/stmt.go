@@ -26,7 +26,7 @@ func (l *lowerer) assign(a *cin.Assign, e env) []ir.Stmt {
 	if w := e.writers.get(a.LHS.Tensor); w != nil {
 		return w.write(l, a, e)
 	}
-	return l.result.assign(l, a, e)
+	return append(l.result.assign(l, a, e), l.leave(a, e)...)
 }
 
 // restrict is the body of f at a point of its lattice, nil where nothing is left to do.

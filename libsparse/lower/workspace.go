@@ -2,6 +2,7 @@ package lower
 
 import (
 	"cmp"
+	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -26,9 +27,11 @@ type writer interface {
 type view struct {
 	// element reads the value at the current coordinates.
 	element func(l *lowerer, a *index.Access, e env) ir.Expr
-	// crd and count are the arrays of coordinates and the number of entries, nil where there is a place for each element.
-	crd   []*ir.Array
-	count *ir.Var
+	// crd is the arrays of coordinates, nil where there is a place for each element, and entries the part of them that is in use.
+	crd     []*ir.Array
+	entries format.Range
+	// leave clears an element after its only use; nil where that is done when the consumer has ended, or not needed.
+	leave func(l *lowerer, a *index.Access, e env) []ir.Stmt
 	// set records that the workspace was written, where that decides whether its consumer runs.
 	set *ir.Var
 }
@@ -45,11 +48,12 @@ type kind struct {
 
 // workspaces lists the kinds.
 var workspaces = map[cin.Storage]kind{
-	cin.Tile:  {new: newTile, dense: true},
-	cin.Array: {new: newArray, dense: true, sized: func(int) bool { return true }},
-	cin.Row:   {new: newRow, sized: func(order int) bool { return order > 1 }},
-	cin.List:  {new: newList},
-	cin.Hash:  {new: newHash},
+	cin.Tile:    {new: newTile, dense: true},
+	cin.Array:   {new: newArray, dense: true, sized: func(int) bool { return true }},
+	cin.Row:     {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.Scatter: {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.List:    {new: newList},
+	cin.Hash:    {new: newHash},
 }
 
 // where fills a workspace and reads it. The statements following run with the consumer: only if something was written, where that is known.
@@ -89,6 +93,20 @@ func (v *view) storage(l *lowerer, of index.Var, level int, e env) format.Storag
 	}
 	return format.Storage{Extent: l.count(of)}
 }
+
+// leave clears the elements of workspaces that a reads, where this is their only use.
+func (l *lowerer) leave(a *cin.Assign, e env) (out []ir.Stmt) {
+	var left []*index.Tensor
+	for _, read := range index.Accesses(a.RHS) {
+		if w := e.views.get(read.Tensor); w != nil && w.leave != nil && !slices.Contains(left, read.Tensor) {
+			out, left = append(out, w.leave(l, read, e)...), append(left, read.Tensor)
+		}
+	}
+	return out
+}
+
+// listed is the range of the first entries of arrays.
+func listed(count *ir.Var) format.Range { return format.Range{Lo: ir.Const(0), Hi: count} }
 
 // byPosition reads the values of a workspace by the position of the last level.
 func byPosition(vals *ir.Array) func(l *lowerer, a *index.Access, e env) ir.Expr {

@@ -66,7 +66,9 @@ func (w entries) copied(at ir.Expr, other entries, from ir.Expr) []ir.Stmt {
 	return out
 }
 
-func (w entries) view() *view { return &view{element: byPosition(w.vals), crd: w.crd, count: w.count} }
+func (w entries) view() *view {
+	return &view{element: byPosition(w.vals), crd: w.crd, entries: listed(w.count)}
+}
 
 // sort finds the permutation that sorts the entries, and allocates arrays for the sorted ones.
 func (w entries) sort(l *lowerer, e env) (perm *ir.Array, sorted entries, ready, done []ir.Stmt) {

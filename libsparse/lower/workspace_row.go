@@ -1,31 +1,60 @@
 package lower
 
 import (
+	"cmp"
+
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
 
-// marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. The marks are
+// marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. Marks and values are
 // cleared through the list, so that a use costs what it holds and not its extent.
 type marked struct {
-	tensor           *index.Tensor
-	mark, list, vals *ir.Array
-	count            *ir.Var
+	tensor                 *index.Tensor
+	mark, list, bits, vals *ir.Array
+	count                  *ir.Var
+	// op reduces the terms of a place. Values of places that are not in use are its identity.
+	op dtype.Op
+	// scatters says that places are entered without a branch.
+	scatters bool
 }
 
 func newMarked(l *lowerer, t *index.Tensor, list string, elem dtype.T, e env) marked {
-	w := marked{tensor: t, mark: l.Array(t.Name+"_mark", dtype.U8), list: l.Array(t.Name+list, elem), count: l.Index(t.Name + "_count")}
+	filled := l.filling(t)
+	w := marked{tensor: t, op: scalarOp(cmp.Or(reduction(filled.Producer), dtype.Add), t.Elem), scatters: l.program.Workspaces[t] == cin.Scatter}
 	room := l.elements(t)
-	e.region.allocs = append(e.region.allocs, ir.Declare(w.count, ir.Const(0)))
-	e.region.local(w.mark, room, true)
-	e.region.local(w.list, room, false)
-	if e.phase == computing {
-		w.vals = l.Array(t.Name+"_vals", t.Elem)
-		e.region.local(w.vals, room, false)
+	if e.phase != revaluing {
+		w.mark, w.list, w.count = l.Array(t.Name+"_mark", dtype.U8), l.Array(t.Name+list, elem), l.Index(t.Name+"_count")
+		e.region.allocs = append(e.region.allocs, ir.Declare(w.count, ir.Const(0)))
+		e.region.local(w.mark, room, true)
+		e.region.local(w.list, ir.Add(room, ir.Const(ir.PlacesRoom)), false)
+	}
+	if e.phase == computing || e.phase == counting && (l.format(t).Order() > 1 || !l.onlyCounted(filled)) {
+		w.bits = l.Array(t.Name+"_bits", dtype.I64)
+		e.region.local(w.bits, ir.PlacesBits(room), true)
+	}
+	if e.phase == counting {
+		return w
+	}
+	w.vals = l.Array(t.Name+"_vals", t.Elem)
+	empty, _ := w.op.Identity()
+	e.region.local(w.vals, room, empty == 0)
+	if empty != 0 {
+		e.region.allocs = append(e.region.allocs, &ir.Fill{Array: w.vals, Count: room, Value: identity(w.op, t.Elem)})
 	}
 	return w
+}
+
+// filling is the statement that fills a workspace.
+func (l *lowerer) filling(t *index.Tensor) *cin.Where {
+	for s := range cin.Within(l.program.Body) {
+		if s, ok := s.(*cin.Where); ok && cin.Written(s.Producer).Tensor == t {
+			return s
+		}
+	}
+	panic("BUG: nothing writes " + t.Name)
 }
 
 func newRow(l *lowerer, t *index.Tensor, e env) workspace {
@@ -36,46 +65,46 @@ func newRow(l *lowerer, t *index.Tensor, e env) workspace {
 }
 
 // writeAt reduces a value into a place.
-func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) []ir.Stmt {
-	first := []ir.Stmt{
-		ir.Put(w.mark, place, ir.Number(1, dtype.U8)),
-		ir.Put(w.list, w.count, place),
-		ir.Increment(w.count),
+func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) (out []ir.Stmt) {
+	if e.phase != revaluing {
+		out = w.enter(place)
 	}
+	if e.phase != counting {
+		out = append(out, ir.Update(w.vals, place, w.op, l.value(a.RHS, w.tensor.Elem, e)))
+	}
+	return out
+}
+
+// enter puts a place on the list where it is not yet there.
+func (w marked) enter(place ir.Expr) []ir.Stmt {
 	isNew := ir.Is(ir.At(w.mark, place), ir.Eq, zero(dtype.U8))
-	if e.phase == counting {
-		return []ir.Stmt{ir.When(isNew, first...)}
+	list, mark := ir.Put(w.list, w.count, place), ir.Put(w.mark, place, ir.Number(1, dtype.U8))
+	if w.scatters { // the end of the list is written in any case, and counted where the place is new
+		return []ir.Stmt{list, ir.Increase(w.count, &ir.Cast{X: isNew, To: dtype.I64}), mark}
 	}
-	t := w.tensor
-	value := l.Scalar(t.Name+"_value", t.Elem)
-	return []ir.Stmt{ir.Let(value, l.value(a.RHS, t.Elem, e)), &ir.If{
-		Cond: isNew,
-		Then: ir.Do(append(first, ir.Put(w.vals, place, value))...),
-		Else: ir.Do(ir.Update(w.vals, place, scalarOp(a.Reduce, t.Elem), value)),
-	}}
+	return []ir.Stmt{ir.When(isNew, mark, list, ir.Increment(w.count))}
 }
 
-// unmark clears the marks of the places in use.
-func (w marked) unmark(l *lowerer) ir.Stmt {
+// clear is how one place is left as it was before its use.
+func (w marked) clear(place ir.Expr, e env) (out []ir.Stmt) {
+	if e.phase != revaluing {
+		out = append(out, ir.Put(w.mark, place, zero(dtype.U8)))
+	}
+	if e.phase != counting {
+		out = append(out, ir.Put(w.vals, place, identity(w.op, w.tensor.Elem)))
+	}
+	return out
+}
+
+// clearAll clears the places in use.
+func (w marked) clearAll(l *lowerer, e env) ir.Stmt {
 	q := l.Index("q")
-	return ir.Count(q, w.count, ir.Put(w.mark, ir.IndexAt(w.list, q), zero(dtype.U8)))
+	return ir.Count(q, w.count, w.clear(ir.IndexAt(w.list, q), e)...)
 }
-
-// Where there are more than sorted places in use, and one of scanned is, they are found by a scan of the marks: it passes 64 marks in
-// the time of a few steps of a sort.
-const (
-	scanned = 64
-	sorted  = 16
-)
 
 // order puts the list in order.
 func (w marked) order(l *lowerer) ir.Stmt {
-	many := ir.All(ir.Is(w.count, ir.Gt, ir.Const(sorted)), ir.Is(ir.Mul(w.count, ir.Const(scanned)), ir.Gt, l.elements(w.tensor)))
-	return &ir.If{
-		Cond: many,
-		Then: ir.Do(&ir.Scan{Array: w.list, Marks: w.mark, Count: l.elements(w.tensor)}),
-		Else: ir.Do(&ir.Sort{Array: w.list, Lo: ir.Const(0), Hi: w.count}),
-	}
+	return &ir.SortPlaces{Array: w.list, Bits: w.bits, Count: w.count, Extent: l.elements(w.tensor)}
 }
 
 // row is an accumulator over one variable: places are coordinates.
@@ -86,12 +115,35 @@ func (w row) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 }
 
 func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
+	place := func(a *index.Access, e env) ir.Expr { return e.coord.get(a.Vars[0]) }
+	v = &view{element: func(_ *lowerer, a *index.Access, e env) ir.Expr { return ir.At(w.vals, place(a, e)) }}
+	if e.phase != counting && l.isCopied(s) {
+		v.leave = func(_ *lowerer, a *index.Access, e env) []ir.Stmt { return w.clear(place(a, e), e) }
+	}
+	if e.phase == revaluing {
+		v.crd, v.entries = l.knownRow(e)
+		return v, l.produce(s, w, e), nil
+	}
+	v.crd, v.entries = []*ir.Array{w.list}, listed(w.count)
 	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
 	if e.phase == computing || !l.onlyCounted(s) {
 		before = append(before, w.order(l))
 	}
-	element := func(_ *lowerer, a *index.Access, e env) ir.Expr { return ir.At(w.vals, e.coord.get(a.Vars[0])) }
-	return &view{element: element, crd: []*ir.Array{w.list}, count: w.count}, before, []ir.Stmt{w.unmark(l)}
+	if v.leave == nil {
+		done = append(done, w.clearAll(l, e))
+	}
+	return v, before, done
+}
+
+// isCopied reports whether the consumer of s visits the elements of the workspace one by one, and does no more at each than to assign to
+// one element of the result.
+func (l *lowerer) isCopied(s *cin.Where) bool {
+	f, ok := s.Consumer.(*cin.Forall)
+	if !ok || !l.onlyCounted(s) || f.Var != cin.Written(s.Producer).Vars[0] {
+		return false
+	}
+	a, ok := f.Body.(*cin.Assign)
+	return ok && a.LHS.Tensor == l.program.Source.LHS.Tensor
 }
 
 // onlyCounted reports whether the consumer of s only counts the entries one by one: not in strips, nor together with another level.
@@ -129,5 +181,5 @@ func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 	element := func(l *lowerer, a *index.Access, e env) ir.Expr {
 		return ir.At(w.vals, ir.IndexAt(w.list, l.elementAt(a, e)))
 	}
-	return &view{element: element, crd: crd, count: w.count}, before, append(done, w.unmark(l))
+	return &view{element: element, crd: crd, entries: listed(w.count)}, before, append(done, w.clearAll(l, e))
 }

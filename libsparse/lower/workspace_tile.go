@@ -25,7 +25,7 @@ func newTile(_ *lowerer, t *index.Tensor, _ env) workspace { return sums{tensor:
 
 func newArray(l *lowerer, t *index.Tensor, e env) workspace {
 	w := sums{tensor: t}
-	if e.phase == computing {
+	if e.phase != counting {
 		w.vals = l.Array(t.Name, t.Elem)
 		e.region.local(w.vals, ir.AtLeastOne(l.elements(t)), false)
 	}
@@ -37,7 +37,7 @@ func (w sums) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 		w.set = l.Scalar(w.tensor.Name+"_set", dtype.Bool)
 		before = append(before, ir.Declare(w.set, ir.Bool(false)))
 	}
-	if e.phase == computing {
+	if e.phase != counting {
 		before = append(before, w.start(l, s, e)...)
 	}
 	v = &view{element: w.element, set: w.set}

@@ -61,6 +61,8 @@ class Kernel(NamedTuple):
     Attributes:
         compute: Writes values, and coordinates where the result is sparse; takes the address of the slots.
         assemble: Writes positions and counts of a sparse result whose pattern is not that of an operand.
+        revalue: Writes the values of such a result, given the positions and coordinates that an earlier call wrote;
+            None where `compute` has to write them again.
         slots: The meaning of each word of the block.
         format: Format of the result, None for a scalar.
         dtype: The compiler's name of the result's dtype.
@@ -83,6 +85,7 @@ class Kernel(NamedTuple):
     notes: tuple[str, ...]
     source: str
     steps: tuple[Step, ...] = ()
+    revalue: _Function | None = None
 
 
 class _Unusable(Exception):
@@ -178,6 +181,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
             convert={c["operand"]: Format(c["format"]) for c in info.get("convert") or ()},
             notes=notes,
             source=f"{root}/{info.get('source', '')}",
+            revalue=_function(library, info["revalue"]) if info.get("revalue") else None,
         )
     except (KeyError, TypeError, AttributeError, OSError) as error:
         raise _Unusable(str(error)) from error

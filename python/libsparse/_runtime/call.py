@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -207,11 +207,11 @@ class Call:
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
 
-    def _compute(self, block: array[int], out: Tensor) -> Tensor:
+    def _compute(self, block: array[int], out: Tensor, compute: Callable[[int], int] | None = None) -> Tensor:
         for place, slot in self._result:
             if slot.kind == "vals":
                 block[place] = out.data_ptr()
-        check(self.kernel.compute(block.buffer_info()[0]))
+        check((compute or self.kernel.compute)(block.buffer_info()[0]))
         return out
 
     # Sparse results --------------------------------------------------------------------------------------------
@@ -219,18 +219,19 @@ class Call:
     def _sparse(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
-            # The pattern is known: only values are new. Coordinates are written again, to a scratch copy, since
-            # others may be reading those of the pattern; the arrays of the counting phase stay as they are.
+            # The pattern is known: only values are new. A kernel that can't compute these alone writes coordinates,
+            # to a scratch copy, since others may be reading those of the pattern; what was counted stays.
             symbolic, raw = known
-            scratch = [
-                a if slot.before == "assemble" else torch.empty_like(a) if a is not None else None
+            revalue = self.kernel.revalue
+            arrays = [
+                torch.empty_like(a) if a is not None and revalue is None and slot.before != "assemble" else a
                 for a, (_, slot) in zip(raw, self._result, strict=True)
             ]
-            for room, (place, _) in zip(scratch, self._result, strict=True):
+            for room, (place, _) in zip(arrays, self._result, strict=True):
                 if room is not None:
                     block[place] = room.data_ptr()
             values = blocks.empty((symbolic.size,), (1,), self._dtype)
-            return self._compute(block, values), symbolic
+            return self._compute(block, values, revalue), symbolic
         return self._discover(block, patterns)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later

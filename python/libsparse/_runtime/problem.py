@@ -251,7 +251,10 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
     if problem.temporary:
         extent, count = size_classes.finely, size_classes.finely_entries
     several = sum(operand.pattern is not None for operand in operands) > 1
-    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)  # how to read its rows
+    # How to read wide rows of a dense operand, or to find new entries among the terms of a product.
+    scattering = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands) or (
+        several and not {i for term in problem.inputs for i in term} <= set(problem.output)
+    )
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern = operand.pattern
         shape = tuple(
@@ -275,7 +278,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
             count(pattern.size, pattern.shape[pattern.format.order[0]]),
             -1 if same == number else same,
             *(_spread(pattern, several) if problem.temporary else _NOWHERE),
-            wide and pattern.statistics.scattered,
+            scattering and pattern.statistics.scattered,
         )
 
 

@@ -124,9 +124,9 @@ class Statistics:
         coordinates = self._crd[-1]
         if coordinates is None or len(coordinates) < _FEW or not _distinct(self._format.kinds[-1]):
             return False
-        sample = torch.arange(0, len(coordinates) - 1, max(1, len(coordinates) // _SAMPLE))  # of neighbouring pairs
-        steps = coordinates[sample + 1] - coordinates[sample]
-        return int((steps == 1).sum()) < _NEIGHBOURS * len(sample)
+        every = max(1, len(coordinates) // _SAMPLE)
+        steps = coordinates[1::every] - coordinates[:-1:every]  # of neighbouring pairs
+        return int((steps == 1).sum()) < _NEIGHBOURS * len(steps)
 
     @functools.cached_property
     def bandwidth(self) -> int:

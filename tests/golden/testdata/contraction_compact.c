@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+
 static void *allocate(int64_t count, size_t size)
 {
     return malloc((size_t)count * size + 1);
@@ -41,65 +43,78 @@ static void prefix_sum_i64(int64_t *restrict a, int64_t n)
     }
 }
 
-/* Writes the places of the bytes in mark[0:n] that are 1 to a; the others are 0. */
-static void scan_i64(int64_t *restrict a, const uint8_t *restrict mark, int64_t n)
+/* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
+static void sort_places_i64x4(int64_t *a, int64_t n, int64_t *bits, int64_t extent)
 {
-    int64_t p = 0;
-    for (; p + 64 <= n; p += 64) {
-        uint64_t words[8], any = 0, found = 0;
-        memcpy(words, mark + p, sizeof words);
-        for (int w = 0; w < 8; w++) {
-            any |= words[w];
+    if (n > 64 && n * 512 > extent) {
+        for (int64_t i = 0; i < n; i++) {
+            bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
         }
-        if (!any) {
-            continue;
+        for (int64_t w = 0; w * 64 < extent; w += 4) {
+            if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+                continue;
+            }
+            for (int64_t v = w; v < w + 4; v++) {
+                uint64_t found = (uint64_t)bits[v];
+                int64_t *const end = a + __builtin_popcountll(found);
+                bits[v] = 0;
+                do {
+                    for (int64_t k = 0; k < 4; k++) {
+                        a[k] = (int64_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                        found &= found - 1;
+                    }
+                    a += 4;
+                } while (a < end);
+                a = end;
+            }
         }
-        for (int w = 0; w < 8; w++) {
-            found |= words[w] * 0x0102040810204080u >> 56 << 8 * w;
-        }
-        for (; found; found &= found - 1) {
-            *a++ = (int64_t)(p + __builtin_ctzll(found));
-        }
+        return;
     }
-    for (; p < n; p++) {
-        if (mark[p]) {
-            *a++ = (int64_t)p;
-        }
-    }
-}
-
-/* Sorts a[0:n] in ascending order. */
-__attribute__((noinline)) static void sort_i64(int64_t *a, int64_t n)
-{
-    if (n > 24) {
-        int64_t least = a[0], most = a[0], middle, below = 0;
-        int unordered = 0;
+    if (n > 64) {
+        int64_t least = a[0], most = a[0];
+        int64_t below = 0;
         for (int64_t i = 1; i < n; i++) {
-            unordered |= a[i] < a[i - 1];
             least = a[i] < least ? a[i] : least;
             most = a[i] > most ? a[i] : most;
         }
-        if (!unordered) {
-            return;
-        }
-        middle = least + (int64_t)((uint64_t)(most - least) / 2);
+        const int64_t middle = least + (most - least) / 2;
         for (int64_t i = 0; i < n; i++) {
             const int64_t x = a[i];
             a[i] = a[below];
             a[below] = x;
             below += x <= middle;
         }
-        sort_i64(a, below);
-        sort_i64(a + below, n - below);
+        sort_places_i64x4(a, below, bits, extent);
+        sort_places_i64x4(a + below, n - below, bits, extent);
         return;
     }
-    for (int64_t i = 1; i < n; i++) {
-        const int64_t x = a[i];
-        int64_t j = i;
-        for (; j > 0 && a[j - 1] > x; j--) {
-            a[j] = a[j - 1];
+    if (n <= 8) {
+        for (int64_t i = 1; i < n; i++) {
+            const int64_t x = a[i];
+            int64_t j = i;
+            for (; j > 0 && a[j - 1] > x; j--) {
+                a[j] = a[j - 1];
+            }
+            a[j] = x;
         }
-        a[j] = x;
+        return;
+    }
+    int64_t places[64 + 2 * 4], ranks[2 * 4];
+    for (int64_t i = 0; i < n; i += 4) {
+        *(i64x4 *)&places[i] = *(const i64x4 *)&a[i];
+    }
+    for (int64_t i = 0; i < n; i += 2 * 4) {
+        const i64x4 x = *(const i64x4 *)&places[i], y = *(const i64x4 *)&places[i + 4];
+        i64x4 before_x = {0}, before_y = {0};
+        for (int64_t j = 0; j < n; j++) {
+            before_x -= places[j] - (i64x4){0} < x;
+            before_y -= places[j] - (i64x4){0} < y;
+        }
+        *(i64x4 *)&ranks[0] = before_x;
+        *(i64x4 *)&ranks[4] = before_y;
+        for (int64_t k = 0; k < 2 * 4 && i + k < n; k++) {
+            a[ranks[k]] = places[i + k];
+        }
     }
 }
 
@@ -135,8 +150,10 @@ int32_t kernel_assemble(int64_t *slots)
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
         failed |= !w_mark;
-        int64_t *restrict w_list = allocate(n_k * n_l, sizeof *w_list);
+        int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
         failed |= !w_list;
+        int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
+        failed |= !w_bits;
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {
             if (failed) {
@@ -190,11 +207,7 @@ int32_t kernel_assemble(int64_t *slots)
                     failed = 1;
                     goto next_block;
                 }
-                if (w_count > 16 && w_count * 64 > n_k * n_l) {
-                    scan_i64(w_list, w_mark, n_k * n_l);
-                } else {
-                    sort_i64(w_list, w_count);
-                }
+                sort_places_i64x4(w_list, w_count, w_bits, n_k * n_l);
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
@@ -235,6 +248,7 @@ int32_t kernel_assemble(int64_t *slots)
         }
         free(w_mark);
         free(w_list);
+        free(w_bits);
     }
     if (failed) {
         return 1;
@@ -293,9 +307,11 @@ int32_t kernel_compute(int64_t *slots)
         int64_t w_count = 0;
         uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
         failed |= !w_mark;
-        int64_t *restrict w_list = allocate(n_k * n_l, sizeof *w_list);
+        int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
         failed |= !w_list;
-        float *restrict w_vals = allocate(n_k * n_l, sizeof *w_vals);
+        int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
+        failed |= !w_bits;
+        float *restrict w_vals = allocate_zero(n_k * n_l, sizeof *w_vals);
         failed |= !w_vals;
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {
@@ -337,15 +353,12 @@ int32_t kernel_compute(int64_t *slots)
                         for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
                             const int64_t l = T_crd3[T_p3];
                             const int64_t w_at = k * n_l + l;
-                            const float w_value = A_vals[A_p2] * T_vals[T_p3];
                             if (w_mark[w_at] == 0) {
                                 w_mark[w_at] = 1;
                                 w_list[w_count] = w_at;
                                 w_count++;
-                                w_vals[w_at] = w_value;
-                            } else {
-                                w_vals[w_at] += w_value;
                             }
+                            w_vals[w_at] += A_vals[A_p2] * T_vals[T_p3];
                         }
                     }
                 }
@@ -355,11 +368,7 @@ int32_t kernel_compute(int64_t *slots)
                     failed = 1;
                     goto next_block;
                 }
-                if (w_count > 16 && w_count * 64 > n_k * n_l) {
-                    scan_i64(w_list, w_mark, n_k * n_l);
-                } else {
-                    sort_i64(w_list, w_count);
-                }
+                sort_places_i64x4(w_list, w_count, w_bits, n_k * n_l);
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
@@ -395,6 +404,7 @@ int32_t kernel_compute(int64_t *slots)
                 w_sorted2 = NULL;
                 for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
                     w_mark[w_list[q_2]] = 0;
+                    w_vals[w_list[q_2]] = 0.0f;
                 }
                 out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
@@ -404,6 +414,7 @@ int32_t kernel_compute(int64_t *slots)
         }
         free(w_mark);
         free(w_list);
+        free(w_bits);
         free(w_vals);
     }
     if (failed) {

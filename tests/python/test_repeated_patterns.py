@@ -1,0 +1,71 @@
+"""Sparse results of patterns that an earlier call had: only values are computed, with the bits of a first call."""
+
+import pytest
+import torch
+
+import libsparse as ls
+
+
+def scattered(rows: int, columns: int, each: int, seed: int) -> torch.Tensor:
+    """A dense matrix with so many entries a row, at any places."""
+    generator = torch.Generator().manual_seed(seed)
+    dense = torch.zeros(rows, columns)
+    places = torch.rand(rows, columns, generator=generator).topk(each).indices
+    return dense.scatter_(1, places, torch.randn(rows, each, generator=generator))
+
+
+OPERATIONS = {
+    "product": lambda a, b: a @ b,
+    "difference of products": lambda a, b: ls.evaluate("C(i,k) = A(i,j) * B(j,k) - B(i,j) * A(j,k)", A=a, B=b),
+    "largest": lambda a, b: ls.matmul(a, b, reduce="max"),
+    "sum": lambda a, b: a + b,
+    "elementwise": lambda a, b: a * b,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "formats", "each"),
+    [
+        *((name, ("csr", "csr"), 20) for name in OPERATIONS),
+        ("product", ("csr", "csr"), 2),
+        ("product", ("coo", "csc"), 20),
+        ("product", ("csc", "csc"), 20),
+        ("sum", ("dcsr", "csr"), 20),
+    ],
+)
+def test_other_values(name, formats, each) -> None:
+    operation = OPERATIONS[name]
+    A, B = (ls.tensor(scattered(300, 300, each, seed)).to_format(f) for seed, f in enumerate(formats))
+    operation(A, B)
+    for seed in range(2):
+        generator = torch.Generator().manual_seed(seed)
+        a, b = (torch.randn(m.nnz, generator=generator) for m in (A, B))
+        again = operation(A.with_values(a), B.with_values(b))
+        fresh = operation(*(ls.SparseTensor(anew(m.pattern), v) for m, v in ((A, a), (B, b))))
+        assert torch.equal(again.indices(), fresh.indices())
+        assert torch.equal(again.values(), fresh.values())
+    assert operation(A, B).pattern is operation(A, B).pattern
+
+
+def anew(pattern):
+    """An equal pattern, of which nothing is known."""
+    return type(pattern)(pattern.format, pattern.shape, pattern.pos, pattern.crd)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16, torch.int32, torch.complex64, torch.bool])
+def test_types(dtype) -> None:
+    A = ls.tensor(scattered(60, 60, 6, 3)).to(dtype)
+    first, second = A @ A, A @ A
+    assert torch.equal(first.values(), second.values())
+    assert first.pattern is second.pattern
+
+
+def test_gradients_of_a_repeated_product() -> None:
+    A, B = (ls.tensor(scattered(12, 12, 3, seed).double()) for seed in (5, 6))
+
+    def product(a, b):
+        return (A.with_values(a) @ B.with_values(b)).values()
+
+    values = [m.values().clone().requires_grad_() for m in (A, B)]
+    assert torch.autograd.gradcheck(product, values)
+    assert torch.autograd.gradgradcheck(product, values)
