@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,11 @@ class Worker:
 
     Args:
         title: Of the peer there.
+        file: Of the peer, a path or the name of a file in `peers`.
         environment: Added to that of the process.
-        extra: Files of further peers.
     """
 
-    def __init__(self, title: str, environment: Mapping[str, str], extra: Sequence[str] = ()) -> None:
+    def __init__(self, title: str, file: str, environment: Mapping[str, str]) -> None:
         self.title = title
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(_BENCHMARKS)]))
@@ -45,7 +45,7 @@ class Worker:
         )
         theirs.close()
         self._connection = Connection(ours.detach())
-        self._ask("peer", title, list(extra))
+        self._ask("peer", title, file)
 
     def threads(self, count: int) -> None:
         """Sets the threads of the process."""
@@ -87,13 +87,10 @@ class Worker:
 class _Server:
     """The measuring side: one method for each message."""
 
-    def peer(self, title: str, extra: Sequence[str]) -> None:
-        from peers.peer import available
+    def peer(self, title: str, file: str) -> None:
+        from peers import peer
 
-        found, absent = available(extra)
-        if title not in found:
-            raise RuntimeError(f"no peer {title} in its process: {absent}")
-        self._peer = found[title]
+        self._peer = next(one for one in peer.load(file).PEERS if one.title == title)
 
     def threads(self, count: int) -> None:
         torch.set_num_threads(count)

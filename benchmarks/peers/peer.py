@@ -45,11 +45,13 @@ class Peer:
 
     Attributes:
         title: For tables.
-        environment: What has to be in the environment of the process that it runs in; where there is something, the
-            peer gets a process of its own.
+        apart: Whether it gets a process of its own: where it brings another OpenMP runtime, whose threads would be in
+            the way of the others'.
+        environment: What has to be in the environment of that process.
     """
 
     title = ""
+    apart = False
     environment: Mapping[str, str] = MappingProxyType({})
 
     def threads(self, count: int) -> None:
@@ -58,6 +60,12 @@ class Peer:
     def read(self, result: Any) -> checking.Result:
         """Reads a result for the check; for results that `checking.read` doesn't know."""
         return checking.read(result)
+
+    @property
+    def file(self) -> str:
+        """The file that it is from, as `load` takes it."""
+        module = sys.modules[type(self).__module__]
+        return str(module.__file__) if module.__name__.startswith("peer_") else module.__name__.rpartition(".")[2]
 
     def prepares(self, kernel: str) -> bool:
         """Whether it has the kernel."""
@@ -103,29 +111,29 @@ def available(extra: Sequence[str] = ()) -> tuple[dict[str, Peer], dict[str, str
 def _take(name: str, found: list[Peer]) -> str:
     """Adds the peers of a file of this folder; or says why they aren't here."""
     try:
-        found += importlib.import_module(f"peers.{name}").PEERS
+        found += load(name).PEERS
     except (Absent, ImportError, OSError) as error:
         return str(error).splitlines()[0] if str(error) else type(error).__name__
     return ""
 
 
-def load(path: str) -> Any:
-    """The module of a file.
+def load(file: str) -> Any:
+    """The module of a file of this folder, by its name, or of any other, by its path.
 
     Raises:
-        SystemExit: There is no such file.
+        SystemExit: There is no such file, or what it needs is missing.
     """
-    file = Path(path).expanduser().resolve()
-    if not file.is_file():
-        raise SystemExit(f"--peer: {file} is not a file")
-    name = f"peer_{file.stem}"
+    if file in FILES:
+        return importlib.import_module(f"peers.{file}")
+    path = Path(file).expanduser().resolve()
+    if not path.is_file():
+        raise SystemExit(f"--peer: {path} is not a file")
+    name = f"peer_{path.stem}"
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, file)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[name] = module
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
         try:
-            spec.loader.exec_module(module)
+            spec.loader.exec_module(sys.modules[name])
         except (Absent, ImportError, OSError) as error:
-            del sys.modules[name]
-            raise SystemExit(f"--peer {path}: {error}") from None
+            raise SystemExit(f"--peer {file}: {error}") from None
     return sys.modules[name]

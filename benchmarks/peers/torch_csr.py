@@ -163,6 +163,8 @@ def _fibers(T: Any) -> tuple[Matrix, Tensor, Tensor]:
 class ForIntel(TorchCSR):
     """In a process of its own, with MKL's check of the vendor answered."""
 
+    apart = True
+
     @functools.cached_property
     def environment(self) -> dict[str, str]:  # type: ignore[override]
         """See `Peer`."""

@@ -74,7 +74,7 @@ def _repeated(options: argparse.Namespace) -> dict[str, Any]:
     threads, rounds = torch.get_num_threads(), 3 * options.rounds
     torch.set_num_threads(1)
     try:
-        peers = {t: p for t, p in available(options.peer)[0].items() if not p.environment}
+        peers = {t: p for t, p in available(options.peer)[0].items() if not p.apart}
         peers = {t: p for t, p in peers.items() if results.is_ours(t) or re.search(options.peers or "", t)}
         for peer in peers.values():
             peer.threads(1)
