@@ -109,6 +109,7 @@ def matrices(*, quick: bool = False) -> Iterator[Matrix]:
     yield blocks(40_000, 8, 4)
     yield pruned(1024, 784, 0.3)
     yield bipartite(30_000, 40_000, 300_000)
+    yield window(4096, 64)
 
 
 def tensors(*, quick: bool = False) -> Iterator[SparseTensor]:

@@ -35,6 +35,7 @@ class Kernel:
         new: Whether it is also measured on operands that were never seen before, prepared within the call.
         linear: Whether rounding is judged by the same computation on absolute values, else by the largest value.
         tensor: Whether it is of tensors of order 3.
+        beside: A kernel that it should take little longer than.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Kernel:
     new: bool = False
     linear: bool = True
     tensor: bool = False
+    beside: str = ""
 
     def problem(self, matrix: Matrix | SparseTensor, width: int) -> Problem | None:
         """The problem on a matrix, None where there is none."""

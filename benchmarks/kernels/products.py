@@ -114,19 +114,21 @@ def _product(p: Any) -> Any:
     return p.A @ p.X
 
 
+def _activated(p: Any) -> np.ndarray:
+    return np.maximum(p.A @ p.X + p.b, 0)
+
+
 KERNELS = (
     Kernel("spmv", "SpMV", _vector, lambda p: p.A @ p.x, flops=_flops_vector),
-    Kernel("spmv_transposed", "A.T @ x", _vector_turned, lambda p: p.A.T @ p.x, flops=_flops_vector),
+    Kernel("spmv_transposed", "A.T @ x", _vector_turned, lambda p: p.A.T @ p.x, flops=_flops_vector, beside="spmv"),
     Kernel("spmm", "SpMM", _right, _product, (1, 16, 64, 256, 512), _flops),
-    Kernel("spmm_column_major", "A @ X, X column-major", _right_turned, _product, (64,), _flops),
-    Kernel("dense_sparse", "X @ A", _left, lambda p: p.X @ p.A, (64,), _flops_left),
-    Kernel("linear", "F.linear(X, A)", _linear, lambda p: (p.A @ p.X.T).T, (256,), _flops_left),
-    Kernel("spmm_mean", "SpMM, mean", _right, _mean, (64,), _flops),
-    Kernel("spmm_max", "SpMM, max", _right, _extreme(np.maximum), (64,), _flops, linear=False),
-    Kernel("spmm_min", "SpMM, min", _right, _extreme(np.minimum), (64,), _flops, linear=False),
-    Kernel(
-        "spmm_relu", "relu(A @ X + b)", _epilogue, lambda p: np.maximum(p.A @ p.X + p.b, 0), (64,), _flops, linear=False
-    ),
+    Kernel("spmm_column_major", "A @ X, X column-major", _right_turned, _product, (64,), _flops, beside="spmm"),
+    Kernel("dense_sparse", "X @ A", _left, lambda p: p.X @ p.A, (64,), _flops_left, beside="spmm"),
+    Kernel("linear", "F.linear(X, A)", _linear, lambda p: (p.A @ p.X.T).T, (256,), _flops_left, beside="spmm"),
+    Kernel("spmm_mean", "SpMM, mean", _right, _mean, (64,), _flops, beside="spmm"),
+    Kernel("spmm_max", "SpMM, max", _right, _extreme(np.maximum), (64,), _flops, linear=False, beside="spmm"),
+    Kernel("spmm_min", "SpMM, min", _right, _extreme(np.minimum), (64,), _flops, linear=False, beside="spmm"),
+    Kernel("spmm_relu", "relu(A @ X + b)", _epilogue, _activated, (64,), _flops, linear=False, beside="spmm"),
     Kernel(
         "spmm_backward",
         "SpMM backward",

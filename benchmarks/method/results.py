@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,62 +75,101 @@ def line(row: Row) -> str:
     return shown
 
 
-def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """For each kernel: every candidate over the base and over the best peer, geometric mean and worst matrix."""
+def summary(rows: Sequence[Row], beside: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """For each kernel and each candidate geometric means and worst matrices.
+
+    Args:
+        rows: What was measured.
+        beside: Kernels that should take little longer than another one, which is their value.
+    """
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(label(row), []).append(row)
-    return [_group(name, group) for name, group in groups.items()]
+    found = [_group(name, group) for name, group in groups.items()]
+    for own, group in zip(found, groups.values(), strict=True):
+        own |= _relatives(group, rows, beside or {})
+    return found
 
 
 def _group(name: str, rows: Sequence[Row]) -> dict[str, Any]:
     titles = dict.fromkeys(title for row in rows for title in row["peers"])
-    out: dict[str, Any] = {"what": name, "matrices": len(rows), "over base": {}, "over best peer": {}}
+    out: dict[str, Any] = {"what": name, "matrices": len(rows), "over base": {}, "ours over": {}, "over best peer": {}}
     for title in titles:
         measured = [row for row in rows if title in row["peers"]]
-        based = [row for row in measured if base(row)]
-        if based:
-            out["over base"][title] = _statistics(based, {id(r): ratio(r, title, base(r)) for r in based}, base)
+        based = [(row, ratio(row, title, base(row))) for row in measured if base(row)]
+        out["over base"][title] = _statistics(based, base)
         if is_ours(title):
-            rivals = [row for row in measured if best_peer(row)]
-            ratios = {id(r): ratio(r, title, best_peer(r)) for r in rivals}
-            if rivals:
-                out["over best peer"][title] = _statistics(rivals, ratios, best_peer)
-            bounded = [row["bound"] / row["peers"][title]["median"] for row in measured if row.get("bound")]
-            if bounded:
-                out.setdefault("of the bound", {})[title] = geomean(bounded)
+            rivals = [(row, ratio(row, title, best_peer(row))) for row in measured if best_peer(row)]
+            out["over best peer"][title] = _statistics(rivals, best_peer)
+        else:
+            both = [(row, ratio(row, OURS, title)) for row in measured if OURS in row["peers"]]
+            out["ours over"][title] = _statistics(both, lambda _, title=title: title)
     return out
 
 
-def _statistics(rows: Sequence[Row], ratios: Mapping[int, float], other: Any) -> dict[str, Any]:
-    worst = min(rows, key=lambda row: ratios[id(row)])
+def _relatives(group: Sequence[Row], rows: Sequence[Row], beside: Mapping[str, str]) -> dict[str, Any]:
+    """How near ours is to the roofline, to the kernel beside it, and to one thread."""
+    own = [row for row in group if OURS in row["peers"]]
+    bounded = [(row, row["bound"] / row["peers"][OURS]["median"]) for row in own if row.get("bound")]
+    large = [(row, share) for row, share in bounded if row["beyond L2"]]
+    other = beside.get(group[0]["kernel"]) if not group[0]["new"] else None
+    relative, single = [], []
+    for row in own:
+        for near in rows:
+            if OURS in near["peers"] and all(near[k] == row[k] for k in ("matrix", "family", "width", "dtype", "new")):
+                seconds = row["peers"][OURS]["median"], near["peers"][OURS]["median"]
+                if near["kernel"] == other and near["threads"] == row["threads"]:
+                    relative.append((row, seconds[1] / seconds[0]))
+                if near["kernel"] == row["kernel"] and near["threads"] == 1 < row["threads"]:
+                    single.append((row, seconds[1] / seconds[0]))
     return {
-        "geomean": geomean(list(ratios.values())),
-        "worst": ratios[id(worst)],
+        "of the roofline": _statistics(bounded),
+        "of the roofline, larger than L2": _statistics(large),
+        f"speed over {other}": _statistics(relative),
+        "speed over one thread": _statistics(single),
+    }
+
+
+def _statistics(ratios: Sequence[tuple[Row, float]], other: Callable[[Row], Any] = lambda _: None) -> dict[str, Any]:
+    if not ratios:
+        return {}
+    worst, least = min(ratios, key=lambda pair: pair[1])
+    return {
+        "geomean": geomean([number for _, number in ratios]),
+        "worst": least,
         "worst matrix": worst["matrix"],
         "against": other(worst),
-        "matrices": len(rows),
+        "matrices": len(ratios),
     }
 
 
 def table(groups: Iterable[dict[str, Any]]) -> str:
-    """A summary for people."""
+    """A summary for people: each candidate over the base, and libsparse over the candidate."""
     out = []
     for group in groups:
-        out.append(f"{group['what']}: {group['matrices']} matrices")
-        for title, found in sorted(group["over base"].items(), key=lambda item: -item[1]["geomean"]):
+        out += ["", f"{group['what']}: {group['matrices']} matrices, geometric mean [worst]"]
+        for title, found in sorted(group["over base"].items(), key=lambda item: -item[1].get("geomean", 0)):
+            ours = group["ours over"].get(title)
+            part = f"   on {found['matrices']}" if found and found["matrices"] != group["matrices"] else ""
             out.append(
-                f"  {title:<34} {found['geomean']:7.2f} x torch, worst {found['worst']:6.2f} on {found['worst matrix']}"
-                + (f" ({found['matrices']} matrices)" if found["matrices"] != group["matrices"] else "")
+                f"  {title:<34} {_shown(found, 'x torch'):<30}"
+                + (f" ours {_shown(ours, 'x', matrix=True)}" if ours else "").ljust(46)
+                + part
             )
         for title, found in group["over best peer"].items():
-            out.append(
-                f"  {title + ' over the best peer of each':<34} {found['geomean']:7.2f},         "
-                f"worst {found['worst']:6.2f} on {found['worst matrix']} ({found['against']})"
-            )
-        for title, share in group.get("of the bound", {}).items():
-            out.append(f"  {title}: {100 * share:.0f} % of the roofline")
-    return "\n".join(out)
+            if found:
+                out.append(f"  {title}: {_shown(found, 'x the best peer', matrix=True)} {found['against']}")
+        for what, found in group.items():
+            if isinstance(found, dict) and "geomean" in found:
+                out.append(f"  {OURS}: {_shown(found, what, matrix=True)}")
+    return "\n".join(line.rstrip() for line in out)
+
+
+def _shown(found: Mapping[str, Any], unit: str, *, matrix: bool = False) -> str:
+    if not found:
+        return ""
+    worst = f"{found['worst']:.2f}{' ' + found['worst matrix'] if matrix else ''}"
+    return f"{found['geomean']:.2f} {unit} [{worst}]"
 
 
 def save(folder: Path, results: Mapping[str, Any], name: str | None = None) -> Path:

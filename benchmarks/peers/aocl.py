@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import os
 import sysconfig
 from pathlib import Path
 from typing import Any
@@ -22,8 +21,6 @@ _NORMAL, _TRANSPOSED = 111, 112
 _ROW_MAJOR = 0
 _CALLS = 1000  # that the hints promise
 _NEEDED = ("libomp", "libaoclutils", "libblis", "libflame")
-
-os.environ.setdefault("KMP_BLOCKTIME", "1")  # its OpenMP runtime is not torch's; its threads sleep after a millisecond
 
 
 def _load() -> tuple[ctypes.CDLL, ctypes.CDLL | None]:

@@ -44,7 +44,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                     row["bound"] = rooflines[count].bound(row["bytes"], row["flops"])
     finally:
         field.close()
-    groups = results.summary(rows)
+    groups = results.summary(rows, {k.name: k.beside for k in KERNELS.values() if k.beside})
     print("\n" + results.table(groups))
     for line in _failures(rows):
         print(line)
@@ -72,6 +72,7 @@ def _shown(roofline: machine.Roofline) -> str:
 
 def _finish(row: results.Row, roofline: machine.Roofline) -> None:
     row["bound"] = roofline.bound(row["bytes"], row["flops"])
+    row["beyond L2"] = row["bytes"] > roofline.levels["L2"].holds
     print(f"{results.label(row)}\n{results.line(row)}", flush=True)
     for title, reason in row["wrong"].items():
         print(f"    WRONG: {title}: {reason}")
