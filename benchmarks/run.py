@@ -12,15 +12,18 @@ import importlib
 import os
 import re
 import sys
-import warnings
 from pathlib import Path
 
 if "--realtime" in sys.argv and "OMP_PROC_BIND" not in os.environ:  # before torch starts threads
-    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    try:
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    except (AttributeError, PermissionError) as error:
+        sys.exit(f"--realtime: {error}; it needs Linux and root, or CAP_SYS_NICE")
     os.environ["OMP_PROC_BIND"] = "true"
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 from method import machine, results
+from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
 REQUESTED = ("fit",)  # runs only when it is named: it writes into the sources
@@ -33,7 +36,7 @@ def main() -> int:
         status: int = importlib.import_module(f"method.{sys.argv[1]}").main(sys.argv[2:])
         return status
     options = _options()
-    warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|CSC tensor|invariant checks)")
+    quieten()
     described = machine.describe()
     found: dict[str, object] = {"machine": described, "options": {k: str(v) for k, v in vars(options).items()}}
     print(", ".join(f"{name}: {value}" for name, value in described.items()))
@@ -72,7 +75,11 @@ def _options() -> argparse.Namespace:
     add("--align", type=int, default=64, help="operands begin at a multiple of 64 bytes, or at 16 after one")
     add("--rounds", type=int, help="turns of each candidate (default 15, quick 7)")
     add("--no-new", dest="new", action="store_false", help="only operands that were seen before")
-    add("--versus", metavar="CHECKOUT", help="another checkout, built, whose turns alternate with this one's")
+    add(
+        "--versus",
+        metavar="CHECKOUT",
+        help="another checkout, built: its kernels and models take turns with this one's",
+    )
     add("--realtime", action="store_true", help="ahead of other processes (Linux, as root): for a shared machine")
     add("--quick", action="store_true", help="fewer kernels, matrices and rounds")
     add("--out", metavar="FILE", help="where the JSON goes (default: benchmarks/results)")

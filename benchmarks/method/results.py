@@ -18,6 +18,7 @@ BASES = (
     "expert torch",
     "torch SDPA, dense mask",
     "torch gather/scatter",
+    "torch.sparse",
     "SciPy (1 thread)",
 )
 Row = dict[str, Any]

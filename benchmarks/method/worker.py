@@ -1,16 +1,19 @@
-"""Peers in processes of their own: those that need another environment, and other builds of libsparse.
+"""Peers and models in processes of their own: those that need another environment, and other builds of libsparse.
 
 `Worker` is the side that asks; the module, run as a program, is the process that measures.
 """
 
 from __future__ import annotations
 
+import importlib
+import itertools
 import os
 import pickle
 import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -18,8 +21,10 @@ from typing import Any
 
 import torch
 
+from . import machine
 from .candidate import Prepared, prepare
 from .operands import Problem, cast
+from .timing import Call
 
 # Threads of OpenMP wait in a loop before they sleep, for some 8 ms, and hold the cores that long. Those of the other
 # processes wait less, which makes no difference within a turn, where calls follow each other.
@@ -32,14 +37,13 @@ class Worker:
     """A process that has one peer.
 
     Args:
-        title: Of the peer there.
-        file: Of the peer, a path or the name of a file in `peers`.
+        title: Of the peer or contender there.
         environment: Added to that of the process.
     """
 
     _idle_since = 0.0
 
-    def __init__(self, title: str, file: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, title: str, environment: Mapping[str, str]) -> None:
         self.title = title
         ours, theirs = socket.socketpair()
         path = os.pathsep.join(filter(None, [environment.get("PYTHONPATH"), str(_BENCHMARKS)]))
@@ -51,7 +55,26 @@ class Worker:
         )
         theirs.close()
         self._connection = Connection(ours.detach())
-        self._ask("peer", title, file)
+
+    def peer(self, file: str) -> Worker:
+        """Loads the peer of the title; from a path, or the name of a file in `peers`."""
+        self._ask("peer", self.title, file)
+        return self
+
+    def model(self, file: str, number: int, title: str, options: Any) -> Worker:
+        """Makes a contender of a model: that of this title in workload `number` of a file in `models`."""
+        self._ask("model", file, number, title, options)
+        return self
+
+    def values(self, what: str, times: int) -> torch.Tensor:
+        """Calls the model's `infer` or `step`; the results, one after the other. Its turns are of that call then."""
+        values: torch.Tensor = self._ask("values", what, times)
+        return values
+
+    def peak(self) -> int:
+        """As `machine.peak_of` that call."""
+        found: int = self._ask("peak")
+        return found
 
     def threads(self, count: int) -> None:
         """Sets the threads of the process."""
@@ -92,6 +115,12 @@ class Worker:
         return answer
 
 
+def quieten() -> None:
+    """Drops warnings of libraries that say nothing about what is measured."""
+    warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|CSC tensor|invariant checks)")
+    warnings.filterwarnings("ignore", message="`torch.jit.script")
+
+
 def _all_cores() -> None:
     # where OpenMP has bound this process's thread to a core, a child would inherit that
     if hasattr(os, "sched_setaffinity"):
@@ -101,29 +130,44 @@ def _all_cores() -> None:
 class _Server:
     """The measuring side: one method for each message."""
 
+    _peer: Any = None
+
     def peer(self, title: str, file: str) -> None:
         from peers import peer
 
         self._peer = next(one for one in peer.load(file).PEERS if one.title == title)
 
+    def model(self, file: str, number: int, title: str, options: Any) -> None:
+        workloads = importlib.import_module(f"models.{file}").workloads(options)
+        self._model = next(itertools.islice(workloads, number, None)).contenders[title]()
+
+    def values(self, what: str, times: int) -> torch.Tensor | None:
+        if not hasattr(self._model, what):
+            return None
+        self._call = Call(getattr(self._model, what))
+        return torch.stack([self._call.run() for _ in range(times)])
+
+    def peak(self) -> int:
+        return machine.peak_of(self._call.run)
+
     def threads(self, count: int) -> None:
         torch.set_num_threads(count)
-        self._peer.threads(count)
+        if self._peer:
+            self._peer.threads(count)
 
     def prepares(self, kernel: str) -> bool:
         return self._peer.prepares(kernel)
 
     def prepare(self, kernel: str, problem: Problem, new: bool, offset: int) -> tuple[Any, float, float]:
         # arrays that came through the connection lie anywhere
-        self._prepared = prepare(self._peer, kernel, cast(problem, None, offset), new=new)
-        return self._prepared.result, self._prepared.prepare, self._prepared.first
+        prepared = prepare(self._peer, kernel, cast(problem, None, offset), new=new)
+        self._call = prepared.call
+        return prepared.result, prepared.prepare, prepared.first
 
     def turn(self, count: int) -> float:
-        call = self._prepared.call
         if count > 1:
-            call.turn(1)  # wakes the threads
-        seconds: float = call.turn(count)
-        return seconds
+            self._call.turn(1)  # wakes the threads
+        return self._call.turn(count)
 
 
 def _serve(connection: Connection) -> None:
@@ -145,7 +189,5 @@ def _serve(connection: Connection) -> None:
 
 
 if __name__ == "__main__":
-    import warnings
-
-    warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|CSC tensor|invariant checks)")
+    quieten()
     _serve(Connection(int(sys.argv[1])))

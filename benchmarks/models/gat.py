@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import libsparse as ls
 
 from . import graphs
-from .workload import Model, Workload, edges, pyg
+from .workload import Model, Workload, dgl_graph, edges, have_dgl, pyg
 
 _HEADS, _WIDTH, _FEATURES, _CLASSES = 8, 8, 128, 7
 
@@ -71,6 +71,18 @@ def _on_torch(A: Matrix) -> Any:
     return attend
 
 
+def _on_dgl(A: Matrix) -> Any:
+    import dgl
+
+    graph = dgl_graph(A)
+
+    def attend(h: Tensor, left: Tensor, right: Tensor) -> Tensor:
+        scores = F.leaky_relu(dgl.ops.u_add_v(graph, right, left), 0.2)
+        return dgl.ops.u_mul_e_sum(graph, h, dgl.ops.edge_softmax(graph, scores)[..., None])
+
+    return attend
+
+
 def _on_pyg(A: Matrix) -> Any:
     from torch_geometric.utils import scatter, softmax
 
@@ -89,7 +101,8 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
         A = graphs.adjacency(options.data, name)
         X = torch.rand(A.shape[0], _FEATURES, generator=torch.Generator().manual_seed(0))
         labels = torch.randint(_CLASSES, (A.shape[0],), generator=torch.Generator().manual_seed(0))
-        ways = {"libsparse": _on_libsparse, "torch gather/scatter": _on_torch} | ({"PyG": _on_pyg} if pyg() else {})
+        ways = {"libsparse": _on_libsparse, "torch gather/scatter": _on_torch}
+        ways |= ({"PyG": _on_pyg} if pyg() else {}) | ({"DGL": _on_dgl} if have_dgl() else {})
 
         def made(way: Any, X: Tensor = X, A: Matrix = A, labels: Tensor = labels) -> Model:
             return Model(GAT(X, way(A)), lambda scores: F.cross_entropy(scores, labels))

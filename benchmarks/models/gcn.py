@@ -8,11 +8,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from kernels.kernel import dense as dense_operand
 from method.operands import Matrix
 from torch import Tensor, nn
 
 from . import graphs
-from .workload import PRODUCTS, Model, Workload, edges, pyg
+from .workload import PRODUCTS, Model, Workload, dgl_graph, edges, have_dgl, pyg
 
 _CLASSES = 7
 
@@ -49,13 +50,20 @@ class OnPyG(GCN):
         return self.conv(h @ self.w2, self.edges, self.weight) + self.b2
 
 
+def _on_dgl(A: Matrix) -> Callable[[Tensor], Tensor]:
+    import dgl
+
+    graph, values = dgl_graph(A), A.values[:, None]
+    return lambda h: dgl.ops.u_mul_e_sum(graph, h, values)
+
+
 def workloads(options: argparse.Namespace) -> Iterator[Workload]:
     """Cora with sparse features, and two graphs with dense ones."""
     X = graphs.features(options.data, "cora")
     yield _workload(graphs.adjacency(options.data, "cora"), X, _dense(X), 16)
     if not options.quick:
-        yield _workload(graphs.adjacency(options.data, "pubmed"), None, torch.rand(19_717, 500), 16)
-        yield _workload(graphs.adjacency(options.data, "tolokers"), None, torch.rand(11_758, 10), 256)
+        yield _workload(graphs.adjacency(options.data, "pubmed"), None, dense_operand("X", 19_717, 500), 16)
+        yield _workload(graphs.adjacency(options.data, "tolokers"), None, dense_operand("X", 11_758, 10), 256)
 
 
 def _dense(X: Matrix) -> Tensor:
@@ -73,6 +81,8 @@ def _workload(A: Matrix, sparse: Matrix | None, dense: Tensor, hidden: int) -> W
         return Model(GCN(embed, dense.shape[1], hidden, product(A)), loss)
 
     contenders = {title: (lambda p=product: made(p)) for title, product in PRODUCTS.items()}
+    if have_dgl():
+        contenders["DGL"] = lambda: Model(GCN(lambda W: dense @ W, dense.shape[1], hidden, _on_dgl(A)), loss)
     layers = pyg()
     if layers:
         contenders["PyG"] = lambda: Model(OnPyG(layers, dense, A, hidden), loss)

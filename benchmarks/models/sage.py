@@ -14,7 +14,7 @@ from torch import Tensor, nn
 import libsparse as ls
 
 from . import graphs
-from .workload import Model, Workload, edges, expert, plain, pyg
+from .workload import Model, Workload, dgl_graph, edges, expert, have_dgl, plain, pyg
 
 _HIDDEN, _CLASSES = 256, 7
 
@@ -53,6 +53,13 @@ def _on_libsparse(A: Matrix, reduce: str) -> Any:
     return lambda h: ls.matmul(made, h, reduce=reduce)
 
 
+def _on_dgl(A: Matrix, reduce: str) -> Any:
+    import dgl
+
+    graph, function = dgl_graph(A), {"mean": dgl.ops.copy_u_mean, "max": dgl.ops.copy_u_max}[reduce]
+    return lambda h: function(graph, h)
+
+
 def _on_pyg(layers: Any, A: Matrix, reduce: str) -> Any:
     conv, pairs = layers.SimpleConv(aggr=reduce), edges(A)
     return lambda h: conv(h, pairs)
@@ -72,6 +79,8 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
             if reduce == "mean":
                 aggregates["torch.sparse, averaging matrix"] = lambda A=A: plain(_averaged(A))
                 aggregates["expert torch"] = lambda A=A: expert(_averaged(A))
+            if have_dgl():
+                aggregates["DGL"] = lambda A=A, r=reduce: _on_dgl(A, r)
             if layers := pyg():
                 aggregates["PyG"] = lambda A=A, r=reduce, layers=layers: _on_pyg(layers, A, r)
             yield Workload(f"SAGE {reduce}", A.name, _contenders(X, labels, aggregates))

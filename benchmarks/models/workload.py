@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -50,11 +51,13 @@ class Workload:
         data: What it runs on.
         contenders: Makes each implementation, all with the same parameters: something with `infer` and, if it is
             trained, `step`.
+        apart: Contenders that get a process of their own, as peers with another OpenMP runtime do.
     """
 
     name: str
     data: str
     contenders: Mapping[str, Callable[[], Any]]
+    apart: frozenset[str] = frozenset({"DGL"})
 
 
 class Propagate(torch.autograd.Function):
@@ -96,6 +99,18 @@ PRODUCTS = {"libsparse": ours, "torch.sparse": plain, "expert torch": expert}
 def edges(m: Matrix) -> Tensor:
     """PyG's edge list of a matrix: (source, target), where targets are rows."""
     return torch.stack([m.col.long(), m.rows])
+
+
+def dgl_graph(m: Matrix) -> Any:
+    """DGL's graph of a matrix."""
+    import dgl
+
+    return dgl.graph((m.col, m.rows.int()), num_nodes=m.shape[0], idtype=torch.int32)
+
+
+def have_dgl() -> bool:
+    """Whether DGL is installed; it is imported in a process of its own only."""
+    return importlib.util.find_spec("dgl") is not None
 
 
 def pyg() -> Any | None:

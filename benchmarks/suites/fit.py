@@ -15,15 +15,15 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import candidates
 import numpy as np
 import torch
 from data import selected
-from expressions import EXPRESSIONS, Expression, fits, forget
 from libsparse._compiler import native, target
 from method import machine
 from method.operands import Matrix
 from method.timing import geomean
+from scheduler import candidates
+from scheduler.expressions import EXPRESSIONS, Expression, fits, forget
 from scipy.optimize import differential_evolution
 
 _BENCHMARKS = Path(__file__).resolve().parents[1]

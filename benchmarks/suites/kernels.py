@@ -137,10 +137,10 @@ class _Field:
         found, self.absent = available(options.peer)
         chosen = {t: p for t, p in found.items() if re.search(options.peers or "", t) or results.is_ours(t)}
         self._peers = {t: p for t, p in chosen.items() if not p.apart}
-        self._workers = {t: Worker(t, p.file, p.environment) for t, p in chosen.items() if p.apart}
+        self._workers = {t: Worker(t, p.environment).peer(p.file) for t, p in chosen.items() if p.apart}
         for name, environment in options.builds.items():
             self._peers.pop(results.OURS, None)
-            self._workers[name] = Worker(results.OURS, "libsparse", environment)
+            self._workers[name] = Worker(results.OURS, environment).peer("libsparse")
         for name, reason in self.absent.items():
             print(f"without {name}: {reason}")
         print(f"peers: {', '.join([*self._peers, *self._workers])}")

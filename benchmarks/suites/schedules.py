@@ -6,13 +6,13 @@ import argparse
 import time
 from typing import Any
 
-import candidates
 import torch
-from candidates import Candidate, Screened
 from data import selected
-from expressions import EXPRESSIONS, Expression, fits, forget
 from method.operands import Matrix
 from method.timing import Call, Times, geomean, interleaved
+from scheduler import candidates
+from scheduler.candidates import Candidate, Screened
+from scheduler.expressions import EXPRESSIONS, Expression, fits, forget
 
 _QUICK = ("SpMV", "SpMM", "SpGEMM", "A.T @ x")
 _NEAR = 3.0  # workspaces and tilings are tried of orders that take at most so many times what the best order does

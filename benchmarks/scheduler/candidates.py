@@ -13,11 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import torch
-from expressions import Expression
 from libsparse._compiler import native
 from method.operands import Matrix
 
 import libsparse as ls
+
+from .expressions import Expression
 
 _PATIENCE = 10.0  # a candidate that takes so many times what the best does is stopped
 _FLOOR = 0.05  # seconds that every candidate gets

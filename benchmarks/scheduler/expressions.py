@@ -1,4 +1,4 @@
-"""The expressions by which schedules are judged, on operands made of a matrix."""
+"""The expressions by which schedules are judged, on operands derived from a matrix."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Expression(NamedTuple):
 
     def prepared(self, matrix: Matrix, commands: str = "") -> Any:
         """A schedule of this expression with these commands, to be prepared or run."""
-        made = ls.schedule(self.text, *self.operands(matrix), format=self.format, combine=self.combine)
-        return made.then(commands) if commands else made
+        schedule = ls.schedule(self.text, *self.operands(matrix), format=self.format, combine=self.combine)
+        return schedule.then(commands) if commands else schedule
 
     def steps(self, matrix: Matrix) -> list[str]:
         """The assignments that the compiler makes of it."""
@@ -108,19 +108,19 @@ def _tensor(m: Matrix) -> Any:
     return _kept(m, "tensor", make)
 
 
-_made: dict[tuple[str, str], Any] = {}
+_operands: dict[tuple[str, str], Any] = {}
 
 
 def _kept(m: Matrix, what: str, make: Callable[[], Any]) -> Any:
     key = (m.name, what)
-    if key not in _made:
-        _made[key] = make()
-    return _made[key]
+    if key not in _operands:
+        _operands[key] = make()
+    return _operands[key]
 
 
 def forget() -> None:
     """Frees the operands of matrices that are done with."""
-    _made.clear()
+    _operands.clear()
 
 
 def _factors(m: Matrix) -> tuple[Any, ...]:
