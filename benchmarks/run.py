@@ -78,7 +78,7 @@ def _options() -> argparse.Namespace:
     add(
         "--versus",
         metavar="CHECKOUT",
-        help="another checkout, built: its kernels and models take turns with this one's",
+        help="another built checkout; its kernels and models take turns with ours",
     )
     add("--realtime", action="store_true", help="ahead of other processes (Linux, as root): for a shared machine")
     add("--quick", action="store_true", help="fewer kernels, matrices and rounds")

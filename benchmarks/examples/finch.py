@@ -16,9 +16,12 @@ from scipy.sparse import csr_array
 
 
 def _csr(m: Matrix) -> Any:
-    made = csr_array((m.values.numpy(), m.col.numpy(), m.crow.numpy()), shape=m.shape)
-    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)  # it takes no others
-    return finch.asarray(made)
+    matrix = csr_array((m.values.numpy(), m.col.numpy(), m.crow.numpy()), shape=m.shape)
+    matrix.indices, matrix.indptr = (
+        matrix.indices.astype(np.int64),
+        matrix.indptr.astype(np.int64),
+    )  # it takes no others
+    return finch.asarray(matrix)
 
 
 class Finch(Peer):

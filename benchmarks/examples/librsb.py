@@ -45,10 +45,12 @@ class _Blocks:
         self.letter, self.number = _NUMBERS[m.values.dtype]
         failed = ctypes.c_int()
         arrays = [native.pointer(a) for a in (m.values, m.crow, m.col)]
-        made = _rsb.rsb_mtx_alloc_from_csr_const(*arrays, m.nnz, self.letter, *m.shape, 0, 0, 0, ctypes.byref(failed))
-        if not made:
+        address = _rsb.rsb_mtx_alloc_from_csr_const(
+            *arrays, m.nnz, self.letter, *m.shape, 0, 0, 0, ctypes.byref(failed)
+        )
+        if not address:
             raise RuntimeError(f"librsb: status {failed.value}")
-        self.pointer = ctypes.c_void_p(made)
+        self.pointer = ctypes.c_void_p(address)
 
     def __del__(self) -> None:
         if hasattr(self, "pointer"):

@@ -1,4 +1,4 @@
-"""What a kernel is: a name that peers have a method for, operands made of a matrix, and a reference."""
+"""What a kernel is: a name that peers have a method for, operands derived from a matrix, and a reference."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def dense(name: str, *shape: int) -> Tensor:
 
 
 def small(*extents: int) -> bool:
-    """Whether a dense array of these extents may be made."""
+    """Whether a dense array of these extents may be allocated."""
     total = 1
     for extent in extents:
         total *= extent

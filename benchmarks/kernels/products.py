@@ -44,10 +44,10 @@ def _with_gradient(operands: Any, rows: int) -> Any:
     """Adds G, the gradient of the result; it has as many rows as the result."""
 
     def make(A: Matrix, width: int) -> dict[str, Any] | None:
-        made = operands(A, width)
-        if made is not None:
-            made["G"] = dense("G", A.shape[rows], width) if rows == 0 else dense("G", width, A.shape[0])
-        return made
+        found = operands(A, width)
+        if found is not None:
+            found["G"] = dense("G", A.shape[rows], width) if rows == 0 else dense("G", width, A.shape[0])
+        return found
 
     return make
 

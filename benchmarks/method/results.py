@@ -1,4 +1,4 @@
-"""Results: rows of measurements as JSON, and the tables that are made of them."""
+"""Results: rows of measurements as JSON, and tables of them."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _shown(found: Mapping[str, Any], unit: str, *, matrix: bool = False) -> str:
 
 
 def save(folder: Path, results: Mapping[str, Any], name: str | None = None) -> Path:
-    """Writes results as JSON into `folder`, under the time they were made unless there is a name."""
+    """Writes results as JSON into `folder`, under the present time unless there is a name."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (name or time.strftime("%Y%m%d-%H%M%S.json"))
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -95,8 +95,8 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
     for n in (1024,) if options.quick else (1024, 4096):
         M = generated.window(n, _REACH, everywhere=1)
 
-        def made(way: Any, n: int = n, M: Matrix = M) -> Model:
+        def build(way: Any, n: int = n, M: Matrix = M) -> Model:
             return Model(Attention(n, way(M)), lambda y: y.square().mean())
 
-        ways = {title: (lambda w=way, m=made: m(w)) for title, way in _WAYS.items()}
+        ways = {title: (lambda w=way, b=build: b(w)) for title, way in _WAYS.items()}
         yield Workload("attention", M.name, ways)

@@ -52,7 +52,7 @@ class OnLibsparse(nn.Module):
 
 
 class Expert(nn.Module):
-    """torch.sparse with the transpose's order made once."""
+    """torch.sparse with the transpose's order computed once."""
 
     def __init__(self, m: Matrix) -> None:
         super().__init__()
@@ -86,11 +86,11 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
         shapes = zip(_SIZES[1:], _SIZES[:-1], strict=True)
         weights = [generated.pruned(*shape, 1 - percent / 100, seed=n) for n, shape in enumerate(shapes)]
 
-        def made(layer: Any, weights: list[Matrix] = weights) -> Model:
+        def build(layer: Any, weights: list[Matrix] = weights) -> Model:
             return Model(Autoencoder(x, weights, layer), lambda y: F.mse_loss(y, x))
 
         yield Workload(
             f"autoencoder {percent} %",
             "generated",
-            {title: (lambda layer=layer, m=made: m(layer)) for title, layer in _LAYERS.items()},
+            {title: (lambda layer=layer, b=build: b(layer)) for title, layer in _LAYERS.items()},
         )

@@ -104,7 +104,7 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
         ways = {"libsparse": _on_libsparse, "torch gather/scatter": _on_torch}
         ways |= ({"PyG": _on_pyg} if pyg() else {}) | ({"DGL": _on_dgl} if have_dgl() else {})
 
-        def made(way: Any, X: Tensor = X, A: Matrix = A, labels: Tensor = labels) -> Model:
+        def build(way: Any, X: Tensor = X, A: Matrix = A, labels: Tensor = labels) -> Model:
             return Model(GAT(X, way(A)), lambda scores: F.cross_entropy(scores, labels))
 
-        yield Workload("GAT 8 x 8", A.name, {title: (lambda w=way, m=made: m(w)) for title, way in ways.items()})
+        yield Workload("GAT 8 x 8", A.name, {title: (lambda w=way, b=build: b(w)) for title, way in ways.items()})

@@ -76,11 +76,11 @@ def _workload(A: Matrix, sparse: Matrix | None, dense: Tensor, hidden: int) -> W
     def loss(scores: Tensor) -> Tensor:
         return F.cross_entropy(scores, labels)
 
-    def made(product: Any) -> Model:
+    def build(product: Any) -> Model:
         embed = product(sparse) if sparse else lambda W: dense @ W
         return Model(GCN(embed, dense.shape[1], hidden, product(A)), loss)
 
-    contenders = {title: (lambda p=product: made(p)) for title, product in PRODUCTS.items()}
+    contenders = {title: (lambda p=product: build(p)) for title, product in PRODUCTS.items()}
     if have_dgl():
         contenders["DGL"] = lambda: Model(GCN(lambda W: dense @ W, dense.shape[1], hidden, _on_dgl(A)), loss)
     layers = pyg()

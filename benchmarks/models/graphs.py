@@ -21,8 +21,13 @@ def adjacency(data: str | None, name: str) -> Matrix:
         pairs, title = torch.stack([source, target]), f"{name}-like"
     else:
         nodes, pairs, title = found.shape[0], torch.stack([found.rows, found.col.long()]), name
-    made = normalised_adjacency(pairs, nodes)
-    return Matrix(title, "models", made.crow_indices().int(), made.col_indices().int(), made.values(), (nodes, nodes))
+    return normalised(title, pairs, nodes)
+
+
+def normalised(name: str, pairs: torch.Tensor, nodes: int) -> Matrix:
+    """The normalised adjacency of these edges."""
+    A = normalised_adjacency(pairs, nodes)
+    return Matrix(name, "models", A.crow_indices().int(), A.col_indices().int(), A.values(), (nodes, nodes))
 
 
 def features(data: str | None, name: str) -> Matrix:

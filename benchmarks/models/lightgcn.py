@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from libsparse.demo.graphs import normalised_adjacency
 from method.operands import Matrix
 from torch import Tensor, nn
 
@@ -44,8 +43,7 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
     """Ratings of gowalla's size."""
     rated = graphs.ratings(options.data)
     nodes = sum(rated.shape)
-    made = normalised_adjacency(torch.stack([rated.rows, rated.col.long() + rated.shape[0]]), nodes)
-    A = Matrix(rated.name, "models", made.crow_indices().int(), made.col_indices().int(), made.values(), (nodes, nodes))
+    A = graphs.normalised(rated.name, torch.stack([rated.rows, rated.col.long() + rated.shape[0]]), nodes)
     random = torch.Generator().manual_seed(0)
     chosen = torch.randint(rated.nnz, (_BATCH,), generator=random)
     users, items = rated.rows[chosen], rated.col.long()[chosen] + rated.shape[0]

@@ -44,13 +44,13 @@ def _averaged(A: Matrix) -> Matrix:
 
 
 def _reduced_by_torch(A: Matrix, reduce: str) -> Any:
-    made = torch.sparse_csr_tensor(A.crow.long(), A.col.long(), torch.ones_like(A.values), A.shape)
-    return lambda h: torch.sparse.mm(made, h, reduce)
+    ones = torch.sparse_csr_tensor(A.crow.long(), A.col.long(), torch.ones_like(A.values), A.shape)
+    return lambda h: torch.sparse.mm(ones, h, reduce)
 
 
 def _on_libsparse(A: Matrix, reduce: str) -> Any:
-    made = ls.from_csr(A.crow, A.col, torch.ones_like(A.values), A.shape)
-    return lambda h: ls.matmul(made, h, reduce=reduce)
+    ones = ls.from_csr(A.crow, A.col, torch.ones_like(A.values), A.shape)
+    return lambda h: ls.matmul(ones, h, reduce=reduce)
 
 
 def _on_dgl(A: Matrix, reduce: str) -> Any:
@@ -87,7 +87,7 @@ def workloads(options: argparse.Namespace) -> Iterator[Workload]:
 
 
 def _contenders(X: Tensor, labels: Tensor, aggregates: dict[str, Any]) -> dict[str, Any]:
-    def made(aggregate: Any) -> Model:
+    def build(aggregate: Any) -> Model:
         return Model(SAGE(X, aggregate()), lambda scores: F.cross_entropy(scores, labels))
 
-    return {title: (lambda a=aggregate: made(a)) for title, aggregate in aggregates.items()}
+    return {title: (lambda a=aggregate: build(a)) for title, aggregate in aggregates.items()}

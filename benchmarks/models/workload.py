@@ -61,7 +61,7 @@ class Workload:
 
 
 class Propagate(torch.autograd.Function):
-    """A X of a constant A whose transpose was made before: the expert's product."""
+    """A X of a constant A whose transpose exists: the expert's product."""
 
     @staticmethod
     def forward(ctx: Any, X: Tensor, A: Tensor, At: Tensor) -> Tensor:
@@ -88,7 +88,7 @@ def plain(m: Matrix) -> Callable[[Tensor], Tensor]:
 
 
 def expert(m: Matrix) -> Callable[[Tensor], Tensor]:
-    """The same on torch.sparse with int32 indices and the transpose made once."""
+    """The same on torch.sparse with int32 indices and the transpose built once."""
     A, At = csr(m), csr(Transposed(m).turned)
     return lambda X: Propagate.apply(X, A, At)
 

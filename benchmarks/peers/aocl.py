@@ -44,9 +44,9 @@ def _check(status: int) -> None:
 
 
 def _descriptor() -> ctypes.c_void_p:
-    made = ctypes.c_void_p()
-    _check(_aocl.aoclsparse_create_mat_descr(ctypes.byref(made)))
-    return made
+    descriptor = ctypes.c_void_p()
+    _check(_aocl.aoclsparse_create_mat_descr(ctypes.byref(descriptor)))
+    return descriptor
 
 
 _GENERAL = _descriptor()

@@ -33,8 +33,8 @@ class TorchCSR(Peer):
 
     def csr(self, m: Matrix, *, grad: bool = False) -> Tensor:
         """Torch's object."""
-        made = torch.sparse_csr_tensor(m.crow.to(self.index), m.col.to(self.index), m.values, m.shape)
-        return made.requires_grad_(grad)
+        matrix = torch.sparse_csr_tensor(m.crow.to(self.index), m.col.to(self.index), m.values, m.shape)
+        return matrix.requires_grad_(grad)
 
     def spmv(self, p: Any) -> Run:
         A, x = self.csr(p.A), p.x

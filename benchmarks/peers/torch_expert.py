@@ -1,4 +1,4 @@
-"""torch as an expert uses it: transposes made once, functions on values, dense attention, gather and scatter."""
+"""torch as an expert uses it: transposes built once, functions on values, dense attention, gather and scatter."""
 
 # ruff: noqa: D102  # each method prepares the kernel of its name
 from __future__ import annotations

@@ -177,19 +177,19 @@ class _Field:
             if not peer.prepares(kernel.name):
                 continue
             try:
-                made = self._prepared(peer, kernel, problem, new)
+                prepared = self._prepared(peer, kernel, problem, new)
             except Unsupported as error:
                 row["failed"][title] = str(error)
                 continue
             except Exception as error:  # a peer that fails must not end the run; the row says why
                 row["failed"][title] = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
                 continue
-            off = checking.error(made.result, expected, scale)
+            off = checking.error(prepared.result, expected, scale)
             if off <= checking.TOLERANCE[DTYPES[dtype]]:
-                ready[title] = made._replace(result=())
+                ready[title] = prepared._replace(result=())
             else:
                 row["wrong"][title] = f"{kernel.name} on {matrix.name}: relative error {off:.1e}"
-        taken = interleaved({title: made.call for title, made in ready.items()}, self._options.rounds)
+        taken = interleaved({title: prepared.call for title, prepared in ready.items()}, self._options.rounds)
         for title, found in taken.items():
             row["peers"][title] = {
                 **results.times(found),

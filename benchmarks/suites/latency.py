@@ -44,8 +44,8 @@ def _first(processes: int, *, cold: bool) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as cache:
         if not cold:
             _child("first", cache)  # fills the cache
-        made = [_child("first", f"{cache}/{n}" if cold else cache) for n in range(processes)]
-    found = {name: 1e3 * statistics.median(run[name] for run in made) for name in made[0]}
+        measured = [_child("first", f"{cache}/{n}" if cold else cache) for n in range(processes)]
+    found = {name: 1e3 * statistics.median(run[name] for run in measured) for name in measured[0]}
     beyond = found["first"] - found["later"]
     print(f"first SpMM of a process, {'with an empty cache' if cold else 'kernel in the disk cache'}")
     print(
@@ -57,17 +57,17 @@ def _first(processes: int, *, cold: bool) -> dict[str, float]:
 
 def _new() -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as cache:
-        made = _child("new", cache)
-    median, stages = statistics.median(made["calls"][1:]), statistics.median(made["stages"][1:])
+        measured = _child("new", cache)
+    median, stages = statistics.median(measured["calls"][1:]), statistics.median(measured["stages"][1:])
     print("a new expression, empty cache, call to result")
-    for (spec, *formats), call, stage in zip(NEW, made["calls"], made["stages"], strict=True):
+    for (spec, *formats), call, stage in zip(NEW, measured["calls"], measured["stages"], strict=True):
         shown = ", ".join(f or "dense" for f in formats)
         print(f"  {spec:<16} {shown:<22} {1e3 * call:7.1f} ms, our stages with printing the C {1e3 * stage:6.2f} ms")
     print(
         f"  median {1e3 * median:.1f} ms, our stages {1e3 * stages:.2f} ms; "
         "the first one loads the compiler and is left out"
     )
-    return {"median": median, "stages": stages, **made}
+    return {"median": median, "stages": stages, **measured}
 
 
 def _repeated(options: argparse.Namespace) -> dict[str, Any]:
@@ -98,10 +98,10 @@ def _kernel(name: str, width: int, matrix: Matrix, peers: dict[str, Peer], round
     calls = {}
     for title, peer in peers.items():
         if peer.prepares(name):
-            made = candidate.prepare(peer, name, problem)
-            if checking.error(made.result, expected, scale) > checking.TOLERANCE[torch.float32]:
+            prepared = candidate.prepare(peer, name, problem)
+            if checking.error(prepared.result, expected, scale) > checking.TOLERANCE[torch.float32]:
                 raise SystemExit(f"{title} computes something else in {name}")
-            calls[title] = made.call
+            calls[title] = prepared.call
     return _shown(KERNELS[name].title, interleaved(calls, rounds))
 
 

@@ -81,7 +81,7 @@ def _contenders(
 
 
 def _ready(make: Callable[[], Any]) -> Any:
-    """The contender; or why it can't be made: the others still run."""
+    """The contender; or why there is none, for the others still run."""
     try:
         return make()
     except Exception as error:
