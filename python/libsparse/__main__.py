@@ -95,7 +95,7 @@ def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
         if not colon or not shape:
             raise ls.FormatError(f"operand {text!r}: expected format:shape, such as csr:4096x4096")
         tensor = (
-            torch.ones(shape, dtype=dtype)
+            torch.ones(shape, dtype=dtype, device="cpu")
             if name == "dense"
             else ls.random(shape, options.density, format=name).to(dtype)
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from torch.utils import _device
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "libsparse"
@@ -144,3 +145,14 @@ def test_files_and_functions_are_short():
                 length = (node.end_lineno or node.lineno) - node.lineno + 1
                 where = f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
                 assert length <= LONGEST_FUNCTION, f"{where} has {length} lines, {LONGEST_FUNCTION} are allowed"
+
+
+def test_tensors_are_made_on_a_named_device():
+    factories = {f"torch.{function.__name__}" for function in _device._device_constructors()}
+    for path in FILES:
+        if room(path) == "demo":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in factories:
+                named = {"device", None} & {keyword.arg for keyword in node.keywords}
+                assert named, f"{path.relative_to(ROOT)}:{node.lineno}: pass device=; users set a default device"

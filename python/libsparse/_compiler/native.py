@@ -142,8 +142,8 @@ def _arrays(info: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | Non
     """Shape, and room for coordinates and values."""
     shape, count = tuple(info["shape"]), info["entries"]
     dtype = {"i64": torch.int64, "f64": torch.float64, "c128": torch.complex128}.get(info["dtype"])
-    coordinates = torch.empty(len(shape), count, dtype=torch.int64)
-    return shape, coordinates, None if dtype is None else torch.empty(count, dtype=dtype)
+    coordinates = torch.empty(len(shape), count, dtype=torch.int64, device="cpu")
+    return shape, coordinates, None if dtype is None else torch.empty(count, dtype=dtype, device="cpu")
 
 
 def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tensor, values: Tensor | None) -> None:
@@ -153,7 +153,7 @@ def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tens
     names, which says how many digits they have; None where that is bool.
     """
     header = json.dumps({"shape": shape, "dtype": code, "entries": coordinates.shape[1]})
-    plain = torch.empty(0) if values is None else values.resolve_conj().resolve_neg().contiguous()
+    plain = torch.empty(0, device="cpu") if values is None else values.resolve_conj().resolve_neg().contiguous()
     arrays = [coordinates.contiguous(), plain]
     if _must_not_enter():
         data = [ctypes.string_at(array.data_ptr(), array.nbytes) for array in arrays if array.nbytes]

@@ -145,7 +145,7 @@ class Recorder(TorchFunctionMode):
         if node is None or inplace or not 0 < p < 1 or not (training and train):
             return None
         self._learn(None)
-        drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype), p)
+        drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype, device="cpu"), p)
         mask = Node("mask", (), node.shape, node.dtype)
         mask.value = drawn
         product = Node("mul", (node, mask), node.shape, node.dtype)

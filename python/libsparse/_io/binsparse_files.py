@@ -43,10 +43,10 @@ def write(path: Path, A: SparseTensor) -> None:
         raise ShapeError(f"{path}: Binsparse files hold numbers, the entries of this tensor have shape {pattern.block}")
     values = pattern.entries(A.values().detach()).numpy()
     if A._operand().data is None:
-        values = torch.ones(1, dtype=torch.bool).expand(A.nnz).numpy()
+        values = torch.ones(1, dtype=torch.bool, device="cpu").expand(A.nnz).numpy()
     common: dict[str, Any] = {"shape": tuple(A.shape), "number_of_stored_values": A.nnz}
     if fill != 0:
-        common |= {"fill": True, "fill_value": torch.tensor([fill], dtype=A.dtype).numpy()}
+        common |= {"fill": True, "fill_value": torch.tensor([fill], dtype=A.dtype, device="cpu").numpy()}
     package.save_binsparse(_described(package, A, common, values), path)
 
 
@@ -110,7 +110,11 @@ def _coordinates(found: Any) -> tuple[Tensor, Any]:
         return torch.stack([_tensor(found.indices_0), inner]), found.values
     lengths = _tensor(found.pointers_to_1).diff()
     by_columns = name in ("CSCMatrix", "DCSCMatrix")
-    outer = _tensor(found.indices_0) if name.startswith("DC") else torch.arange(found.shape[1 if by_columns else 0])
+    outer = (
+        _tensor(found.indices_0)
+        if name.startswith("DC")
+        else torch.arange(found.shape[1 if by_columns else 0], device="cpu")
+    )
     if len(lengths) != len(outer):
         raise FormatError(f"{len(lengths) + 1} pointers of {len(outer)} rows; expected one more than rows")
     both = [outer.repeat_interleave(lengths), inner]

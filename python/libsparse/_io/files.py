@@ -86,7 +86,7 @@ def read(
     if dtype is not None and values is not None and values.is_complex() and not dtype.is_complex:
         raise DtypeError(f"{path}: the file holds complex values; read it as one of them and take A.real or A.imag")
     if dtype is not None:
-        values = torch.ones(indices.shape[1], dtype=dtype) if values is None else values.to(dtype)
+        values = torch.ones(indices.shape[1], dtype=dtype, device="cpu") if values is None else values.to(dtype)
     try:
         checked = kind in binsparse_files.ENDINGS
         made = from_coo(indices, values, size, format=format, check=checked)

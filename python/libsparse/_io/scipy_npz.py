@@ -55,7 +55,7 @@ def load(file: IO[bytes]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
         counts = " and ".join(str(part.numel()) for part in pair)
         raise FormatError(f"the archive has {counts} indices and values of shape {tuple(values.shape)}")
     indices = torch.stack(pair)
-    outside = (indices < 0) | (indices >= torch.tensor(size)[:, None])
+    outside = (indices < 0) | (indices >= torch.tensor(size, device="cpu")[:, None])
     if bool(outside.any()):
         entry = int(outside.any(0).nonzero()[0])
         raise IndexBoundsError(f"entry {entry} is at {tuple(indices[:, entry].tolist())}, outside shape {size}")
@@ -141,15 +141,15 @@ def _blocks(indptr: Tensor, indices: Tensor, data: Tensor, size: tuple[int, ...]
         raise FormatError(f"blocks of shape {tuple(data.shape)} don't tile a matrix of shape {size}")
     height, width = data.shape[1:]
     top = _expand(indptr, size[0] // height, indices.numel()) * height
-    rows = (top[:, None, None] + torch.arange(height)[:, None]).expand(data.shape)
-    columns = (indices.long()[:, None, None] * width + torch.arange(width)).expand(data.shape)
+    rows = (top[:, None, None] + torch.arange(height, device="cpu")[:, None]).expand(data.shape)
+    columns = (indices.long()[:, None, None] * width + torch.arange(width, device="cpu")).expand(data.shape)
     return [rows.reshape(-1), columns.reshape(-1)], data.reshape(-1)
 
 
 def _diagonals(offsets: Tensor, data: Tensor, size: tuple[int, ...]) -> tuple[list[Tensor], Tensor]:
     if data.ndim != 2 or data.shape[0] != offsets.numel():
         raise FormatError(f"{offsets.numel()} offsets and diagonals of shape {tuple(data.shape)} don't fit")
-    columns = torch.arange(data.shape[1]).expand(data.shape)
+    columns = torch.arange(data.shape[1], device="cpu").expand(data.shape)
     rows = columns - offsets[:, None]
     inside = (rows >= 0) & (rows < size[0]) & (columns < size[1]) & (data != 0)
     return [rows[inside], columns[inside]], data[inside]

@@ -47,10 +47,14 @@ def _of_tensors(
 ) -> Callable[[Any, Any], Any]:
     def apply(x: Any, y: Any) -> Any:
         if isinstance(x, Tensor) or isinstance(y, Tensor):
-            return on_tensors(torch.as_tensor(x), torch.as_tensor(y))
+            return on_tensors(_tensor(x), _tensor(y))
         return on_numbers(x, y)
 
     return apply
+
+
+def _tensor(value: Any) -> Tensor:
+    return value if isinstance(value, Tensor) else torch.tensor(value, device="cpu")
 
 
 def _hash(key: Tensor, size: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ def expand(source: Operand, shape: Sequence[int]) -> Operand:
     kept = source.sparsity.format
     wanted = default_format(len(shape)) if added or kept.pads or kept.writable != kept else kept
     values = source.values
-    ones = [Operand(None, torch.ones(shape[mode], dtype=values.dtype)) for mode in repeated]
+    ones = [Operand(None, torch.ones(shape[mode], dtype=values.dtype, device="cpu")) for mode in repeated]
     inputs = (tuple(own), *((letters[mode],) for mode in repeated))
     question = Einsum(inputs, tuple(letters), wanted)
     data, pattern = contraction.contract(question, [Operand(source.pattern, values), *ones])

@@ -66,7 +66,8 @@ def of(
     if not sparse:
         return Background(value)
     types = tuple([(name, _type(known[name])) for name in names])
-    return _of(target, value, sparse, types, tuple(definitions.values()), summed, user_functions.version())
+    state = user_functions.version(), torch.get_default_dtype()
+    return _of(target, value, sparse, types, tuple(definitions.values()), summed, state)
 
 
 def _type(value: Any) -> Type:
@@ -81,7 +82,7 @@ def _of(
     types: tuple[tuple[str, Type], ...],
     definitions: tuple[Definition, ...],
     summed: bool,
-    _registered: int,  # names the functions that there are
+    _state: tuple[int, torch.dtype],  # the functions that there are, and what integers become beside floating numbers
 ) -> Background:
     numbers = {name: type.numbers[0] for name, type in types if type.numbers}
     extra = {definition.name: definition for definition in definitions}

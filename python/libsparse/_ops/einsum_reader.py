@@ -97,7 +97,7 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
     covered = {index for term, _ in sparse for index in term}
     factor = math.prod(extent for index, extent in extents.items() if index not in {*covered, *output})
     if not sparse:
-        return torch.tensor(factor)
+        return torch.tensor(factor, device="cpu")
     kept = tuple(index for index in output if index in covered)
     inputs, patterns = zip(*sparse, strict=True)
     counted = Einsum(inputs, kept, contraction.dense_format(len(kept)), dtype=torch.int64)

@@ -51,7 +51,7 @@ def _by_column(source: Operand, offsets: Tensor) -> Tensor:
     rows, columns = source.shape
     if not rows:
         return source.values.detach().new_zeros(offsets.numel(), columns)
-    place = torch.arange(columns) - offsets.to(torch.int64)[:, None]
+    place = torch.arange(columns, device="cpu") - offsets.to(torch.int64)[:, None]
     values = source.values.detach().reshape(-1, rows)
     inside = (place >= 0) & (place < rows)
     return torch.where(inside, values.gather(1, place.clamp(0, rows - 1)), values.new_zeros(()))

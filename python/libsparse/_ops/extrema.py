@@ -78,14 +78,14 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
 
 def _first_absent(groups: Groups, coords: Tensor) -> Tensor:
     """The least coordinate in each group that is not stored."""
-    number = torch.arange(math.prod(groups.source.shape[d] for d in groups.kept))
+    number = torch.arange(math.prod(groups.source.shape[d] for d in groups.kept), device="cpu")
     number = number.reshape([groups.source.shape[d] for d in groups.kept])
     group = groups.at_entries(number)
     order = torch.argsort(coords, stable=True)
     order = order[torch.argsort(group[order], stable=True)]
-    sizes = torch.zeros(number.numel(), dtype=torch.int64).index_add(0, group, torch.ones_like(group))
+    sizes = torch.zeros(number.numel(), dtype=torch.int64, device="cpu").index_add(0, group, torch.ones_like(group))
     start = sizes.cumsum(0) - sizes
     rank = torch.empty_like(coords)
-    rank[order] = torch.arange(coords.numel()) - start[group[order]]
+    rank[order] = torch.arange(coords.numel(), device="cpu") - start[group[order]]
     # As coordinates ascend and differ, they equal their ranks as long as none is absent.
     return groups.reduce((coords == rank).to(torch.int64))

@@ -152,7 +152,7 @@ class _Product:
             return counted.dense() != 0
         self.operands = self._beyond()
         output = self.question.output
-        total = torch.zeros([self.extents[i] for i in output], dtype=self.dtype)
+        total = torch.zeros([self.extents[i] for i in output], dtype=self.dtype, device="cpu")
         for kept, scale in self._expanded():
             if not scale:
                 continue
@@ -199,7 +199,7 @@ class _Product:
         def outside(of: Callable[[Tensor], Tensor]) -> Tensor:
             """The sum of products of integers, over the terms in which an infinite fill value is."""
             counts = [o.with_data(of(o.values).to(torch.int64)) for o in self.operands]
-            numbers = [torch.tensor(float(fill), dtype=torch.float64) for fill in self.fills]
+            numbers = [torch.tensor(float(fill), dtype=torch.float64, device="cpu") for fill in self.fills]
             # Without a fill value, elements that are not stored make no terms.
             fills = [int(of(number).item()) if fill else 0 for number, fill in zip(numbers, self.fills, strict=True)]
             inside = [0 if flag else fill for fill, flag in zip(fills, flags, strict=True)]

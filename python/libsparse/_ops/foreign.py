@@ -39,5 +39,5 @@ def read(value: Any, format: str | Format | None = None) -> Operand:
         found = Operand(pattern, torch.from_numpy(value.data))
         return found if format is None else to_format(found, format)
     coo = value.tocoo()
-    coords = [torch.as_tensor(c, dtype=torch.int64) for c in getattr(coo, "coords", (coo.row, coo.col))]
+    coords = [torch.as_tensor(c, dtype=torch.int64, device="cpu") for c in getattr(coo, "coords", (coo.row, coo.col))]
     return assemble(coords, torch.from_numpy(coo.data.copy()), coo.shape, format or "coo")

@@ -91,10 +91,11 @@ def _tensor(
     layout: torch.layout, arrays: Sequence[Tensor], values: Tensor, shape: torch.Size, coalesced: bool = True
 ) -> Tensor:
     """A tensor of a sparse layout from its arrays."""
+    given: dict[str, Any] = {"device": values.device, "check_invariants": False}
     if layout is torch.sparse_coo:
-        return torch.sparse_coo_tensor(arrays[0], values, shape, is_coalesced=coalesced, check_invariants=False)
+        return torch.sparse_coo_tensor(arrays[0], values, shape, is_coalesced=coalesced, **given)
     starts, indices = arrays
-    return torch.sparse_compressed_tensor(starts, indices, values, shape, layout=layout, check_invariants=False)
+    return torch.sparse_compressed_tensor(starts, indices, values, shape, layout=layout, **given)
 
 
 def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
@@ -135,8 +136,8 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
 def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:
     """The pattern of a batch of matrices, which torch stores with as many entries each."""
     count, each = indices.shape
-    shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count)[:, None] * each
-    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each])])
+    shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count, device="cpu")[:, None] * each
+    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each], device="cpu")])
     format = "dds" if name == "csr" else "dds:0,2,1"
     return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)], called=_names(name))
 
@@ -290,8 +291,8 @@ def _write_batch(source: Operand, layout: torch.layout) -> Tensor:
     pos, crd = converted.sparsity.compressed(2)
     count, values = source.shape[0], converted.values
     each, lines = values.numel() // count, (pos.numel() - 1) // count
-    first = torch.arange(count)[:, None]
-    starts = pos[first * lines + torch.arange(lines + 1)] - first * each
+    first = torch.arange(count, device="cpu")[:, None]
+    starts = pos[first * lines + torch.arange(lines + 1, device="cpu")] - first * each
     arrays = starts.to(pos.dtype), crd.reshape(count, each)
     return _tensor(layout, arrays, values.reshape(count, each), source.shape)
 

@@ -88,8 +88,8 @@ def matrix_power(a: Any, n: int) -> Any:
         n >>= 1
         square = products.matmul(square, square) if n else square
     if result is None:
-        diagonal = torch.arange(source.shape[0])
-        ones = torch.ones(source.shape[0], dtype=source.dtype)
+        diagonal = torch.arange(source.shape[0], device="cpu")
+        ones = torch.ones(source.shape[0], dtype=source.dtype, device="cpu")
         return assemble([diagonal, diagonal], ones, source.shape, "csr")
     return result
 

@@ -38,6 +38,23 @@ def std(input: Any, dim: Any = None, correction: float = 1, keepdim: bool = Fals
     return var(input, dim, correction, keepdim).sqrt()
 
 
+def mean_in_one_pass(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:
+    """The mean, as torch computes it with a variance: NaN where an element is infinite and not the last of its group.
+
+    torch adds to the mean so far the difference to it, which is NaN where both are infinite.
+    """
+    groups, mean = Groups(input, dim), reductions.mean(input, dim)
+    coords, shape = groups.source.sparsity.coordinates(), groups.source.shape
+    infinite = groups.entries.detach().isinf()
+    last = torch.ones_like(infinite)
+    for d in groups.dims:
+        last = last & (coords[d] == shape[d] - 1)
+    before = groups.reduce((infinite & ~last).to(torch.int64))
+    if math.isinf(abs(groups.source.fill)):
+        before = before + groups.absent()
+    return groups.shaped(torch.where(before > 0, math.nan, mean.reshape(before.shape)), keepdim)
+
+
 def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: torch.dtype | None = None) -> Tensor:
     """The p-norm of the elements over `dim` (an int, several, or None for all): a dense tensor; differentiable.
 
@@ -96,7 +113,9 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     top = torch.where(top.isfinite(), top, 0)
     total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
     absent = groups.absent()
-    total = total + torch.where(absent > 0, absent * (torch.tensor(groups.source.fill, dtype=top.dtype) - top).exp(), 0)
+    total = total + torch.where(
+        absent > 0, absent * (torch.tensor(groups.source.fill, dtype=top.dtype, device="cpu") - top).exp(), 0
+    )
     return groups.shaped(total.log() + top, keepdim)
 
 

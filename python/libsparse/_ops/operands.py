@@ -247,7 +247,7 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
     """
     coords = list(pattern.coordinates())
     leaders = [groups.index(g) for g in range(max(groups) + 1)]
-    keep = torch.ones(pattern.nnz, dtype=torch.bool)
+    keep = torch.ones(pattern.nnz, dtype=torch.bool, device="cpu")
     for mode, group in enumerate(groups):
         keep &= coords[mode] == coords[leaders[group]]
     places = keep.nonzero().squeeze(1)
@@ -258,5 +258,9 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
         places, picked = places[order], [c[order] for c in picked]
     format = Format("csf").resolve(len(leaders))
     built = packing.build_levels(format, shape, picked)
-    taken = pattern.entries(torch.arange(pattern.size)).index_select(0, places) if pattern.format.padded else places
+    taken = (
+        pattern.entries(torch.arange(pattern.size, device="cpu")).index_select(0, places)
+        if pattern.format.padded
+        else places
+    )
     return Pattern(format, shape, built.pos, built.crd), taken

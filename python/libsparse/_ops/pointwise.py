@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C import _functorch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, LibsparseError, MissingKernelError, UnsupportedError
@@ -125,13 +126,28 @@ class _Call:
             raise _refusal(self.name, error, parts) from None
         if found is NotImplemented:  # an operator of another type
             return NotImplemented
-        value = found.detach().item()
+        value = self._number(found, parts)
         if found.requires_grad and value != 0:
             raise UnsupportedError(
                 f"{self.name}: elements that are not stored become {value}, which depends on a number that has a "
                 f"gradient; operands: {_told(parts)}; use to_dense()"
             )
         return value
+
+    def _number(self, found: Tensor, parts: Sequence[Any]) -> Any:
+        """A tensor of one element as a number; one that torch.vmap has in a batch has to be the same for all of it."""
+        if not _functorch.is_functorch_wrapped_tensor(found):
+            return found.detach().item()
+        while _functorch.is_functorch_wrapped_tensor(found):
+            found = _functorch.get_unwrapped(found)
+        each = found.detach().reshape(-1)
+        first = each[0]
+        if not bool(((each == first) | ((each != each) & (first != first))).all()):
+            raise UnsupportedError(
+                f"{self.name}: elements that are not stored become another number for each item that torch.vmap maps "
+                f"over; operands: {_told(parts)}; use to_dense()"
+            )
+        return first.item()
 
     def dense(self, parts: Sequence[Any], shape: Sequence[int]) -> Tensor:
         """The function of operands of which a dense one makes the result dense."""

@@ -89,7 +89,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtyp
     target = dtype or _summed(groups.source.dtype)
     total = groups.reduce(groups.entries, dtype=target)
     if groups.source.fill != 0:
-        total = total + (groups.absent() * torch.tensor(groups.source.fill, dtype=target)).to(target)
+        total = total + (groups.absent() * torch.tensor(groups.source.fill, dtype=target, device="cpu")).to(target)
     return groups.shaped(total, keepdim)
 
 
@@ -113,10 +113,12 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
     """The product over `dim`, an int, or None for all: a dense tensor; differentiable."""
     groups = Groups(input, dim)
     target = dtype or _summed(groups.source.dtype)
-    stored = groups.reduce(groups.entries.to(target), "prod")
-    absent = groups.absent()
-    rest = torch.tensor(groups.source.fill, dtype=target) ** absent
-    return groups.shaped(torch.where(absent > 0, stored * rest, stored).to(target), keepdim)
+    entries, absent = groups.entries.to(target), groups.absent()
+    fill = torch.tensor(groups.source.fill, dtype=target, device="cpu")
+    stored = found = groups.reduce(entries, "prod")
+    if groups.source.fill == 0:  # the product of what is stored may overflow, and infinity times 0 is NaN
+        found = groups.reduce(entries.detach() * 0, "prod")
+    return groups.shaped(torch.where(absent > 0, found * fill**absent, stored).to(target), keepdim)
 
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:

@@ -79,7 +79,7 @@ def _place_dense(old: Tensor, windows: Sequence[Part], new: Operand, sign: str) 
         slice(None) if w is None else w.slice if isinstance(w, Window) else list(w.places) for w in windows
     )
     if any(isinstance(w, Selection) for w in windows):
-        rows = [torch.arange(n)[places] for places, n in zip(where, old.shape, strict=True)]
+        rows = [torch.arange(n, device="cpu")[places] for places, n in zip(where, old.shape, strict=True)]
         where = torch.meshgrid(*rows, indexing="ij")
     if sign:
         new = update(sign, old[where], new, tuple(f"i{d}" for d in range(old.ndim)), "dense")
@@ -95,8 +95,13 @@ def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Oper
     coo = Format("coo").resolve(len(shape))
     for mode, window in enumerate(windows):
         if isinstance(window, Selection):  # the other way round: the coordinate that each one comes from
-            coords = torch.stack([torch.tensor(window.places, dtype=torch.int64), torch.arange(window.extent)])
-            ones = torch.ones(window.extent, dtype=part.dtype)
+            coords = torch.stack(
+                [
+                    torch.tensor(window.places, dtype=torch.int64, device="cpu"),
+                    torch.arange(window.extent, device="cpu"),
+                ]
+            )
+            ones = torch.ones(window.extent, dtype=part.dtype, device="cpu")
             data, pattern = multiply_mode(part, mode, coords, ones, shape[mode], coo)
             part = Operand(pattern, data)
     bounds = tuple(None if isinstance(window, Selection) else window for window in windows)
@@ -117,10 +122,10 @@ def _moved(part: Operand, windows: Sequence[Part], shape: Sequence[int]) -> Oper
 def _outside(old: Operand, windows: Sequence[Part]) -> Operand:
     """The entries of a sparse tensor that are not in a part of it."""
     coords = old.sparsity.coordinates()
-    inside = torch.ones(coords.shape[1], dtype=torch.bool)
+    inside = torch.ones(coords.shape[1], dtype=torch.bool, device="cpu")
     for row, window in zip(coords, windows, strict=True):
         if isinstance(window, Selection):
-            inside &= torch.isin(row, torch.tensor(window.places))
+            inside &= torch.isin(row, torch.tensor(window.places, device="cpu"))
         elif window is not None:
             first, end, step = (int(bound or 0) for bound in window)
             inside &= (row >= first) & (row < end) & ((row - first) % step == 0)

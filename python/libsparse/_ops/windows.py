@@ -49,11 +49,13 @@ def resolve(
 def select(operand: Operand, mode: int, part: Selection) -> Operand:
     """The selected coordinates of one mode of an operand: a product with a matrix that has one entry a coordinate."""
     pattern, data, _ = operand
-    places = torch.tensor(part.places, dtype=torch.int64)
+    places = torch.tensor(part.places, dtype=torch.int64, device="cpu")
     if pattern is None:
         return Operand(None, operand.values.index_select(mode, places))
-    ones = None if data is None else torch.ones(len(places), dtype=data.dtype)
-    values, found = multiply_mode(operand, mode, torch.stack([torch.arange(len(places)), places]), ones, len(places))
+    ones = None if data is None else torch.ones(len(places), dtype=data.dtype, device="cpu")
+    values, found = multiply_mode(
+        operand, mode, torch.stack([torch.arange(len(places), device="cpu"), places]), ones, len(places)
+    )
     return Operand(found, values if found is None or data is not None else None)
 
 

@@ -33,12 +33,17 @@ def of_assignment(
     text: str, given: Mapping[str, Operand], functions: tuple[Definition, ...] = (), numbers: tuple[Number, ...] = ()
 ) -> torch.dtype | None:
     """The dtype of the right side of an assignment, and of `numbers` beside it; None for patterns alone."""
-    return _of_assignment(text, tuple((name, type_of(operand)) for name, operand in given.items()), functions, numbers)
+    types = tuple((name, type_of(operand)) for name, operand in given.items())
+    return _of_assignment(text, types, functions, numbers, torch.get_default_dtype())
 
 
 @functools.lru_cache(maxsize=1024)
 def _of_assignment(
-    text: str, given: tuple[tuple[str, Type], ...], functions: tuple[Definition, ...], numbers: tuple[Number, ...]
+    text: str,
+    given: tuple[tuple[str, Type], ...],
+    functions: tuple[Definition, ...],
+    numbers: tuple[Number, ...],
+    _default: torch.dtype,  # what integers become beside floating numbers
 ) -> torch.dtype | None:
     (statement,) = grammar.parse(text, tuple(definition.name for definition in functions))
     found = Typing(dict(given), functions).of(statement.value)

@@ -154,7 +154,7 @@ def _contents(place: _Place, names: dict[str, Any]) -> None:
         validate.bounds(place.called.array("pos", number), pos, place.extent, meaning=_meaning(place))
     if _listed(level) or not level.has_crd:
         return
-    everyone = torch.arange(place.parents)
+    everyone = torch.arange(place.parents, device="cpu")
     row = everyone % max(place.rows, 1)
     around = levels.Around(place.extent, place.rows, place.parents, row, everyone)
     found = level.walk(pos, crd, around)
@@ -212,7 +212,7 @@ def _reachable(place: _Place, around: levels.Around, found: levels.Walk) -> None
     _require(place, "pos", length & (length - 1) == 0, "tables have a power of two of places, or none")
     free = (length == 0) | (used < length)
     _require(place, "crd", free, "a table is full; one place of it has to hold nothing, -1")
-    nothing = torch.zeros(crd.numel() + 1, dtype=torch.int64)  # how many places before each hold nothing
+    nothing = torch.zeros(crd.numel() + 1, dtype=torch.int64, device="cpu")  # how many places before each hold nothing
     torch.cumsum(crd < 0, 0, out=nothing[1:])
     lo, hi, at = lo[found.parent], hi[found.parent], found.place
     first = level.formula("first", {"lo": lo, "hi": hi, "coord": found.coord})
@@ -234,12 +234,14 @@ def _order(
     Raises:
         FormatError: They do not.
     """
-    tied = torch.empty(0, dtype=torch.bool)  # whether a coordinate and the one before it agree as far as was looked
+    tied = torch.empty(
+        0, dtype=torch.bool, device="cpu"
+    )  # whether a coordinate and the one before it agree as far as was looked
     for number, (level, level_pos, level_crd) in enumerate(zip(format.kinds, pos, crd, strict=True)):
         if level_crd is None or not _listed(level):
             continue
         if level_pos is not None:  # a parent's first coordinate may be anything
-            tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool)
+            tied = torch.ones(level_crd.numel() + 1, dtype=torch.bool, device="cpu")
             tied.index_fill_(0, level_pos.to(torch.int64), False)
             tied = tied[1:-1]
         before, here = level_crd[:-1], level_crd[1:]

@@ -175,14 +175,14 @@ class Level:
 
 
 def _each(value: int | Tensor, count: int) -> Tensor:
-    return value if isinstance(value, Tensor) else torch.tensor(value).expand(count)
+    return value if isinstance(value, Tensor) else torch.tensor(value, device="cpu").expand(count)
 
 
 def _ragged(start: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """The numbers from `start` on, as many as `lengths` says, behind whose each is."""
-    owner = torch.repeat_interleave(torch.arange(lengths.numel()), lengths)
+    owner = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
     first = torch.cumsum(lengths, 0) - lengths
-    return owner, (start - first)[owner] + torch.arange(owner.numel())
+    return owner, (start - first)[owner] + torch.arange(owner.numel(), device="cpu")
 
 
 def _read() -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:

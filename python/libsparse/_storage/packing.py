@@ -66,7 +66,7 @@ def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | Non
 def first_of_run(coords: Sequence[Tensor]) -> Tensor:
     """Marks, in sorted coordinates, each one that differs from the one before it."""
     count = coords[0].numel()
-    fresh = torch.ones(count, dtype=torch.bool)
+    fresh = torch.ones(count, dtype=torch.bool, device="cpu")
     if count > 1:
         torch.ne(coords[0][1:], coords[0][:-1], out=fresh[1:])
         for crd in coords[1:]:
@@ -85,9 +85,9 @@ def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     Raises:
         IndexBoundsError: A number is out of range.
     """
-    first = torch.zeros(count + 1, dtype=dtype)
+    first = torch.zeros(count + 1, dtype=dtype, device="cpu")
     try:
-        first[1:].index_add_(0, parents, torch.ones((), dtype=dtype).expand(parents.numel()))
+        first[1:].index_add_(0, parents, torch.ones((), dtype=dtype, device="cpu").expand(parents.numel()))
     except IndexError:
         raise _outside() from None
     return first.cumsum_(0)
@@ -114,7 +114,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     dtype = index_dtype(extents, nnz)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
     bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available
-    parent, count = torch.zeros(nnz, dtype=torch.int64), 1
+    parent, count = torch.zeros(nnz, dtype=torch.int64, device="cpu"), 1
     alone = nnz <= 1  # whether no two entries are below the same position
     kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
     pos: list[Tensor | None] = []
@@ -140,7 +140,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
                 memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, subject, advice)
                 first = starts(parent if kept is None else parent[kept], count, dtype)
             stored = (coord if kept is None else coord[kept]).to(dtype)
-            parent = torch.arange(nnz) if kept is None else torch.cumsum(kept, 0) - 1
+            parent = torch.arange(nnz, device="cpu") if kept is None else torch.cumsum(kept, 0) - 1
             count = stored.numel()
             alone = count == nnz
         pos.append(first)
@@ -150,7 +150,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
 
 def _bitmap(places: Tensor, count: int) -> Tensor:
     """Ones at some of `count` places."""
-    return spread(torch.ones((), dtype=torch.uint8).expand(places.numel()), places, count)
+    return spread(torch.ones((), dtype=torch.uint8, device="cpu").expand(places.numel()), places, count)
 
 
 def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
@@ -178,7 +178,7 @@ def expand_levels(
     """
     coords = _below_dense(format, extents, pos, crd)
     done = len(coords)
-    parent = torch.arange(coords[0].numel() if coords else 1)
+    parent = torch.arange(coords[0].numel() if coords else 1, device="cpu")
     count, rows = parent.numel(), extents[done - 1] if coords else 1
     for level, extent, level_pos, level_crd in zip(
         format.kinds[done:], extents[done:], pos[done:], crd[done:], strict=True
@@ -204,7 +204,7 @@ def _below_dense(
         return []
     if listed.numel() >= first.numel():
         return []
-    place = torch.searchsorted(first, torch.arange(listed.numel(), dtype=first.dtype), right=True) - 1
+    place = torch.searchsorted(first, torch.arange(listed.numel(), dtype=first.dtype, device="cpu"), right=True) - 1
     coords = [listed.to(torch.int64)]
     for extent in reversed(extents[:depth]):
         coords.insert(0, place % max(extent, 1))
@@ -228,7 +228,7 @@ def locate(wanted: Sequence[Tensor], present: Sequence[Tensor], extents: Sequenc
     if there.numel() > 1 and not bool((there[1:] >= there[:-1]).all()):
         there, order = torch.sort(there)
     if there.numel() == 0:
-        return torch.zeros_like(here), torch.zeros(here.numel(), dtype=torch.bool)
+        return torch.zeros_like(here), torch.zeros(here.numel(), dtype=torch.bool, device="cpu")
     place = torch.searchsorted(there, here).clamp_(max=there.numel() - 1)
     found = there[place] == here
     return (place if order is None else order[place]), found

@@ -57,7 +57,7 @@ def tensor(name: str, given: Any) -> Tensor:
         DtypeError: It is none.
     """
     try:
-        return given if isinstance(given, Tensor) else torch.as_tensor(given)
+        return given if isinstance(given, Tensor) else torch.as_tensor(given, device="cpu")
     except (TypeError, ValueError, RuntimeError, OverflowError) as error:
         reason = str(error).partition("\n")[0].removeprefix("new(): ")
         raise DtypeError(

@@ -161,7 +161,7 @@ def from_topk(indices: Any, values: Any, n: int) -> SparseTensor:
             "add up repeated ones with from_coo(..., reduce='sum')"
         )
     validate.bounds("indices", cols.reshape(-1), columns, meaning=f"a column of the {columns} that n says")
-    rows = torch.arange(cols.shape[0]).repeat_interleave(cols.shape[1])
+    rows = torch.arange(cols.shape[0], device="cpu").repeat_interleave(cols.shape[1])
     flat = None if values is None else validate.tensor("values", values)
     if flat is not None and flat.shape != cols.shape:
         raise ShapeError(f"values has shape {tuple(flat.shape)}; expected {tuple(cols.shape)}, the shape of indices")

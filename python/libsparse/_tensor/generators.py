@@ -36,8 +36,10 @@ def eye(n: int, m: int | None = None, format: str | Format = "csr", dtype: torch
     columns = rows if m is None else validate.extent("m", m)
     if dtype is not None:
         dtypes.code(dtype)
-    line = torch.arange(min(rows, columns))
-    return assembled([line, line], torch.ones(line.numel(), dtype=dtype), torch.Size((rows, columns)), format)
+    line = torch.arange(min(rows, columns), device="cpu")
+    return assembled(
+        [line, line], torch.ones(line.numel(), dtype=dtype, device="cpu"), torch.Size((rows, columns)), format
+    )
 
 
 @one_node
@@ -55,7 +57,7 @@ def diag(values: Tensor, format: str | Format = "csr") -> SparseTensor:
     values = validate.tensor("values", values)
     if values.ndim != 1:
         raise ShapeError(f"values has shape {tuple(values.shape)}; expected a vector (n,); see torch.diag, A.set_diag")
-    line = torch.arange(values.shape[0])
+    line = torch.arange(values.shape[0], device="cpu")
     return assembled(
         [line, line], one_an_entry("values", values, line.numel()), torch.Size((line.numel(),) * 2), format
     )
@@ -97,12 +99,12 @@ def random(
     count = round(total * density)
     memory.check(count, 32, f"{count} entries, density {density} of shape {tuple(size)},", "choose a lower density")
     if density > 0.1 and total < 2**31:
-        flat = torch.randperm(total, generator=generator)[:count]
+        flat = torch.randperm(total, generator=generator, device="cpu")[:count]
     else:
-        flat = torch.empty(0, dtype=torch.int64)
+        flat = torch.empty(0, dtype=torch.int64, device="cpu")
         while flat.numel() < count:
-            more = torch.randint(total, (count - flat.numel() + 16,), generator=generator)
+            more = torch.randint(total, (count - flat.numel() + 16,), generator=generator, device="cpu")
             flat = torch.unique(torch.cat([flat, more]))
-        flat = flat[torch.randperm(flat.numel(), generator=generator)[:count]]
+        flat = flat[torch.randperm(flat.numel(), generator=generator, device="cpu")[:count]]
     coords = list(torch.unravel_index(flat.sort().values, size))
-    return assembled(coords, torch.randn(count, generator=generator, dtype=dtype), size, format)
+    return assembled(coords, torch.randn(count, generator=generator, dtype=dtype, device="cpu"), size, format)

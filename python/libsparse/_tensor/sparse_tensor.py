@@ -182,7 +182,7 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
         if fill != 0 and values.dtype != self.dtype:
             if not cmath.isfinite(fill) and not (values.dtype.is_floating_point or values.dtype.is_complex):
                 self._operand().need_zero_fill(f"dtype {values.dtype}, which has no infinity,")
-            fill = torch.tensor(fill, dtype=self.dtype).to(values.dtype).item()
+            fill = torch.tensor(fill, dtype=self.dtype, device="cpu").to(values.dtype).item()
         return SparseTensor(self._pattern, values, fill)
 
     def to_format(self, format: str | Format) -> SparseTensor:

@@ -75,14 +75,14 @@ def _operations(problem: Problem, operands: Sequence[Operand]) -> int | None:
 
 @functools.lru_cache(maxsize=64)
 def _bandwidth(copied: int, _threads: int) -> float:  # torch uses as many threads as kernels do
-    source = torch.zeros(copied // 8, dtype=torch.float32)
+    source = torch.zeros(copied // 8, dtype=torch.float32, device="cpu")
     target = torch.zeros_like(source)
     return copied / fastest(lambda: target.copy_(source))
 
 
 @functools.lru_cache(maxsize=8)
 def _rate(dtype: torch.dtype, _threads: int) -> float:
-    a = torch.rand(512, 512, dtype=dtype)
+    a = torch.rand(512, 512, dtype=dtype, device="cpu")
     return 2 * 512**3 / fastest(lambda: a @ a)
 
 

@@ -48,7 +48,7 @@ def _like(input: Any, make: Any, fill: Any, kwargs: dict[str, Any]) -> Operand:
     given = {name: value for name, value in kwargs.items() if name in _PLAIN}
     values = make(source.values.detach(), **given)
     if fill != 0:
-        fill = torch.tensor(fill).to(values.dtype).item()
+        fill = torch.tensor(fill, device="cpu").to(values.dtype).item()
     return Operand(source.pattern, values, fill)
 
 
@@ -67,7 +67,7 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):
 
     def _new(input: Any, *args: Any, _name: str = _name, **kwargs: Any) -> Tensor:
         """A dense tensor of the dtype of this one."""
-        made: Tensor = getattr(torch.empty(0, dtype=input.dtype), _name)(*args, **kwargs)
+        made: Tensor = getattr(torch.empty(0, dtype=input.dtype, device="cpu"), _name)(*args, **kwargs)
         return made
 
     implements(*named(_name, Tensor))(_new)
@@ -91,7 +91,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     dtype = to_operand(input).dtype
     if isinstance(value, (int, float)) and dtype.is_floating_point:
         return torch.where(mask, value, input)
-    number = value if isinstance(value, Tensor) else torch.tensor(value)
+    number = value if isinstance(value, Tensor) else torch.tensor(value, device="cpu")
     return torch.where(mask, number.to(dtype), input)
 
 

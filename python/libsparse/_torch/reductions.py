@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -97,9 +96,8 @@ def std_mean(input: Any, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
 def _with_mean(
     moment: Callable[..., Tensor], input: Any, dim: Any, correction: float, keepdim: bool
 ) -> tuple[Tensor, Tensor]:
-    """A moment and the mean, which is no number where an element is infinite: torch computes both in one pass."""
-    spread, mean = moment(input, dim, correction, keepdim), reductions.mean(input, dim, keepdim)
-    return spread, torch.where(mean.isinf(), math.nan, mean)
+    """A moment and the mean, both as torch computes them in one pass."""
+    return moment(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
 
 
 @implements(torch.linalg.vector_norm, layouts="raises")

@@ -33,7 +33,7 @@ def assemble(
 
 def _assemble(coords: Tensor, shape: Sequence[int], format: str) -> list[Tensor]:
     """The place of the value of each coordinate, and the arrays of the pattern."""
-    rows, ones = list(coords.to(torch.int64)), torch.ones(coords.shape[1], dtype=torch.uint8)
+    rows, ones = list(coords.to(torch.int64)), torch.ones(coords.shape[1], dtype=torch.uint8, device="cpu")
     for mode, row in enumerate(rows):
         validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
     pattern = assemble_eagerly(rows, ones, shape, format, "max").sparsity

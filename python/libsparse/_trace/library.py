@@ -56,7 +56,7 @@ def _coordinates(format: str, shape: Sequence[int], arrays: Sequence[Tensor]) ->
     pattern = put_together(Arrays(format, list(shape), list(arrays)))
     coords = pattern.coordinates().clone()
     places = pattern._places
-    return coords, torch.empty(0, dtype=torch.int64) if places is None else places.clone()
+    return coords, torch.empty(0, dtype=torch.int64, device="cpu") if places is None else places.clone()
 
 
 def _fake_coordinates(format: str, shape: Sequence[int], arrays: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
@@ -83,11 +83,11 @@ def _convert(format: str, shape: Sequence[int], arrays: Sequence[Tensor], target
     pattern, wanted = put_together(Arrays(format, list(shape), list(arrays))), Format(target)
     conversion = pattern.converted(wanted)
     source, places = conversion.source, conversion.target
-    index = torch.arange(pattern.size) if source is None else source.to(torch.int64, copy=True)
+    index = torch.arange(pattern.size, device="cpu") if source is None else source.to(torch.int64, copy=True)
     if not _gaps(wanted):
-        there = torch.empty(0, dtype=torch.int64)
+        there = torch.empty(0, dtype=torch.int64, device="cpu")
     else:
-        there = torch.arange(index.numel()) if places is None else places.clone()
+        there = torch.arange(index.numel(), device="cpu") if places is None else places.clone()
     return [index, there, *copied(conversion.pattern, packing.index_dtype(shape, 0))]
 
 

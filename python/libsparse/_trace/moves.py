@@ -172,10 +172,10 @@ def _move(
             ndim = len(Format(text.rstrip("?")).order)
             [operand] = read([text], lengths[:ndim], left, [])
             del lengths[:ndim], left[: len(operand.sparsity.tensors())]
-            numbered = torch.arange(first, first + operand.sparsity.size)
+            numbered = torch.arange(first, first + operand.sparsity.size, device="cpu")
             operands.append(operand.with_data(numbered))
         else:
-            numbered = torch.arange(first, first + lengths.pop(0))
+            numbered = torch.arange(first, first + lengths.pop(0), device="cpu")
             operands.append(Operand(None, numbered))
         first += numbered.numel()
     args, kwargs = _unpacked(json.loads(arguments), {"operand": operands, "tensor": tensors, "number": numbers})

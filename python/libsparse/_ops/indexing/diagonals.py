@@ -162,7 +162,7 @@ def _with_diagonal(pattern: Pattern, count: int, offset: int, itemsize: int) -> 
     rows, columns = entries.coords
     kept = entries.keep(rows + offset != columns)
     assert kept.places is not None
-    line = torch.arange(count)
+    line = torch.arange(count, device="cpu")
     ends = line + max(-offset, 0), line + max(offset, 0)
     coords = [torch.cat([c, end]) for c, end in zip(kept.coords, ends, strict=True)]
     places = torch.cat([kept.places, line + pattern.size])
@@ -172,7 +172,7 @@ def _with_diagonal(pattern: Pattern, count: int, offset: int, itemsize: int) -> 
 def _diagonal_values(values: Any, dtype: torch.dtype, count: int) -> Tensor:
     """One value for each element of a diagonal."""
     if values is None:
-        return torch.ones(count, dtype=dtype)
+        return torch.ones(count, dtype=dtype, device="cpu")
     if isinstance(values, (bool, int, float, complex)):
         return dtypes.scalar(values, dtype, "set_diag: the value").expand(count)
     if not isinstance(values, Tensor) or is_sparse(values) or values.layout is not torch.strided:

@@ -51,7 +51,7 @@ class Entries(NamedTuple):
 def entries_of(pattern: Pattern) -> Entries:
     """The entries of a pattern."""
     coords = pattern.coordinates()
-    places = pattern.entries(torch.arange(pattern.size)) if pattern.format.padded else None
+    places = pattern.entries(torch.arange(pattern.size, device="cpu")) if pattern.format.padded else None
     return Entries(tuple(coords), places, tuple(pattern.shape), coords.shape[1])
 
 
@@ -123,7 +123,7 @@ def scalar(source: Operand, entries: Entries) -> Operand:
 
 def fill_of(source: Operand) -> Tensor:
     """The fill value as a tensor that autograd follows: the gradient of an element that is not stored is zeros."""
-    fill, data = torch.full((), source.fill, dtype=source.dtype), source.data
+    fill, data = torch.full((), source.fill, dtype=source.dtype, device="cpu"), source.data
     return fill if data is None or not data.requires_grad else fill + data[:0].sum()
 
 

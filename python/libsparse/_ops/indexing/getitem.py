@@ -179,13 +179,15 @@ def _elements(source: Operand, key: Key) -> Operand:
     """The elements that a key names one by one: a dense tensor."""
     count = torch.Size(key.index_shape).numel()
     coords = [
-        key.indices[mode] if mode in key.indices else torch.full((count,), key.picks[mode], dtype=torch.int64)
+        key.indices[mode]
+        if mode in key.indices
+        else torch.full((count,), key.picks[mode], dtype=torch.int64, device="cpu")
         for mode in range(source.ndim)
     ]
     pattern = source.sparsity
     mode = pattern.format.order[0]
     if mode in key.picks and selectable(pattern.format):
-        source = carry(source, select_rows(pattern, torch.tensor([key.picks[mode]])))
+        source = carry(source, select_rows(pattern, torch.tensor([key.picks[mode]], device="cpu")))
         coords[mode] = torch.zeros_like(coords[mode])
     return Operand(None, look_up(source, coords).reshape(key.shape))
 
@@ -242,12 +244,12 @@ def _rows_alone(key: Key, pattern: Pattern) -> Tensor | None:
 def _rows(key: Key, mode: int, extent: int) -> Tensor | None:
     """The coordinates of the outermost level that a key selects; None where it reads them all."""
     if mode in key.picks:
-        return torch.tensor([key.picks[mode]])
+        return torch.tensor([key.picks[mode]], device="cpu")
     if mode in key.slices:
         chosen = key.slices[mode]
         if chosen.whole(extent):
             return None
-        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step)
+        return torch.arange(chosen.start, chosen.start + chosen.step * chosen.length, chosen.step, device="cpu")
     return key.indices[mode] if len(key.indices) == 1 else None
 
 
@@ -307,8 +309,8 @@ def _joined(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
 def _bools(entries: Entries, key: Key) -> tuple[Entries, Tensor]:
     """All entries or none, as a bool in a key says."""
     if not torch.Size(key.index_shape).numel():
-        entries = entries.take(torch.empty(0, dtype=torch.int64))
-    return entries, torch.zeros(entries.nnz, dtype=torch.int64)
+        entries = entries.take(torch.empty(0, dtype=torch.int64, device="cpu"))
+    return entries, torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
 
 
 def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
@@ -316,7 +318,7 @@ def _placed(entries: Entries, key: Key, owner: Tensor | None) -> Entries:
     coords: list[Tensor] = []
     for dim in key.dims:
         if dim == NEW:
-            coords.append(torch.zeros(entries.nnz, dtype=torch.int64))
+            coords.append(torch.zeros(entries.nnz, dtype=torch.int64, device="cpu"))
         elif dim == INDEX:
             assert owner is not None
             coords += unravel(owner, key.index_shape)

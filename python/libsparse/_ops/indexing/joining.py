@@ -142,7 +142,7 @@ def _pattern(
     if any(part.places is not None for part in parts):
         listed: list[Tensor] = []
         for part, pattern in zip(parts, patterns, strict=True):
-            own = torch.arange(part.nnz) if part.places is None else part.places
+            own = torch.arange(part.nnz, device="cpu") if part.places is None else part.places
             listed.append(own + size)
             size += pattern.size
         places = torch.cat(listed)
@@ -247,10 +247,12 @@ def _pieces(source: Operand, mode: int, ranges: Sequence[tuple[int, int]]) -> tu
         return tuple(index(source, (*(slice(None),) * mode, slice(low, high))) for low, high in ranges)
     pattern, size = source.sparsity, 1 if source.data is None else source.data.element_size()
     if selectable(pattern.format) and pattern.format.order[0] == mode:
-        return tuple(carry(source, select_rows(pattern, torch.arange(low, max(low, high)))) for low, high in ranges)
+        return tuple(
+            carry(source, select_rows(pattern, torch.arange(low, max(low, high), device="cpu"))) for low, high in ranges
+        )
     entries = entries_of(pattern)
     along, order = entries.coords[mode].sort(stable=True)  # so that every piece is a range of the entries
-    bounds = torch.searchsorted(along, torch.tensor(ranges)).tolist()
+    bounds = torch.searchsorted(along, torch.tensor(ranges, device="cpu")).tolist()
     pieces: list[Operand] = []
     for (low, high), (first, last) in zip(ranges, bounds, strict=True):
         taken = entries.take(order[first : max(first, last)])

@@ -115,12 +115,12 @@ def _as_tensor(item: Any) -> Any:
                 "A[...]: a list in a key has integers or bools; write a tuple for several dimensions"
             )
         try:
-            found = torch.as_tensor(item)
+            found = torch.as_tensor(item, device="cpu")
         except (TypeError, ValueError, RuntimeError) as error:
             raise IndexBoundsError(f"A[...]: a list is no index: {error}") from None
         return found if found.numel() else found.to(torch.int64)
     if hasattr(item, "__array__"):  # before integers: NumPy's arrays of one element are both
-        return torch.as_tensor(item.__array__())
+        return torch.as_tensor(item.__array__(), device="cpu")
     if hasattr(item, "__index__"):
         return item.__index__()
     if isinstance(item, str):
@@ -155,7 +155,7 @@ class _Reader:
         if item is None:
             self._dims.append(NEW)
         elif isinstance(item, bool):
-            self._index(NEW, torch.zeros(int(item), dtype=torch.int64))
+            self._index(NEW, torch.zeros(int(item), dtype=torch.int64, device="cpu"))
         elif isinstance(item, int):
             self._picks[self.mode] = in_range(item, self.mode, self.shape)
             self.mode += 1
@@ -178,7 +178,7 @@ class _Reader:
     def _mask(self, mask: Any) -> None:
         """A mask stands for the coordinates where it is true, one index for each of its modes."""
         if not mask.ndim:
-            self._index(NEW, torch.zeros(int(mask), dtype=torch.int64))
+            self._index(NEW, torch.zeros(int(mask), dtype=torch.int64, device="cpu"))
             return
         covered = self.shape[self.mode : self.mode + mask.ndim]
         if tuple(mask.shape) != covered:

@@ -46,11 +46,11 @@ def _inferred(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
 def _regrouped(entries: Entries, old: tuple[int, ...], new: tuple[int, ...]) -> list[Tensor]:
     """The coordinates under another shape: runs of modes with the same product are renumbered together."""
     if not entries.nnz:
-        return [torch.zeros(0, dtype=torch.int64) for _ in new]
+        return [torch.zeros(0, dtype=torch.int64, device="cpu") for _ in new]
     coords: list[Tensor] = []
     i = j = 0
     while i < len(old) or j < len(new):
-        first, keys = i, torch.zeros(entries.nnz, dtype=torch.int64)
+        first, keys = i, torch.zeros(entries.nnz, dtype=torch.int64, device="cpu")
         group: list[int] = []
         here = there = 1
         while True:  # the shortest run of modes on each side with equal products
@@ -172,10 +172,10 @@ def _tiled(source: Operand, times: Sequence[int]) -> Operand:
     copies = math.prod(times)
 
     def change(entries: Entries) -> Entries:
-        numbers = torch.arange(entries.nnz).repeat_interleave(copies)
-        copy = unravel(torch.arange(copies).repeat(entries.nnz), times)
+        numbers = torch.arange(entries.nnz, device="cpu").repeat_interleave(copies)
+        copy = unravel(torch.arange(copies, device="cpu").repeat(entries.nnz), times)
         taken = entries.take(numbers)
-        inner = (torch.zeros(taken.nnz, dtype=torch.int64),) * len(added) + taken.coords
+        inner = (torch.zeros(taken.nnz, dtype=torch.int64, device="cpu"),) * len(added) + taken.coords
         offsets = zip(inner, copy, old, times, strict=True)
         return taken.at([c if n == 1 else c + k * m for c, k, m, n in offsets], new)
 
@@ -256,12 +256,12 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     extent = source.shape[wrap(dim, source.ndim, "repeat_interleave")]
     if not isinstance(repeats, (int, Tensor)):
         raise DtypeError(f"repeat_interleave: repeats is a {type(repeats).__name__}; expected integers")
-    numbers = torch.as_tensor(repeats)
+    numbers = torch.as_tensor(repeats, device="cpu")
     if bool((numbers < 0).any()):
         raise ShapeError(f"repeat_interleave: repeats is {int(numbers.min())}; expected numbers from 0 on")
     if numbers.numel() not in (1, extent):
         raise ShapeError(f"repeat_interleave: {numbers.numel()} numbers for a dimension of extent {extent}")
-    chosen = torch.repeat_interleave(torch.arange(extent), numbers.reshape(-1).expand(extent))
+    chosen = torch.repeat_interleave(torch.arange(extent, device="cpu"), numbers.reshape(-1).expand(extent))
     return index_select(source, dim, chosen)
 
 
@@ -279,7 +279,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Operand:
             "fits into the dimension, and steps are positive"
         )
     count = (source.shape[mode] - size) // step + 1
-    places = torch.arange(count)[:, None] * step + torch.arange(size)
+    places = torch.arange(count, device="cpu")[:, None] * step + torch.arange(size, device="cpu")
     windows = unflatten(index_select(source, mode, places.reshape(-1)), mode, (count, size))
     order = [d for d in range(windows.ndim) if d != mode + 1] + [mode + 1]
     return windows._replace(pattern=windows.sparsity.transposed(tuple(order)))

@@ -11,6 +11,8 @@ from torch import Tensor
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Conversion, Pattern
 
+_CPU = torch.device("cpu")
+
 
 def selectable(format: Format) -> bool:
     """Whether rows of a format are independent of each other: what is stored below one is a run of every array."""
@@ -40,7 +42,7 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
         level, starts, listed, first = kinds[number], pattern.pos[number], pattern.crd[number], None
         if level.locate:
             extent = pattern.extents[number]
-            places = (places[:, None] * extent + torch.arange(extent)).reshape(-1)
+            places = (places[:, None] * extent + torch.arange(extent, device=_CPU)).reshape(-1)
         elif not level.branchless:
             assert starts is not None
             first, _, places = ragged(starts.index_select(0, places), starts[1:].index_select(0, places))
@@ -65,7 +67,7 @@ def _listed(pattern: Pattern, rows: Tensor) -> _Selection:
         return torch.zeros_like(starts), listed, rows[:0]
     places = torch.searchsorted(listed, rows.to(listed.dtype)).clamp_(max=listed.numel() - 1)
     found = (listed.index_select(0, places) == rows).nonzero().squeeze(1)
-    bounds = torch.tensor([0, found.numel()], dtype=starts.dtype)
+    bounds = torch.tensor([0, found.numel()], dtype=starts.dtype, device=_CPU)
     return bounds, found.to(listed.dtype), places.index_select(0, found)
 
 
@@ -75,7 +77,7 @@ def _repeated(pattern: Pattern, rows: Tensor) -> _Selection:
     wanted = rows.to(listed.dtype)
     low = torch.searchsorted(listed, wanted)
     _, owners, places = ragged(low, torch.searchsorted(listed, wanted, right=True))
-    return torch.tensor([0, places.numel()], dtype=starts.dtype), owners.to(listed.dtype), places
+    return torch.tensor([0, places.numel()], dtype=starts.dtype, device=_CPU), owners.to(listed.dtype), places
 
 
 # How coordinates of an outermost level are selected, by whether it locates and whether it is unique.
@@ -93,10 +95,10 @@ def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         Where each range starts among the numbers, one entry more than there are ranges; the range of each number;
         the numbers.
     """
-    starts = torch.zeros(low.numel() + 1, dtype=torch.int64)
+    starts = torch.zeros(low.numel() + 1, dtype=torch.int64, device=_CPU)
     lengths = high - low
     torch.cumsum(lengths, 0, dtype=torch.int64, out=starts[1:])
     owners = torch.repeat_interleave(lengths)
-    places = torch.arange(owners.numel())
+    places = torch.arange(owners.numel(), device=_CPU)
     places += (low - starts[:-1]).index_select(0, owners)
     return starts, owners, places

@@ -15,6 +15,7 @@ from .entries import fill_of
 from .keys import in_range
 
 _VECTOR = Format("s")
+_CPU = torch.device("cpu")
 
 
 def single(source: Operand, key: Any) -> Operand | None:
@@ -40,7 +41,7 @@ def _row(source: Operand, place: int) -> Operand:
     pattern = source.sparsity
     pos, crd = pattern.compressed(1)
     low, high = pos[place : place + 2].tolist()
-    bounds = torch.tensor([0, high - low], dtype=pos.dtype)
+    bounds = torch.tensor([0, high - low], dtype=pos.dtype, device=_CPU)
     row = Pattern(_VECTOR, pattern.shape[1:], (bounds,), (crd[low:high].clone(),))
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
 
