@@ -14,6 +14,9 @@ func (h helper) text() string {
 	if h.kind == "reduce" {
 		return h.reduction()
 	}
+	if h.kind == "gather" {
+		return h.gatherText()
+	}
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}

@@ -10,6 +10,9 @@ import (
 
 // vectorOf is the C text of a vector of scalars.
 func (e *emitter) vectorOf(x *ir.Lanes) string {
+	if text, ok := e.gatherOf(x); ok {
+		return text
+	}
 	return fmt.Sprintf("(%s){%s}", e.uses.vector(x.Type()), e.list(x.Of))
 }
 

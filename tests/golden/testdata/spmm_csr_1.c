@@ -15,6 +15,14 @@
 
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t i32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int64_t i64x2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Coordinates are read two at a time, since such loops wait for loads. */
+static inline f32x4 gather_f32x4(const float *x, const int32_t *crd)
+{
+    const i64x2 pairs = (i64x2)*(const i32x4 *)crd;
+    return (f32x4){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32]};
+}
 
 static inline float reduce_add_f32x4(f32x4 a)
 {
@@ -67,11 +75,11 @@ static void kernel_compute_work(int64_t *slots)
             int64_t A_p2_2 = A_pos2[i];
             const int64_t A_p2_end = A_pos2[i + 1];
             while (A_p2_2 + 4 < A_p2_end) {
-                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * (f32x4){B_vals[A_crd2[A_p2_2]], B_vals[A_crd2[A_p2_2 + 1]], B_vals[A_crd2[A_p2_2 + 2]], B_vals[A_crd2[A_p2_2 + 3]]};
+                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_f32x4(B_vals, &A_crd2[A_p2_2]);
                 A_p2_2 += 4;
             }
             if (A_p2_end >= 4) {
-                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * (f32x4){B_vals[A_crd2[A_p2_end - 4]], B_vals[A_crd2[A_p2_end - 3]], B_vals[A_crd2[A_p2_end - 2]], B_vals[A_crd2[A_p2_end - 1]]}, A_p2_end - A_p2_2, 0.0f);
+                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * gather_f32x4(B_vals, &A_crd2[A_p2_end - 4]), A_p2_end - A_p2_2, 0.0f);
             } else {
                 for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
                     w_lanes += (f32x4){A_vals[A_p2_3] * B_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
