@@ -225,7 +225,7 @@ class Trace:
                     value = value._held
                 if squeezed:
                     value = value.squeeze()
-                values.append(value if order is None else value.permute(order))
+                values.append(value if order is None else value.permute(order).contiguous())
             return direct(*values, count())
 
         if not group.node.sparse:

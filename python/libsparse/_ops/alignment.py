@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
@@ -105,8 +106,14 @@ def sampled(dense: Tensor, pattern: Pattern) -> Tensor:
     runs = [
         extent != 1 or pattern.shape[pattern.ndim - dense.ndim + mode] == 1 for mode, extent in enumerate(dense.shape)
     ]
-    kept = dense[tuple(slice(None) if run else 0 for run in runs)]
     modes = [coords[mode] for mode, run in enumerate(runs) if run]
+    count = pattern.nnz
+    return notes.apply(lambda elements: _picked(elements, runs, modes, count), dense)
+
+
+def _picked(dense: Tensor, runs: Sequence[bool], modes: Sequence[Tensor], count: int) -> Tensor:
+    """Elements of a dense tensor at coordinates of the dimensions that run; the others have one element."""
+    kept = dense[tuple(slice(None) if run else 0 for run in runs)]
     if not modes:
-        return kept.expand(pattern.nnz)
+        return kept.expand(count)
     return kept.index_select(0, modes[0]) if len(modes) == 1 else kept[tuple(modes)]

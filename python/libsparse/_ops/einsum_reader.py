@@ -12,7 +12,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, spec
 from libsparse._lang.errors import DtypeError, FormatError
-from libsparse._runtime import promotion
+from libsparse._runtime import notes, promotion
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
@@ -115,10 +115,26 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
 def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
     """A dense mean of products over the terms of one sparse operand, None of others.
 
-    The sum is divided where it stands: its gradients don't read it, as those of other combinations do.
+    The values of that operand are divided before they are multiplied: they are fewer than the elements of the result,
+    and gradients are those of the sum.
     """
-    given = [o for o in operands if o.pattern is not None]
+    given = [number for number, o in enumerate(operands) if o.pattern is not None]
     if question.combine != "mul" or len(given) != 1 or question.dtype not in (torch.float32, torch.float64):
         return None
-    total, pattern = contraction.contract(question._replace(reduce="sum"), operands)
-    return None if pattern is not None else total.div_(count_terms(question, operands).clamp(min=1))
+    (number,), dtype = given, question.dtype
+    source, indices = operands[number], question.inputs[number]
+    pattern, kept = source.sparsity, tuple(indices.index(i) for i in question.output if i in indices)
+    format = question.output_format
+    if tape.is_traced(operands) or (format is not None and not format.is_dense):
+        return None
+
+    def count() -> Tensor:
+        counts = count_terms(question, operands).reshape([pattern.shape[mode] for mode in kept]).to(dtype)
+        return counts[tuple(pattern.coordinates()[mode] for mode in kept)] if kept else counts
+
+    extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
+    terms = pattern.derived(("terms of entries", question.inputs, kept, extents, dtype), count)
+    mean = notes.apply(lambda values: values.to(dtype) / terms, pattern.entries(source.values))
+    given_operands = [*operands]
+    given_operands[number] = source.with_data(pattern.spread(mean))
+    return contraction.contract(question._replace(reduce="sum"), given_operands)[0]

@@ -17,6 +17,7 @@ from torch._C import _functorch
 from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, LibsparseError, MissingKernelError, UnsupportedError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory
 from libsparse._storage.pattern import Pattern
@@ -74,7 +75,10 @@ def apply(
         if fill is NotImplemented:
             return NotImplemented
     try:
-        values = call(*(_values(part, pattern) for part in parts))
+        given = [_values(part, pattern) for part in parts]
+        # What elements that are not stored become may depend on scalars, so calls with others are not like this one.
+        alone = any(isinstance(part, Tensor) for part in parts)
+        values = call(*given) if alone else notes.apply(call, *given)
     except (RuntimeError, TypeError) as error:
         if type(error) not in (RuntimeError, NotImplementedError, TypeError) or "allocate" in str(error):
             raise

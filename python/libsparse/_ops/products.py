@@ -12,6 +12,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
@@ -172,7 +173,7 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
     if not tape.is_traced((a, b)) and not empty.any():
         return result
     fill = torch.Tensor.masked_fill if result.values.requires_grad else torch.Tensor.masked_fill_
-    return Operand(None, fill(result.values, empty, 0))
+    return Operand(None, notes.apply(lambda values: fill(values, empty, 0), result.values))
 
 
 def _short(a: Any, b: Any) -> Tensor | None:

@@ -19,6 +19,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction
@@ -70,9 +71,10 @@ class Groups:
         coords = self.source.sparsity.coordinates()
         if not self.kept:
             return reduced.expand(coords.shape[1])
-        if len(self.kept) == 1:
-            return reduced.index_select(0, coords[self.kept[0]])
-        return reduced[tuple(coords[d] for d in self.kept)]
+        places = tuple(coords[d] for d in self.kept)
+        if len(places) == 1:
+            return notes.apply(lambda numbers: numbers.index_select(0, places[0]), reduced)
+        return notes.apply(lambda numbers: numbers[places], reduced)
 
     def shaped(self, reduced: Tensor, keepdim: bool) -> Tensor:
         """The result with the reduced dimensions, of extent 1, where they are kept."""

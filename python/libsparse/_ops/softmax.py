@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import MissingKernelError
+from libsparse._runtime import notes
 
 from .reductions import Groups
 
@@ -16,16 +17,17 @@ from .reductions import Groups
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension; elements that are not stored are 0. Differentiable."""
     groups, shifted = _shifted(input, dim, dtype)
-    powers = shifted.exp()
+    powers = notes.apply(torch.exp, shifted)
     total = groups.reduce(powers)
-    values = powers / groups.at_entries(total)
+    values = notes.apply(torch.div, powers, groups.at_entries(total))
     return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
 
 
 def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
     groups, shifted = _shifted(input, dim, dtype)
-    values = shifted - groups.at_entries(groups.reduce(shifted.exp()).log())
+    total = groups.reduce(notes.apply(torch.exp, shifted))
+    values = notes.apply(torch.sub, shifted, groups.at_entries(notes.apply(torch.log, total)))
     return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
 
 
@@ -38,4 +40,8 @@ def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, T
     if not entries.dtype.is_floating_point:
         raise MissingKernelError(f"softmax of {entries.dtype}; expected a floating dtype: use A.float() or dtype=")
     top = groups.reduce(entries.detach(), "max")
-    return groups, entries - groups.at_entries(torch.where(top.isfinite(), top, 0))
+    return groups, notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_finite, top)))
+
+
+def _finite(top: Tensor) -> Tensor:
+    return torch.where(top.isfinite(), top, 0)

@@ -150,31 +150,34 @@ class Call:
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
-        """The shortest way to run on operands like these; None where the kernel reads a copy, or writes a pattern.
+        """The shortest way to run on operands like these; None where the kernel writes a pattern, or permutes values.
 
         Returns:
             The function, the numbers of the operands whose values it takes, and for each operand the order of
-            dimensions in which it is contiguous, None for the usual one.
+            dimensions in which it has to be contiguous, None for one that is as it has to be.
         """
-        if self._convert or len(self._threads) != 1 or len(self._result) != 1:
+        carried = {number for _, number in self._perms}  # converted, with the values read where they are
+        if set(self._convert) != carried or len(self._threads) != 1 or len(self._result) != 1:
             return None
-        usual = [order is None or order == tuple(range(len(order))) for order in self._orders]
-        orders = [None if same else order for same, order in zip(usual, self._orders, strict=True)]
-        for operand, order in zip(operands, self._orders, strict=True):
-            if order is not None and not operand.values.permute(order).is_contiguous():
-                return None
+        orders = [
+            None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
+            for o, order in zip(operands, self._orders, strict=True)
+        ]
         shared = self.kernel.pattern_of
-        shape: Sequence[int] = self._shape
-        if shared >= 0:
-            shape = (operands[shared].sparsity.size,)
-        elif self._strides != _strides(Format("d" * len(self._shape)) if self._shape else None, self._shape):
-            return None
+        shape = self._shape if shared < 0 else (operands[shared].sparsity.size,)
+        strides = self._strides if shared < 0 else [1]
         inputs = sorted((number, place) for place, number in self._values)
-        arrays = [(place, _level_array(operands[n].pattern, kind, level)) for place, n, kind, level in self._arrays]
+        conversions = {number: operands[number].sparsity.converted(self._convert[number]) for number in carried}
+        arrays = [(place, conversions[number].source) for place, number in self._perms]
+        for place, number, kind, level in self._arrays:
+            pattern = conversions[number].pattern if number in carried else operands[number].pattern
+            arrays.append((place, _level_array(pattern, kind, level)))
         places = (*(place for _, place in inputs), self._result[0][0], self._threads[0])
-        template = torch.empty(shape, dtype=self._dtype, device=_CPU)
-        run = make(self.kernel.compute, self._fixed, arrays, places, template, None)
-        return run, [number for number, _ in inputs], orders
+        template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
+        run = make(
+            self.kernel.compute, self._fixed, [(p, a) for p, a in arrays if a is not None], places, template, None
+        )
+        return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
 
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
         """The arrays of a pattern, as the kernel reads it, and their places in the block."""
@@ -284,6 +287,11 @@ def _is_relaid(format: Format | None, problem: Problem) -> bool:
         return False
     wanted = problem.output_format
     return format.order != (tuple(range(len(format.order))) if wanted is None else wanted.order)
+
+
+def _contiguous(run: Direct) -> Direct:
+    """A function whose results are copied into the order that their callers see."""
+    return lambda *values: run(*values).contiguous()
 
 
 def _read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:

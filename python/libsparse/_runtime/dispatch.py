@@ -16,6 +16,7 @@ from libsparse._storage import ordinary
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import notes
 from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key, to_request
@@ -138,7 +139,7 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
     if _profiled():
         with torch.profiler.record_function(f"libsparse::{problem.text}"):
             return prepare(problem, operands)(operands)
-    return prepare(problem, operands)(operands)
+    return notes.run(prepare(problem, operands), operands)
 
 
 def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:

@@ -99,6 +99,7 @@ class Pattern:
         "format",
         "index_dtype",
         "pos",
+        "repeated",
         "seen_shape",
         "shape",
         "size",
@@ -145,6 +146,7 @@ class Pattern:
         self.expanded: Tensor | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
+        self.repeated: dict[Any, Any] = {}
         self._coordinates: Tensor | None = None
         self._places: Tensor | None = None
         self._linear: Tensor | None = None

@@ -16,6 +16,7 @@ from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 from libsparse._storage.format import Format
 
+from . import repeated
 from .recording import current, recorders
 from .sparse_tensor import SparseTensor, dress, operations
 
@@ -43,7 +44,7 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
                 return found._operation(name, *args, **kwargs)
         if recorders and (recorder := current()) is not None:
             return recorder.take(call, args, kwargs)
-        return dress(operation(*args, **kwargs))
+        return dress(repeated.call(call, operation, args, kwargs))
 
     name = operation.__name__
     operations[name] = operation

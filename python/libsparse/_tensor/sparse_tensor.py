@@ -26,7 +26,7 @@ from libsparse._trace.frames import leave_alone
 from libsparse._trace.patterns import TracedPattern, forget_symbols
 from libsparse._trace.proxies import follow_parts, follow_whole
 
-from . import dispatch_table
+from . import dispatch_table, repeated
 from .autograd_view import AutogradView
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
@@ -243,13 +243,15 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
         product = multiply_in_c(self, other)
         if product is None:
             product = multiply_in_python(self, other)
-        return dress(products.matmul(self, other)) if product is None else product
+        if product is None:
+            product = dress(repeated.call("matmul", products.matmul, (self, other), {}))
+        return product
 
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""
         if recorders and (recorder := current()) is not None:
             return recorder.take(torch.matmul if isinstance(other, Tensor) else _multiply, (other, self), {})
-        return dress(products.matmul(other, self))
+        return dress(repeated.call("matmul", products.matmul, (other, self), {}))
 
     def _operation(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """The operation of this name, as a method: torch.compile keeps methods of a tensor in its graph as they are."""
@@ -327,6 +329,7 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
 
 
 _traced_classes.append(SparseTensor)
+repeated.sparse_classes.add(SparseTensor)
 leave_alone(SparseTensor.__new__, _wrapped)  # where a graph breaks at a pattern, which is no tensor
 
 

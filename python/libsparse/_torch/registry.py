@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._tensor import repeated
 from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
@@ -84,7 +85,7 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
             if kwargs.pop("out", None) is not None:
                 raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
         try:
-            return dress(handler(*args, **kwargs))
+            return dress(repeated.call(call, handler, args, kwargs))
         except TypeError as error:
             trace = error.__traceback__
             if trace is not None and trace.tb_next is None:  # the arguments don't fit, nothing has been called

@@ -1,0 +1,79 @@
+"""Notes: what an operation ran, by which a call like it is recognised as nothing but that."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from libsparse._storage.pattern import Pattern
+
+from .problem import Operand
+
+
+class Run(NamedTuple):
+    """A prepared problem that was run, or a function that was applied to elements.
+
+    Attributes:
+        function: Either.
+        given: Operands of a problem; tensors and numbers of a function.
+        data: The values of the result, or the dense result.
+        pattern: The pattern of the result, None of a dense one.
+        version: How often `data` had been written to then.
+    """
+
+    function: Any
+    given: Sequence[Any]
+    data: Tensor
+    pattern: Pattern | None
+    version: int
+
+
+class _Notes(threading.local):
+    """The notes of each thread.
+
+    Attributes:
+        runs: What ran since the notes began; None while nobody takes any.
+    """
+
+    runs: list[Run] | None = None
+
+
+notes = _Notes()
+
+
+def run(prepared: Any, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Runs a prepared problem, noted where notes are taken; the steps that it may have are not."""
+    runs = notes.runs
+    if runs is None:
+        data, pattern = prepared(operands)
+        return data, pattern
+    notes.runs = None
+    try:
+        data, pattern = prepared(operands)
+    finally:
+        notes.runs = runs
+    _add(runs, prepared, operands, data, pattern)
+    return data, pattern
+
+
+def apply(function: Callable[..., Tensor], *given: Any) -> Tensor:
+    """Applies a function, noted where notes are taken.
+
+    Args:
+        function: What it returns depends on the elements of its arguments and nothing else that changes while patterns
+            and numbers stay the same. It may write to the first one and return it.
+        given: Tensors and numbers.
+    """
+    found = function(*given)
+    runs = notes.runs
+    if runs is not None:
+        _add(runs, function, given, found, None)
+    return found
+
+
+def _add(runs: list[Run], function: Any, given: Sequence[Any], data: Any, pattern: Pattern | None) -> None:
+    version = data._version if isinstance(data, Tensor) and not data.is_inference() else -1
+    runs.append(Run(function, given, data, pattern, version))

@@ -1,0 +1,226 @@
+"""Steps: the prepared problems and functions that a call came to, run again on other elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from libsparse._compiler import threads
+from libsparse._storage.pattern import Pattern
+
+from .call import Call
+from .direct import Direct
+from .dispatch import Prepared
+from .notes import Run
+from .problem import Operand
+
+_MOST = 16  # steps of a call
+
+
+class _Problem:
+    """A prepared problem, and which arguments or results of earlier steps it reads."""
+
+    __slots__ = ("_direct", "_prepared", "_read", "_shared", "_sources", "_variant", "_views")
+
+    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
+        """Finds the shortest way to run a problem again.
+
+        Args:
+            run: The problem as it was run.
+            sources: For each operand the number of the tensor with its pattern, and of the one with its values; None
+                for what it doesn't have.
+        """
+        self._prepared, self._sources, variant = run.function, sources, run.function.variant
+        self._variant, operands = variant, run.given
+        wanted = self._prepared.problem.output_format
+        writable = wanted is None or wanted.writable == wanted
+        found: Any = variant.direct_on(operands) if writable and isinstance(variant, Call) else None
+        self._direct: Direct | None
+        self._direct, numbers, orders = found or (None, [], [])
+        self._read = [
+            (sources[n][1], None if orders[n] is None else _View(operands[n].values, orders[n])) for n in numbers
+        ]
+        self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
+        self._views = [None if o.data is None or o.pattern is not None else _View(o.data) for o in operands]
+
+    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
+        """Runs the problem and adds its result; False where it is to be prepared anew."""
+        if self._prepared.variant is not self._variant:
+            return False
+        if self._direct is not None:
+            taken = [values[n] if view is None else view.copied(values[n]) for n, view in self._read]
+            values.append(self._direct(*taken, threads.count()))
+            patterns.append(None if self._shared is None else patterns[self._shared])
+            return True
+        operands = [
+            Operand(
+                None if p is None else patterns[p],
+                None if n is None else values[n] if view is None else view.of(values[n]),
+            )
+            for (p, n), view in zip(self._sources, self._views, strict=True)
+        ]
+        data, pattern = self._prepared(operands)
+        values.append(data)
+        patterns.append(pattern)
+        return True
+
+
+class _Function:
+    """A function that is applied to arguments or results of earlier steps."""
+
+    __slots__ = ("_function", "_given")
+
+    def __init__(self, run: Run, sources: list[int | None]) -> None:
+        """Keeps numbers as they are, and how tensors see the elements that they stand for."""
+        self._function = run.function
+        self._given = [(None, x) if n is None else (n, _View(x)) for n, x in zip(sources, run.given, strict=True)]
+
+    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
+        """Applies the function and adds its result."""
+        values.append(self._function(*[x if n is None else x.of(values[n]) for n, x in self._given]))
+        patterns.append(None)
+        return True
+
+
+class _View:
+    """How an operand sees the elements of an argument, which has the same first element."""
+
+    __slots__ = ("_copied", "_order", "_shape", "_strides")
+
+    def __init__(self, data: Tensor, order: tuple[int, ...] | None = None) -> None:
+        """Notes the shape and strides of an operand, and the order of dimensions in which a kernel wants to read it."""
+        self._shape, self._strides, self._order = data.shape, data.stride(), order
+        self._copied = order is not None and not data.permute(order).is_contiguous()
+
+    def of(self, value: Tensor) -> Tensor:
+        """The operand."""
+        same = value.shape == self._shape and value.stride() == self._strides
+        return value if same else value.as_strided(self._shape, self._strides)
+
+    def copied(self, value: Tensor) -> Tensor:
+        """The elements as the kernel reads them, which takes them by their address alone."""
+        return self.of(value).permute(self._order).contiguous() if self._copied else value  # type: ignore[arg-type]
+
+
+class Steps:
+    """What a call comes to, from the elements and patterns of its arguments to its result."""
+
+    __slots__ = ("_fill", "_pattern", "_steps", "_view")
+
+    def __init__(self, steps: list[_Problem | _Function], result: Operand, pattern: int | None) -> None:
+        """Keeps steps of which the last one has the result.
+
+        Args:
+            steps: The steps.
+            result: The result of the call.
+            pattern: The number of the argument or step that has the result's pattern; None for a dense result.
+        """
+        self._steps, self._pattern, self._fill = steps, pattern, result.fill
+        self._view = _View(result.values)
+
+    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> Operand | None:
+        """The result of a call with arguments of these elements and patterns; None where it has to be found anew."""
+        for step in self._steps:
+            if not step(values, patterns):
+                return None
+        if self._pattern is None:
+            return Operand(None, self._view.of(values[-1]))
+        return Operand(patterns[self._pattern], values[-1], self._fill)
+
+
+class Reader:
+    """Finds out how a result comes from the arguments of a call."""
+
+    def __init__(self, values: list[Any], patterns: list[Pattern | None]) -> None:
+        """Begin with the elements and patterns of the arguments; results are numbered behind them."""
+        self._first, self._values, self._patterns = len(values), values, patterns
+        self._versions = [_version(value) for value in values]
+
+    def read(self, result: Any, runs: list[Run]) -> Steps | None:
+        """The steps from the arguments to a result; None where something else was done on the way."""
+        wanted = result if type(result) is Operand else Operand(None, result)
+        if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
+            return None
+        if self._versions != [_version(value) for value in self._values]:
+            return None
+        first = self._first
+        found = [self._sources(run) for run in runs]
+        last = {id(run.data): run.version for run in runs}  # later ones may write to the results of earlier ones
+        if any(run.version < 0 or _version(run.data) != last[id(run.data)] for run in runs):
+            return None
+        needed = {first + len(runs) - 1}
+        for number in range(first + len(runs) - 1, first - 1, -1):
+            sources = found[number - first]
+            if number in needed and sources is None:
+                return None
+            needed.update(n for n in sources or () if number in needed and n is not None)
+        pattern = _number(wanted.pattern, self._patterns)
+        if not needed.issuperset(range(first)) or (wanted.pattern is not None and pattern not in needed):
+            return None  # elements of an argument may have been read in another way
+        return Steps(
+            self._steps(runs, found, sorted(needed)), wanted, None if pattern is None else sorted(needed).index(pattern)
+        )
+
+    def _sources(self, run: Run) -> list[int | None] | None:
+        """The numbers of what a step reads, patterns before values, None for something else; adds its result."""
+        found: list[int | None] | None = []
+        for given in run.given:
+            pattern, data = (
+                given[:2] if type(given) is Operand else (None, given if isinstance(given, Tensor) else None)
+            )
+            numbers = _number(pattern, self._patterns), self._place(data)
+            if (
+                found is None
+                or (pattern is not None and numbers[0] is None)
+                or (data is not None and numbers[1] is None)
+            ):
+                found = None
+            else:
+                found += numbers
+        for number, value in enumerate(self._values):
+            if value is run.data:
+                self._values[number] = None  # written to
+        self._values.append(run.data)
+        self._patterns.append(run.pattern)
+        return found
+
+    def _place(self, data: Tensor | None) -> int | None:
+        """Which argument or result has the elements that a tensor is; None where none has, or several have."""
+        if data is None or not data.numel():
+            return None
+        found = [
+            number
+            for number, value in enumerate(self._values)
+            if value is not None and value.dtype is data.dtype and value.data_ptr() == data.data_ptr()
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _steps(self, runs: list[Run], found: list[Any], needed: list[int]) -> list[_Problem | _Function]:
+        """The steps that are needed, in which what they read is numbered anew."""
+        numbers: dict[int | None, int | None] = {None: None, **{old: new for new, old in enumerate(needed)}}
+        steps: list[_Problem | _Function] = []
+        for number in needed[self._first :]:
+            run, sources = runs[number - self._first], [numbers[n] for n in found[number - self._first]]
+            if isinstance(run.function, Prepared):
+                steps.append(_Problem(run, [*zip(sources[::2], sources[1::2], strict=True)]))
+            else:
+                steps.append(_Function(run, sources[1::2]))
+        return steps
+
+
+def _same(first: Tensor, second: Any) -> bool:
+    """Whether two tensors have the same elements in memory."""
+    return first is second or (
+        isinstance(second, Tensor) and first.data_ptr() == second.data_ptr() and first.numel() == second.numel() > 0
+    )
+
+
+def _version(value: Tensor | None) -> int:
+    """How often a tensor has been written to; inference tensors don't count."""
+    return 0 if value is None or value.is_inference() else value._version
+
+
+def _number(pattern: Pattern | None, patterns: list[Pattern | None]) -> int | None:
+    """Which of some patterns one is."""
+    return None if pattern is None else next((n for n, p in enumerate(patterns) if p is pattern), None)

@@ -1,0 +1,234 @@
+"""Calls like an earlier one: the same results as calls that nothing is known of, whatever has changed in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from libsparse._tensor import repeated
+
+import libsparse as ls
+
+torch.manual_seed(0)
+_A = ls.random((7, 5), density=0.4)
+_B = ls.random((7, 5), density=0.4)
+_C = ls.random((5, 6), density=0.4)
+_T = ls.random((4, 5, 3), density=0.3)
+
+# What is called with new elements each time: A and B are 7 x 5 and sparse, C is 5 x 6, T 4 x 5 x 3; others are dense.
+CALLS: dict[str, Callable[..., Any]] = {
+    "matmul": lambda A, x: A @ x,
+    "matmul, column-major": lambda A, x: A @ x.t().contiguous().t(),
+    "left": lambda A, y: y @ A,
+    "transposed": lambda A, y: A.T @ y.T,
+    "sparse": lambda A, C: A @ C,
+    "linear": lambda A, x: F.linear(x.T, A),
+    "linear, bias": lambda A, x, u: F.linear(x.T, A, u),
+    "addmm": lambda A, x, z: torch.addmm(z, A, x, alpha=2.0, beta=0.5),
+    "sddmm": lambda A, y, x: ls.sddmm(A, y.T, x.T),
+    "sampled_addmm": lambda A, y, x: torch.sparse.sampled_addmm(A, y.T.contiguous(), x.T.contiguous(), beta=0.5),
+    "add": lambda A, B: A + B,
+    "subtract": lambda A, B: A - B,
+    "multiply": lambda A, B: A * B,
+    "rows": lambda A, u: A * u[:, None],
+    "columns": lambda A, v: A * v,
+    "number": lambda A: A * 2.5,
+    "divide": lambda A: A / 3,
+    "normalised": lambda A: A / (A.sum(1, keepdim=True) + 1),
+    "relu": lambda A: torch.relu(A),
+    "power": lambda A: A**2,
+    "map": lambda A: A.map(torch.exp),
+    "softmax": lambda A: torch.softmax(A, 1),
+    "softmax of columns": lambda A: A.softmax(0),
+    "log_softmax": lambda A: torch.log_softmax(A, 1),
+    "sum": lambda A: A.sum(1),
+    "sum of all": lambda A: A.sum(),
+    "sum, kept": lambda A: A.sum(0, keepdim=True),
+    "mean": lambda A: A.mean(1),
+    "amax": lambda A: A.amax(1),
+    "norm": lambda A: A.norm(dim=1),
+    "product": lambda A: A.prod(1),
+    "spmm mean": lambda A, x: ls.spmm(A, x, reduce="mean"),
+    "spmm max": lambda A, x: ls.spmm(A, x, reduce="max"),
+    "einsum": lambda A, x, v: ls.einsum("ij,jk,j->ik", A, x, v),
+    "einsum, one tensor twice": lambda A, v: ls.einsum("ij,j,j->i", A, v, v),
+    "einsum, sparse twice": lambda A: ls.einsum("ij,kj->ik", A, A),
+    "evaluate": lambda A, v: ls.evaluate("y(i) = relu(A(i,j) * v(j)) + 1", A=A, v=v),
+    "tensor": lambda T, w: ls.einsum("ijk,k->ij", T, w),
+    "mttkrp": lambda T, f, g, h: ls.mttkrp(T, [f, g, h], 1),
+    "attention": lambda A, q, k: ls.attention(q, k, k, A.bool()),
+    "rows of": lambda A: A[[2, 0, 3]],
+    "transpose": lambda A: A.T * 2,
+    "clamp": lambda A: A.clamp(0, 0.5),
+    "where": lambda A, B: torch.where(A > 0.5, A, B),
+    "cat": lambda A, B: torch.cat([A, B]),
+    "maximum": lambda A, B: torch.maximum(A, B),
+    "triu": lambda A: A.triu(),
+    "scalar tensor": lambda A, s: A * s,
+    "plus scalar tensor": lambda A, s: A + s,
+}
+_SHAPES = {"x": (5, 3), "y": (3, 7), "z": (7, 3), "u": (7,), "v": (5,), "w": (3,), "q": (7, 4), "k": (5, 4), "s": ()}
+_SHAPES |= {"f": (4, 2), "g": (5, 2), "h": (3, 2)}
+
+
+def _arguments(call: Callable[..., Any], format: str | None, dtype: torch.dtype) -> dict[str, Any]:
+    """New elements for each argument, on the same patterns."""
+    found: dict[str, Any] = {}
+    for name in call.__code__.co_varnames[: call.__code__.co_argcount]:
+        sparse = {"A": _A, "B": _B, "C": _C, "T": _T}.get(name)
+        if sparse is None:
+            found[name] = torch.rand(_SHAPES[name]).to(dtype)
+            continue
+        if format is not None and sparse.ndim == 2:
+            sparse = sparse.to_format(format)
+        pattern = _PATTERNS.setdefault((name, format), sparse.pattern)
+        found[name] = ls.SparseTensor(pattern, torch.rand(pattern.size).to(dtype))
+    return found
+
+
+_PATTERNS: dict[Any, Any] = {}
+
+
+def _alone(call: Callable[..., Any], arguments: dict[str, Any]) -> Any:
+    """The result of a call that nothing is known of."""
+    misses = dict(repeated._misses)
+    for value in arguments.values():
+        if isinstance(value, ls.SparseTensor):
+            value.pattern.repeated.clear()
+    try:
+        return call(**arguments)
+    finally:
+        repeated._misses.clear()
+        repeated._misses.update(misses)
+
+
+def _same(first: Any, second: Any) -> None:
+    assert type(first) is type(second)
+    assert first.dtype == second.dtype
+    assert first.shape == second.shape
+    assert first.requires_grad == second.requires_grad
+    if isinstance(first, ls.SparseTensor):
+        assert first.format == second.format
+        first, second = first.to_dense(), second.to_dense()
+    torch.testing.assert_close(first, second, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("format", [None, "csc", "coo", "ell"])
+def test_repeated_calls_are_right(name: str, format: str | None) -> None:
+    call = CALLS[name]
+    for _ in range(3):
+        arguments = _arguments(call, format, torch.float32)
+        found = call(**arguments)
+        _same(found, call(**arguments))
+        _same(found, _alone(call, arguments))
+        call(**arguments)
+    with torch.inference_mode():
+        _same(call(**arguments), found)
+        _same(call(**arguments), found)
+
+
+def _known(pattern: Any) -> int:
+    return sum(steps is not None for steps in pattern.repeated.values())
+
+
+def test_what_came_to_kernels_alone_is_known() -> None:
+    for name in ("sddmm", "columns", "softmax", "sum", "spmm mean", "linear", "einsum", "evaluate", "sum, kept"):
+        arguments = _arguments(CALLS[name], None, torch.float32)
+        arguments["A"].pattern.repeated.clear()
+        CALLS[name](**arguments)
+        assert _known(arguments["A"].pattern) >= 1, name
+
+
+def test_gradients_are_followed_after_calls_without() -> None:
+    A, v = ls.random((4, 5), density=0.5), torch.rand(5)
+    for _ in range(2):
+        assert not (A * v).requires_grad
+    v.requires_grad_()
+    (A * v).sum().backward()
+    torch.testing.assert_close(v.grad, A.to_dense().sum(0))
+    with torch.no_grad():
+        assert not (A * v).requires_grad
+
+
+def test_elements_that_change_in_place_are_read_anew() -> None:
+    A, v = ls.random((4, 5), density=0.5), torch.rand(5)
+    for _ in range(3):
+        _same((A * v).to_dense(), A.to_dense() * v)
+        v.add_(1)
+        A.values().mul_(2)
+
+
+def test_a_scalar_tensor_may_change_the_fill_value() -> None:
+    A = ls.random((4, 5), density=0.5)
+    for number in (0.0, 0.0, 1.0, 2.0):
+        found = A + torch.tensor(number)
+        _same(found.to_dense(), A.to_dense() + number)
+
+
+def test_a_function_of_the_user_may_be_replaced() -> None:
+    A = ls.random((4, 5), density=0.5)
+    for factor in (2, 3):
+        ls.register("scaled_by(x)", f"{factor} * x")
+        for _ in range(2):
+            _same(ls.evaluate("B(i,j) = scaled_by(A(i,j))", A=A).to_dense(), A.to_dense() * factor)
+        ls.unregister("scaled_by")
+
+
+def test_numbers_that_are_equal_but_no_same_type_are_told_apart() -> None:
+    A = ls.random((4, 5), density=0.5).to(torch.int64)
+    for number in (1, 1.0, True, 1, 1.0):
+        assert (A * number).dtype == (torch.ones((), dtype=torch.int64) * number).dtype
+    assert torch.signbit((ls.eye(2) * -0.0).values()).all()
+    assert not torch.signbit((ls.eye(2) * 0.0).values()).any()
+
+
+def test_the_default_dtype_may_change() -> None:
+    A = ls.random((4, 5), density=0.5).to(torch.int64)
+    for dtype in (torch.float32, torch.float64, torch.float32):
+        torch.set_default_dtype(dtype)
+        try:
+            assert A.mean(1, dtype=torch.get_default_dtype()).dtype == dtype
+            assert torch.sigmoid(A).dtype == dtype
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def test_a_variant_that_was_replaced_computes() -> None:
+    A, v = ls.random((4, 5), density=0.5), torch.rand(5)
+    for _ in range(2):
+        A * v
+    for prepared, _ in list(A.pattern.calls.values()):
+        prepared.replace(lambda operands: (torch.full((A.nnz,), 7.0), A.pattern))
+    assert (A * v).values().tolist() == [7.0] * A.nnz
+
+
+def test_errors_are_those_of_the_operation() -> None:
+    A, v = ls.random((4, 5), density=0.5), torch.rand(5)
+    for _ in range(2):
+        A * v
+    with pytest.raises(ls.ShapeError):
+        ls.sddmm(A, torch.rand(4, 3), torch.rand(3, 4))
+    v.untyped_storage().resize_(0)
+    with pytest.raises(ls.LibsparseError):
+        A * v
+
+
+def test_patterns_are_released() -> None:
+    import gc
+    import weakref
+
+    A, B = ls.random((40, 50), density=0.5), ls.random((40, 50), density=0.5)
+    for _ in range(3):
+        A + B, A * B, torch.softmax(A, 1), A.sum(1)
+    released = weakref.ref(A.pattern), weakref.ref(B.pattern)
+    gc.disable()
+    try:
+        del A, B
+        assert released[1]() is None
+        assert released[0]() is None
+    finally:
+        gc.enable()
