@@ -41,6 +41,19 @@ CALLS: dict[str, Callable[..., Any]] = {
     "relu": lambda A: torch.relu(A),
     "power": lambda A: A**2,
     "map": lambda A: A.map(torch.exp),
+    "quotient": lambda A, v: A / v,
+    "whole quotient": lambda A, v: A // v,
+    "remainder": lambda A, z, x: A % (x.T[0] + 1),
+    "xlogy": lambda A, v: torch.xlogy(A, v),
+    "maximum of a number": lambda A: A.clamp(min=0.25),
+    "argmax": lambda A: A.argmax(1),
+    "any": lambda A: A.any(1),
+    "cumsum": lambda A: A.cumsum(1),
+    "count": lambda A: A.count_nonzero(1),
+    "normalize": lambda A: F.normalize(A, dim=1),
+    "std": lambda A: A.std(1),
+    "tensordot": lambda A, x: torch.tensordot(A, x, 1),
+    "baddbmm": lambda A, x, z: torch.baddbmm(z[None], A[None], x[None]),
     "softmax": lambda A: torch.softmax(A, 1),
     "softmax of columns": lambda A: A.softmax(0),
     "log_softmax": lambda A: torch.log_softmax(A, 1),
@@ -129,6 +142,29 @@ def test_repeated_calls_are_right(name: str, format: str | None) -> None:
     with torch.inference_mode():
         _same(call(**arguments), found)
         _same(call(**arguments), found)
+
+
+_ODD = (0.0, -1.0, float("inf"), float("nan"))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_elements_decide_nothing_that_is_kept(name: str) -> None:
+    call = CALLS[name]
+    arguments = _arguments(call, None, torch.float32)
+    for _ in range(2):
+        call(**arguments)
+    for number in _ODD:
+        odd = {k: v.clone() for k, v in _arguments(call, None, torch.float32).items()}
+        for value in odd.values():
+            elements = value.values() if isinstance(value, ls.SparseTensor) else value
+            elements.view(-1)[::3] = number
+        try:
+            found = call(**odd)
+        except ls.LibsparseError as error:
+            with pytest.raises(type(error)):
+                _alone(call, odd)
+        else:
+            _same(found, _alone(call, odd))
 
 
 def _known(pattern: Any) -> int:

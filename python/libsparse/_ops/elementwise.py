@@ -10,6 +10,7 @@ import torch
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 
 from . import contraction, pointwise, union
@@ -106,10 +107,10 @@ def whole_quotient(name: str, a: Any, b: Any) -> Any:
         first, second = to_operand(a, 0), to_operand(b, 1)
         divisors = second.values
         kind = torch.promote_types(first.dtype, second.dtype)
-        if not kind.is_floating_point and bool((divisors == 0).any()):
+        if not kind.is_floating_point and notes.decide((divisors == 0).any()):
             raise DivisionByZeroError(f"{name}: operand 1 ({second}, {second.dtype}) has a zero")
         full = math.prod(first.shape) == first.sparsity.nnz
-        if not full and bool(((divisors == 0) | divisors.isnan()).any()):
+        if not full and notes.decide(((divisors == 0) | divisors.isnan()).any()):
             raise UnsupportedError(
                 f"{name}: operand 1 ({second}) has a zero or a NaN, where elements of operand 0 ({first}) that are not "
                 "stored become NaN; use to_dense() on operand 0"

@@ -74,6 +74,14 @@ def apply(function: Callable[..., Tensor], *given: Any) -> Tensor:
     return found
 
 
+def decide(condition: Tensor) -> bool:
+    """Whether a condition on elements holds, by which an operation decides what to do: another call may differ."""
+    runs = notes.runs
+    if runs is not None:
+        runs.append(Run(None, (), condition, None, -1))
+    return bool(condition)
+
+
 def _add(runs: list[Run], function: Any, given: Sequence[Any], data: Any, pattern: Pattern | None) -> None:
     version = data._version if isinstance(data, Tensor) and not data.is_inference() else -1
     runs.append(Run(function, given, data, pattern, version))

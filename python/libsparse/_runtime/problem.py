@@ -231,15 +231,10 @@ def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = Fa
         problem.step,
         problem.divided,
     )
+    infos = tuple(_operand_infos(problem, operands))
+    reduce, combine = problem.reduce, problem.combine
     return request.Request(
-        problem.text,
-        problem.is_expr,
-        tuple(_operand_infos(problem, operands)),
-        output,
-        problem.reduce,
-        problem.combine,
-        problem.schedule,
-        problem.functions,
+        problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions
     )
 
 

@@ -78,6 +78,14 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
     return result
 
 
+def is_refused(error: TypeError) -> bool:
+    """Whether an operation did not take its arguments, and so has not been called at all."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code in _CALLING
+
+
 def _unwatched() -> bool:
     """Whether nothing of torch wants to see each operation, and no notes are taken already."""
     return notes.notes.runs is None and forward_ad._current_level < 0 and not tape.is_watched()
@@ -149,3 +157,6 @@ def _noted(
     finally:
         notes.notes.runs = None
     return result, reader.read(result, runs)
+
+
+_CALLING = frozenset({call.__code__, _noted.__code__})

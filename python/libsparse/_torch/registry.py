@@ -87,8 +87,7 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
         try:
             return dress(repeated.call(call, handler, args, kwargs))
         except TypeError as error:
-            trace = error.__traceback__
-            if trace is not None and trace.tb_next is None:  # the arguments don't fit, nothing has been called
+            if repeated.is_refused(error):
                 message = str(error).partition("() ")[2] or str(error)  # without the handler's name
                 raise DtypeError(f"{title(function)} on an ls.SparseTensor {message}") from None
             raise
