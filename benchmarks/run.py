@@ -12,6 +12,7 @@ import importlib
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 if "--realtime" in sys.argv and "OMP_PROC_BIND" not in os.environ:  # before torch starts threads
@@ -43,14 +44,14 @@ def main() -> int:
     if machine.load() > 0.5:
         print(f"note: the load is {machine.load():.1f}; beside others' work, times on several threads say little")
     wrong: list[str] = []
+    path = Path(options.out or Path(__file__).parent / "results" / time.strftime("%Y%m%d-%H%M%S.json"))
     for name in options.suites or SUITES:
         print(f"\n{name}", flush=True)
         suite = importlib.import_module(f"suites.{name}").run(options)
         wrong += suite.get("wrong", [])
         found[name] = suite
-    found["load at the end"] = machine.load()
-    path = Path(options.out) if options.out else None
-    path = results.save(path.parent if path else Path(__file__).parent / "results", found, path.name if path else None)
+        found["load at the end"] = machine.load()
+        results.save(path, found)  # after each suite, so that what was measured is there whatever happens next
     print(f"\nload {machine.load():.1f} at the end; written to {os.path.relpath(path)}")
     for line in wrong:
         print(f"WRONG: {line}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -173,9 +172,7 @@ def _shown(found: Mapping[str, Any], unit: str, *, matrix: bool = False) -> str:
     return f"{found['geomean']:.2f} {unit} [{worst}]"
 
 
-def save(folder: Path, results: Mapping[str, Any], name: str | None = None) -> Path:
-    """Writes results as JSON into `folder`, under the present time unless there is a name."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / (name or time.strftime("%Y%m%d-%H%M%S.json"))
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    return path
+def save(path: Path, found: Mapping[str, Any]) -> None:
+    """Writes results as JSON."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

@@ -10,6 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 TURN_SECONDS = 2e-3  # a turn is as many calls as take about this long
 _MOST_CALLS = 2000
+_MEASURE_SECONDS, _FEWEST_ROUNDS = (
+    20.0,
+    5,
+)  # slow candidates get fewer rounds, so that a measurement takes about this long
 
 
 class Timed(Protocol):
@@ -80,13 +84,17 @@ def interleaved(calls: Mapping[str, Timed], rounds: int, seed: int = 0) -> dict[
 
     Args:
         calls: What to measure, by name.
-        rounds: Turns of each candidate.
+        rounds: Turns of each candidate, at most.
         seed: Of the order of turns.
     """
     counts: dict[str, int] = {}
+    total = 0.0
     for name, call in calls.items():
         call.turn(1)  # compiles, fills caches
-        counts[name] = max(1, min(_MOST_CALLS, int(TURN_SECONDS / max(call.turn(1), 1e-7))))
+        once = max(call.turn(1), 1e-7)
+        counts[name] = max(1, min(_MOST_CALLS, int(TURN_SECONDS / once)))
+        total += once * counts[name]
+    rounds = min(rounds, max(_FEWEST_ROUNDS, int(_MEASURE_SECONDS / max(total, 1e-7))))
     order, taken = random.Random(seed), {name: [] for name in calls}
     for number in range(rounds + 1):
         for name in order.sample(list(calls), len(calls)):

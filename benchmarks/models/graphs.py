@@ -8,6 +8,7 @@ from libsparse.demo.graphs import normalised_adjacency
 from method.operands import Matrix
 
 _SIZES = {"cora": (2708, 10_556), "pubmed": (19_717, 88_651), "tolokers": (11_758, 1_038_000)}
+_WORDS = {"cora": (1433, 18), "pubmed": (500, 50)}  # columns of the features, and entries a row
 
 
 def adjacency(data: str | None, name: str) -> Matrix:
@@ -34,7 +35,8 @@ def features(data: str | None, name: str) -> Matrix:
     """The sparse features of a graph's nodes, rows summing to one."""
     found = files.named(data, f"{name}_feat")
     if found is None:
-        found = generated.bipartite(_SIZES[name][0], 1433, 18 * _SIZES[name][0])
+        nodes, (columns, words) = _SIZES[name][0], _WORDS[name]
+        found = generated.bipartite(nodes, columns, words * nodes)
     return found.with_values(1 / found.crow.diff().clamp(min=1)[found.rows].float())
 
 
