@@ -52,6 +52,11 @@ def _with_gradient(operands: Any, rows: int) -> Any:
     return make
 
 
+def _vector_backward(A: Matrix, _: int) -> dict[str, Any]:
+    """Gradients of the values of A and of x, where y = A x has the gradient g."""
+    return {"A": A, "x": dense("x", A.shape[1]), "g": dense("g", A.shape[0])}
+
+
 def _epilogue(A: Matrix, width: int) -> dict[str, Any] | None:
     """Y = relu(A X + b)."""
     operands = _right(A, width)
@@ -73,6 +78,11 @@ def sampled(rows: np.ndarray, columns: np.ndarray, U: np.ndarray, V: np.ndarray)
 
 def _backward(p: Any) -> Any:
     return sampled(*_entries(p), p.G, p.X), p.A.T @ p.G
+
+
+def _both_of_vector(p: Any) -> Any:
+    rows, columns = _entries(p)
+    return p.g[rows] * p.x[columns], p.A.T @ p.g
 
 
 def _linear_backward(p: Any) -> Any:
@@ -129,6 +139,7 @@ KERNELS = (
     Kernel("spmm_max", "SpMM, max", _right, _extreme(np.maximum), (64,), _flops, linear=False, beside="spmm"),
     Kernel("spmm_min", "SpMM, min", _right, _extreme(np.minimum), (64,), _flops, linear=False, beside="spmm"),
     Kernel("spmm_relu", "relu(A @ X + b)", _epilogue, _activated, (64,), _flops, linear=False, beside="spmm"),
+    Kernel("spmv_backward", "SpMV backward", _vector_backward, _both_of_vector, flops=lambda p: 2 * _flops_vector(p)),
     Kernel(
         "spmm_backward",
         "SpMM backward",

@@ -34,6 +34,11 @@ def _matrix(A: Matrix, _: int) -> dict[str, Any]:
     return {"A": A}
 
 
+def _matrix_backward(A: Matrix, _: int) -> dict[str, Any]:
+    """The gradient of the values of A, where the values of the softmax have the gradient g."""
+    return {"A": A, "g": dense("g", A.nnz)}
+
+
 def _attention(A: Matrix, width: int) -> dict[str, Any] | None:
     """softmax(Q K.T / sqrt(width) at the entries of M) V, with 8 heads that share M."""
     if A.nnz > _ATTENTION_NNZ or not small(max(A.shape), width, HEADS):
@@ -66,6 +71,12 @@ def softmax(A: csr_array, values: np.ndarray) -> np.ndarray:
     largest[full] = np.maximum.reduceat(values, A.indptr[:-1][full])
     weights = np.exp(values - largest[rows])
     return weights / np.bincount(rows, weights, minlength=A.shape[0])[rows]
+
+
+def _softmax_backward(p: Any) -> np.ndarray:
+    weights, rows = softmax(p.A, p.A.data), _rows(p.A)
+    inner = np.bincount(rows, weights * p.g, minlength=p.A.shape[0])
+    return weights * (p.g - inner[rows])
 
 
 def _sddmm(p: Any) -> csr_array:
@@ -112,6 +123,7 @@ KERNELS = (
     Kernel("sddmm", "SDDMM", _two_sides, _sddmm, (32, 128), _flops),
     Kernel("sddmm_backward", "SDDMM backward", _two_sides_backward, _sddmm_backward, (32,), lambda p: 3 * _flops(p)),
     Kernel("softmax", "softmax of rows", _matrix, lambda p: _with(p.A, softmax(p.A, p.A.data)), linear=False),
+    Kernel("softmax_backward", "softmax backward", _matrix_backward, _softmax_backward, linear=False),
     Kernel("attention", "masked attention", _attention, _attended, (32,), _attention_flops, linear=False),
     Kernel(
         "attention_backward",

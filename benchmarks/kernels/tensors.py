@@ -19,6 +19,12 @@ def _factors(T: SparseTensor, rank: int) -> dict[str, Any] | None:
     return {"T": T, "B": dense("B", T.shape[1], rank), "C": dense("C", T.shape[2], rank)}
 
 
+def _factors_backward(T: SparseTensor, rank: int) -> dict[str, Any] | None:
+    """Gradients of the values of T, of B and of C, where M has the gradient G."""
+    operands = _factors(T, rank)
+    return None if operands is None else {**operands, "G": dense("G", T.shape[0], rank)}
+
+
 def _vector(T: SparseTensor, _: int) -> dict[str, Any]:
     """S_ij = sum over k of T_ijk v_k, sparse."""
     return {"T": T, "v": dense("v", T.shape[2])}
@@ -34,6 +40,14 @@ def _mttkrp(p: Any) -> np.ndarray:
     (i, j, k), values, shape = p.T
     select = csr_array((values, (i, np.arange(len(i)))), shape=(shape[0], len(i)))
     return select @ (p.B[j] * p.C[k])
+
+
+def _mttkrp_backward(p: Any) -> Any:
+    (i, j, k), values, shape = p.T
+    entries = np.arange(len(i))
+    to_j, to_k = (csr_array((values, (m, entries)), shape=(shape[n], len(i))) for n, m in ((1, j), (2, k)))
+    G, B, C = p.G[i], p.B[j], p.C[k]
+    return (G * B * C).sum(1), to_j @ (G * C), to_k @ (G * B)
 
 
 def _fibers(p: Any) -> tuple[np.ndarray, np.ndarray, csr_array]:
@@ -60,6 +74,15 @@ def _flops(p: Problem) -> float:
 
 KERNELS = (
     Kernel("mttkrp", "MTTKRP", _factors, _mttkrp, (16, 32), _flops, tensor=True),
+    Kernel(
+        "mttkrp_backward",
+        "MTTKRP backward",
+        _factors_backward,
+        _mttkrp_backward,
+        (16,),
+        lambda p: 3 * _flops(p),
+        tensor=True,
+    ),
     Kernel("ttv", "tensor times vector", _vector, _ttv, flops=lambda p: 2.0 * p.T.nnz, tensor=True),
     Kernel("ttm", "tensor times matrix", _columns, _ttm, (16,), lambda p: 2.0 * p.T.nnz * p.C.shape[1], tensor=True),
 )

@@ -92,6 +92,8 @@ def error(found: Result, expected: Result, scale: Result) -> float:
         if isinstance(found, (Dense, Sparse)) or len(found) != len(expected):
             return float("inf")
         return max(error(f, e, s) for f, e, s in zip(found, expected, scale, strict=True))
+    if not isinstance(found, (Dense, Sparse)):
+        return float("inf")
     if isinstance(expected, Dense):
         return _dense_error(found, expected.values, scale.values)
     if isinstance(found, Dense):

@@ -10,10 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 TURN_SECONDS = 2e-3  # a turn is as many calls as take about this long
 _MOST_CALLS = 2000
-_MEASURE_SECONDS, _FEWEST_ROUNDS = (
-    20.0,
-    5,
-)  # slow candidates get fewer rounds, so that a measurement takes about this long
+_MEASURE_SECONDS, _FEWEST_ROUNDS = 20.0, 5  # slow candidates get fewer rounds, down to these
 
 
 class Timed(Protocol):

@@ -75,6 +75,10 @@ class Libsparse(Peer):
         (A, values), X = _trained(p.A), p.X.detach().requires_grad_()
         return gradients(A @ X, (values, X), p.G)
 
+    def spmv_backward(self, p: Any) -> Run:
+        (A, values), x = _trained(p.A), p.x.detach().requires_grad_()
+        return gradients(A @ x, (values, x), p.g)
+
     def linear_backward(self, p: Any) -> Run:
         (A, values), X = _trained(p.A), p.X.detach().requires_grad_()
         return gradients(F.linear(X, A), (values, X), p.G)
@@ -91,6 +95,11 @@ class Libsparse(Peer):
     def softmax(self, p: Any) -> Run:
         A = _csr(p.A)
         return lambda: A.softmax(1)
+
+    def softmax_backward(self, p: Any) -> Run:
+        A, values = _trained(p.A)
+        back = gradients(A.softmax(1).values(), (values,), p.g)
+        return lambda: back()[0]
 
     def attention(self, p: Any) -> Run:
         M, Q, K, V = _mask(p.M), p.Q, p.K, p.V
@@ -131,6 +140,11 @@ class Libsparse(Peer):
     def mttkrp(self, p: Any) -> Run:
         T, B, C = _tensor(p.T), p.B, p.C
         return lambda: ls.einsum("ijk,jr,kr->ir", T, B, C)
+
+    def mttkrp_backward(self, p: Any) -> Run:
+        values, B, C = (t.detach().requires_grad_() for t in (p.T.values, p.B, p.C))
+        T = _tensor(p.T.with_values(values))
+        return gradients(ls.einsum("ijk,jr,kr->ir", T, B, C), (values, B, C), p.G)
 
     def ttv(self, p: Any) -> Run:
         T, v = _tensor(p.T), p.v

@@ -50,6 +50,13 @@ class TorchCOO(Peer):
         A = _coo(p.A)
         return lambda: torch.sparse.softmax(A, 1)
 
+    def softmax_backward(self, p: Any) -> Run:
+        A = _coo(p.A, grad=True)
+        weights = torch.sparse.softmax(A, 1)
+        gradient = torch.sparse_coo_tensor(weights.detach().indices(), p.g, A.shape, is_coalesced=True)
+        back = gradients(weights, (A,), gradient)
+        return lambda: back()[0]._values()
+
     def spgemm(self, p: Any) -> Run:
         A = _coo(p.A)
         return lambda: torch.sparse.mm(A, A)

@@ -80,6 +80,11 @@ class TorchCSR(Peer):
         back = gradients(torch.sparse.mm(A, X), (A, X), p.G)
         return lambda: _with_values(back())
 
+    def spmv_backward(self, p: Any) -> Run:
+        A, x = self.csr(p.A, grad=True), p.x.detach().requires_grad_()
+        back = gradients(torch.sparse.mm(A, x[:, None])[:, 0], (A, x), p.g)
+        return lambda: _with_values(back())
+
     def sddmm(self, p: Any) -> Run:
         A, U, Vt = self.csr(p.A), p.U, p.V.T
         crow, col = A.crow_indices(), A.col_indices()

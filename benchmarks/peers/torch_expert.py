@@ -99,6 +99,25 @@ class ExpertTorch(Peer):
 
         return run
 
+    def spmv_backward(self, p: Any) -> Run:
+        values, x = p.A.values.detach().requires_grad_(), p.x.detach().requires_grad_()
+        rows, columns = p.A.rows, p.A.col.long()
+        product = torch.zeros(p.A.shape[0], dtype=x.dtype).index_add(0, rows, values * x[columns])
+        return gradients(product, (values, x), p.g)
+
+    def sddmm_backward(self, p: Any) -> Run:
+        values, U, V = (t.detach().requires_grad_() for t in (p.A.values, p.U, p.V))
+        sampled = (U[p.A.rows] * V[p.A.col.long()]).sum(1) * values
+        return gradients(sampled, (values, U, V), p.g)
+
+    def mttkrp_backward(self, p: Any) -> Run:
+        values, B, C = (t.detach().requires_grad_() for t in (p.T.values, p.B, p.C))
+        i, j, k = p.T.coords
+        terms = values[:, None] * B[j] * C[k]
+        return gradients(
+            torch.zeros(p.T.shape[0], B.shape[1], dtype=B.dtype).index_add(0, i, terms), (values, B, C), p.G
+        )
+
     def chain(self, p: Any) -> Run:
         A, rows, columns, u, v = p.A, p.A.rows, p.A.col.long(), p.u, p.v
 
