@@ -27,7 +27,7 @@ from method import machine, results
 from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
-REQUESTED = ("fit",)  # runs only when it is named: it writes into the sources
+REQUESTED = ("large", "fit")  # run only when they are named: one takes much memory, one writes into the sources
 TOOLS = ("judge", "plot")
 
 
@@ -75,6 +75,7 @@ def _options() -> argparse.Namespace:
     add("--threads", type=_numbers, help="numbers of threads, by commas (default: torch's choice)")
     add("--align", type=int, default=64, help="operands begin at a multiple of 64 bytes, or at 16 after one")
     add("--rounds", type=int, help="turns of each candidate (default 15, quick 7)")
+    add("--rows", type=int, default=1_000_000, help="of the matrix of the suite large (default 1000000)")
     add("--no-new", dest="new", action="store_false", help="only operands that were seen before")
     add(
         "--versus",
