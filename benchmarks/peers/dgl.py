@@ -41,10 +41,14 @@ class DGL(Peer):
         return self._reduced(p, dgl.ops.u_mul_e_mean)
 
     def spmm_max(self, p: Any) -> Run:
-        return self._reduced(p, dgl.ops.u_mul_e_max)
+        return self._extreme(p, dgl.ops.u_mul_e_max)
 
     def spmm_min(self, p: Any) -> Run:
-        return self._reduced(p, dgl.ops.u_mul_e_min)
+        return self._extreme(p, dgl.ops.u_mul_e_min)
+
+    def _extreme(self, p: Any, function: Any) -> Run:
+        need(bool((p.A.crow.diff() > 0).all()), "rows without entries are infinite")
+        return self._reduced(p, function)
 
     def _reduced(self, p: Any, function: Any) -> Run:
         graph, X, values = _graph(p.A), p.X, p.A.values[:, None]
