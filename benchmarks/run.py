@@ -82,6 +82,7 @@ def _options() -> argparse.Namespace:
         metavar="CHECKOUT",
         help="another built checkout; its kernels and models take turns with ours",
     )
+    add("--processes", type=int, help="begin anew so often, each with a part of the rounds (default 1; 3 if versus)")
     add("--realtime", action="store_true", help="ahead of other processes (Linux, as root): for a shared machine")
     add("--quick", action="store_true", help="fewer kernels, matrices and rounds")
     add("--out", metavar="FILE", help="where the JSON goes (default: benchmarks/results)")
@@ -90,7 +91,8 @@ def _options() -> argparse.Namespace:
     if unknown:
         parser.error(f"no such suite: {', '.join(sorted(unknown))}")
     options.threads = options.threads or [_default_threads()]
-    options.rounds = options.rounds or (7 if options.quick else 15)
+    options.processes = options.processes or (3 if options.versus else 1)
+    options.rounds = -(-(options.rounds or (7 if options.quick else 15)) // options.processes)
     options.builds = _builds(options.versus, parser) if options.versus else {}
     return options
 

@@ -98,24 +98,20 @@ def _rows(path: str) -> list[results.Row]:
     return [row for suite in ("kernels", "models") for row in found.get(suite, {}).get("rows", [])]
 
 
-def _key(row: results.Row) -> str:
-    return f"{results.label(row)}, {row['family']}/{row['matrix']}"
-
-
 def _within(rows: Sequence[results.Row]) -> Iterator[tuple[str, list[float], list[float]]]:
     for row in rows:
         other = next((title for title in row["peers"] if results.is_ours(title) and title != results.OURS), None)
         if other and results.OURS in row["peers"]:
-            yield _key(row), row["peers"][other]["samples"], row["peers"][results.OURS]["samples"]
+            yield results.key(row), row["peers"][other]["samples"], row["peers"][results.OURS]["samples"]
 
 
 def _between(options: Any) -> Iterator[tuple[str, list[float], list[float]]]:
-    after = {_key(row): row for row in _rows(options.after)}
+    after = {results.key(row): row for row in _rows(options.after)}
     for row in _rows(options.before):
-        other = after.get(_key(row))
+        other = after.get(results.key(row))
         if other and all(results.OURS in r["peers"] for r in (row, other)):
             reference = None if options.absolute else _common_base(row, other)
-            yield _key(row), _samples(row, reference), _samples(other, reference)
+            yield results.key(row), _samples(row, reference), _samples(other, reference)
 
 
 def _common_base(row: results.Row, other: results.Row) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .timing import Times, geomean
+from .timing import Times, geomean, summarise
 
 OURS = "libsparse"
 # The time that ratios are over: the first of these that measured a row.
@@ -73,6 +73,26 @@ def line(row: Row) -> str:
     if row.get("bound"):
         shown += f"  {100 * row['bound'] / own['median']:4.0f} % of the bound"
     return shown
+
+
+def merged(rows: Sequence[Row]) -> list[Row]:
+    """The rows with those of the same measurement in other processes put together."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        first = found.setdefault(key(row), row)
+        if first is row:
+            continue
+        for title, own in row["peers"].items():
+            samples = first["peers"].get(title, own)["samples"] + (own["samples"] if title in first["peers"] else [])
+            first["peers"][title] = {**own, **times(summarise(samples))}
+        first["failed"] |= row["failed"]
+        first["wrong"] |= row["wrong"]
+    return list(found.values())
+
+
+def key(row: Row) -> str:
+    """What a row has in common with that of the same measurement in another run."""
+    return f"{label(row)}, {row['family']}/{row['matrix']}"
 
 
 def summary(rows: Sequence[Row], beside: Mapping[str, str] | None = None) -> list[dict[str, Any]]:

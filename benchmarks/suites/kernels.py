@@ -23,27 +23,18 @@ DTYPES = {"f32": torch.float32, "f64": torch.float64, "bf16": torch.bfloat16}
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measures, prints a line a row and tables at the end."""
-    field = _Field(options)
     rooflines: dict[int, machine.Roofline] = {}
     rows: list[results.Row] = []
-    try:
-        for count in options.threads:
-            field.threads(count)
-            rooflines[count] = machine.calibrate()
-            print(f"{count} threads, measured now: {_shown(rooflines[count])}", flush=True)
-            for matrix in _inputs(options):
-                for kernel, width, new in _cases(options, matrix):
-                    for dtype in options.dtype:
-                        row = field.measure(kernel, matrix, width, dtype, new=new)
-                        if row:
-                            _finish(row, rooflines[count])
-                            rows.append(row)
-            rooflines[count] = rooflines[count].better(machine.calibrate())
-            for row in rows:
-                if row["threads"] == count:
-                    row["bound"] = rooflines[count].bound(row["bytes"], row["flops"])
-    finally:
-        field.close()
+    for _ in range(options.processes):
+        field = _Field(options)
+        try:
+            for count in options.threads:
+                rows += _measured(field, count, rooflines, options)
+        finally:
+            field.close()
+    rows = results.merged(rows)
+    for row in rows:
+        row["bound"] = rooflines[row["threads"]].bound(row["bytes"], row["flops"])
     groups = results.summary(rows, {k.name: k.beside for k in KERNELS.values() if k.beside})
     print("\n" + results.table(groups))
     for line in _failures(rows):
@@ -55,6 +46,28 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         "rooflines": {str(count): roofline.as_dict() for count, roofline in rooflines.items()},
         "wrong": [f"{title}: {reason}" for row in rows for title, reason in row["wrong"].items()],
     }
+
+
+def _measured(
+    field: _Field, count: int, rooflines: dict[int, machine.Roofline], options: argparse.Namespace
+) -> Iterator[results.Row]:
+    """The rows with this number of threads; the memory's speed is measured before and after."""
+    field.threads(count)
+    _calibrate(count, rooflines)
+    print(f"{count} threads, measured now: {_shown(rooflines[count])}", flush=True)
+    for matrix in _inputs(options):
+        for kernel, width, new in _cases(options, matrix):
+            for dtype in options.dtype:
+                row = field.measure(kernel, matrix, width, dtype, new=new)
+                if row:
+                    _finish(row, rooflines[count])
+                    yield row
+    _calibrate(count, rooflines)
+
+
+def _calibrate(count: int, rooflines: dict[int, machine.Roofline]) -> None:
+    found = machine.calibrate()
+    rooflines[count] = rooflines[count].better(found) if count in rooflines else found
 
 
 def _failures(rows: list[results.Row]) -> list[str]:

@@ -118,7 +118,7 @@ def _row(
     wrong = _outliers(values)
     kept = {title: model for title, model in models.items() if title not in wrong}
     memory = {title: model.peak() for title, model in kept.items()}
-    taken = interleaved(kept, options.rounds)
+    taken = interleaved(kept, options.rounds * options.processes)
     row: results.Row = {
         **{"kernel": f"{workload.name} {what}", "title": f"{workload.name}, {what}", "matrix": workload.data},
         **{"family": "models", "width": 0, "dtype": "f32", "new": False, "threads": torch.get_num_threads()},
