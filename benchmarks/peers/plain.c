@@ -1,15 +1,16 @@
-/* The loop nests as TACO prints them: one accumulation statement at the bottom, rows in chunks for the threads. */
+/* The loop nests as TACO prints them: one accumulation statement at the bottom, chunks of rows dealt out to the threads. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 16 }; /* rows that a thread takes at a time */
+enum { CHUNK = 16 }; /* rows */
 
-#define PARALLEL _Pragma("omp parallel for schedule(dynamic, 1)")
+#define PARALLEL _Pragma("omp parallel for schedule(static, 1)")
 #define ROWS(i, n) for (int64_t i##0 = 0; i##0 < (n); i##0 += CHUNK) \
     for (int64_t i = i##0; i < i##0 + CHUNK && i < (n); i++)
 
-void spmv(int64_t rows, const int32_t *pos, const int32_t *crd, const T *A, const T *x, T *y) {
+void spmv(int64_t rows, const int32_t *restrict pos, const int32_t *restrict crd, const T *restrict A,
+          const T *restrict x, T *restrict y) {
     PARALLEL
     ROWS(i, rows) {
         T sum = 0;
@@ -18,7 +19,8 @@ void spmv(int64_t rows, const int32_t *pos, const int32_t *crd, const T *A, cons
     }
 }
 
-void spmm(int64_t rows, int64_t n, const int32_t *pos, const int32_t *crd, const T *A, const T *X, T *Y) {
+void spmm(int64_t rows, int64_t n, const int32_t *restrict pos, const int32_t *restrict crd, const T *restrict A,
+          const T *restrict X, T *restrict Y) {
     PARALLEL
     ROWS(i, rows) {
         for (int64_t k = 0; k < n; k++) Y[i * n + k] = 0;
@@ -29,7 +31,8 @@ void spmm(int64_t rows, int64_t n, const int32_t *pos, const int32_t *crd, const
     }
 }
 
-void sddmm(int64_t rows, int64_t n, const int32_t *pos, const int32_t *crd, const T *A, const T *U, const T *V, T *S) {
+void sddmm(int64_t rows, int64_t n, const int32_t *restrict pos, const int32_t *restrict crd, const T *restrict A,
+           const T *restrict U, const T *restrict V, T *restrict S) {
     PARALLEL
     ROWS(i, rows)
         for (int32_t p = pos[i]; p < pos[i + 1]; p++) {
@@ -41,14 +44,15 @@ void sddmm(int64_t rows, int64_t n, const int32_t *pos, const int32_t *crd, cons
 }
 
 /* C = A B by rows with a dense workspace. The first of two calls counts (col == NULL), the second fills; columns of a row are unsorted. */
-void spgemm(int64_t rows, int64_t columns, const int32_t *apos, const int32_t *acrd, const T *A, const int32_t *bpos,
-            const int32_t *bcrd, const T *B, int32_t *pos, int32_t *col, T *C) {
+void spgemm(int64_t rows, int64_t columns, const int32_t *restrict apos, const int32_t *restrict acrd,
+            const T *restrict A, const int32_t *restrict bpos, const int32_t *restrict bcrd, const T *restrict B,
+            int32_t *restrict pos, int32_t *restrict col, T *restrict C) {
 #pragma omp parallel
     {
         T *sums = col ? calloc(columns, sizeof(T)) : NULL;
         int32_t *mark = malloc(columns * sizeof(int32_t));
         memset(mark, 0xff, columns * sizeof(int32_t));
-#pragma omp for schedule(dynamic, 1)
+#pragma omp for schedule(static, 1)
         ROWS(i, rows) {
             int32_t count = 0, start = col ? pos[i] : 0;
             for (int32_t p = apos[i]; p < apos[i + 1]; p++) {
@@ -77,8 +81,9 @@ void spgemm(int64_t rows, int64_t columns, const int32_t *apos, const int32_t *a
 }
 
 /* C = A + B by merging rows; the first of two calls counts (col == NULL), the second fills. */
-void spadd(int64_t rows, const int32_t *apos, const int32_t *acrd, const T *A, const int32_t *bpos, const int32_t *bcrd,
-           const T *B, int32_t *pos, int32_t *col, T *C) {
+void spadd(int64_t rows, const int32_t *restrict apos, const int32_t *restrict acrd, const T *restrict A,
+           const int32_t *restrict bpos, const int32_t *restrict bcrd, const T *restrict B, int32_t *restrict pos,
+           int32_t *restrict col, T *restrict C) {
     PARALLEL
     ROWS(i, rows) {
         int32_t p = apos[i], q = bpos[i], c = col ? pos[i] : 0, first = c;
@@ -102,8 +107,9 @@ void spadd(int64_t rows, const int32_t *apos, const int32_t *acrd, const T *A, c
 }
 
 /* Tensors are compressed by fibers: slices list their i, fibers their j, entries their k. */
-void mttkrp(int64_t slices, int64_t n, const int32_t *spos, const int32_t *icrd, const int32_t *fpos, const int32_t *jcrd,
-            const int32_t *kcrd, const T *X, const T *B, const T *C, T *M) {
+void mttkrp(int64_t slices, int64_t n, const int32_t *restrict spos, const int32_t *restrict icrd,
+            const int32_t *restrict fpos, const int32_t *restrict jcrd, const int32_t *restrict kcrd,
+            const T *restrict X, const T *restrict B, const T *restrict C, T *restrict M) {
     PARALLEL
     ROWS(s, slices) {
         T *out = M + icrd[s] * n;
