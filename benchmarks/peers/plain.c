@@ -1,4 +1,4 @@
-/* The loop nests as TACO prints them: one accumulation statement at the bottom, chunks of rows dealt out to the threads. */
+/* The loop nests as TACO prints them: one accumulation at the bottom, chunks of rows dealt out to the threads. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,8 @@ void sddmm(int64_t rows, int64_t n, const int32_t *restrict pos, const int32_t *
         }
 }
 
-/* C = A B by rows with a dense workspace. The first of two calls counts (col == NULL), the second fills; columns of a row are unsorted. */
+/* C = A B by rows with a dense workspace. The first of two calls counts (col == NULL), the second fills; the columns of
+   a row are unsorted. */
 void spgemm(int64_t rows, int64_t columns, const int32_t *restrict apos, const int32_t *restrict acrd,
             const T *restrict A, const int32_t *restrict bpos, const int32_t *restrict bcrd, const T *restrict B,
             int32_t *restrict pos, int32_t *restrict col, T *restrict C) {
