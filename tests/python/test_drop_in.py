@@ -65,6 +65,14 @@ CALLS: list[Callable[[Any], Any]] = [
     lambda a: F.linear(torch.ones(2, 6), a),
     lambda a: torch.einsum("ij,jk->ik", a, torch.ones(6, 2)),
     lambda a: torch.bmm(a.unsqueeze(0), torch.ones(1, 6, 2)),
+    lambda a: a.repeat(2, 3),
+    lambda a: torch.tile(a, (2,)),
+    lambda a: a[None].expand(2, 6, 6),
+    lambda a: a[None].expand_as(torch.ones(2, 6, 6)),
+    lambda a: torch.broadcast_to(a[None], (2, 6, 6)),
+    lambda a: a.unflatten(1, (2, 3)),
+    lambda a: torch.block_diag(a, a),
+    lambda a: torch.nonzero(a),
 ]
 
 

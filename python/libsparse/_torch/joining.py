@@ -21,7 +21,7 @@ implements(*named("cat concat concatenate", torch), layouts="raises")(joining.ca
 implements(torch.stack, layouts="raises")(joining.stack)
 implements(torch.hstack, layouts="raises")(joining.hstack)
 implements(torch.vstack, torch.row_stack, layouts="raises")(joining.vstack)
-implements(torch.block_diag)(joining.block_diag)
+implements(torch.block_diag, layouts="raises")(joining.block_diag)
 
 
 def _several(function: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:

@@ -54,37 +54,37 @@ def reshape_as(input: Any, other: Any) -> Any:
     return reshaping.reshape(input, other.shape)
 
 
-@implements(*named("unflatten", torch, Tensor))
+@implements(*named("unflatten", torch, Tensor), layouts="raises")
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One dimension made several."""
     return reshaping.unflatten(input, dim, sizes)
 
 
-@implements(Tensor.expand)
+@implements(Tensor.expand, layouts="raises")
 def expand(input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
     """Dimensions of extent 1 repeated, and new ones in front."""
     return reshaping.expand(input, _numbers(sizes, size))
 
 
-@implements(*named("broadcast_to", torch, Tensor))
+@implements(*named("broadcast_to", torch, Tensor), layouts="raises")
 def broadcast_to(input: Any, size: Any) -> Any:
     """As `expand`."""
     return reshaping.expand(input, _numbers((size,), None))
 
 
-@implements(Tensor.expand_as)
+@implements(Tensor.expand_as, layouts="raises")
 def expand_as(input: Any, other: Any) -> Any:
     """As `expand`, to the shape of another tensor."""
     return reshaping.expand(input, other.shape) if is_sparse(input) else input.expand(other.shape)
 
 
-@implements(Tensor.repeat)
+@implements(Tensor.repeat, layouts="raises")
 def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
     """The tensor side by side with itself."""
     return reshaping.repeat(input, _numbers(sizes, repeats))
 
 
-@implements(*named("tile", torch, Tensor))
+@implements(*named("tile", torch, Tensor), layouts="raises")
 def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor side by side with itself, so many times along the last dimensions."""
     return reshaping.tile(input, _numbers(sizes, dims))

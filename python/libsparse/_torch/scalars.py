@@ -32,7 +32,7 @@ for _name in _QUESTIONS.split():
 implements(torch.is_nonzero)(_of_one("is_nonzero"))
 
 
-@implements(*named("nonzero argwhere", torch, Tensor))
+@implements(*named("nonzero argwhere", torch, Tensor), layouts="raises")
 def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     """The coordinates of the elements that are not zero, (count, ndim), int64, ascending.
 
