@@ -130,6 +130,8 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 	switch x.Op {
 	case ir.LogAnd:
 		return e.expr(x.X, precAnd) + " && " + e.expr(x.Y, precBitOr), precAnd
+	case ir.NotAbove:
+		return fmt.Sprintf("(uint64_t)%s <= (uint64_t)%s", e.expr(x.X, precUnary), e.expr(x.Y, precUnary)), precLess
 	case ir.LogOr: // parentheses around && keep gcc quiet and readers sure
 		return e.expr(x.X, precBitOr) + " || " + e.expr(x.Y, precBitOr), precOr
 	case ir.Eq, ir.Ne:

@@ -1,6 +1,10 @@
 package ir
 
-import "libsparse/libsparse/dtype"
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
 
 // SimplifyExpr is e with constants folded.
 func SimplifyExpr(e Expr) Expr { return MapExpr(e, simplifyNode) }
@@ -157,7 +161,7 @@ func foldCompare(e *Compare) Expr {
 	}
 	switch v, ok := e.X.(*Var); {
 	case ok && sameInteger(v, e.Y):
-		return fromValue(boolValue(e.Op == Eq || e.Op == Le || e.Op == Ge))
+		return fromValue(boolValue(slices.Contains([]Cmp{Eq, Le, Ge, NotAbove}, e.Op)))
 	case okY:
 		return foldBound(e, e.Op, e.X, y)
 	case okX:
@@ -174,7 +178,7 @@ func sameInteger(v *Var, e Expr) bool {
 }
 
 // mirrored are the comparisons with their sides exchanged.
-var mirrored = map[Cmp]Cmp{Lt: Gt, Le: Ge, Gt: Lt, Ge: Le, Eq: Eq, Ne: Ne}
+var mirrored = map[Cmp]Cmp{Lt: Gt, Le: Ge, Gt: Lt, Ge: Le, Eq: Eq, Ne: Ne, NotAbove: Ge}
 
 // foldBound is e, which compares x with y, without the comparison where the type of x decides: compilers warn of what is always so.
 func foldBound(e *Compare, op Cmp, x Expr, y value) Expr {
@@ -205,7 +209,7 @@ func holds(op Cmp, x, y int64) bool {
 	switch op {
 	case Lt:
 		return x < y
-	case Le:
+	case Le, NotAbove:
 		return x <= y
 	case Gt:
 		return x > y

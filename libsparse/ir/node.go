@@ -104,6 +104,8 @@ const (
 	Ne     Cmp = "!="
 	LogAnd Cmp = "&&"
 	LogOr  Cmp = "||"
+	// NotAbove is Le of integers that are not negative: without signs a comparison leaves a carry, which processors add to a position at once.
+	NotAbove Cmp = "<=+"
 )
 
 // Array is a one-dimensional array: a kernel argument, or local to the statement that allocates it.

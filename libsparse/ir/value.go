@@ -93,7 +93,7 @@ func dividesByZero(op dtype.Op, y value) bool {
 	return slices.ContainsFunc(y.lanes, func(lane value) bool { return dividesByZero(op, lane) })
 }
 
-var comparisons = map[Cmp]dtype.Op{Lt: dtype.Lt, Le: dtype.Le, Gt: dtype.Gt, Ge: dtype.Ge, Eq: dtype.Eq, Ne: dtype.Ne}
+var comparisons = map[Cmp]dtype.Op{Lt: dtype.Lt, Le: dtype.Le, Gt: dtype.Gt, Ge: dtype.Ge, Eq: dtype.Eq, Ne: dtype.Ne, NotAbove: dtype.Le}
 
 // compare is the comparison of two scalars of one kind.
 func compare(op Cmp, x, y value) bool {

@@ -91,7 +91,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 		next := m.last
 		if len(cs) > 1 {
 			m.held = ir.Is(coords[i], ir.Eq, v)
-			next = ir.Add(c.pos, &ir.Cast{X: m.held, To: dtype.I64})
+			next = ir.Add(c.pos, &ir.Cast{X: l.passed(cs, coords, i, m.held, e), To: dtype.I64})
 		}
 		if !c.it.Props().Unique {
 			end, stmts := l.run(c, v, e)
@@ -109,6 +109,16 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 		return nil
 	}
 	return ir.Repeat(ir.All(more...), append(append(body, cases), advance...)...)
+}
+
+// passed says whether the cursor i of several, of which the smallest coordinate is visited, moves on: where it holds that. The other of two cursors
+// tells without waiting for the minimum.
+func (l *lowerer) passed(cs []cursor, coords []ir.Expr, i int, held ir.Expr, e env) ir.Expr {
+	windowed := slices.ContainsFunc(cs, func(c cursor) bool { return l.walked(c.it, e).window != nil })
+	if len(cs) != 2 || windowed {
+		return held
+	}
+	return ir.Is(coords[i], ir.NotAbove, coords[1-i])
 }
 
 // visited reads the coordinates under the cursors and sets v to the one that is visited: the smallest, or the largest where

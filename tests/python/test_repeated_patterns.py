@@ -1,5 +1,9 @@
 """Sparse results of patterns that an earlier call had: only values are computed, with the bits of a first call."""
 
+import gc
+import threading
+import weakref
+
 import pytest
 import torch
 
@@ -69,3 +73,56 @@ def test_gradients_of_a_repeated_product() -> None:
     values = [m.values().clone().requires_grad_() for m in (A, B)]
     assert torch.autograd.gradcheck(product, values)
     assert torch.autograd.gradgradcheck(product, values)
+
+
+def test_what_is_kept_goes_with_either_pattern() -> None:
+    A, B = (ls.tensor(scattered(50, 50, 4, seed)) for seed in (7, 8))
+    for _ in range(3):
+        results = A @ B, A + B
+    assert results[0].pattern is (A @ B).pattern
+    gone = [weakref.ref(result.pattern) for result in results]
+    del B, results
+    A @ A  # what is gone is noticed with the next new call
+    A + ls.eye(50)
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+
+
+@pytest.mark.filterwarnings("ignore::libsparse.DenseResultWarning")
+@pytest.mark.parametrize("change", ["dtype", "gradient", "fill", "stride"])
+def test_other_operands_go_the_long_way(change) -> None:
+    A, B = (ls.tensor(scattered(50, 50, 4, seed)) for seed in (9, 10))
+    for _ in range(3):
+        expected = A @ B
+    values = A.values()
+    changed = {
+        "dtype": lambda: A.with_values(values.double()),
+        "gradient": lambda: A.with_values(values.clone().requires_grad_()),
+        "fill": lambda: ls.SparseTensor(A.pattern, values, 1.0),
+        "stride": lambda: A.with_values(torch.stack([values, values], 1)[:, 0]),
+    }[change]()
+    result = changed @ B
+    dense = result if type(result) is torch.Tensor else result.to_dense()
+    if change == "fill":
+        assert torch.allclose(dense, changed.to_dense() @ B.to_dense(), atol=1e-5)
+    else:
+        assert torch.allclose(dense, expected.to_dense().to(dense.dtype), atol=1e-5)
+    assert result.requires_grad == (change == "gradient")
+
+
+def test_threads_repeat_at_once() -> None:
+    A, B = (ls.tensor(scattered(200, 200, 20, seed)) for seed in (11, 12))
+    for _ in range(3):
+        expected = A @ B, A + B
+    found = []
+
+    def work() -> None:
+        found.extend((A @ B, A + B) for _ in range(20))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 80
+    assert all(torch.equal(x.values(), y.values()) for pair in found for x, y in zip(pair, expected, strict=True))

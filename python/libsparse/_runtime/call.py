@@ -150,33 +150,34 @@ class Call:
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
-        """The shortest way to run on operands like these; None where the kernel writes a pattern, or permutes values.
+        """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.
 
         Returns:
             The function, the numbers of the operands whose values it takes, and for each operand the order of
             dimensions in which it has to be contiguous, None for one that is as it has to be.
         """
         carried = {number for _, number in self._perms}  # converted, with the values read where they are
-        if set(self._convert) != carried or len(self._threads) != 1 or len(self._result) != 1:
+        if set(self._convert) != carried or len(self._threads) != 1 or (len(self._result) != 1 and not self._known):
             return None
         orders = [
             None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
             for o, order in zip(operands, self._orders, strict=True)
         ]
         shared = self.kernel.pattern_of
-        shape = self._shape if shared < 0 else (operands[shared].sparsity.size,)
-        strides = self._strides if shared < 0 else [1]
+        known = operands[shared].pattern if shared >= 0 else self.result_pattern
+        shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
         inputs = sorted((number, place) for place, number in self._values)
         conversions = {number: operands[number].sparsity.converted(self._convert[number]) for number in carried}
         arrays = [(place, conversions[number].source) for place, number in self._perms]
         for place, number, kind, level in self._arrays:
             pattern = conversions[number].pattern if number in carried else operands[number].pattern
             arrays.append((place, _level_array(pattern, kind, level)))
-        places = (*(place for _, place in inputs), self._result[0][0], self._threads[0])
+        arrays.extend(self._result_arrays())
+        (at_values,) = (place for place, slot in self._result if slot.kind == "vals")
+        places = (*(place for _, place in inputs), at_values, self._threads[0])
         template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
-        run = make(
-            self.kernel.compute, self._fixed, [(p, a) for p, a in arrays if a is not None], places, template, None
-        )
+        compute = self.kernel.revalue or self.kernel.compute
+        run = make(compute, self._fixed, [(p, a) for p, a in arrays if a is not None], places, template, None)
         return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
 
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
@@ -219,22 +220,33 @@ class Call:
 
     # Sparse results --------------------------------------------------------------------------------------------
 
+    @property
+    def result_pattern(self) -> Pattern | None:
+        """The pattern of a sparse result that is no operand's, once a call has found it."""
+        return None if self._known is None else self._known[0]
+
+    def _result_arrays(self) -> list[tuple[int, Tensor | None]]:
+        """The positions and coordinates of a result whose pattern is known, and their places in the block.
+
+        Kernels that can't compute values alone write coordinates again: to a copy, since others may be reading those
+        of the pattern; what was counted stays as it is.
+        """
+        raw = () if self._known is None else self._known[1]
+        written = self.kernel.revalue is None
+        return [
+            (place, torch.empty_like(a) if written and a is not None and slot.before != "assemble" else a)
+            for a, (place, slot) in zip(raw, self._result if raw else (), strict=True)
+        ]
+
     def _sparse(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern | None]:
         known = self._known
         if known is not None:
-            # The pattern is known: only values are new. A kernel that can't compute these alone writes coordinates,
-            # to a scratch copy, since others may be reading those of the pattern; what was counted stays.
-            symbolic, raw = known
-            revalue = self.kernel.revalue
-            arrays = [
-                torch.empty_like(a) if a is not None and revalue is None and slot.before != "assemble" else a
-                for a, (_, slot) in zip(raw, self._result, strict=True)
-            ]
-            for room, (place, _) in zip(arrays, self._result, strict=True):
+            arrays = self._result_arrays()
+            for place, room in arrays:
                 if room is not None:
                     block[place] = room.data_ptr()
-            values = blocks.empty((symbolic.size,), (1,), self._dtype)
-            return self._compute(block, values, revalue), symbolic
+            values = blocks.empty((known[0].size,), (1,), self._dtype)
+            return self._compute(block, values, self.kernel.revalue), known[0]
         return self._discover(block, patterns)
 
     @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later

@@ -246,10 +246,8 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
     if problem.temporary:
         extent, count = size_classes.finely, size_classes.finely_entries
     several = sum(operand.pattern is not None for operand in operands) > 1
-    # How to read wide rows of a dense operand, or to find new entries among the terms of a product.
-    scattering = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands) or (
-        several and not {i for term in problem.inputs for i in term} <= set(problem.output)
-    )
+    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)
+    meets = several and not {i for term in problem.inputs for i in term} <= set(problem.output)
     for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
         pattern = operand.pattern
         shape = tuple(
@@ -273,13 +271,12 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[re
             count(pattern.size, pattern.shape[pattern.format.order[0]]),
             -1 if same == number else same,
             *(_spread(pattern, several) if problem.temporary else _NOWHERE),
-            scattering and pattern.statistics.scattered,
+            (wide or (meets and pattern.size >= _SEVERAL * pattern.extents[0])) and pattern.statistics.scattered,
         )
 
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
-_WIDE = 4  # elements
-_WHOLE = 1 << 10  # the unit of a reach
+_WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:

@@ -21,7 +21,7 @@ _MOST = 16  # steps of a call
 class _Problem:
     """A prepared problem, and which arguments or results of earlier steps it reads."""
 
-    __slots__ = ("_direct", "_prepared", "_read", "_shared", "_sources", "_variant", "_views")
+    __slots__ = ("_direct", "_prepared", "_read", "_result", "_shared", "_sources", "_variant", "_views")
 
     def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
         """Finds the shortest way to run a problem again.
@@ -42,6 +42,7 @@ class _Problem:
             (sources[n][1], None if orders[n] is None else _View(operands[n].values, orders[n])) for n in numbers
         ]
         self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
+        self._result = run.pattern if isinstance(variant, Call) and run.pattern is variant.result_pattern else None
         self._views = [None if o.data is None or o.pattern is not None else _View(o.data) for o in operands]
 
     def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
@@ -51,7 +52,7 @@ class _Problem:
         if self._direct is not None:
             taken = [values[n] if view is None else view.copied(values[n]) for n, view in self._read]
             values.append(self._direct(*taken, threads.count()))
-            patterns.append(None if self._shared is None else patterns[self._shared])
+            patterns.append(self._result if self._shared is None else patterns[self._shared])
             return True
         operands = [
             Operand(

@@ -1,10 +1,10 @@
 """Repeated calls: an operation that came to kernel calls alone is those kernel calls for every call like it.
 
 Reading the operands, checking shapes, promoting dtypes and finding the kernels takes an operation 40 to 400 us. When a
-call is done, it is looked at what it ran: if its result is that of a prepared problem, whose operands are the arguments
-as they came or results of other such problems, the first pattern among the arguments keeps these problems. A call is
-like another one where functions, numbers, patterns, and dtypes, shapes and strides of dense tensors are the same, and
-neither autograd nor anything else of torch follows it.
+second call like it is done, it is looked at what it ran: if its result is that of a prepared problem, whose operands
+are the arguments as they came or results of other such problems, the first pattern among the arguments keeps these
+problems. A call is like another one where functions, numbers, patterns, and dtypes, shapes and strides of dense tensors
+are the same, and neither autograd nor anything else of torch follows it.
 """
 
 from __future__ import annotations
@@ -68,14 +68,25 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
             result = None
         if result is not None:
             return result
-    if len(kept) >= _KEPT:
-        kept.clear()
+    _drop(kept)
+    if known is False:  # many calls are the only one on their patterns, and noting them takes as long as some
+        kept[name] = ()
+        return operation(*args, **kwargs)
     result, steps = _noted(operation, args, kwargs, tensors)
     if steps is None:
         kept[name], _misses[kinds] = None, _misses.get(kinds, 0) + 1
     else:
         kept[name], _misses[kinds] = (steps, [weakref.ref(t._pattern) for t in sparse[1:]]), -_NEVER
     return result
+
+
+def _drop(kept: dict[Any, Any]) -> None:
+    """Drops calls on patterns that are gone, of whose results arrays are kept; all where there are too many."""
+    for name, known in list(kept.items()):
+        if known and any(ref() is None for ref in known[1]):
+            kept.pop(name, None)
+    if len(kept) >= _KEPT:
+        kept.clear()
 
 
 def is_refused(error: TypeError) -> bool:
@@ -95,17 +106,16 @@ def _described(args: Sequence[Any], parts: list[Any], tensors: list[Any]) -> boo
     """Adds to `parts` what arguments have in common with those of a call like this; False where that can't be said."""
     for value in args:
         kind = type(value)
-        if kind in sparse_classes:
+        again = next((number for number, tensor in enumerate(tensors) if tensor is value), None)
+        if again is not None:
+            parts += ("again", again)
+        elif kind in sparse_classes:
             held, pattern = value._held, value._pattern
             if value._fill != 0 or (held is not None and not (_plain(held) and held.numel() == pattern.size)):
                 return False
             parts += (id(pattern), None if held is None else (held.dtype, held.is_contiguous()))
             tensors.append(value)
         elif kind in PLAIN:
-            again = [number for number, tensor in enumerate(tensors) if tensor is value]
-            if again:
-                parts += ("again", again[0])
-                continue
             if value.layout is not torch.strided or not _plain(value):
                 return False
             parts += (value.dtype, value.shape, value.stride())

@@ -69,8 +69,8 @@ int32_t kernel_assemble(int64_t *slots)
                     } else if (jB == j) {
                         C_p2++;
                     }
-                    A_p2 = A_p2 + (jA == j);
-                    B_p2 = B_p2 + (jB == j);
+                    A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                    B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                 }
                 while (A_p2 < A_p2_end) {
                     C_p2++;
@@ -157,8 +157,8 @@ static void kernel_compute_work(int64_t *slots)
                     C_crd2[C_p2] = (int32_t)j;
                     C_p2++;
                 }
-                A_p2 = A_p2 + (jA == j);
-                B_p2 = B_p2 + (jB == j);
+                A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
             }
             while (A_p2 < A_p2_end) {
                 const int64_t j_2 = A_crd2[A_p2];

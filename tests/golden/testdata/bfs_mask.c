@@ -33,8 +33,8 @@ int32_t kernel_assemble(int64_t *slots)
                 next_p1++;
             }
         }
-        front_p1 = front_p1 + (jfront == j);
-        seen_p1 = seen_p1 + (jseen == j);
+        front_p1 = front_p1 + ((uint64_t)jfront <= (uint64_t)jseen);
+        seen_p1 = seen_p1 + ((uint64_t)jseen <= (uint64_t)jfront);
     }
     while (front_p1 < front_p1_end) {
         next_p1++;
@@ -75,8 +75,8 @@ int32_t kernel_compute(int64_t *slots)
                 next_p1++;
             }
         }
-        front_p1 = front_p1 + (jfront == j);
-        seen_p1 = seen_p1 + (jseen == j);
+        front_p1 = front_p1 + ((uint64_t)jfront <= (uint64_t)jseen);
+        seen_p1 = seen_p1 + ((uint64_t)jseen <= (uint64_t)jfront);
     }
     while (front_p1 < front_p1_end) {
         const int64_t j_2 = front_crd1[front_p1];

@@ -110,15 +110,15 @@ int32_t kernel_assemble(int64_t *slots)
                             if (jA == j && jB == j) {
                                 out_p2++;
                             }
-                            A_p2 = A_p2 + (jA == j);
-                            B_p2 = B_p2 + (jB == j);
+                            A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                            B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                         }
                         if (out_p2 > begin) {
                             out_p1++;
                         }
                     }
-                    A_p1 = A_p1 + (iA == i);
-                    B_p1 = B_p1 + (iB == i);
+                    A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
+                    B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                 }
             }
             out_starts1[block + 1] = out_p1;
@@ -238,8 +238,8 @@ int32_t kernel_compute(int64_t *slots)
                                 out_crd2[out_p2] = (int32_t)j;
                                 out_p2++;
                             }
-                            A_p2 = A_p2 + (jA == j);
-                            B_p2 = B_p2 + (jB == j);
+                            A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                            B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                         }
                         if (out_p2 > begin) {
                             out_pos2[out_p1 + 1] = (int32_t)out_p2;
@@ -247,8 +247,8 @@ int32_t kernel_compute(int64_t *slots)
                             out_p1++;
                         }
                     }
-                    A_p1 = A_p1 + (iA == i);
-                    B_p1 = B_p1 + (iB == i);
+                    A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
+                    B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                 }
             }
         }
