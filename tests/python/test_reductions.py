@@ -195,3 +195,18 @@ def test_logsumexp_of_bools_and_of_nothing() -> None:
 def test_keepdim_is_a_bool() -> None:
     with pytest.raises(TypeError, match="keepdim is 3; expected a bool"):
         ls.eye(3).sum(None, 3)
+
+
+@pytest.mark.parametrize("format", ["csr", "ell", "bsr(2,2)"])
+def test_softmax_of_many_entries(format: str) -> None:
+    torch.manual_seed(0)
+    A = ls.random((200, 400), density=0.5).to_format(format)
+    values = A.values().clone().requires_grad_()
+    dense = A.with_values(values).to_dense()
+    stored = A.with_values(torch.ones_like(values)).to_dense() != 0
+    want = torch.softmax(dense.masked_fill(~stored, -torch.inf), 1)
+    found = A.with_values(values).softmax(1).to_dense()
+    torch.testing.assert_close(found, want)
+    weights = torch.rand(200, 400)
+    (wanted,) = torch.autograd.grad((want * weights).sum(), values, retain_graph=True)
+    torch.testing.assert_close(torch.autograd.grad((found * weights).sum(), values)[0], wanted)

@@ -21,10 +21,13 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, IndexBoundsError, MissingKernelError, ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
+from libsparse._storage.format import Format
 
 from . import contraction
 from .assemble import to_format
 from .operands import to_operand
+
+_MANY = 1 << 15  # entries from which on a kernel that reads numbers by rows pays, which torch's gathers don't know of
 
 
 class Groups:
@@ -68,7 +71,15 @@ class Groups:
 
     def at_entries(self, reduced: Tensor) -> Tensor:
         """The numbers of the groups, at each entry."""
-        coords = self.source.sparsity.coordinates()
+        pattern = self.source.sparsity
+        plain = reduced.dtype in (torch.float32, torch.float64) and not pattern.format.padded
+        if self.kept and plain and pattern.size >= _MANY:
+            values, found = contraction.contract(
+                _at(self.kept, pattern.format), [Operand(pattern, None), Operand(None, reduced)]
+            )
+            assert found is not None
+            return pattern.resample(values, found)
+        coords = pattern.coordinates()
         if not self.kept:
             return reduced.expand(coords.shape[1])
         places = tuple(coords[d] for d in self.kept)
@@ -207,6 +218,12 @@ def _over(kept: tuple[int, ...], ndim: int, how: str, dtype: torch.dtype | None)
     letters = tuple(string.ascii_letters[:ndim])
     output = tuple(letters[d] for d in kept)
     return Einsum((letters,), output, contraction.dense_format(len(kept)), how, dtype=dtype)
+
+
+def _at(kept: tuple[int, ...], format: Format) -> Einsum:
+    """Numbers of the kept dimensions, times a pattern of all."""
+    letters = tuple(string.ascii_letters[: len(format.order)])
+    return Einsum((letters, tuple(letters[d] for d in kept)), letters, format, pattern_of=0)
 
 
 def _summed(dtype: torch.dtype) -> torch.dtype:

@@ -46,6 +46,7 @@ class Call:
         "_relaid",
         "_result",
         "_shape",
+        "_short",
         "_strides",
         "_threads",
         "_values",
@@ -57,6 +58,7 @@ class Call:
         """Work out the contents of each slot."""
         self.kernel = kernel
         self.direct: Direct | None = None
+        self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         extents = problem.extents(operands)
         self._shape = problem.result_shape(extents)
         self._strides = _strides(kernel.format, self._shape)
@@ -100,6 +102,14 @@ class Call:
         Raises:
             IndexOverflowError: The result needs wide indices.
         """
+        short = self._short
+        if short is None:
+            short = self._short = self._alone(operands) and (self.direct_on(operands) or False)
+        if isinstance(short, tuple):
+            try:
+                return self._through(short, operands)
+            except RuntimeError:
+                pass  # said below in the words of its cause
         patterns = [o.pattern for o in operands]
         conversions: dict[int, Conversion] = {}  # held until the kernel is done, which reads their arrays
         for number, wanted in self._convert.items():
@@ -127,6 +137,28 @@ class Call:
             result = self._compute(block, out)
             return result.contiguous() if self._relaid else result, None
         return self._sparse(block, patterns)
+
+    def _alone(self, operands: Sequence[Operand]) -> bool:
+        """Whether all operands share the pattern that keeps this call, whose arrays it may hold."""
+        patterns = [o.pattern for o in operands if o.pattern is not None]
+        return all(pattern is patterns[0] for pattern in patterns)
+
+    def _through(
+        self, short: tuple[Direct, list[int], list[tuple[int, ...] | None]], operands: Sequence[Operand]
+    ) -> tuple[Tensor, Pattern | None]:
+        """Runs by the shortest way."""
+        direct, numbers, orders = short
+        values = []
+        for number in numbers:
+            pattern, data, _ = operands[number]
+            assert data is not None
+            order = orders[number]
+            if pattern is not None:
+                data = stored(pattern, data)
+            values.append(data if order is None else data.permute(order).contiguous())
+        out = direct(*values, threads.count())
+        shared = self.kernel.pattern_of
+        return out, None if shared < 0 else operands[shared].pattern
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
