@@ -64,6 +64,8 @@ func (h helper) template() string {
 	switch {
 	case !ok:
 		panic("BUG: no helper function " + h.kind)
+	case choice && h.t.Lanes > 1 && h.t.Elem.IsFloat() && h.t.Lanes*h.t.Elem.Size() <= instructionBytes:
+		return vectorFloatChoice
 	case choice && h.t.Lanes > 1:
 		return vectorChoice
 	case choice && !h.t.Elem.IsFloat():
@@ -164,6 +166,21 @@ const floatChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 const integerChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)
 {
     return x SIGN y ? x : y;
+}
+`
+
+// instructionBytes is the size of vectors up to which C compilers make one instruction of a loop over all lanes.
+const instructionBytes = 32
+
+// vectorFloatChoice is one instruction of x86 and two bit operations: that instruction returns its second operand where one
+// is NaN, so a NaN of x stays, and all bits are set where y is NaN, which is one as well.
+const vectorFloatChoice = `static inline VECTOR NAME(VECTOR x, VECTOR y)
+{
+    VECTOR chosen;
+    for (int lane = 0; lane < WIDTH; lane++) {
+        chosen[lane] = y[lane] SIGN x[lane] ? y[lane] : x[lane];
+    }
+    return (VECTOR)((MASK)chosen | (MASK)(y != y));
 }
 `
 
