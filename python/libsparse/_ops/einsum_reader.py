@@ -133,8 +133,9 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
         return counts[tuple(pattern.coordinates()[mode] for mode in kept)] if kept else counts
 
     extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
-    terms = pattern.derived(("terms of entries", question.inputs, kept, extents, dtype), count)
+    terms = pattern.derived(("terms of entries", question.inputs, question.output, extents, dtype), count)
     mean = notes.apply(lambda values: values.to(dtype) / terms, pattern.entries(source.values))
     given_operands = [*operands]
     given_operands[number] = source.with_data(pattern.spread(mean))
-    return contraction.contract(question._replace(reduce="sum"), given_operands)[0]
+    data, found = contraction.contract(question._replace(reduce="sum"), given_operands)
+    return data if found is None else None

@@ -40,8 +40,8 @@ def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, T
     if not entries.dtype.is_floating_point:
         raise MissingKernelError(f"softmax of {entries.dtype}; expected a floating dtype: use A.float() or dtype=")
     top = groups.reduce(entries.detach(), "max")
-    return groups, notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_finite, top)))
+    return groups, notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_shift, top)))
 
 
-def _finite(top: Tensor) -> Tensor:
-    return torch.where(top.isfinite(), top, 0)
+def _shift(top: Tensor) -> Tensor:
+    return torch.where(top == -math.inf, 0, top)

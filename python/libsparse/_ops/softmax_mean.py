@@ -162,7 +162,7 @@ def softmax(scores: Operand, indices: Indices, reduced: str) -> Tensor:
     pattern, values = scores.sparsity, scores.values
     question = Einsum((indices,), kept, contraction.dense_format(len(kept)), "max")
     top, _ = contraction.contract(question, [Operand(pattern, values.detach())])
-    powers = (values - _at_entries(torch.where(top.isfinite(), top, 0), pattern, indices, kept)).exp()
+    powers = (values - _at_entries(torch.where(top == -math.inf, 0, top), pattern, indices, kept)).exp()
     total, _ = contraction.contract(question._replace(reduce="sum"), [Operand(pattern, powers)])
     return powers / _at_entries(total, pattern, indices, kept)
 
