@@ -52,7 +52,9 @@ func (h helper) text() string {
 
 // template is the text of h before its words in capitals are replaced.
 func (h helper) template() string {
-	choice := h.kind == "min" || h.kind == "max"
+	if h.kind == "min" || h.kind == "max" {
+		return h.choice()
+	}
 	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
 	source, ok := helperText[h.kind]
 	if text, divides := division(h.kind, h.t.Elem); divides {
@@ -61,17 +63,23 @@ func (h helper) template() string {
 	if h.t.Elem.IsComplex() && h.kind != "fill" && !logical {
 		source, ok = complexText[h.kind]
 	}
-	switch {
-	case !ok:
+	if !ok {
 		panic("BUG: no helper function " + h.kind)
-	case choice && h.t.Lanes > 1 && h.t.Elem.IsFloat() && h.t.Lanes*h.t.Elem.Size() <= instructionBytes:
+	}
+	return source
+}
+
+// choice is the text of a minimum or a maximum. A NaN on either side wins, as in torch.
+func (h helper) choice() string {
+	switch t := h.t; {
+	case t.Lanes > 1 && t.Elem.IsFloat() && t.Lanes*t.Elem.Size() <= instructionBytes:
 		return vectorFloatChoice
-	case choice && h.t.Lanes > 1:
+	case t.Lanes > 1:
 		return vectorChoice
-	case choice && !h.t.Elem.IsFloat():
+	case !t.Elem.IsFloat():
 		return integerChoice
 	default:
-		return source
+		return floatChoice
 	}
 }
 
@@ -82,9 +90,6 @@ var helperText = map[string]string{
     return x - (VECTOR){0};
 }
 `,
-	// A NaN on either side wins, as in torch.
-	"min":  floatChoice,
-	"max":  floatChoice,
 	"tail": tailText,
 	"abs": `static inline ELEMENT NAME(ELEMENT x)
 {

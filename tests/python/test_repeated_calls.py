@@ -168,14 +168,16 @@ def test_elements_decide_nothing_that_is_kept(name: str) -> None:
 
 
 def _known(pattern: Any) -> int:
-    return sum(steps is not None for steps in pattern.repeated.values())
+    return sum(bool(steps) for steps in pattern.repeated.values())
 
 
 def test_what_came_to_kernels_alone_is_known() -> None:
     for name in ("sddmm", "columns", "softmax", "sum", "spmm mean", "linear", "einsum", "evaluate", "sum, kept"):
         arguments = _arguments(CALLS[name], None, torch.float32)
         arguments["A"].pattern.repeated.clear()
-        CALLS[name](**arguments)
+        repeated._misses.clear()
+        for _ in range(2):  # a first call is not looked at
+            CALLS[name](**arguments)
         assert _known(arguments["A"].pattern) >= 1, name
 
 

@@ -73,7 +73,7 @@ class Groups:
         """The numbers of the groups, at each entry."""
         pattern = self.source.sparsity
         plain = reduced.dtype in (torch.float32, torch.float64) and not pattern.format.padded
-        if self.kept and plain and pattern.size >= _MANY:
+        if self.kept and plain and not pattern.traced and pattern.size >= _MANY:
             values, found = contraction.contract(
                 _at(self.kept, pattern.format), [Operand(pattern, None), Operand(None, reduced)]
             )

@@ -25,7 +25,8 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _KEPT = 128  # calls that a pattern keeps
-_ENOUGH = 8  # calls that came to something else, until no more of a function are looked at
+_ENOUGH = 8  # calls that came to something else, until few more of a function are looked at
+_SELDOM = 64  # then one in so many
 _CONSTANTS = frozenset({bool, int, str, type(None), torch.dtype, Format})
 _NEVER = 1 << 60
 sparse_classes: set[type] = set()
@@ -45,8 +46,11 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
         kwargs: Those by name.
     """
     kinds = (function, *map(type, args))
-    if _misses.get(kinds, 0) >= _ENOUGH:
-        return operation(*args, **kwargs)
+    misses = _misses.get(kinds, 0)
+    if misses >= _ENOUGH:
+        _misses[kinds] = misses + 1
+        if misses % _SELDOM:
+            return operation(*args, **kwargs)
     tensors: list[Any] = []
     parts: list[Any] = [function, torch.get_default_dtype(), user_functions.version()]
     if not (_described((*args, *kwargs.values()) if kwargs else args, parts, tensors) and _unwatched()):
