@@ -24,6 +24,7 @@ from .results import ResultArrays, SlotNames
 from .status import check
 
 _CPU = torch.device("cpu")
+_found = threading.Lock()
 
 
 class Call:
@@ -46,6 +47,7 @@ class Call:
         "_relaid",
         "_result",
         "_shape",
+        "_shares",
         "_short",
         "_strides",
         "_threads",
@@ -68,6 +70,8 @@ class Call:
             subject = f"{problem.text}: a dense result of shape {self._shape}"
             memory.check(math.prod(self._shape), self._dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
+        dense = kernel.format is None or kernel.format.is_dense
+        self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._orders = [_read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
@@ -103,7 +107,7 @@ class Call:
             IndexOverflowError: The result needs wide indices.
         """
         short = self._short
-        if short is None:
+        if short is None and (self._shares or self._known is not None):
             short = self._short = self._alone(operands) and (self.direct_on(operands) or False)
         if isinstance(short, tuple):
             try:
@@ -140,8 +144,7 @@ class Call:
 
     def _alone(self, operands: Sequence[Operand]) -> bool:
         """Whether all operands share the pattern that keeps this call, whose arrays it may hold."""
-        patterns = [o.pattern for o in operands if o.pattern is not None]
-        return all(pattern is patterns[0] for pattern in patterns)
+        return len({id(o.pattern) for o in operands if o.pattern is not None}) <= 1
 
     def _through(
         self, short: tuple[Direct, list[int], list[tuple[int, ...] | None]], operands: Sequence[Operand]
@@ -158,7 +161,7 @@ class Call:
             values.append(data if order is None else data.permute(order).contiguous())
         out = direct(*values, threads.count())
         shared = self.kernel.pattern_of
-        return out, None if shared < 0 else operands[shared].pattern
+        return out, self.result_pattern if shared < 0 else operands[shared].pattern
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
@@ -303,7 +306,8 @@ class Call:
         self._compute(block, values)
         pattern = Pattern(format, self._shape, *arrays.levels())
         raw = [arrays.arrays.get((slot.kind, slot.level)) for _, slot in self._result]
-        self._known = pattern, raw  # at once: other threads run the same call
+        with _found:  # other threads run the same call: the first pattern is kept for good
+            self._known = self._known or (pattern, raw)
         return values, pattern
 
 

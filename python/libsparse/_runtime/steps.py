@@ -35,14 +35,15 @@ class _Problem:
         self._variant, operands = variant, run.given
         wanted = self._prepared.problem.output_format
         writable = wanted is None or wanted.writable == wanted
-        found: Any = variant.direct_on(operands) if writable and isinstance(variant, Call) else None
+        self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
+        self._result = run.pattern if isinstance(variant, Call) and run.pattern is variant.result_pattern else None
+        known = run.pattern is None or self._shared is not None or self._result is not None
+        found: Any = variant.direct_on(operands) if known and writable and isinstance(variant, Call) else None
         self._direct: Direct | None
         self._direct, numbers, orders = found or (None, [], [])
         self._read = [
             (sources[n][1], None if orders[n] is None else _View(operands[n].values, orders[n])) for n in numbers
         ]
-        self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
-        self._result = run.pattern if isinstance(variant, Call) and run.pattern is variant.result_pattern else None
         self._views = [None if o.data is None or o.pattern is not None else _View(o.data) for o in operands]
 
     def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
