@@ -7,6 +7,8 @@
 Importing the package starts no compiler and loads no native code; the first new expression does.
 """
 
+from __future__ import annotations as _annotations
+
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -33,7 +35,6 @@ from ._lang.errors import (
 )
 from ._lang.errors import MissingAttributeError as _MissingAttributeError
 from ._lang.user_functions import register, unregister
-from ._ops import expression_gradient as _expression_gradient
 from ._ops import product_gradient as _product_gradient
 from ._ops.tracing import Operators as _Operators
 from ._ops.tracing import operators as _traced_operators
@@ -58,7 +59,12 @@ from ._trace.compute import compute as _compute_traced
 from ._trace.moves import move as _move
 
 if _TYPE_CHECKING:
+    from collections.abc import Sequence as _Sequence
+
     from ._io.files import read, write
+    from ._runtime.dispatch import Result as _Result
+    from ._runtime.problem import Operand as _Operand
+    from ._runtime.problem import Problem as _Problem
     from ._tools.doctor import doctor
     from ._tools.explain import explain
     from ._tools.schedule import Schedule, schedule
@@ -146,11 +152,18 @@ def __getattr__(name: str) -> object:
     )
 
 
+def _differentiate_expression(problem: _Problem, operands: _Sequence[_Operand]) -> _Result:
+    """Computes a problem that is no sum of products, followed by autograd."""
+    from ._ops import expression_gradient  # a large module, which products do without
+
+    return expression_gradient.compute(problem, operands)
+
+
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
-_register_gradients(product=_product_gradient.compute, expression=_expression_gradient.compute)
+_register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
 
 _attach_examples({"": SparseTensor, "P": Pattern, "F": Format, "C": _Cache})
 

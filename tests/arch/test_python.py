@@ -45,12 +45,16 @@ LAZY = {
     "__main__.py": {"libsparse.demo"},
     "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
+    "__init__.py": {"libsparse._ops.expression_gradient"},  # and five modules that it needs
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},
     "_io/binsparse_files.py": {"binsparse"},
     "_io/scipy_npz.py": {"numpy"},
+    "_ops/einsum.py": {"libsparse._ops.filled_products"},
+    "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
+    "_trace/library.py": {"libsparse._ops.expression_gradient"},
     "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
     "_trace/patterns.py": {"torch.fx.experimental"},
     "_torch/interop.py": {"scipy.sparse"},

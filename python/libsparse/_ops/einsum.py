@@ -9,7 +9,7 @@ from libsparse._lang.errors import ShapeError
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
-from . import autocast, filled_products
+from . import autocast
 from .einsum_reader import checked, compute, read
 from .operands import is_sparse, to_operand
 
@@ -56,6 +56,8 @@ def einsum(
         if is_sparse(operand) and (given := to_operand(operand)).fill:
             named = checked(reduce, combine)
             if given.fill != dtypes.identity(named[0], given.dtype):
+                from . import filled_products  # only operands with fill values need it
+
                 return filled_products.of(equation, operands, format, *named)
     question, plain = read(equation, operands, format, reduce, combine)
     try:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._ops import expression_gradient, product_gradient
 from libsparse._ops import operands as _operands
+from libsparse._ops import product_gradient
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage import packing
@@ -227,6 +227,8 @@ def _node(problem: Problem, operands: Sequence[Operand]) -> tape.Node:
     patterns = [operand.pattern for operand in operands]
     if tape.is_product(problem):
         return product_gradient.Product(problem, patterns)
+    from libsparse._ops import expression_gradient  # products, which most graphs have alone, do without it
+
     return expression_gradient.Expression(expression_gradient.as_expression(problem), patterns)
 
 
