@@ -18,7 +18,7 @@ PY := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 NATIVE := python/libsparse/_libsparse.so
 HELPER := python/libsparse/_libsparse_go
-DIRECT := python/libsparse/_runtime/direct.c
+SHORTCUTS := $(wildcard python/libsparse/_runtime/*.c)
 GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
 LINTED := python tests benchmarks docs setup.py
@@ -97,7 +97,7 @@ bench-peers: $(STAMPS)/installed ## install the libraries that `make bench` comp
 
 .PHONY: clean
 clean: ## remove what was built, not the kernel cache in the home folder
-	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) $(DIRECT:direct.c=_direct.abi3.so)
+	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/_runtime/*.abi3.so
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # --- what the targets stand on -------------------------------------------------------------------------------------
@@ -132,7 +132,7 @@ $(STAMPS)/installed: $(STAMPS)/dev pyproject.toml setup.py
 	@touch $@
 
 # setup.py holds the one recipe; it makes the helper executable as well.
-$(NATIVE): $(STAMPS)/dev setup.py pyproject.toml go.mod $(wildcard go.sum) $(GO_FILES) $(DIRECT)
+$(NATIVE): $(STAMPS)/dev setup.py pyproject.toml go.mod $(wildcard go.sum) $(GO_FILES) $(SHORTCUTS)
 	@echo "Building the compiler"
 	@$(PY) setup.py --quiet build_ext --inplace
 	@touch $(NATIVE) $(HELPER)

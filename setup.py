@@ -17,17 +17,20 @@ except ImportError:  # setuptools before 70.1
 ROOT = Path(__file__).resolve().parent
 LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
-DIRECT = Extension(
-    "libsparse._runtime._direct",
-    sources=["python/libsparse/_runtime/direct.c"],
-    extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra"],
-    py_limited_api=True,
-    optional=True,  # without a C compiler or Python's headers, its steps run in Python
-)
+SHORTCUTS = [
+    Extension(
+        f"libsparse._runtime._{name}",
+        sources=[f"python/libsparse/_runtime/{name}.c"],
+        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra"],
+        py_limited_api=True,
+        optional=True,  # without a C compiler or Python's headers, its steps run in Python
+    )
+    for name in ("direct", "stand_in")
+]
 
 
 class BuildGo(build_ext):
-    """Runs `go build`, and for `_direct` a C compiler; the results don't depend on the Python they are built with."""
+    """Runs `go build`, and a C compiler for the shortcuts; the results don't depend on the Python that builds them."""
 
     def run(self) -> None:
         """Build, and write down what the compiler says of formats, which the package reads."""
@@ -39,12 +42,14 @@ class BuildGo(build_ext):
 
     def get_ext_filename(self, fullname: str) -> str:
         """Drop the suffix that names a Python version; `fullname` comes with and without its package."""
-        suffix = {"_libsparse": ".so", "_direct": ".abi3.so"}.get(fullname.rpartition(".")[2], "")
+        suffix = {"_libsparse": ".so", "_direct": ".abi3.so", "_stand_in": ".abi3.so"}.get(
+            fullname.rpartition(".")[2], ""
+        )
         return str(Path(*fullname.split("."))) + suffix
 
     def build_extension(self, ext: Extension) -> None:
         """Build the shared library with cgo, the executable without."""
-        if ext is DIRECT:
+        if ext in SHORTCUTS:
             super().build_extension(ext)
             return
         go = shutil.which("go")
@@ -71,4 +76,4 @@ class AnyPython(bdist_wheel):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(ext_modules=[LIBRARY, PROGRAM, DIRECT], cmdclass={"build_ext": BuildGo, "bdist_wheel": AnyPython})
+setup(ext_modules=[LIBRARY, PROGRAM, *SHORTCUTS], cmdclass={"build_ext": BuildGo, "bdist_wheel": AnyPython})

@@ -57,9 +57,7 @@ static const struct {
 /* Objects of Python that `install` is given, and interned names of attributes. */
 static PyObject *plain, *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
 static PyObject *n_held, *n_fast, *n_pattern, *n_size, *n_shape, *n_requires_grad, *n_variant, *n_direct, *n_count, *n_level;
-static PyObject *n_version, *strided, *layout_descriptor;
-static descrgetfunc get_layout_of;
-static PyTypeObject *tensor_type;
+static PyObject *n_version;
 static PyTypeObject *direct_type;
 
 /* --- Direct: a kernel with the contents of its slots ------------------------------------------------------------ */
@@ -355,33 +353,7 @@ static PyObject *multiply(PyObject *module, PyObject *const *args, Py_ssize_t co
 	return product_or_none(is_plain ? short_product(args[0], args[1]) : NULL);
 }
 
-/* --- What `ls.enable()` asks of the operands of torch's functions --------------------------------------------------- */
-
-/* Whether a tensor, or each tensor in a list or tuple, has strides; other objects do. -1 with an exception. */
-static int has_strides(PyObject *object, int depth)
-{
-	bool listed = PyList_CheckExact(object);
-	if (listed || PyTuple_CheckExact(object)) {
-		int yes = 1;
-		for (Py_ssize_t n = 0; depth > 0 && yes == 1 && n < (listed ? PyList_Size(object) : PyTuple_Size(object)); n++)
-			yes = has_strides(listed ? PyList_GetItem(object, n) : PyTuple_GetItem(object, n), depth - 1);
-		return yes;
-	}
-	if (Py_TYPE(object) != tensor_type && PySet_Contains(plain, (PyObject *)Py_TYPE(object)) != 1)
-		return PyErr_Occurred() ? -1 : 1;
-	PyObject *layout = get_layout_of(layout_descriptor, object, (PyObject *)tensor_type);
-	Py_XDECREF(layout);
-	return layout == NULL ? -1 : layout == strided;
-}
-
-static PyObject *all_strided(PyObject *module, PyObject *const *args, Py_ssize_t count)
-{
-	(void)module;
-	int yes = 1;
-	for (Py_ssize_t n = 0; n < count && yes == 1; n++)
-		yes = has_strides(args[n], 3);
-	return yes < 0 ? NULL : PyBool_FromLong(yes);
-}
+/* --- multiply_kept: the same for a tensor of torch's under `ls.enable()` ---------------------------------------------- */
 
 /* Whether a tensor's version counter is a number; -1 with an exception. */
 static int has_version(PyObject *tensor, PyObject *number)
@@ -455,10 +427,8 @@ static PyObject *connect(PyObject *module, PyObject *args)
 static PyObject *install(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOOOOOOOOO", &plain, &threads_module, &forward_mode, &watchers, &torch_threads, &is_neg, &is_conj,
-			      &tensor_type, &layout_descriptor, &strided))
+	if (!PyArg_ParseTuple(args, "OOOOOOO", &plain, &threads_module, &forward_mode, &watchers, &torch_threads, &is_neg, &is_conj))
 		return NULL;
-	get_layout_of = (descrgetfunc)PyType_GetSlot(Py_TYPE(layout_descriptor), Py_tp_descr_get);
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	Py_RETURN_NONE;
 }
@@ -468,8 +438,6 @@ static PyMethodDef functions[] = {
 	{"install", install, METH_VARARGS, "Takes the objects of torch and of the package that `multiply` calls."},
 	{"multiply", (PyCFunction)(void (*)(void))multiply, METH_FASTCALL,
 	 "multiply(matrix, other): the product by the short way, None where there is none."},
-	{"all_strided", (PyCFunction)(void (*)(void))all_strided, METH_FASTCALL,
-	 "all_strided(*operands): whether no operand is, or holds in lists, one of torch's sparse tensors."},
 	{"multiply_kept", (PyCFunction)(void (*)(void))multiply_kept, METH_FASTCALL,
 	 "multiply_kept(operands, kept, ranks): as `multiply`, of a tensor of torch's that is kept and another one."},
 	{NULL, NULL, 0, NULL},

@@ -70,19 +70,6 @@ def _nothing(*_: Any) -> None:
     """What C would compute, where there is no C."""
 
 
-def _all_strided(*operands: Any) -> bool:
-    """`all_strided` where there is no C."""
-    return all(
-        _all_strided(*operand)
-        if type(operand) in (list, tuple)
-        else type(operand) not in PLAIN or operand.layout is torch.strided
-        for operand in operands
-    )
-
-
-all_strided: Callable[..., bool] = _all_strided
-"""Whether none of some operands, nor of those in lists of them, is one of torch's sparse tensors."""
-
 multiply_in_c: Callable[[Any, Any], Tensor | None] = _nothing
 """As `multiply_in_python`, where autograd doesn't follow and the dense operand is contiguous; None elsewhere."""
 
@@ -90,6 +77,5 @@ multiply_kept: Callable[[tuple[Any, ...], Any, tuple[int, ...]], Tensor | None] 
 """The same for two operands of torch's, a table of the SparseTensors kept for the first, and the second's ranks."""
 
 if native is not None:
-    objects = (PLAIN, threads, forward_ad, tape.watchers, torch.get_num_threads, Tensor.is_neg, Tensor.is_conj)
-    native.install(*objects, Tensor, vars(torch._C.TensorBase)["layout"], torch.strided)
-    all_strided, multiply_in_c, multiply_kept = native.all_strided, native.multiply, native.multiply_kept
+    native.install(PLAIN, threads, forward_ad, tape.watchers, torch.get_num_threads, Tensor.is_neg, Tensor.is_conj)
+    multiply_in_c, multiply_kept = native.multiply, native.multiply_kept

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copyreg
 import functools
 import threading
-from collections.abc import Callable, Iterator
+import types
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +20,7 @@ from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
 from libsparse._tensor.recording import recorders
-from libsparse._tensor.short_product import all_strided, multiply_kept
+from libsparse._tensor.short_product import multiply_kept
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
@@ -40,6 +42,12 @@ from . import (  # noqa: F401  # they register what they implement
 )
 from .registry import overridable
 from .wrapped import kept, wrap, wrapped
+
+native: types.ModuleType | None
+try:
+    from libsparse._runtime import _stand_in as native
+except ImportError:  # the package was built without a C compiler, or Python is 3.10
+    native = None
 
 _BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
 _SPARSE_MM = torch.sparse.mm
@@ -123,72 +131,68 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
 
 
 def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
-    """What stands in the place of a function of torch's; it asks little, since every call of torch's comes here."""
-    if original is Tensor.__matmul__:
-        stand_in = _operator(original)
-    elif torch_first:
-        stand_in = _refused_operator(original) if original is Tensor.__getitem__ else _refused(original)
-    else:
-        stand_in = _product(original)
+    """What stands in the place of a function of torch's."""
+    otherwise = _recovering(original) if torch_first else _computing(original)
+    make = _stand_in_in_python if native is None else native.StandIn
+    stand_in: Callable[..., Any] = make(original, otherwise, torch_first)
     functools.update_wrapper(stand_in, original)
     # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
     vars(stand_in)["_torchdynamo_inline"] = original
-    leave_alone(stand_in)
+    leave_alone(otherwise, *(() if native else (stand_in,)))
     return stand_in
 
 
-def _product(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that libsparse computes where an operand is sparse."""
-    ranks = _PRODUCTS.get(original, ())
-    compute = functools.partial(_run_product, ranks) if ranks else _run
+def _pickled(stand_in: Any) -> Any:
+    """How a stand-in is pickled: a function written in Python by name, a builtin one as torch's own."""
+    original = stand_in.__wrapped__
+    return original.__qualname__ if isinstance(original, types.FunctionType) else original.__reduce__()
+
+
+def _stand_in_in_python(original: Callable[..., Any], otherwise: Callable[..., Any], torch_first: bool) -> Any:
+    """`StandIn` of `_runtime/stand_in.c`, where there is no C: hands calls of dense operands on to torch."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            if all_strided(args, tuple(kwargs.values())):
-                return original(*args, **kwargs)
-        elif all_strided(args):
-            return original(*args)
-        elif ranks and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
-            return out
-        return compute(original, args, kwargs)
-
-    return call
-
-
-def _operator(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for an operator: two parameters cost half of what any number of arguments do."""
-    ranks = _PRODUCTS[original]
-
-    def call(first: Any, second: Any, /) -> Any:
-        if all_strided(first, second):
-            return original(first, second)
-        if not recorders and (out := multiply_kept((first, second), kept, ranks)) is not None:
-            return out
-        return _run_product(ranks, original, (first, second), {})
-
-    return call
-
-
-def _refused(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that libsparse computes where torch refuses; asks nothing of the arguments before."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
+        if not torch_first and not _all_strided((*args, *kwargs.values())):
+            return otherwise(*args, **kwargs)
         try:
             return original(*args, **kwargs)
         except _REFUSALS as error:
-            return _run_refused(original, args, kwargs, error)
+            if not torch_first:
+                raise
+            return otherwise(error, *args, **kwargs)
 
     return call
 
 
-def _refused_operator(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for an operator."""
+def _all_strided(operands: Iterable[Any]) -> bool:
+    """Whether none of some operands, nor of those in lists of them, is one of torch's sparse tensors."""
+    return all(
+        _all_strided(operand)
+        if type(operand) in (list, tuple)
+        else type(operand) not in PLAIN or operand.layout is torch.strided
+        for operand in operands
+    )
 
-    def call(first: Any, second: Any, /) -> Any:
-        try:
-            return original(first, second)
-        except _REFUSALS as error:
-            return _run_refused(original, (first, second), {}, error)
+
+def _computing(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that computes a call with a sparse operand."""
+    ranks = _PRODUCTS.get(original, ())
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not ranks:
+            return _run(original, args, kwargs)
+        if not kwargs and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
+            return out
+        return _run_product(ranks, original, args, kwargs)
+
+    return call
+
+
+def _recovering(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that computes a call that torch has refused with an error."""
+
+    def call(error: Exception, /, *args: Any, **kwargs: Any) -> Any:
+        return _run_refused(original, args, kwargs, error)
 
     return call
 
@@ -202,6 +206,11 @@ _PRODUCTS: dict[Any, tuple[int, ...]] = {
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
+
+if native is not None:
+    layout_of = vars(torch._C.TensorBase)["layout"]
+    native.install(PLAIN, Tensor, layout_of, torch.strided, _REFUSALS, types.MethodType, types.FunctionType)
+    copyreg.pickle(native.StandIn, _pickled)
 
 
 def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
