@@ -54,6 +54,7 @@ LAZY = {
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
+    "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
     "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
     "_trace/patterns.py": {"torch.fx.experimental"},

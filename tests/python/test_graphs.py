@@ -247,11 +247,67 @@ def test_methods_that_take_functions_or_return_numbers(backend: str, dynamic: bo
         torch.testing.assert_close(compiled(B, torch.ones(4, 2)), function(B, torch.ones(4, 2)))
 
 
-def test_a_graph_breaks_where_a_tensor_is_made_of_a_pattern() -> None:
-    A = ls.random((6, 4), 0.5)
-    torch._dynamo.reset()
-    compiled = torch.compile(lambda A: ls.SparseTensor(A.pattern, A.values() * 2).sum(1), backend="eager")
-    torch.testing.assert_close(compiled(A), A.sum(1) * 2)
+WHOLE: list[Callable[[Any, Tensor], Any]] = [
+    lambda A, x: (A * 2).map(torch.exp) @ x,
+    lambda A, x: (A * 2).map(lambda v: v.exp() + x[0, 0]) @ x,
+    lambda A, x: torch.softmax(A, 1).T.map(fn=torch.sigmoid),
+    lambda A, x: (A + A.to_format("csc")).map(torch.sin),
+    lambda A, x: ls.SparseTensor(A.pattern, A.values() * 2).sum(1),
+    lambda A, x: ls.SparseTensor(A.pattern, A.values().exp()),
+    lambda A, x: ls.SparseTensor((A * 2).pattern, values=A.values().exp()) @ x,
+    lambda A, x: ls.SparseTensor(A.pattern) @ x * A.pattern.shape[0],
+    lambda A, x: ls.SparseTensor(A.T.pattern, A.values(), 1.0).to_dense(),
+]
+
+
+@pytest.mark.parametrize("number", range(len(WHOLE)))
+def test_functions_of_values_and_tensors_of_patterns_in_whole_graphs(number: int) -> None:
+    function = WHOLE[number]
+    for dynamic in (False, True):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="aot_eager", fullgraph=True, dynamic=dynamic)
+        for A in (matrix(0), matrix(1, 31, 40)):
+            gradients = []
+            for call in (compiled, function):
+                given = A.detach().clone().requires_grad_()
+                found = call(given, torch.ones(40, 8).requires_grad_())
+                (found.values() if isinstance(found, ls.SparseTensor) else found).sum().backward()
+                gradients.append((dense(found), given.grad))
+            torch.testing.assert_close(gradients[0][0], gradients[1][0])
+            assert (gradients[0][1] is None) == (gradients[1][1] is None)
+            if gradients[0][1] is not None:
+                torch.testing.assert_close(gradients[0][1].values(), gradients[1][1].values())
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_functions_of_values_and_tensors_of_patterns_are_exported(strict: bool) -> None:
+    class Model(torch.nn.Module):
+        def forward(self, A: Any, x: Tensor) -> list[Tensor]:
+            return [dense(function(A, x)) for function in WHOLE]
+
+    A, x = matrix(0), torch.randn(40, 8)
+    exported = torch.export.export(Model(), (A, x), strict=strict).module()
+    for B in (A, A * 3):
+        torch.testing.assert_close(exported(B, x), Model()(B, x))
+
+
+def test_decompositions_of_exported_programs() -> None:
+    class Buffer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("A", matrix(0))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.relu(self.A @ x)
+
+    class Parts(torch.nn.Module):
+        def forward(self, crow: Tensor, col: Tensor, values: Tensor, x: Tensor) -> Tensor:
+            return ls.from_csr(crow, col, values, (30, 40)) @ x
+
+    A, x = matrix(0), torch.randn(40, 8)
+    for model, args in ((Buffer(), (x,)), (Parts(), (A.crow_indices(), A.col_indices(), A.values(), x))):
+        program = torch.export.export(model, args).run_decompositions()
+        torch.testing.assert_close(program.module()(*args), model(*args))
 
 
 META: list[Callable[[Any, Tensor], Any]] = [

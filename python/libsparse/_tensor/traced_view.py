@@ -15,7 +15,7 @@ from torch import Tensor
 from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
-from libsparse._trace import library, patterns
+from libsparse._trace import dynamo, library, patterns
 
 _MOST = 16  # levels
 
@@ -69,6 +69,7 @@ class TracedView:
 
     def __tensor_flatten__(self) -> tuple[list[str], tuple[Any, ...]]:
         """The names of the plain tensors, and what else there is to know."""
+        dynamo.teach()
         pattern = self._pattern
         if not pattern.traced:
             patterns.remember(pattern)
@@ -240,7 +241,7 @@ class _Wrap(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, values: Tensor, pattern: Pattern, fill: int | float) -> Any:
         ctx.set_materialize_grads(False)
-        return wrap(pattern, values.detach(), fill)
+        return wrap(pattern, values.detach().contiguous(), fill)  # a compiled backward would have to replace others
 
     @staticmethod
     def backward(ctx: Any, grad: Any) -> tuple[Any, None, None]:

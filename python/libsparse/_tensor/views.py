@@ -12,6 +12,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._trace import dynamo
 
 _Self = TypeVar("_Self", bound="LevelViews")
 
@@ -38,6 +39,9 @@ def _apply_to_values(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
     if values is None:
         raise DtypeError("map: fn returned None; expected a tensor with a number for each value")
     return self.with_values(values)
+
+
+dynamo.inlined["map"] = _apply_to_values
 
 
 class LevelViews:
