@@ -27,11 +27,11 @@ func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
 		d.note("factors other than %s are multiplied once for each element", part.Of)
 	}
 	d.together(a, w)
-	d.gather(a)
+	d.gather(a, w)
 }
 
 // gather sums in lanes where the innermost loop walks a level of one operand whose rows are not too short for that.
-func (d *Decision) gather(a bind.Assignment) {
+func (d *Decision) gather(a bind.Assignment, w workspace) {
 	depth := len(d.Order) - 1
 	v, around := d.Order[depth], d.plan.around
 	t := a.LHS.Tensor.Elem
@@ -45,6 +45,22 @@ func (d *Decision) gather(a bind.Assignment) {
 	}
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
+	if w.at == depth {
+		d.rows(a, depth-1)
+	}
+}
+
+// rows has the lanes of neighbouring elements reduced together: those over the innermost loop around the sums that is not bound to one iteration.
+func (d *Decision) rows(a bind.Assignment, depth int) {
+	around, count := d.plan.around, grouped(a)
+	for depth > 0 && around[depth+1] <= around[depth] {
+		depth--
+	}
+	if depth < 0 || count < 2 || count > 4 || a.Result().Discovered() || !dense(a, d.Order[depth]) || around[depth+1] < float64(count)*around[depth] {
+		return
+	}
+	d.add(schedule.Unroll{Var: d.Order[depth], Factor: int64(count)})
+	d.note("the lanes of %d elements over %s are reduced together", count, d.Order[depth])
 }
 
 // walked is the level that the loop over v walks, where it is one with segments, alone, of whole operands.
@@ -84,14 +100,18 @@ func (d *Decision) varying(a bind.Assignment, summed []index.Var) string {
 // inside a loop that is long enough.
 func (d *Decision) together(a bind.Assignment, w workspace) {
 	depth := len(d.Order) - 2 // of the loop over elements
-	count := groupBytes / a.LHS.Tensor.Elem.Accum().Size()
-	around := d.plan.around
+	count, around := grouped(a), d.plan.around
 	if w.at != depth+1 || depth < 1 || a.Result().Discovered() || !dense(a, d.Order[depth+1]) || count < 2 || count > 4 ||
 		around[depth+1] < float64(count)*around[depth] {
 		return
 	}
 	d.add(schedule.Unroll{Var: d.Order[depth], Factor: int64(count)})
 	d.note("%d elements over %s are summed at once: they share what is loaded, and vectors of sums are reduced together", count, d.Order[depth])
+}
+
+// grouped is how many sums of the result have their lanes reduced together.
+func grouped(a bind.Assignment) int {
+	return groupBytes / a.LHS.Tensor.Elem.Accum().Size()
 }
 
 // groupBytes is the width in which processors exchange lanes of vectors cheaply.

@@ -1,6 +1,7 @@
 package ir_test
 
 import (
+	"strings"
 	"testing"
 
 	"libsparse/libsparse/dtype"
@@ -70,6 +71,24 @@ func TestJam(t *testing.T) {
 	)
 	if got := text(ir.Jam(module(outer), target(32))); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// Rows of different lengths are summed one after the other, and their lanes reduced together.
+func TestJamOfRows(t *testing.T) {
+	p, k, w := iv("p"), iv("k"), fv("w")
+	row := loop(ir.Simd, k, num(0), &ir.Assign{Var: w, Reduce: dtype.Add, Value: at(x, k)})
+	row.Lo, row.Hi = at(idx, p), at(idx, add(p, num(1)))
+	outer := loop(ir.Serial, p, n, mut(w, f32(0)), row, put(y, p, w))
+	outer.Unroll = 2
+	got := text(ir.Jam(module(outer), target(32)))
+	for _, want := range []string{
+		"  let k_end: i64 = idx[p + 1]", "  let k_end_2: i64 = idx[p + 1 + 1]",
+		"  let w_2: f32x2 = add_lanes(w_lanes, w_lanes_2)", "  y[p :2] = w_2", "for p_2 = p_rest .. p_end",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got\n%swithout %q", got, want)
+		}
 	}
 }
 

@@ -2,8 +2,9 @@ package ir
 
 import "slices"
 
-// Jam is m with loops that are unrolled around a reduction in lanes rewritten: the reductions of several iterations run at once, so that
-// what they share is loaded once, and their lanes are reduced together. The sums are those of Accumulate with one vector each.
+// Jam is m with loops that are unrolled around a reduction in lanes rewritten: the lanes of several iterations are reduced together.
+// Reductions with the same bounds run at once, so that what they share is loaded once, and have the sums of Accumulate with one vector
+// each; others, such as rows of a sparse tensor, run one after the other and have the sums of Accumulate.
 func Jam(m *Module, target Target) *Module {
 	x := vectorizer{Target: target, gather: true}
 	unrolled := func(s *For) bool {
@@ -19,6 +20,8 @@ type jam struct {
 	around    *For
 	constants []Stmt
 	stores    []*Store
+	// bounded says that the reduction has the same bounds in each iteration.
+	bounded bool
 }
 
 func jamOf(s *For) (j jam, ok bool) {
@@ -33,7 +36,8 @@ func jamOf(s *For) (j jam, ok bool) {
 	}
 	j.around, j.constants = s, s.Body.Stmts[:at-1]
 	constants, ok := constantsOf(j.constants)
-	return j, ok && j.storesOnly(s.Body.Stmts[at+1:]) && j.bounded(constants)
+	j.bounded = j.sameBounds(constants)
+	return j, ok && j.storesOnly(s.Body.Stmts[at+1:])
 }
 
 // storesOnly reports whether statements are stores into arrays that the loop doesn't load from, and keeps them.
@@ -50,8 +54,8 @@ func (j *jam) storesOnly(stmts []Stmt) bool {
 	return len(stmts) > 0 && !loadsAny(j.around.Body, written)
 }
 
-// bounded reports whether the reduction has the same bounds in each iteration around it.
-func (j jam) bounded(constants map[string]Expr) bool {
+// sameBounds reports whether the reduction has the same bounds in each iteration around it.
+func (j jam) sameBounds(constants map[string]Expr) bool {
 	same := true
 	for _, bound := range []Expr{j.loop.Lo, j.loop.Hi} {
 		EachExpr(bound, func(e Expr) {
@@ -110,30 +114,28 @@ func (x vectorizer) alone(j jam, names *Builder) *Block {
 	var out []Stmt
 	for _, t := range j.around.Body.Stmts {
 		if t == Stmt(j.loop) {
-			a := x.accumulators(j.reduction, names)
-			a.each = 1
-			t = a.one()
+			t = x.sums(j, j.reduction, names).one()
 		}
 		out = append(out, t)
 	}
 	return flatten(Do(out...))
 }
 
+// sums are the accumulators of a reduction of j.
+func (x vectorizer) sums(j jam, r reduction, names *Builder) *accumulators {
+	a := x.accumulators(r, names)
+	if j.bounded {
+		a.each = 1
+	}
+	return a
+}
+
 // together is the body of as many iterations as the loop of j is unrolled by.
 func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
-	a := x.accumulators(j.reduction, names)
-	a.each = 1
-	p := j.around.Var
-	for q := range j.around.Unroll {
-		copied := map[string]Expr{p.Name: SimplifyExpr(Add(p, Const(q)))}
-		out = append(out, copies(j.constants, copied, names)...)
-		a.values = append(a.values, replaceVars(j.value, copied))
-	}
-	stmts, sums, ok := a.run()
+	out, sums, ok := x.reductions(j, names)
 	if !ok {
 		return nil, false
 	}
-	out = append(out, stmts...)
 	all := &Var{Name: names.Fresh(j.sum.Name), T: Type{Elem: j.sum.T.Elem, Lanes: len(sums)}}
 	out = append(out, Let(all, &ReduceLanes{Op: j.op, Of: sums}))
 	values, _ := constantsOf(j.constants)
@@ -142,6 +144,35 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 	for k, s := range j.stores {
 		stores[k] = &Store{Array: s.Array, Index: replaceVars(s.Index, values), Reduce: s.Reduce, Value: replaceVars(s.Value, values)}
 	}
-	written, ok := x.body(stores, p, len(sums))
+	written, ok := x.body(stores, j.around.Var, len(sums))
 	return append(out, written...), ok
+}
+
+// reductions are the reductions of as many iterations as the loop of j is unrolled by, and the vector that each leaves.
+func (x vectorizer) reductions(j jam, names *Builder) (out []Stmt, sums []Expr, ok bool) {
+	a := x.sums(j, j.reduction, names)
+	for q := range j.around.Unroll {
+		copied := map[string]Expr{j.around.Var.Name: SimplifyExpr(Add(j.around.Var, Const(q)))}
+		out = append(out, copies(j.constants, copied, names)...)
+		value := replaceVars(j.value, copied)
+		if j.bounded {
+			a.values = append(a.values, value)
+			continue
+		}
+		loop, own := *j.loop, j.reduction
+		loop.Lo, loop.Hi = replaceVars(loop.Lo, copied), replaceVars(loop.Hi, copied)
+		own.loop, own.value = &loop, value
+		b := x.sums(j, own, names)
+		b.values = []Expr{value}
+		stmts, sum, ok := b.run()
+		if !ok {
+			return nil, nil, false
+		}
+		out, sums = append(out, stmts...), append(sums, sum...)
+	}
+	if !j.bounded {
+		return out, sums, true
+	}
+	stmts, sums, ok := a.run()
+	return append(out, stmts...), sums, ok
 }

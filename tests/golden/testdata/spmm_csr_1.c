@@ -6,9 +6,11 @@
  * bound(k, 1)
  * precompute(all, w, at=2, tile)
  * vectorize(j)
+ * unroll(i, 4)
  * parallelize(i, threads)
  * workspace w: a scalar, since [j] is summed inside each element
  * sums over j are kept in lanes, which don't wait for each other
+ * the lanes of 4 elements over i are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
 #include <stdint.h>
@@ -22,6 +24,14 @@ static inline f32x4 gather_f32x4(const float *x, const int32_t *crd)
 {
     const i64x2 pairs = (i64x2)*(const i32x4 *)crd;
     return (f32x4){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32]};
+}
+
+static inline f32x4 reduce4_add_f32x4(f32x4 a, f32x4 b, f32x4 c, f32x4 d)
+{
+    const f32x4 level0_0 = (f32x4){a[0], b[0], a[1], b[1]} + (f32x4){a[2], b[2], a[3], b[3]};
+    const f32x4 level0_1 = (f32x4){c[0], d[0], c[1], d[1]} + (f32x4){c[2], d[2], c[3], d[3]};
+    const f32x4 level1 = (f32x4){level0_0[0], level0_0[1], level0_1[0], level0_1[1]} + (f32x4){level0_0[2], level0_0[3], level0_1[2], level0_1[3]};
+    return level1;
 }
 
 static inline float reduce_add_f32x4(f32x4 a)
@@ -70,7 +80,9 @@ static void kernel_compute_work(int64_t *slots)
                 i_end_above = i_end_middle;
             }
         }
-        for (int64_t i = i_begin; i < i_end; i++) {
+        const int64_t i_end_2 = i_end;
+        const int64_t i_rest = i_begin + (i_end_2 - i_begin) / 4 * 4;
+        for (int64_t i = i_begin; i < i_rest; i += 4) {
             f32x4 w_lanes = (f32x4){0};
             int64_t A_p2_2 = A_pos2[i];
             const int64_t A_p2_end = A_pos2[i + 1];
@@ -85,8 +97,68 @@ static void kernel_compute_work(int64_t *slots)
                     w_lanes += (f32x4){A_vals[A_p2_3] * B_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
                 }
             }
-            const float w = reduce_add_f32x4(w_lanes);
-            out_vals[i] = w;
+            f32x4 w_lanes_2 = (f32x4){0};
+            int64_t A_p2_4 = A_pos2[i + 1];
+            const int64_t A_p2_end_2 = A_pos2[i + 2];
+            while (A_p2_4 + 4 < A_p2_end_2) {
+                w_lanes_2 += *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(B_vals, &A_crd2[A_p2_4]);
+                A_p2_4 += 4;
+            }
+            if (A_p2_end_2 >= 4) {
+                w_lanes_2 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_2 - 4] * gather_f32x4(B_vals, &A_crd2[A_p2_end_2 - 4]), A_p2_end_2 - A_p2_4, 0.0f);
+            } else {
+                for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
+                    w_lanes_2 += (f32x4){A_vals[A_p2_5] * B_vals[A_crd2[A_p2_5]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            f32x4 w_lanes_3 = (f32x4){0};
+            int64_t A_p2_6 = A_pos2[i + 2];
+            const int64_t A_p2_end_3 = A_pos2[i + 3];
+            while (A_p2_6 + 4 < A_p2_end_3) {
+                w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(B_vals, &A_crd2[A_p2_6]);
+                A_p2_6 += 4;
+            }
+            if (A_p2_end_3 >= 4) {
+                w_lanes_3 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_3 - 4] * gather_f32x4(B_vals, &A_crd2[A_p2_end_3 - 4]), A_p2_end_3 - A_p2_6, 0.0f);
+            } else {
+                for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
+                    w_lanes_3 += (f32x4){A_vals[A_p2_7] * B_vals[A_crd2[A_p2_7]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            f32x4 w_lanes_4 = (f32x4){0};
+            int64_t A_p2_8 = A_pos2[i + 3];
+            const int64_t A_p2_end_4 = A_pos2[i + 4];
+            while (A_p2_8 + 4 < A_p2_end_4) {
+                w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(B_vals, &A_crd2[A_p2_8]);
+                A_p2_8 += 4;
+            }
+            if (A_p2_end_4 >= 4) {
+                w_lanes_4 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_4 - 4] * gather_f32x4(B_vals, &A_crd2[A_p2_end_4 - 4]), A_p2_end_4 - A_p2_8, 0.0f);
+            } else {
+                for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
+                    w_lanes_4 += (f32x4){A_vals[A_p2_9] * B_vals[A_crd2[A_p2_9]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
+            *(f32x4 *)&out_vals[i] = w_2;
+        }
+        for (int64_t i_2 = i_rest; i_2 < i_end_2; i_2++) {
+            f32x4 w_lanes_5 = (f32x4){0};
+            int64_t A_p2_10 = A_pos2[i_2];
+            const int64_t A_p2_end_5 = A_pos2[i_2 + 1];
+            while (A_p2_10 + 4 < A_p2_end_5) {
+                w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(B_vals, &A_crd2[A_p2_10]);
+                A_p2_10 += 4;
+            }
+            if (A_p2_end_5 >= 4) {
+                w_lanes_5 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_5 - 4] * gather_f32x4(B_vals, &A_crd2[A_p2_end_5 - 4]), A_p2_end_5 - A_p2_10, 0.0f);
+            } else {
+                for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
+                    w_lanes_5 += (f32x4){A_vals[A_p2_11] * B_vals[A_crd2[A_p2_11]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const float w = reduce_add_f32x4(w_lanes_5);
+            out_vals[i_2] = w;
         }
     }
 }
