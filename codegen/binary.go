@@ -20,7 +20,6 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		prec = precMul
 	default:
 		if fn, ok := libraryFunction(x.Op, t.Elem); ok {
-			e.uses.header("math.h")
 			return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 		}
 		fn := e.uses.helper(string(x.Op), t)

@@ -26,7 +26,6 @@ func (e *emitter) divide(fn string, x *ir.Binary) (string, int) {
 	if x.Type().Elem.IsInt() {
 		return fmt.Sprintf("%s(%s, %s, &%s)", fn, e.value(x.X), e.value(x.Y), e.fault), precAtom
 	}
-	e.uses.header("math.h")
 	return fmt.Sprintf("%s(%s, %s)", fn, e.value(x.X), e.value(x.Y)), precAtom
 }
 

@@ -26,10 +26,10 @@ func Emit(m *ir.Module, opts Options) (source string, err error) {
 	if err := e.functions(m, func(name string) string { return name }); err != nil {
 		return "", err
 	}
-	return doc(m) + e.uses.prelude() + e.String(), nil
+	return doc(m) + e.uses.before(e.String()), nil
 }
 
-// EmitUnit is many modules as one C file, which share headers, types and helper functions: compiling thousands of kernels
+// EmitUnit is many modules as one C file, which share declarations, types and helper functions: compiling thousands of kernels
 // costs far less than one by one. Function f of module k is called name(k, f).
 func EmitUnit(modules []*ir.Module, name func(k int, f string) string, opts Options) (source string, err error) {
 	e := &emitter{opts: opts, uses: newUses()}
@@ -39,7 +39,7 @@ func EmitUnit(modules []*ir.Module, name func(k int, f string) string, opts Opti
 			return "", err
 		}
 	}
-	return e.uses.prelude() + e.String(), nil
+	return e.uses.before(e.String()), nil
 }
 
 // doc is the comment that a module's text begins with.
@@ -164,7 +164,6 @@ func (e *emitter) slotScalar(s ir.Slot, i int) {
 	c := ctype(s.Var.T)
 	switch {
 	case s.Var.T.Elem.IsFloat():
-		e.uses.header("string.h")
 		e.line("%s %s;", c, name(s.Var.Name))
 		e.line("memcpy(&%s, &slots[%d], sizeof %s);", name(s.Var.Name), i, name(s.Var.Name))
 	case s.Out:

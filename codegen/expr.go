@@ -159,10 +159,7 @@ func (e *emitter) unary(x *ir.Unary) (string, int) {
 	case x.Op == dtype.Imag:
 		return "__imag__ " + e.expr(x.X, precUnary), precUnary
 	case !ok:
-		e.uses.header("math.h")
 		name = e.uses.helper(string(x.Op), t)
-	case t.Elem.IsFloat():
-		e.uses.header("math.h")
 	}
 	return fmt.Sprintf("%s(%s)", name, e.value(x.X)), precAtom
 }

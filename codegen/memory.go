@@ -41,7 +41,6 @@ func (e *emitter) allocGroup(list []ir.Stmt) int {
 
 // heapAlloc writes the allocation of a heap array, with its declaration or not, without the check that it succeeded.
 func (e *emitter) heapAlloc(s *ir.Alloc, declare bool) {
-	e.uses.header("stdlib.h")
 	kind, a, pointer := "allocate", name(s.Array.Name), ""
 	if s.Zero {
 		kind = "allocate_zero"
@@ -68,7 +67,6 @@ func (e *emitter) memory(kind string) string {
 
 // grow writes the reallocation of an array that is too small. Where it fails the array is gone.
 func (e *emitter) grow(s *ir.Grow) {
-	e.uses.header("stdlib.h")
 	a, room := name(s.Array.Name), name(s.Capacity.Name)
 	e.line("if (%s > %s) {", e.expr(widened(s.Size), precAdd), room)
 	e.depth++
@@ -90,7 +88,6 @@ func (e *emitter) free(s *ir.Free) {
 	if owned && e.frame.atTop[s.Array.Name] {
 		return
 	}
-	e.uses.header("stdlib.h")
 	e.line("free(%s);", a)
 	if owned {
 		e.line("%s = NULL;", a)

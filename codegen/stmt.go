@@ -184,12 +184,10 @@ func (e *emitter) fill(s *ir.Fill) {
 	a := name(s.Array.Name)
 	switch {
 	case isZero(s.Value) && !e.facts.local[s.Array.Name] && !positive(s.Count): // an argument may be NULL where it has no elements
-		e.uses.header("string.h")
 		e.uses.add(helper{kind: "clear"})
 		e.line("clear(%s, %s, sizeof *%s);", a, e.index(s.Count), a)
 		return
 	case isZero(s.Value):
-		e.uses.header("string.h")
 		e.line("memset(%s, 0, %s * sizeof *%s);", a, e.size(s.Count), a)
 		return
 	}

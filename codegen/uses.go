@@ -10,9 +10,8 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// uses collects what functions need before them: headers, vector types and helper functions.
+// uses collects what functions need before them: vector types and helper functions.
 type uses struct {
-	headers map[string]bool
 	vectors map[ir.Type]bool
 	helpers map[helper]bool
 }
@@ -28,12 +27,8 @@ type helper struct {
 }
 
 func newUses() *uses {
-	return &uses{
-		headers: map[string]bool{"stdint.h": true}, vectors: map[ir.Type]bool{}, helpers: map[helper]bool{},
-	}
+	return &uses{vectors: map[ir.Type]bool{}, helpers: map[helper]bool{}}
 }
-
-func (u *uses) header(name string) { u.headers[name] = true }
 
 // vectorName is the C name of a vector type.
 func vectorName(t ir.Type) string { return fmt.Sprintf("%sx%d", t.Elem, t.Lanes) }
@@ -53,8 +48,6 @@ func (u *uses) helper(kind string, t ir.Type) string {
 
 // sortBy notes the use of a sort of permutations and returns its name.
 func (u *uses) sortBy(kind string, perm, key dtype.T) string {
-	u.header("stdlib.h")
-	u.header("string.h")
 	h := helper{kind: kind, t: ir.Scalar(perm), key: key}
 	u.add(h)
 	return h.name()
@@ -117,12 +110,9 @@ func (h helper) name() string {
 	}
 }
 
-// prelude is everything that stands before the functions, in an order that depends on nothing but the content.
-func (u *uses) prelude() string {
+// before is text with everything that stands before it: declarations, vector types and helper functions, in an order that depends on nothing but the content.
+func (u *uses) before(text string) string {
 	var out strings.Builder
-	for _, h := range sortedKeys(u.headers, strings.Compare) {
-		fmt.Fprintf(&out, "#include <%s>\n", h)
-	}
 	if len(u.vectors) > 0 {
 		out.WriteString("\n")
 	}
@@ -138,7 +128,8 @@ func (u *uses) prelude() string {
 	for _, h := range sortedKeys(u.helpers, byName) {
 		out.WriteString("\n" + h.text())
 	}
-	return out.String()
+	out.WriteString(text)
+	return declared(out.String()) + out.String()
 }
 
 func sortedKeys[K comparable](set map[K]bool, order func(a, b K) int) []K {

@@ -1,4 +1,5 @@
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 int32_t f(int64_t *slots)
 {

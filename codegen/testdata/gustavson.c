@@ -1,8 +1,15 @@
 /* C(i,k) = A(i,j) * B(j,k)
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
+void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void *realloc(void *, __SIZE_TYPE__);
+void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {

@@ -1,4 +1,6 @@
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
 
 static inline float max_f32(float x, float y)
 {

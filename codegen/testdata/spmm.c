@@ -2,7 +2,8 @@
  * A: ds, B: dd, C: dd
  * parallel over i: rows of C are independent
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 typedef float f32x2 __attribute__((vector_size(8), aligned(4), may_alias));
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));

@@ -1,6 +1,7 @@
 /* y(i) = a(i) + b(i)
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 static inline int64_t min_i64(int64_t x, int64_t y)
 {

@@ -6,13 +6,14 @@ import (
 
 var (
 	comment = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
+	library = regexp.MustCompile(`(?m)^(#include|#define|typedef __U?(INT|SIZE)|[a-z][\w *]+\([\w *,]*\);$).*`)
 	token   = regexp.MustCompile(`[A-Za-z_]\w*|\.?\d(?:[eEpP][+-]|[\w.])*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\S`)
 	name    = regexp.MustCompile(`^[A-Za-z_]`)
 )
 
-// tokens splits C into names, numbers, strings and signs, without comments and space.
+// tokens splits C into names, numbers, strings and signs, without comments, space and declarations of the C library.
 func tokens(source string) []string {
-	return token.FindAllString(comment.ReplaceAllString(source, " "), -1)
+	return token.FindAllString(library.ReplaceAllString(comment.ReplaceAllString(source, " "), " "), -1)
 }
 
 // outcome says how the C of two versions relates.

@@ -5,7 +5,9 @@
  * reorder(j)
  * one thread: the outermost loop over j merges what several levels store
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT64_TYPE__ uint64_t;
 
 static inline int64_t min_i64(int64_t x, int64_t y)
 {

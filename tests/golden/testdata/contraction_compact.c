@@ -8,9 +8,17 @@
  * workspace w: a place for each element over [k l], few enough to stay in a near cache, with a list of those in use
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#define INT64_C(x) x##L
+#define NULL ((void *)0)
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
+void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void free(void *);
 
 typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
 

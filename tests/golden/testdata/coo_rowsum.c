@@ -8,8 +8,10 @@
  * workspace w: a scalar, since [j k] is summed inside each element
  * i is cut into 64 strips of coordinates for threads, since its loop merges what several levels store
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 static inline void clear(void *array, int64_t count, size_t size)
 {

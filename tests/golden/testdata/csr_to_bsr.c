@@ -2,9 +2,14 @@
  * A: "ds" of f32
  * out: "dk(4,4)" of f32
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {

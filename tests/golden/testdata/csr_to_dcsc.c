@@ -7,8 +7,12 @@
  * out is filled by insertion: its rows are counted first, then entries go to their rows as they come
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <stdlib.h>
+#define NULL ((void *)0)
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void free(void *);
 
 static void *allocate_zero(int64_t count, size_t size)
 {

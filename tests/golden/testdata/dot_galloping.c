@@ -4,8 +4,10 @@
  * out: "" of f32
  * mergeby(i, gallop)
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int64_t max_i64(int64_t x, int64_t y)
 {

@@ -6,8 +6,10 @@
  * parallelize(i, threads)
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int32_t floor_divide_i32(int32_t x, int32_t y, int32_t *fault)
 {

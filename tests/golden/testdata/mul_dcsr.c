@@ -7,8 +7,11 @@
  * parallelize(i0, threads)
  * i is cut into 64 strips of coordinates for threads, since its loop merges what several levels store
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int64_t min_i64(int64_t x, int64_t y)
 {

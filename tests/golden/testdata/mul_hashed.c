@@ -6,8 +6,11 @@
  * parallelize(i, threads)
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 /* The place of a key in a table of size places, a power of two. */
 static inline int64_t hash(int64_t key, int64_t size)

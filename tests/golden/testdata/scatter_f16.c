@@ -5,9 +5,14 @@
  * reorder(i, j)
  * one thread: the iterations of the outermost loop over i don't own what they write
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+void *malloc(__SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {

@@ -14,7 +14,8 @@
  * 4 elements over j are summed at once: they share what is loaded, and vectors of sums are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));

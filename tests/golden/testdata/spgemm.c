@@ -8,9 +8,15 @@
  * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
+void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
+void *malloc(__SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void free(void *);
 
 typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 

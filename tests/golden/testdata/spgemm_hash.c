@@ -6,9 +6,16 @@
  * precompute(all, w, at=1, hash)
  * parallelize(i, threads)
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#define NULL ((void *)0)
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+void *malloc(__SIZE_TYPE__);
+void *memcpy(void *restrict, const void *restrict, __SIZE_TYPE__);
+void *memset(void *, int, __SIZE_TYPE__);
+void *realloc(void *, __SIZE_TYPE__);
+void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {

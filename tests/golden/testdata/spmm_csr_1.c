@@ -13,7 +13,9 @@
  * the lanes of 4 elements over i are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT32_TYPE__ uint32_t;
 
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef int32_t i32x4 __attribute__((vector_size(16), aligned(4), may_alias));

@@ -12,7 +12,8 @@
  * workspace w: 64 sums over k in registers across the reduction
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 

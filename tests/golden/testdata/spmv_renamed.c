@@ -7,7 +7,8 @@
  * vectorize(i1)
  * parallelize(i0, threads)
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 

@@ -8,7 +8,8 @@
  * workspace w: a scalar, since [j] is summed inside each element
  * threads take blocks of equally many i, where there is enough to compute
  */
-#include <stdint.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
 
 static inline int64_t max_i64(int64_t x, int64_t y)
 {

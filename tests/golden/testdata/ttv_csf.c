@@ -8,8 +8,11 @@
  * workspace w: a scalar, since [k] is summed inside each element
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+typedef __UINT8_TYPE__ uint8_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 int32_t kernel_assemble(int64_t *slots)
 {

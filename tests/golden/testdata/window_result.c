@@ -5,8 +5,10 @@
  * parallelize(i, threads)
  * threads take blocks of equally many i, where there is enough to compute
  */
-#include <stdint.h>
-#include <string.h>
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __SIZE_TYPE__ size_t;
+void *memset(void *, int, __SIZE_TYPE__);
 
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
