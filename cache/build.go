@@ -28,7 +28,7 @@ func (s *Store) Build(ctx context.Context, key, source string, build func(dir st
 		return Entry{}, s.problem("can't be written", err)
 	}
 	defer os.RemoveAll(dir)
-	if err := writeSynced(filepath.Join(dir, SourceName), []byte(source)); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, SourceName), []byte(source), 0o600); err != nil {
 		return Entry{}, s.problem("can't be written", err)
 	}
 	if err := build(dir); err != nil {
@@ -71,10 +71,7 @@ func (s *Store) publish(key, dir string) error {
 	if err := s.discard(key); err != nil {
 		return err
 	}
-	if err := os.Rename(dir, target); err != nil {
-		return err
-	}
-	return syncFile(filepath.Dir(target))
+	return os.Rename(dir, target)
 }
 
 // removeOthers removes files that the build left in dir besides object and source.

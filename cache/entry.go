@@ -83,7 +83,8 @@ func (s *Store) read(key string) (Entry, error) {
 	}, nil
 }
 
-// seal writes meta.json for the object and source in dir, after both are on disk.
+// seal writes meta.json for the object and source in dir. Nothing waits for the disk: an entry that a loss of power tears does not
+// have its checksums, and is built again.
 func seal(dir, key string) error {
 	var m meta
 	m.Key = key
@@ -93,35 +94,12 @@ func seal(dir, key string) error {
 			return err
 		}
 		*f = describe(content)
-		if err := syncFile(filepath.Join(dir, name)); err != nil {
-			return err
-		}
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	if err := writeSynced(filepath.Join(dir, metaName), text); err != nil {
-		return err
-	}
-	return syncFile(dir)
-}
-
-func syncFile(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-func writeSynced(path string, content []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	return os.WriteFile(filepath.Join(dir, metaName), text, 0o600)
 }
 
 // PutRequest stores the answer to the compile request called name, replacing an older one as a whole. The file's first
@@ -137,7 +115,7 @@ func (s *Store) PutRequest(name string, content []byte) error {
 		return s.problem("can't be written", err)
 	}
 	_, err = f.Write(content)
-	err = errors.Join(err, f.Sync(), f.Close())
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}

@@ -65,7 +65,7 @@ func (c *C) Load(ctx context.Context, t backend.Tools, dir string, m *ir.Module)
 	if err != nil {
 		return nil, err
 	}
-	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-shared" || f == "-fPIC" })
+	flags := slices.DeleteFunc(cc.Flags(""), func(f string) bool { return f == "-fPIC" })
 	u, err := process.Compile(ctx, cc.Path, dir, []*ir.Module{m}, process.Options{Flags: func(string) []string { return flags }})
 	if err != nil {
 		return nil, err
