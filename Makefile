@@ -21,7 +21,7 @@ HELPER := python/libsparse/_libsparse_go
 SHORTCUTS := $(wildcard python/libsparse/_runtime/*.c)
 GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
-LINTED := python tests benchmarks docs setup.py
+LINTED := python pack tests benchmarks docs setup.py
 
 .PHONY: help
 help: ## list the targets
@@ -30,6 +30,10 @@ help: ## list the targets
 
 .PHONY: build
 build: $(NATIVE) $(STAMPS)/installed ## the compiler, the Python package and its environment
+
+.PHONY: pack
+pack: build ## compile kernels of common calls into the package, as a wheel has them: for machines without a C compiler
+	@LIBSPARSE_PACK=1 $(PY) setup.py --quiet build_ext --inplace
 
 .PHONY: demo
 demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
@@ -97,7 +101,7 @@ bench-peers: $(STAMPS)/installed ## install the libraries that `make bench` comp
 
 .PHONY: clean
 clean: ## remove what was built, not the kernel cache in the home folder
-	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/_runtime/*.abi3.so
+	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/_runtime/*.abi3.so python/libsparse/_pack
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # --- what the targets stand on -------------------------------------------------------------------------------------

@@ -1,6 +1,9 @@
 """Builds the compiler, which is Go, into the package: a shared library and an executable."""
 
+import gzip
+import hashlib
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -17,6 +20,7 @@ except ImportError:  # setuptools before 70.1
 ROOT = Path(__file__).resolve().parent
 LIBRARY = Extension("libsparse._libsparse", sources=[])
 PROGRAM = Extension("libsparse._libsparse_go", sources=[])
+LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SHORTCUTS = [
     Extension(
         f"libsparse._runtime._{name}",
@@ -39,6 +43,16 @@ class BuildGo(build_ext):
         described = program.parent / "_storage" / "formats.json"
         described.parent.mkdir(exist_ok=True)
         described.write_bytes(subprocess.run([program, "formats"], check=True, stdout=subprocess.PIPE).stdout)
+        library = Path(self.get_ext_fullpath(LIBRARY.name)).resolve().read_bytes()
+        build = hashlib.sha256(library).hexdigest()
+        (program.parent / "_compiler").mkdir(exist_ok=True)
+        (program.parent / "_compiler" / "build.txt").write_text(f"{len(library)} {build}")
+        # A wheel is built once and installed often. In a clone there is a C compiler, and `make pack` makes the pack.
+        if platform.machine() == "x86_64" and (not self.inplace or "LIBSPARSE_PACK" in os.environ):
+            with gzip.open(ROOT / "pack" / "requests.jsonl.gz") as requests:
+                command = [program, "pack", program.parent / "_pack", build, *LEVELS]
+                subprocess.run(command, input=requests.read(), check=True)
+            (program.parent / "_pack" / "build.txt").write_text(build)
 
     def get_ext_filename(self, fullname: str) -> str:
         """Drop the suffix that names a Python version; `fullname` comes with and without its package."""

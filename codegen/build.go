@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -15,7 +16,7 @@ import (
 // Integers wrap, as in torch. Floats are contracted to fused multiply-adds but otherwise as written.
 func (c *Compiler) Flags(openmp string) []string {
 	flags := []string{
-		"-O2", "-std=gnu11", "-march=native", "-fPIC", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
+		"-O2", "-std=gnu11", "-march=" + cmp.Or(string(c.level), "native"), "-fPIC", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
 		"-ffp-contract=fast", "-Wno-psabi", "-pipe",
 		// Passes that take a quarter of the time of -O2 and find nothing in loops as plain as these.
 		"-fno-tree-vrp", "-fno-thread-jumps", "-fno-tree-pre", "-fno-code-hoisting", "-fno-ipa-icf", "-fno-ipa-cp",

@@ -19,10 +19,19 @@ type Compiler struct {
 	Path    string // absolute
 	Version string // the first line of --version
 	search  string // the list of folders it finds its own tools in
+	level   Level  // what it compiles for; empty for this machine
 }
 
 // Clang reports whether c is clang, whose OpenMP code needs another runtime than gcc's.
 func (c *Compiler) Clang() bool { return strings.Contains(strings.ToLower(c.Version), "clang") }
+
+// For is c as a compiler for every processor that has the instructions of a level, or for this machine if that is empty. What it
+// builds for a level leaves it to the process which OpenMP runtime there is.
+func (c *Compiler) For(level Level) *Compiler {
+	other := *c
+	other.level = level
+	return &other
+}
 
 // Identity is text that changes when the compiler does, for cache keys.
 func (c *Compiler) Identity() string { return c.Path + "\n" + c.Version }

@@ -1,8 +1,10 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,6 +28,8 @@ func (c *Compiler) link(ctx context.Context, compiled, object, openmp string) er
 	}
 	args := []string{"-shared", "-fPIC", "-nostartfiles", "-Wl," + strings.Join(linking[1:], ","), "-o", object, compiled}
 	switch {
+	case c.level != "":
+		args = append(args, "-nostdlib", "-Wl,--as-needed", "-lm", "-lgcc")
 	case openmp == "" && c.threads(openmp):
 		args = append(args, "-fopenmp", "-Wl,--as-needed", "-lm")
 	case !c.threads(openmp):
@@ -43,11 +47,14 @@ func (c *Compiler) link(ctx context.Context, compiled, object, openmp string) er
 // plain reports whether an object calls nothing but functions of the OpenMP runtime, and those of the C library that have one
 // version.
 func plain(object string) bool {
-	file, err := elf.Open(object)
+	content, err := os.ReadFile(object)
 	if err != nil {
 		return false
 	}
-	defer file.Close()
+	file, err := elf.NewFile(bytes.NewReader(content))
+	if err != nil {
+		return false
+	}
 	symbols, err := file.Symbols()
 	return err == nil && !slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
 		return s.Section == elf.SHN_UNDEF && !everywhere(s.Name)

@@ -21,6 +21,21 @@ func Host() Target {
 	}
 }
 
+// Level names a set of instructions that several kinds of processors have, as C compilers call it.
+type Level string
+
+// Target is the kind of processor that has no more than the instructions of l.
+func (l Level) Target() Target {
+	switch l {
+	case "x86-64-v4":
+		return 64
+	case "x86-64-v3":
+		return 32
+	default:
+		return 16
+	}
+}
+
 // VectorBytes is the width of the vector registers in bytes.
 func (t Target) VectorBytes() int { return int(t) }
 

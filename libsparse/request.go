@@ -88,7 +88,9 @@ type Target struct {
 	CC   string `json:"cc,omitempty"`
 	Path string `json:"path,omitempty"`
 	// OpenMP is the runtime that the process has loaded, or empty for the compiler's own.
-	OpenMP   string `json:"openmp,omitempty"`
+	OpenMP string `json:"openmp,omitempty"`
+	// Level names the instructions to compile for in place of those of CPU, for processes with any runtime.
+	Level    string `json:"level,omitempty"`
 	CacheDir string `json:"cache_dir,omitempty"`
 	// CacheBytes is how much the cache may take; 0 leaves it to the cache.
 	CacheBytes int64 `json:"cache_bytes,omitempty"`
@@ -103,7 +105,7 @@ func (t Target) cacheBytes() int64 {
 
 // Tools is the tools that a backend builds kernels for t with.
 func (t Target) Tools() backend.Tools {
-	return backend.Tools{Compiler: t.CC, Path: t.Path, Threads: t.OpenMP}
+	return backend.Tools{Compiler: t.CC, Path: t.Path, Threads: t.OpenMP, Level: t.Level}
 }
 
 // program turns a request into index notation, with the storage of the operands.

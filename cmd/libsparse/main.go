@@ -31,6 +31,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   formats          describe, as JSON, the kinds of levels and the names of formats
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
+  pack             compile requests ahead of time, for the Python package: libsparse pack FOLDER BUILD LEVEL... <requests
   prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
   read, write      the entries of a tensor's file, as they are in memory: what the Python package calls in forked children
   version          print the version
@@ -120,7 +121,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	}
 	command, ok := commands[args[0]]
 	if !ok {
-		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, prices, functions, formats, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, pack, prices, functions, formats, version, help", args[0])
 	}
 	return command(args[1:], in, out)
 }
@@ -134,6 +135,7 @@ var commands = map[string]func(args []string, in io.Reader, out io.Writer) error
 	"formats":    func(_ []string, _ io.Reader, out io.Writer) error { return printLine(out, libsparse.FormatsJSON()) },
 	"frontier":   func(args []string, in io.Reader, out io.Writer) error { return printFrontier(in, out, args) },
 	"candidates": func(args []string, in io.Reader, out io.Writer) error { return printCandidates(in, out, args) },
+	"pack":       func(args []string, in io.Reader, _ io.Writer) error { return pack(in, args) },
 	"prices":     func(_ []string, in io.Reader, out io.Writer) error { return prices.Serve(in, out, native.New()) },
 	"read":       func(args []string, _ io.Reader, out io.Writer) error { return readTensor(out, args) },
 	"write":      func(args []string, in io.Reader, _ io.Writer) error { return writeTensor(in, args) },

@@ -25,6 +25,9 @@ type C struct {
 // New is the backend for this machine.
 func New() *C { return For(codegen.Host()) }
 
+// ForLevel is the backend for processors of a level, by its name.
+func ForLevel(name string) *C { return For(codegen.Level(name).Target()) }
+
 // For is the backend for a target that may not be this machine, to look at what is emitted for it.
 func For(t codegen.Target) *C { return &C{Target: t} }
 
@@ -37,7 +40,7 @@ func (c *C) Toolchain(ctx context.Context, t backend.Tools) (backend.Toolchain, 
 	if err != nil {
 		return nil, err
 	}
-	return &toolchain{cc, t.Threads}, nil
+	return &toolchain{cc.For(codegen.Level(t.Level)), t.Threads}, nil
 }
 
 // find prefers gcc where the process has loaded gcc's runtime for OpenMP, which code of other compilers can't use.

@@ -36,6 +36,8 @@ type Tools struct {
 	Path string
 	// Threads is the path of the runtime library for threads that the calling process has loaded.
 	Threads string
+	// Level names the instructions to build for in place of all that this machine has, for any process: Threads is then empty.
+	Level string
 }
 
 // Toolchain builds emitted text.

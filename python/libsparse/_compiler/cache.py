@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
 
-from . import kernel
+from . import kernel, pack
 
 
 class CacheInfo(NamedTuple):
@@ -21,12 +21,14 @@ class CacheInfo(NamedTuple):
         kernels: How many kernels are on disk.
         bytes: Their size.
         loaded: How many kernels this process knows.
+        packed: How many kernels came with the package, for machines without a C compiler.
     """
 
     path: Path
     kernels: int
     bytes: int
     loaded: int
+    packed: int = 0
 
 
 class Cache:
@@ -58,7 +60,7 @@ class Cache:
         """
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
-        return CacheInfo(self.path, len(objects), size, len(kernel.known()))
+        return CacheInfo(self.path, len(objects), size, len(kernel.known()), pack.count())
 
     def clear(self) -> None:
         """Deletes every kernel of this version, and forgets those this process knows.

@@ -14,7 +14,7 @@ from libsparse._lang.errors import InternalError
 from libsparse._lang.formula import Formula
 from libsparse._storage.format import Format
 
-from . import native, request, target
+from . import native, pack, request, target
 from .version import ABI_VERSION, VERSION
 
 _SUBFOLDER = f"/v{VERSION}"
@@ -120,16 +120,28 @@ def store() -> Path:
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
-    name = request.key(wanted, native.BUILD)
+    text = request.text(wanted)
+    # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
+    name = request.key(f"{target.identity()} {target.compiler()}", native.BUILD, text)
     root = target.cache_dir() + _SUBFOLDER
-    try:
-        return load(_answer(f"{root}/requests/", name), root)
-    except (_Unusable, OSError, ValueError):
-        pass  # the compiler verifies such an entry and rebuilds it
+    found = _stored(root, name)  # the compiler verifies a bad entry and rebuilds it
+    if found is None and (level := pack.level()) and not target.has_compiler():
+        target.share_openmp()
+        found = _stored(pack.store(level), request.key(level, native.BUILD, request.text(pack.widened(wanted))))
+    if found is not None:
+        return found
     try:
         return load(native.compile_request(request.complete(wanted, name)), root)
     except _Unusable as error:
         raise InternalError(f"the kernel that was just compiled can't be used: {error}") from error
+
+
+def _stored(root: str, name: str) -> Kernel | None:
+    """The kernel that a cache has for the request of a name; None if it has none that is whole."""
+    try:
+        return load(_answer(f"{root}/requests/", name), root)
+    except (_Unusable, OSError, ValueError):
+        return None
 
 
 def _answer(folder: str, name: str) -> dict[str, Any]:

@@ -35,12 +35,20 @@ _library: ctypes.CDLL | None = None
 _entered_by = 0  # the process that loads or has loaded Go; set before loading starts
 
 
+_DIGEST = _FOLDER / "_compiler" / "build.txt"
+
+
 def _build() -> str:
+    """The digest that the build has written down, if it is that of the library by its size."""
     try:
         stat = LIBRARY.stat()
     except OSError:
         return ""
-    return f"{stat.st_size}-{stat.st_mtime_ns}"
+    try:
+        size, _, digest = _DIGEST.read_text().partition(" ")
+    except OSError:
+        size = digest = ""
+    return digest if size == str(stat.st_size) else f"{stat.st_size}-{stat.st_mtime_ns}"
 
 
 BUILD = _build()

@@ -70,17 +70,20 @@ class Request(NamedTuple):
         return described
 
 
-def key(request: Request, build: str) -> str:
-    """The name that the answer to a request by this build of the compiler has in the cache."""
+def text(request: Request) -> str:
+    """A request as text, which tells it from all others."""
     represent = tuple.__repr__  # a NamedTuple's own takes longer
-    # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
-    parts = [f"{target.identity()} {target.compiler()}", build, request.text]
-    parts.append(f"{request.is_expr} {request.reduce} {request.combine}")
+    parts = [request.text, f"{request.is_expr} {request.reduce} {request.combine}"]
     parts += map(represent, request.operands)
     parts.append(represent(request.output))
     if request.schedule or request.functions:
         parts.append(repr((request.schedule, *map(tuple, request.functions))))
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+    return "\n".join(parts)
+
+
+def key(machine: str, build: str, request: str) -> str:
+    """The name that the answer of a build of the compiler has in a cache of kernels for a machine."""
+    return hashlib.sha256(f"{machine}\n{build}\n{request}".encode()).hexdigest()
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ Everything is read when it is first needed, never at import.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import hashlib
@@ -22,6 +23,7 @@ from . import settings
 _OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
 _MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
+COMPILERS = ("cc", "gcc", "clang")
 _CPU_FIELDS = (
     "vendor_id",
     "cpu family",
@@ -110,6 +112,20 @@ def compiler() -> str:
     if len(words) < 2 or Path(given).exists():
         return given.strip()
     return next((word for word in words if word[0] != "-" and Path(word).name not in _LAUNCHERS), "")
+
+
+def has_compiler() -> bool:
+    """Whether the C compiler that the environment names, or one on PATH, can be executed."""
+    import shutil
+
+    named = compiler()
+    return any(shutil.which(name) is not None for name in ([named] if named else COMPILERS))
+
+
+def share_openmp() -> None:
+    """Lets kernels of the pack find the OpenMP runtime, which they don't name: each torch has one of its own."""
+    with contextlib.suppress(OSError):
+        ctypes.CDLL(openmp(), mode=os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
 
 
 def cache_dir() -> str:

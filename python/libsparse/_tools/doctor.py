@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import torch
 
-from libsparse._compiler import native, target
+from libsparse._compiler import native, pack, target
 from libsparse._compiler.version import ABI_VERSION, VERSION
 
 _SECONDS = 60  # for a command
@@ -79,6 +79,7 @@ def doctor() -> Report:
         "helper (Go)": _helper,
         "C compiler": _c_compiler,
         "kernel cache": _cache,
+        "kernel pack": _pack,
         "CPU": _cpu,
     }
     return Report(_guarded(name, check) for name, check in checks.items())
@@ -142,14 +143,14 @@ def _helper() -> tuple[bool, str, str]:
 
 def _c_compiler() -> tuple[bool, str, str]:
     wanted, tried = target.compiler(), []
-    for text in [wanted] if wanted else ["cc", "gcc", "clang"]:
+    for text in [wanted] if wanted else target.COMPILERS:
         path = shutil.which(text)
         problem = "not found" if path is None else _compile_probe(path)
         if path is not None and not problem:
             version = _run([path, "--version"]).stdout
             return True, f"{path}: {version.splitlines()[0] if version else 'works'}", ""
         tried.append(f"{text}: {problem}")
-    advice = "install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set LIBSPARSE_CC; cached kernels work without"
+    advice = "install gcc (Debian, Ubuntu: apt install gcc libc6-dev) or set LIBSPARSE_CC; known kernels work without"
     return False, "; ".join(tried), advice
 
 
@@ -185,6 +186,13 @@ def _cache() -> tuple[bool, str, str]:
         advice = "set LIBSPARSE_CACHE_DIR to a folder you can write, or repair this one"
         return False, f"{folder}: {error.strerror or error}", advice
     return True, f"{folder}, {sum(1 for _ in folder.glob('v*/kernels/*/*/kernel.so'))} kernels", ""
+
+
+def _pack() -> tuple[bool, str, str]:
+    if not pack.FOLDER.is_dir():
+        return True, "none; with a C compiler none is needed", ""
+    found = f"{pack.count()} kernels for {pack.level()}, used where there is no C compiler"
+    return pack.count() > 0, found, "made by another build of the compiler: in a clone run make pack"
 
 
 def _cpu() -> tuple[bool, str, str]:

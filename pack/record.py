@@ -1,0 +1,91 @@
+"""Writes requests.jsonl.gz: what the pack is made of, one request a line. Run it when calls or requests change.
+
+    .venv/bin/python pack/record.py
+
+Each call is made once on typical operands; its gradients, and those conversions that it needs, come with it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+from libsparse._compiler import kernel, pack, request
+from torch import Tensor
+
+import libsparse as ls
+
+FORMATS = ("csr", "csc", "coo")
+DTYPES = (torch.float32, torch.float64)
+ROWS, COLUMNS, ENTRIES = 3000, 2000, 50_000  # sizes of which no index is of a class that kernels are made for exactly
+# Those that kernels are made for exactly and that are common, and any other; fewer where that is not CSR of float32.
+WIDTHS, FEW = (1, 2, 3, 4, 8, 16, 32, 64, 100), (1, 16, 64, 100)
+
+
+def matrix(rows: int, columns: int, format: str, dtype: torch.dtype) -> ls.SparseTensor:
+    """A matrix with entries at random places."""
+    places = torch.randperm(rows * columns)[:ENTRIES].sort().values
+    coordinates = torch.stack([places // columns, places % columns])
+    made = ls.from_coo(coordinates, torch.rand(ENTRIES, dtype=dtype), (rows, columns))
+    return made.to_format(format).requires_grad_()
+
+
+def products(A: ls.SparseTensor) -> Iterator[Tensor]:
+    """A matrix or its transpose with dense operands."""
+
+    def dense(*shape: int) -> Tensor:
+        return torch.rand(shape, dtype=A.dtype, requires_grad=True)
+
+    yield A @ dense(COLUMNS)
+    yield A.T @ dense(ROWS)
+    for width in WIDTHS if (A.format.text, A.dtype) == ("ds", torch.float32) else FEW:
+        yield A @ dense(COLUMNS, width)
+        yield A.T @ dense(ROWS, width)
+        yield dense(width, ROWS) @ A
+        yield dense(width, COLUMNS) @ A.T
+        yield ls.sddmm(A, dense(ROWS, width), dense(width, COLUMNS))
+        yield ls.sddmm(A, dense(ROWS, width), dense(COLUMNS, width).T)
+
+
+def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterator[object]:
+    """Operations of one or two matrices; B has the shape of A, and C that of its transpose."""
+    yield from (A + B, A - B, A * B, A + A, A * A, A @ C, A @ A.T)
+    yield from (A.sum(), A.sum(0), A.sum(1), A.mean(1), A.amax(1), A.amin(1), A.norm())
+    yield from (torch.softmax(A, 1), torch.relu(A), A * 2, A.to_dense())
+    yield A * torch.rand(ROWS, 1, dtype=A.dtype)
+    yield A * torch.rand(1, COLUMNS, dtype=A.dtype)
+    yield from (A.detach().to_format(format) for format in FORMATS)
+
+
+def backward(result: object) -> None:
+    """The gradients of a result's values."""
+    values = result.values() if isinstance(result, ls.SparseTensor) else result
+    if isinstance(values, Tensor) and values.requires_grad:
+        values.sum().backward(retain_graph=True)  # with a gradient that has no memory of its own
+        values.backward(torch.rand_like(values))
+
+
+def record() -> dict[str, dict[str, object]]:
+    """The requests of all calls by their text."""
+    with tempfile.TemporaryDirectory() as folder, ls.options(cache_dir=folder):
+        for format, dtype in itertools.product(FORMATS, DTYPES):
+            A, B = (matrix(ROWS, COLUMNS, format, dtype) for _ in range(2))
+            C = matrix(COLUMNS, ROWS, format, dtype)
+            for result in itertools.chain(products(A), others(A, B, C)):
+                backward(result)
+        found = [wanted for wanted, _ in kernel.known()]
+    return {request.text(pack.widened(wanted)): wanted.describe() for wanted in found}
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    requests = record()
+    lines = [json.dumps({**described, "request_key": text}) for text, described in sorted(requests.items())]
+    with gzip.GzipFile(Path(__file__).with_name("requests.jsonl.gz"), "wb", mtime=0) as file:
+        file.write("\n".join(lines).encode())
+    print(len(lines), "requests")

@@ -1,0 +1,108 @@
+"""Kernels that come with the package, for processes that find no C compiler."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from conftest import HAVE_COMPILER, ROOT
+from libsparse._compiler import native, pack
+
+import libsparse as ls
+
+pytestmark = pytest.mark.skipif(not HAVE_COMPILER or not pack.machine_level(), reason="needs the compiler and x86-64")
+
+SCRIPT = """
+import sys, torch, libsparse as ls
+from libsparse._compiler import pack
+from pathlib import Path
+pack.FOLDER = Path(sys.argv[1])
+A, B = (torch.rand(40, 40).where(torch.rand(40, 40) < 0.2, torch.zeros(())) for _ in range(2))
+S, T = ls.from_torch(A.to_sparse_csr()).requires_grad_(), ls.from_torch(B.to_sparse_csr())
+same = torch.testing.assert_close
+"""
+CALLS = """
+x = torch.rand(40, 64, requires_grad=True)
+same(S @ x, A @ x)
+(S @ x).sum().backward()
+same(x.grad, A.T @ torch.ones(40, 64))
+same(S.grad.to_dense(), (torch.ones(40, 64) @ x.detach().T) * (A != 0))
+same((S + T).to_dense(), A + B)
+same((S @ T).to_dense(), A @ B)
+large = ls.random((70_000, 50), density=0.001)
+wide = torch.rand(50, 64)
+same(large @ wide, large.to_torch() @ wide)
+print(ls.cache.info().packed > 0, "kernel pack" in str(ls.doctor()), ls.cache.info().kernels)
+try:
+    ls.einsum("ij,ik,il->jkl", S, T, torch.rand(40, 5))
+except ls.ToolchainError as error:
+    print("/nonexistent" in str(error))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pack of few kernels, for the smallest level."""
+    found: Path = tmp_path_factory.mktemp("pack")
+    with gzip.open(ROOT / "pack" / "requests.jsonl.gz", "rt") as file:
+        requests = [line for line in file if _is_used(json.loads(line))]
+    command = [native.EXECUTABLE, "pack", found, native.BUILD, "x86-64"]
+    subprocess.run(command, input="".join(requests), text=True, check=True)
+    (found / "build.txt").write_text(native.BUILD)
+    return found
+
+
+def _is_used(described: dict[str, object]) -> bool:
+    """Whether a request is like the script's: of float32 or places, CSR, and 64 columns where a matrix is dense."""
+    operands = described["operands"]
+    assert isinstance(operands, list)
+    dense = [o["shape"][-1] == 64 for o in operands if o["format"] == "dd"]
+    return all(o["dtype"] in ("f32", "i32", "bool") and o["format"] in ("ds", "dd") for o in operands) and all(dense)
+
+
+def run(folder: Path, cache: Path, code: str) -> str:
+    """What a process without a C compiler prints, whose cache is empty."""
+    environment = {**os.environ, "LIBSPARSE_CC": "/nonexistent", "LIBSPARSE_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-W", "ignore", "-c", SCRIPT + code, str(folder)]
+    return subprocess.run(command, env=environment, text=True, check=True, stdout=subprocess.PIPE).stdout.strip()
+
+
+def test_calls_without_a_compiler(folder, tmp_path):
+    assert run(folder, tmp_path, CALLS) == "True True 0\nTrue"
+
+
+def test_a_pack_of_another_build_is_not_used(folder, tmp_path):
+    printed = run(
+        folder,
+        tmp_path,
+        "from libsparse._compiler import native\nnative.BUILD = 'another'\n"
+        "try:\n    S @ torch.rand(40, 64)\nexcept ls.ToolchainError:\n    print(ls.cache.info().packed)",
+    )
+    assert printed == "0"
+
+
+def test_the_level_is_one_that_the_processor_has():
+    named = pack.machine_level()
+    assert named in ("x86-64", "x86-64-v3", "x86-64-v4")
+    assert (named == "x86-64-v4") == (torch.backends.cpu.get_cpu_capability() == "AVX512")
+
+
+def test_requests_that_the_library_makes_are_in_the_pack():
+    """The list was made by an older version of the library where this fails: pack/record.py makes it anew."""
+    from libsparse._compiler import kernel, request
+
+    with gzip.open(ROOT / "pack" / "requests.jsonl.gz", "rt") as file:
+        known = {json.loads(line)["request_key"] for line in file}
+    before = {wanted for wanted, _ in kernel.known()}
+    A = ls.random((300, 200), density=0.1).requires_grad_()
+    x = torch.rand(200, 16, requires_grad=True)
+    (A @ x).sum().backward()
+    A + ls.random((300, 200), density=0.1)
+    made = [wanted for wanted, _ in kernel.known() if wanted not in before]
+    assert [wanted for wanted in made if request.text(pack.widened(wanted)) not in known] == []
