@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import torch
-from conftest import HAVE_COMPILER, ROOT
 from libsparse._compiler import native, pack
 
 import libsparse as ls
 
-pytestmark = pytest.mark.skipif(not HAVE_COMPILER or not pack.machine_level(), reason="needs the compiler and x86-64")
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    not native.EXECUTABLE.exists() or not pack.machine_level(), reason="needs the compiler and x86-64"
+)
 
 SCRIPT = """
 import sys, torch, libsparse as ls

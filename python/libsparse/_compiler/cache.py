@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
 
-from . import kernel, pack
+from . import kernel
 
 
 class CacheInfo(NamedTuple):
@@ -58,6 +58,8 @@ class Cache:
             >>> ls.cache.info().loaded >= 0
             True
         """
+        from . import pack
+
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
         return CacheInfo(self.path, len(objects), size, len(kernel.known()), pack.count())

@@ -14,7 +14,7 @@ from libsparse._lang.errors import InternalError
 from libsparse._lang.formula import Formula
 from libsparse._storage.format import Format
 
-from . import native, pack, request, target
+from . import native, request, target
 from .version import ABI_VERSION, VERSION
 
 _SUBFOLDER = f"/v{VERSION}"
@@ -120,14 +120,13 @@ def store() -> Path:
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
-    text = request.text(wanted)
-    # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
-    name = request.key(f"{target.identity()} {target.compiler()}", native.BUILD, text)
+    name = request.key(wanted, native.BUILD)
     root = target.cache_dir() + _SUBFOLDER
     found = _stored(root, name)  # the compiler verifies a bad entry and rebuilds it
-    if found is None and (level := pack.level()) and not target.has_compiler():
-        target.share_openmp()
-        found = _stored(pack.store(level), request.key(level, native.BUILD, request.text(pack.widened(wanted))))
+    if found is None:
+        from . import pack
+
+        found = next((_stored(*place) for place in pack.places(wanted)), None)
     if found is not None:
         return found
     try:

@@ -6,12 +6,16 @@ their operands but small extents of dense ones, for which loops are written out.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import functools
+import os
 import platform
+import shutil
 from pathlib import Path
 
 from . import native, target
-from .request import OperandInfo, Request
+from .request import OperandInfo, Request, key
 from .version import VERSION
 
 FOLDER = Path(__file__).parents[1] / "_pack"
@@ -44,6 +48,23 @@ def level() -> str:
 def store(level: str) -> str:
     """The folder with the kernels of a level, laid out as a cache."""
     return f"{FOLDER}/{level}/v{VERSION}"
+
+
+def places(wanted: Request) -> list[tuple[str, str]]:
+    """Where the pack has a kernel for a request: the folder and the name of the answer; nowhere if it is not asked."""
+    if not level() or _has_compiler():
+        return []
+    with contextlib.suppress(
+        OSError
+    ):  # kernels of the pack don't name the OpenMP runtime: each torch has one of its own
+        ctypes.CDLL(target.openmp(), mode=os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
+    return [(store(level()), key(widened(wanted), native.BUILD, level()))]
+
+
+def _has_compiler() -> bool:
+    """Whether the C compiler that the environment names, or one on PATH, can be executed."""
+    named = target.compiler()
+    return any(shutil.which(name) is not None for name in ([named] if named else target.COMPILERS))
 
 
 def count() -> int:

@@ -81,9 +81,11 @@ def text(request: Request) -> str:
     return "\n".join(parts)
 
 
-def key(machine: str, build: str, request: str) -> str:
-    """The name that the answer of a build of the compiler has in a cache of kernels for a machine."""
-    return hashlib.sha256(f"{machine}\n{build}\n{request}".encode()).hexdigest()
+def key(request: Request, build: str, level: str = "") -> str:
+    """The name of this compiler's answer to a request: in the cache, or in the pack for a level."""
+    # Whoever sets CC or LIBSPARSE_CC gets kernels of that compiler, in the next process that has not loaded others yet.
+    machine = level or f"{target.identity()} {target.compiler()}"
+    return hashlib.sha256(f"{machine}\n{build}\n{text(request)}".encode()).hexdigest()
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

@@ -5,7 +5,6 @@ Everything is read when it is first needed, never at import.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import hashlib
@@ -112,20 +111,6 @@ def compiler() -> str:
     if len(words) < 2 or Path(given).exists():
         return given.strip()
     return next((word for word in words if word[0] != "-" and Path(word).name not in _LAUNCHERS), "")
-
-
-def has_compiler() -> bool:
-    """Whether the C compiler that the environment names, or one on PATH, can be executed."""
-    import shutil
-
-    named = compiler()
-    return any(shutil.which(name) is not None for name in ([named] if named else COMPILERS))
-
-
-def share_openmp() -> None:
-    """Lets kernels of the pack find the OpenMP runtime, which they don't name: each torch has one of its own."""
-    with contextlib.suppress(OSError):
-        ctypes.CDLL(openmp(), mode=os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
 
 
 def cache_dir() -> str:
