@@ -12,16 +12,19 @@ from hypothesis import strategies as st
 
 import libsparse as ls
 
+pytestmark = pytest.mark.filterwarnings("ignore:Tensor.mT is deprecated on 0-D tensors")
+
 FORMATS = ["csr", "csc", "coo", "dcsr", "dcsc", "bsr(2,2)", "ell", "sell(2)", "dia", "db", "hh"]
 UNARY = [torch.relu, torch.tanh, torch.neg, torch.abs, torch.square, torch.sin, torch.sigmoid, torch.exp, F.silu]
 NUMBERS = [2, -1.5, 0.25, 0]
+KINDS = ["unary", "number", "binary", "product", "sampled", "softmax", "write", "sum", "dropout"]
 
 
 def chain(draw, operands):
     """A random function of some operands, as steps: a function of places among the results so far."""
     steps, results = [], [*operands]
     for _ in range(draw(st.integers(2, 8))):
-        kind = draw(st.sampled_from(["unary", "number", "binary", "product", "sampled", "softmax", "write", "sum"]))
+        kind = draw(st.sampled_from(KINDS))
         a, b = draw(st.integers(0, 63)), draw(st.integers(0, 63))
         function, number = draw(st.sampled_from(UNARY)), draw(st.sampled_from(NUMBERS))
         steps.append((kind, a, b, function, number))
@@ -43,6 +46,8 @@ def apply(step, results):
         return one.sum(a % 2)[:, None] * two if a % 4 < 2 else one.sum(-1)
     if kind == "softmax":
         return torch.softmax(one, -1)
+    if kind == "dropout":
+        return F.dropout(one, 0.5) if not isinstance(one, ls.SparseTensor) else one
     if kind == "write":
         results[-1].mul_(1.5) if not isinstance(results[-1], ls.SparseTensor) else None
         return results[-1]
@@ -73,6 +78,7 @@ def test_random_chains_that_are_called_again(data):
     formats = data.draw(st.sampled_from(FORMATS)), data.draw(st.sampled_from(FORMATS))
     steps, _ = chain(data.draw, [])
     others, _ = chain(data.draw, [])
+    followed = data.draw(st.lists(st.booleans(), min_size=4, max_size=4))
     sparse = [matrix(11, formats[0]), matrix(12, formats[1])]
 
     def fn(A, B, x, y, branch):
@@ -80,12 +86,34 @@ def test_random_chains_that_are_called_again(data):
 
     compiled = ls.compile(fn)
     for seed, branch in enumerate([False, False, False, True, False, True, True]):
-        A, B = (t.with_values(torch.randn_like(t.values())) for t in sparse)
-        x, y = dense(13 + seed, N, K), dense(14 + seed, N, N)
-        want, got = (f(A, B, x.clone(), y.clone(), branch) for f in (fn, compiled))
+        numbers = [torch.randn_like(t.values()) for t in sparse] + [dense(13 + seed, N, K), dense(14 + seed, N, N)]
+        sides = []
+        for call in (fn, compiled):
+            leaves = [n.clone().requires_grad_(f) for n, f in zip(numbers, followed, strict=True)]
+            A, B = (t.with_values(v) for t, v in zip(sparse, leaves, strict=False))
+            torch.manual_seed(seed)
+            results = call(A, B, leaves[2].clone(), leaves[3].clone(), branch)
+            sides.append((results, gradients_of(results, leaves)))
+        (want, first), (got, second) = sides
         for one, other in zip(want, got, strict=True):
             assert type(one) is type(other)
+            assert one.requires_grad == other.requires_grad
             torch.testing.assert_close(plain(other), plain(one), equal_nan=True)
+        for one, other in zip(first, second, strict=False):
+            zero = None if one is None else torch.zeros_like(one)  # no gradient is one of zeros
+            torch.testing.assert_close(zero if other is None else other, one, equal_nan=True)
+
+
+def gradients_of(results, leaves):
+    """The gradients of all results that autograd follows; none where an operation in place changed what they need."""
+    wanted = [leaf for leaf in leaves if leaf.requires_grad]
+    followed = [plain(result) for result in results if result.requires_grad]
+    try:
+        return (
+            torch.autograd.grad([r.sum() for r in followed], wanted, allow_unused=True) if followed and wanted else ()
+        )
+    except RuntimeError:
+        return ()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
@@ -102,7 +130,9 @@ def test_random_chains_are_as_without(data):
         return found
 
     operands: list = [make(), make()]
+    torch.manual_seed(0)
     want = run_chain(steps, lambda: [*operands[0]])
+    torch.manual_seed(0)
     got = ls.compile(lambda: run_chain(steps, lambda: [*operands[1]]))()
     for one, other in zip(want, got, strict=True):
         assert type(one) is type(other)

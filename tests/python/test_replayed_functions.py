@@ -150,6 +150,133 @@ def test_a_write_that_torch_does_not_tell_of_is_an_error():
     check(lambda A, x, _: A @ x + 1, compiled, A, x, write)
 
 
+def gradients(fn, *args):
+    """The results of a function, and the gradients of its operands and of T by all of them."""
+    leaves = [t.values() if isinstance(t, ls.SparseTensor) else t for t in (*args, T)]
+    leaves = [leaf for leaf in leaves if leaf.requires_grad]
+    found = fn(*args)
+    found = [plain(r) for r in (found if isinstance(found, tuple) else (found,))]
+    total = sum((r.double() * torch.linspace(0, 1, r.numel()).view(r.shape)).sum() for r in found)
+    if not total.requires_grad:
+        return found
+    first = torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True)
+    again = sum((g * g).sum() for g in first if g is not None)
+    second = torch.autograd.grad(again, leaves, allow_unused=True) if again.requires_grad else [None] * len(leaves)
+    return [*found, *first, *second]
+
+
+DROPPING = {
+    "dropout": lambda A, x: F.dropout(torch.relu(A @ x + T), 0.5),
+    "dropouts": lambda A, x: F.dropout(A @ F.dropout(A @ x, 0.25), p=0.5, training=True) * 2,
+    "dropout of a layer": lambda A, x: A @ torch.dropout(torch.relu(A @ x), 0.5, True) + x,
+}
+
+
+@pytest.mark.parametrize("followed_by", ["all", "the matrix", "the rest"])
+@pytest.mark.parametrize("name", [*FOLLOWED, *DROPPING])
+def test_calls_with_gradients_and_dropout_follow_traces(name, followed_by, followed):
+    fn = {**FOLLOWED, **DROPPING}[name]
+    compiled = ls.compile(fn)
+    T.requires_grad_(followed_by != "the matrix")
+    try:
+        for seed in range(6):
+            a, x = A.with_values(dense(seed, A.nnz)), dense(seed + 9, N, K)
+            a.values().requires_grad_(followed_by != "the rest")
+            x.requires_grad_(followed_by != "the matrix")
+            sides = []
+            for side in (fn, compiled):
+                torch.manual_seed(seed)
+                sides.append(gradients(side, a, x))
+            for one, other in zip(*sides, strict=True):
+                same = [torch.zeros(()) if t is None else t for t in (one, other)]  # no gradient is one of zeros
+                torch.testing.assert_close(*torch.broadcast_tensors(*same), check_dtype=False)
+        assert followed == {"followed": 4, "left": 0}
+        with torch.no_grad():
+            torch.manual_seed(0)
+            want = fn(a, x)
+            torch.manual_seed(0)
+            for one, other in zip(
+                *((r if isinstance(r, tuple) else (r,)) for r in (want, compiled(a, x))), strict=True
+            ):
+                torch.testing.assert_close(plain(other), plain(one))
+    finally:
+        T.requires_grad_(False)
+
+
+def test_calls_of_modules_with_gradients_follow_traces(followed):
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.dropout = torch.nn.Linear(K, K).double(), torch.nn.Dropout(0.5)
+
+        def forward(self, A, x):
+            return self.dropout(torch.relu(A @ self.linear(x)))
+
+    plain_module = Layer()
+    module = ls.compile(plain_module)
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    for step in range(12):
+        module.train(step < 6)
+        plain_module.train(step < 6)
+        losses = []
+        for each in (plain_module, module):
+            torch.manual_seed(step)
+            optimizer.zero_grad()
+            loss = each(A, X).square().sum()
+            loss.backward()
+            losses.append([loss.detach(), *(p.grad.clone() for p in module.parameters())])
+        torch.testing.assert_close(losses[0], losses[1])
+        optimizer.step()
+    assert followed["followed"] >= 7
+
+
+def test_what_autograd_follows_is_compared(followed):
+    weight, fn = T.clone(), lambda A, x: torch.relu(A @ x + weight)
+    compiled, x = ls.compile(fn), X.clone().requires_grad_()
+    for step in range(16):
+        weight = T.clone().requires_grad_(step % 5 == 3)
+        out, want = compiled(A, x), fn(A, x)
+        torch.testing.assert_close(out, want)
+        leaves = [x, weight] if weight.requires_grad else [x]
+        torch.testing.assert_close(torch.autograd.grad(out.sum(), leaves), torch.autograd.grad(want.sum(), leaves))
+    assert followed["left"] >= 2
+    assert followed["followed"] >= 2
+
+
+def test_functions_of_autograd_are_no_part_of_a_trace(followed):
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return A @ x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return A.T @ grad
+
+    def fn(x):
+        y = Product.apply(x)
+        return torch.relu(A @ x + 1) + y
+
+    compiled, x = ls.compile(fn), X.clone().requires_grad_()
+    for _ in range(4):
+        out, want = compiled(x), fn(x)
+        torch.testing.assert_close(out, want)
+        torch.testing.assert_close(torch.autograd.grad(out.sum(), x), torch.autograd.grad(want.sum(), x))
+
+
+def test_memory_of_gradients_is_freed():
+    compiled, x = ls.compile(FOLLOWED["two products"]), X.clone().requires_grad_()
+    seen = []
+    for _ in range(5):
+        out = compiled(A, x)
+        out.grad_fn.metadata["token"] = token = torch.ones(())
+        seen.append(weakref.ref(token))
+        out.sum().backward()
+        del out, token
+    gc.collect()
+    assert not any(ref() for ref in seen)
+
+
 def test_gradients_are_followed_after_calls_without():
     compiled = ls.compile(FOLLOWED["epilogue"])
     x = X.clone()

@@ -42,14 +42,16 @@ class Node:
         problem: The computation.
         patterns: The pattern of each operand, None for a dense one.
         pattern: The pattern of the result, known once that is computed; None for a dense one.
+        shortcut: Computes the values of the result, given those of the operands; None where `dispatch` finds out how.
     """
 
-    __slots__ = ("pattern", "patterns", "problem")
+    __slots__ = ("pattern", "patterns", "problem", "shortcut")
 
     def __init__(self, problem: Problem, patterns: Sequence[Pattern | None]) -> None:
         """Begin without a result."""
         self.problem, self.patterns = problem, patterns
         self.pattern: Pattern | None = None
+        self.shortcut: Callable[[Sequence[Any]], Tensor] | None = None
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
         """Computes the result, given the values of each operand.
@@ -57,6 +59,8 @@ class Node:
         Returns:
             The values of the result, and a tensor to keep for the gradients.
         """
+        if self.shortcut is not None:
+            return self.shortcut(datas), None
         data, self.pattern = dispatch.run(self.problem, self.operands(datas))
         return data, None
 
@@ -154,7 +158,7 @@ def is_transformed(operands: Sequence[Operand]) -> bool:
     return False
 
 
-def follow(kind: type[Node], problem: Problem, operands: Sequence[Operand]) -> Result:
+def follow(kind: Callable[[Problem, Sequence[Any]], Node], problem: Problem, operands: Sequence[Operand]) -> Result:
     """Computes a problem, followed by autograd through a node of the given kind."""
     node = kind(problem, [o.pattern for o in operands])
     if is_transformed(operands):

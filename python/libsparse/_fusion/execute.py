@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._ops import assemble, contraction, softmax_mean
-from libsparse._ops.product_gradient import gradient
+from libsparse._ops.product_gradient import Product, gradient
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage.format import Format
@@ -85,16 +85,19 @@ def _problem(
     return Problem(text, True, names, inputs, output, format, pattern_of=pattern_of, dtype=dtype)
 
 
+def node_of(group: Group, question: Problem) -> Callable[[Problem, Sequence[Any]], tape.Node] | None:
+    """The kind of node that autograd follows a group by; None for the one of an expression."""
+    if group.kind == "epilogue":
+        return functools.partial(Epilogue, plan=_plan(group))
+    return Product if tape.is_product(question) else None
+
+
 def _epilogue(group: Group, question: Problem, operands: Sequence[Operand]) -> Operand | None:
     if not (group.node.grad and tape.needed(operands)):
         return Operand(None, dispatch.run(question, operands)[0])
     if why_not_followed(group) is not None:
         return None
-
-    def node(problem: Problem, patterns: Sequence[Any]) -> Epilogue:
-        return Epilogue(problem, patterns, group)
-
-    return Operand(None, tape.follow(node, question, operands)[0])  # type: ignore[arg-type]
+    return Operand(None, tape.follow(functools.partial(Epilogue, plan=_plan(group)), question, operands)[0])
 
 
 def why_not_followed(group: Group) -> str | None:
@@ -126,54 +129,74 @@ def _is_mask(other: Any) -> bool:
     return (other.op == "mask") if isinstance(other, Node) else other > 0
 
 
+class _Plan(NamedTuple):
+    """What the gradients of an epilogue need to know of it.
+
+    Attributes:
+        inputs: The indices of the product's factors.
+        numbers: Its numbers.
+        output: The indices of the result.
+        steps: The operations after it, each with the place of its other operand among those of the problem, -1 where
+            that is a number.
+    """
+
+    inputs: tuple[Indices, ...]
+    numbers: tuple[float, ...]
+    output: Indices
+    steps: tuple[tuple[Step, int], ...]
+
+
+def _plan(group: Group) -> _Plan:
+    term = group.term
+    assert term is not None
+    place = len(term.factors)
+    steps = []
+    for step in group.steps:
+        if isinstance(step.other, Node):
+            steps.append((step._replace(other=None), place))
+            place += 1
+        else:
+            steps.append((step, -1))
+    return _Plan(tuple(indices for _, indices in term.factors), tuple(term.numbers), group.output, tuple(steps))
+
+
 class Epilogue(tape.Node):
     """A product and elementwise operations on it; the result is kept where a relu needs it."""
 
-    __slots__ = ("factors", "inputs", "numbers", "outputs", "steps")
+    __slots__ = ("plan",)
 
-    def __init__(self, problem: Problem, patterns: Sequence[Any], group: Group) -> None:
+    def __init__(self, problem: Problem, patterns: Sequence[Any], plan: _Plan) -> None:
         """Begin without a result; no values of the group are kept."""
         super().__init__(problem, patterns)
-        term = group.term
-        assert term is not None
-        self.inputs: tuple[Indices, ...] = tuple(indices for _, indices in term.factors)
-        self.numbers, self.factors, self.outputs = tuple(term.numbers), len(term.factors), group.output
-        # Operands of steps are told by their place among those of the problem.
-        place = self.factors
-        steps = []
-        for step in group.steps:
-            if isinstance(step.other, Node):
-                steps.append((step, place))
-                place += 1
-            else:
-                steps.append((step, -1))
-        self.steps: list[tuple[Step, int]] = [(s._replace(other=None) if n >= 0 else s, n) for s, n in steps]
+        self.plan = plan
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor | None]:
-        data, self.pattern = dispatch.run(self.problem, self.operands(datas))
+        data, _ = super().forward(datas)
         return data, self._needed(data)
 
     def kept(self, datas: Sequence[Any]) -> Tensor | None:
         return self._needed(dispatch.run(self.problem, self.operands(datas))[0])
 
     def _needed(self, data: Tensor) -> Tensor | None:
-        return data if any(step.op == "relu" for step, _ in self.steps) else None
+        return data if any(step.op == "relu" for step, _ in self.plan.steps) else None
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         found: list[Tensor | None] = [None] * len(datas)
-        for step, place in reversed(self.steps):
+        inputs, numbers, output, steps = self.plan
+        count = len(inputs)
+        for step, place in reversed(steps):
             other = step.other if place < 0 else self._spread(datas[place], place)
             if place >= 0 and wanted[place]:
                 found[place] = self._reduced(grad if step.op == "add" or not step.first else -grad, datas[place], place)
             grad = _before(step, other, grad, kept)
-        inputs, operands = [*self.inputs], self.operands(datas)[: self.factors]
-        if self.numbers:
-            inputs.append(())
-            operands.append(Operand(None, _number(self.numbers, grad.dtype)))
-        question = product(Einsum(tuple(inputs), self.outputs, contraction.dense_format(len(self.outputs))))
-        for number in range(self.factors):
+        operands = self.operands(datas)[:count]
+        if numbers:
+            inputs = (*inputs, ())
+            operands.append(Operand(None, _number(numbers, grad.dtype)))
+        question = product(Einsum(inputs, output, contraction.dense_format(len(output))))
+        for number in range(count):
             if wanted[number]:
                 found[number] = gradient(question, operands, Operand(None, grad), number)
         return found
@@ -181,12 +204,12 @@ class Epilogue(tape.Node):
     def _spread(self, data: Tensor, place: int) -> Tensor:
         """An operand of a step with a dimension for each index of the result."""
         indices = self.problem.inputs[place]
-        return data[tuple(slice(None) if index in indices else None for index in self.outputs)]
+        return data[tuple(slice(None) if index in indices else None for index in self.plan.output)]
 
     def _reduced(self, grad: Tensor, data: Tensor, place: int) -> Tensor:
         """The gradient of an operand that is added, summed where it is repeated."""
         indices = self.problem.inputs[place]
-        dims = [n for n, index in enumerate(self.outputs) if index not in indices]
+        dims = [n for n, index in enumerate(self.plan.output) if index not in indices]
         return grad.sum(dims).reshape(data.shape) if dims else grad
 
 

@@ -22,7 +22,7 @@ from libsparse._tensor.recording import recorders
 from . import vocabulary
 from .effects import DROPOUTS, changed, concerns, passed
 from .graph import computed, version_of
-from .recorder import Done, Recorder
+from .recorder import Done, Recorder, draw, masked
 from .replay import Trace
 from .traces import Traces, key_of
 
@@ -74,11 +74,16 @@ class Follower(Recorder):
             return super()._take(function, args, kwargs)
         if function in DROPOUTS and (idle := passed(*args, **kwargs)) is not None:
             return idle
-        self.busy = True
+        self.busy, drawn = True, None
         try:
-            if self._is_apart(function, args, kwargs):
+            if function in DROPOUTS and not self._is_other_mode() and (drawn := draw(*args, **kwargs)) is not None:
+                if (handle := self._next(masked, drawn, {})) is not None:
+                    return handle
+            elif self._is_apart(function, args, kwargs):
                 return function(*args, **kwargs)
             self.leave()
+            if drawn is not None:
+                return self._mask(*drawn)
         finally:
             self.busy = False
         return super()._take(function, args, kwargs)
@@ -88,13 +93,18 @@ class Follower(Recorder):
         trace, given, read = self._trace, self._given, self._read
         assert trace is not None
         at, before = len(given), len(read)
-        if at == len(trace.steps) or _dispatch_modes() or _autocast() or forward_ad._current_level >= 0:
+        if at == len(trace.steps) or self._is_other_mode():
             return None
         if not trace.matches(at, function, args, kwargs, read):
             del read[before:]
             return None
         given.append((function, args, kwargs))
         return trace.handles[at]
+
+    def _is_other_mode(self) -> bool:
+        """Whether something of torch is on that was not when the trace began, such as a function of autograd."""
+        changed = torch.is_grad_enabled() != self._grad or torch.is_inference_mode_enabled() != self._inference
+        return bool(changed or _dispatch_modes() or _autocast() or forward_ad._current_level >= 0)
 
     def _is_apart(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call that is no step has nothing to do with those: it is made at once."""

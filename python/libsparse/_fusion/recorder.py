@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -107,6 +108,8 @@ class Recorder(TorchFunctionMode):
 
     def _add(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], handle: Any = None) -> Any:
         """The tensor that stands for the result of a call: `handle`, or a new one; None where it is not noted down."""
+        if function is masked:
+            return self._mask(args[0], args[1], handle)
         note = vocabulary.table.get(function)
         if note is None:
             return None
@@ -137,20 +140,19 @@ class Recorder(TorchFunctionMode):
             pass
         self.learned = None
 
-    def _drop(
-        self, input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, train: bool = True
-    ) -> Any:
+    def _drop(self, *args: Any, **kwargs: Any) -> Any:
         """A dropout as a product with a mask, which is drawn now: random numbers come in the order of the calls."""
-        node = input._lazy if type(input) is LazyDense else None
-        if node is None or inplace or not 0 < p < 1 or not (training and train):
-            return None
-        self._learn(None)
-        drawn = F.dropout(torch.ones(node.shape, dtype=node.dtype, device="cpu"), p)
-        mask = Node("mask", (), node.shape, node.dtype)
-        mask.value = drawn
-        product = Node("mul", (node, mask), node.shape, node.dtype)
+        drawn = draw(*args, **kwargs)
+        return None if drawn is None else self._mask(*drawn)
+
+    def _mask(self, input: Any, mask: Tensor, handle: Any = None) -> Any:
+        """The tensor that stands for the product with the mask of a dropout: `handle`, or a new one."""
+        factor = Node("mask", (), mask.shape, mask.dtype)
+        factor.value = mask
+        product = Node("mul", (input._lazy, factor), mask.shape, mask.dtype)
         self._pending.append(product)
-        return product.noted(self, torch.mul, (input, drawn), {})
+        self._learn(lambda trace: trace.note(masked, (input, mask), {}, product))
+        return product.noted(self, torch.mul, (input, mask), {}, handle)
 
     def _call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a function now."""
@@ -234,6 +236,21 @@ class Recorder(TorchFunctionMode):
 _REASONS = {
     "attention": "of short rows, or where a gradient reads scores, several kernels take less time than one pass"
 }
+
+
+def masked(input: Tensor, mask: Tensor) -> Tensor:
+    """A dropout whose mask is drawn, as a step of a trace."""
+    return input * mask
+
+
+def draw(
+    input: Any, p: float = 0.5, training: bool = True, inplace: bool = False, *, train: bool = True
+) -> tuple[LazyDense, Tensor] | None:
+    """What a dropout reads, and its mask; None where there is none to draw."""
+    if type(input) is not LazyDense or inplace or not 0 < p < 1 or not (training and train):
+        return None
+    node = input._lazy
+    return input, F.dropout(torch.ones(node.shape, dtype=node.dtype, device="cpu"), p)
 
 
 def _check(node: Node) -> None:

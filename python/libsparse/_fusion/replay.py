@@ -6,7 +6,8 @@ together with others and asking for its kernel. Where all operations agree until
 kernel calls run; where one does not, those before it are noted down as in a first call, and nothing is lost.
 
 Compared are the function of torch, numbers by value, dense tensors by shape and dtype, sparse ones by their pattern
-object. A trace has no gradients, random numbers, writes, and nothing that was read before the function returned.
+object, and whether autograd follows them; masks of dropouts are drawn again. A trace has no writes, and nothing that
+was read before the function returned.
 """
 
 from __future__ import annotations
@@ -17,18 +18,17 @@ from sys import getrefcount
 from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
-from libsparse._compiler import threads
 from libsparse._ops.operands import PLAIN
-from libsparse._runtime import dispatch
-from libsparse._runtime.call import Call
 from libsparse._runtime.problem import Operand
-from libsparse._tensor.sparse_tensor import SparseTensor, dress
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 from . import execute
 from .graph import LazyDense, LazySparse, Node, version_of
 from .groups import Group
+from .repeated_groups import RepeatedGroup
 
 CONSTANTS = (bool, str, type(None), torch.dtype)
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.mv, torch.Tensor.mv})
@@ -50,7 +50,7 @@ class Step(NamedTuple):
 class Input:
     """A tensor that a call reads, as calls like it have to have it."""
 
-    __slots__ = ("dtype", "pattern", "shape", "strides")
+    __slots__ = ("dtype", "followed", "pattern", "shape", "strides")
 
     def __init__(self, value: Any, forget: Callable[[], None]) -> None:
         """Describe a tensor; `forget` is called when nobody has its pattern any more."""
@@ -60,9 +60,10 @@ class Input:
         self.shape = None if sparse else value.shape
         self.dtype = None if held is None else held.dtype
         self.strides = None if held is None or held.is_contiguous() else held.stride()
+        self.followed = held is not None and _is_followed(held)
 
     def values_of(self, value: Any) -> Any:
-        """The elements of a tensor like the one of the trace, which nothing follows; None of any other."""
+        """The elements of a tensor like the one of the trace; None of any other."""
         kind = type(value)
         if self.pattern is not None:
             pattern = value._pattern if kind is SparseTensor else None
@@ -79,13 +80,18 @@ class Input:
         fits = (
             kind in PLAIN
             and value.dtype is self.dtype
-            and not (value.requires_grad and torch.is_grad_enabled())
+            and _is_followed(value) is self.followed
             and (value.is_contiguous() if self.strides is None else value.stride() == self.strides)
             and value.is_cpu
             and not value.is_neg()
             and not is_functorch_wrapped_tensor(value)
         )
         return value if fits else None
+
+
+def _is_followed(value: Tensor) -> bool:
+    """Whether autograd follows what is computed of a tensor."""
+    return value.requires_grad and torch.is_grad_enabled()
 
 
 Run = Callable[[list[Any], list[Any]], Any]
@@ -192,45 +198,13 @@ class Trace:
             mean, places = group.mean, [self._source(read) for read, _ in group.reads]
             self._runs.append((number, lambda i, r: execute.mean_of(mean, [_operand(_get(p, i, r)) for p in places])))
         else:
-            self._runs.append((number, self._kernel(group)))
+            run, places = RepeatedGroup(group), [self._source(read) for read, _ in group.reads]
+            self._runs.append((number, lambda i, r: run([_get(place, i, r) for place in places])))
 
     def _source(self, node: Node) -> Place:
-        if node.op == "input":
+        if node.op in ("input", "mask"):
             return "input", self._slots[id(node.value)]
         return "step", self._numbers[id(node)]
-
-    def _kernel(self, group: Group) -> Run:
-        """A prepared kernel call."""
-        problem, operands = execute.asked(group)
-        prepared = dispatch.prepare(problem, operands)
-        wanted, variant = problem.output_format, prepared.variant
-        found = variant.direct_on(operands) if isinstance(variant, Call) else None
-        if found is None or (wanted is not None and wanted.writable != wanted):
-            raise ValueError
-        direct, numbers, orders = found
-        if any(operand.pattern not in (None, operands[0].pattern) for operand in operands):
-            raise ValueError
-        places: list[Place] = [self._source(node) for node, _ in group.reads]
-        places += [("constant", operand.data) for operand in operands[len(places) :]]
-        nodes = [node for node, _ in group.reads]
-        narrowed = [o.pattern is None and o.ndim < len(n.shape) for n, o in zip(nodes, operands, strict=False)]
-        taken = [(*places[n], n < len(nodes) and narrowed[n], orders[n]) for n in numbers]
-        count, first = threads.count, places[0]
-
-        def run(inputs: list[Any], results: list[Any]) -> Any:
-            values = []
-            for kind, number, squeezed, order in taken:
-                value = inputs[number] if kind == "input" else results[number] if kind == "step" else number
-                if type(value) is SparseTensor:
-                    value = value._held
-                if squeezed:
-                    value = value.squeeze()
-                values.append(value if order is None else value.permute(order).contiguous())
-            return direct(*values, count())
-
-        if not group.node.sparse:
-            return run
-        return lambda i, r: dress(Operand(_get(first, i, r)._pattern, run(i, r)))
 
     def results(self, inputs: list[Any], result: Any) -> bool:
         """Computes what a function returns; False where the tensors that stand for it are held elsewhere."""

@@ -76,7 +76,7 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def _kind(value: Any) -> Any:
     kind = type(value)
     if kind is SparseTensor:
-        return id(value._pattern)
+        return id(value._pattern), value.requires_grad
     if kind in PLAIN:
-        return value.shape, value.dtype
+        return value.shape, value.dtype, value.requires_grad
     return (kind, value) if kind in (int, float) or isinstance(value, CONSTANTS) else id(value)

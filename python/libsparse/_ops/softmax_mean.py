@@ -101,7 +101,7 @@ def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
     def node(problem: Problem, patterns: Sequence[Any]) -> _SoftmaxMean:
         return _SoftmaxMean(mean, problem, patterns)
 
-    return tape.follow(node, question, operands)[0]  # type: ignore[arg-type]
+    return tape.follow(node, question, operands)[0]
 
 
 class _SoftmaxMean(tape.Node):
