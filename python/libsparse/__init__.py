@@ -39,10 +39,10 @@ from ._ops import product_gradient as _product_gradient
 from ._ops.tracing import Operators as _Operators
 from ._ops.tracing import operators as _traced_operators
 from ._runtime.conversion import convert as _convert
+from ._storage.conversion import set_converter as _set_converter
 from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
-from ._storage.pattern import set_converter as _set_converter
 from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor
 from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
 from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv

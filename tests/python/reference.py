@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from libsparse._compiler.kernel import Kernel, Slot
+from libsparse._compiler.kernel import Kernel
 from libsparse._compiler.request import Request
+from libsparse._compiler.slots import Slot, Slots
 from libsparse._lang.dtypes import DTYPES
 from libsparse._lang.errors import ToolchainError
 from libsparse._storage.format import Format
@@ -112,7 +113,7 @@ class Reference:
                 else:
                     slots.append(Slot("crd", -1, level, before="compute", length=length))
         slots.append(Slot("vals", -1, before="compute", length=length))
-        self.slots = tuple(slots)
+        self.slots = Slots(slots)
 
     def kernel(self) -> Kernel:
         """As the loader would give it."""

@@ -11,26 +11,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from libsparse._lang.errors import InternalError
-from libsparse._lang.formula import Formula
 from libsparse._storage.format import Format
 
 from . import native, request, target
+from .slots import Slot, Slots
 from .version import ABI_VERSION, VERSION
 
 _SUBFOLDER = f"/v{VERSION}"
 _decode = json.JSONDecoder().raw_decode  # json.loads without its detours
 _Function = Callable[[int], int]
-
-
-class Slot(NamedTuple):
-    """One 64-bit word of the block that a kernel takes; fields as in the kernel's description."""
-
-    kind: str
-    operand: int = -1
-    level: int = -1
-    index: str = ""  # type: ignore[assignment]  # the name the description has
-    before: str = ""
-    length: Formula = 0
 
 
 class Step(NamedTuple):
@@ -76,7 +65,7 @@ class Kernel(NamedTuple):
 
     compute: _Function
     assemble: _Function | None
-    slots: tuple[Slot, ...]
+    slots: Slots
     format: Format | None
     dtype: str
     index: str  # type: ignore[assignment]
@@ -175,7 +164,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
                 Step(**{**step, "indices": tuple(step["indices"] or ()), "operands": tuple(step["operands"])})
                 for step in info["steps"]
             )
-            return Kernel(_nothing, None, (), None, "", "i32", -1, {}, notes, "", steps)
+            return Kernel(_nothing, None, Slots(()), None, "", "i32", -1, {}, notes, "", steps)
         path = f"{root}/{info['object']}"
         if hashlib.sha256(_content(path)).hexdigest() != info["sha256"]:
             raise _Unusable(f"{path} does not have its checksum")
@@ -184,7 +173,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
         return Kernel(
             compute=_function(library, info["compute"]),
             assemble=_function(library, info["assemble"]) if info.get("assemble") else None,
-            slots=tuple([Slot(**slot) for slot in info["slots"]]),
+            slots=Slots([Slot(**slot) for slot in info["slots"]]),
             format=Format(output["format"]) if output["format"] else None,
             dtype=output["dtype"],
             index=output.get("index") or "i32",

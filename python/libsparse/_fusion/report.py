@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from libsparse._compiler import native, request
-from libsparse._runtime.problem import Operand, to_request
+from libsparse._runtime.problem import Operand
+from libsparse._runtime.requests import to_request
 
 from . import execute
 from .following import call

@@ -11,8 +11,8 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
-from . import layouts
 from .assemble import assemble, to_format
+from .from_levels import pattern_from_levels
 
 
 def is_foreign(value: Any) -> bool:
@@ -35,7 +35,7 @@ def read(value: Any, format: str | Format | None = None) -> Operand:
         value.sum_duplicates()
         pos, crd = torch.from_numpy(value.indptr), torch.from_numpy(value.indices)
         called = checks.Names("indptr", "indices", "row" if value.format == "csr" else "column")
-        pattern = layouts.pattern_from_levels(value.format, value.shape, [None, pos], [None, crd], called=called)
+        pattern = pattern_from_levels(value.format, value.shape, [None, pos], [None, crd], called=called)
         found = Operand(pattern, torch.from_numpy(value.data))
         return found if format is None else to_format(found, format)
     coo = value.tocoo()

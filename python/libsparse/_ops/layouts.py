@@ -10,15 +10,13 @@ import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from libsparse._lang.errors import FormatError, ShapeError, UnsupportedError
+from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
-from libsparse._storage.fakes import is_fake
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import tracing
 from .assemble import assemble, to_dense, to_format
+from .from_levels import pattern_from_levels
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
@@ -117,7 +115,7 @@ def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known
 
 @torch.inference_mode(False)
 def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
-    private = [validate.index_array("indices", a, a.ndim) for a in arrays]
+    private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
     slots = None
     if name == "coo":
         for mode, row in enumerate(private[0]):
@@ -311,38 +309,3 @@ def block_shape(source: Operand) -> tuple[int, int] | None:
 def block_arrays(source: Operand, blocks: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
     """The arrays of torch's and SciPy's BSR."""
     return *source.sparsity.compressed(1), source.values.reshape(-1, *blocks)
-
-
-def pattern_from_levels(
-    format: str | Format,
-    shape: Sequence[int],
-    pos: Sequence[Any],
-    crd: Sequence[Any],
-    check: bool = True,
-    called: checks.Names = checks.Names(),  # noqa: B008  # immutable
-) -> Pattern:
-    """A pattern from copies of the arrays of its levels; `check` verifies contents, too, and not only lengths.
-
-    `called` has the names of the arrays for messages.
-
-    Raises:
-        FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
-        IndexBoundsError: A coordinate is out of range.
-        ShapeError: A length is wrong.
-    """
-    size = validate.shape(shape)
-    wanted = Format(format).resolve(len(size))
-    if wanted.is_dense:
-        raise FormatError(f"format {wanted} has no positions and coordinates: it is a strided torch tensor")
-    for name, given in (("pos", pos), ("crd", crd)):
-        if not isinstance(given, Sequence):
-            raise ShapeError(f"{name} is a {type(given).__name__}; expected one array, or None, a level")
-    arrays = [
-        [None if a is None else validate.index_array(called.array(name, n), a) for n, a in enumerate(given)]
-        for name, given in (("pos", pos), ("crd", crd))
-    ]
-    if any(is_fake(a) for listed in arrays for a in listed):
-        return tracing.operators[0].checked(wanted, size, arrays[0], arrays[1], check, called)
-    checks.check(wanted, size, arrays[0], arrays[1], check, called)
-    pairs = zip(arrays[1], wanted.kinds, strict=True)
-    return Pattern(wanted, size, arrays[0], [a.to(torch.uint8) if a is not None and k.bytes else a for a, k in pairs])

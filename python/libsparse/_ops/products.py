@@ -13,7 +13,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime import notes
-from libsparse._runtime.problem import Operand
+from libsparse._runtime.problem import Einsum, Operand, product
 from libsparse._storage.format import Format
 
 from . import agreement, autocast, einsum, einsum_reader, prepared_products
@@ -44,9 +44,9 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
         [[2.0, 0.0], [0.0, 2.0]]
     """
     if reduce == "sum" and format is None:
-        product = _short(a, b)
-        if product is not None:
-            return product
+        found: Any = _of_two_sparse(a, b) if is_sparse(b) else _short(a, b)
+        if found is not None:
+            return found
     for number, operand in enumerate((a, b)):
         if not is_tensor(operand):
             raise DtypeError(
@@ -174,6 +174,22 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
         return result
     fill = torch.Tensor.masked_fill if result.values.requires_grad else torch.Tensor.masked_fill_
     return Operand(None, notes.apply(lambda values: fill(values, empty, 0), result.values))
+
+
+_SPARSE_PRODUCT = product(Einsum((("i", "j"), ("j", "k")), ("i", "k")))
+
+
+def _of_two_sparse(a: Any, b: Any) -> Operand | None:
+    """The product of two sparse matrices that need nothing but a kernel: what `einsum` comes to, found at once."""
+    if not is_sparse(a) or tape.is_watched():
+        return None
+    operands = first, second = to_operand(a), to_operand(b)
+    if not first.ndim == second.ndim == 2 or first.shape[1] != second.shape[0] or first.fill or second.fill:
+        return None
+    if first.data is None or second.data is None or first.data.dtype != second.data.dtype:
+        return None
+    data, pattern = tape.compute(_SPARSE_PRODUCT, operands)
+    return Operand(pattern, data)
 
 
 def _short(a: Any, b: Any) -> Tensor | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.format import Format
 
 from . import contraction
 
@@ -32,11 +34,8 @@ def add(a: Operand, b: Operand) -> Operand:
         raise DtypeError("a tensor that is only a pattern can't be added; give it values with with_values first")
     if a.sparsity is b.sparsity:
         return a.with_data(a.data + b.data)
-    letters = tuple(string.ascii_lowercase[: a.ndim])
     dtype = torch.promote_types(a.dtype, b.dtype)
-    indices = ",".join(letters)
-    text = f"C({indices}) = A({indices}) + B({indices})"
-    problem = Problem(text, True, ("A", "B"), (letters, letters), letters, a.sparsity.format, dtype=dtype)
+    problem = _problem(a.sparsity.format, dtype)
     operands = [a, b]
     if tape.is_traced(operands):
         out, pattern = tape.compute(problem, contraction.unify(operands, dtype))
@@ -45,6 +44,15 @@ def add(a: Operand, b: Operand) -> Operand:
     else:
         out, pattern = dispatch.run(problem, operands)
     return Operand(pattern, out)
+
+
+@functools.cache
+def _problem(format: Format, dtype: torch.dtype) -> Problem:
+    """The sum of two tensors as a problem."""
+    letters = tuple(string.ascii_lowercase[: len(format.levels)])
+    indices = ",".join(letters)
+    text = f"C({indices}) = A({indices}) + B({indices})"
+    return Problem(text, True, ("A", "B"), (letters, letters), letters, format, dtype=dtype)
 
 
 class _Sum(tape.Node):

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import threads
-from libsparse._compiler.kernel import Kernel, Slot
+from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 from . import blocks
 from .direct import Direct, make
@@ -36,33 +37,30 @@ class Call:
     """
 
     __slots__ = (
-        "_arrays",
         "_convert",
         "_dtype",
         "_fixed",
         "_known",
-        "_local",
         "_orders",
-        "_perms",
         "_relaid",
-        "_result",
         "_shape",
         "_shares",
         "_short",
+        "_slots",
         "_strides",
-        "_threads",
-        "_values",
         "direct",
         "kernel",
     )
 
-    def __init__(self, kernel: Kernel, problem: Problem, operands: Sequence[Operand]) -> None:
-        """Work out the contents of each slot."""
-        self.kernel = kernel
+    def __init__(
+        self, kernel: Kernel, problem: Problem, operands: Sequence[Operand], extents: dict[str, int] | None = None
+    ) -> None:
+        """Fill in the slots that don't change; `extents` are those of the problem's indices, where they are known."""
+        self.kernel, self._slots = kernel, kernel.slots
         self.direct: Direct | None = None
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
-        extents = problem.extents(operands)
-        self._shape = problem.result_shape(extents)
+        extents = problem.extents(operands) if extents is None else extents
+        self._shape = torch.Size(problem.result_shape(extents))
         self._strides = _strides(kernel.format, self._shape)
         self._relaid = _is_relaid(kernel.format, problem)
         self._dtype = dtypes.DTYPES[kernel.dtype]
@@ -75,27 +73,10 @@ class Call:
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._orders = [_read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
-        self._local = threading.local()
-        self._arrays: list[tuple[int, int, str, int]] = []
-        self._values: list[tuple[int, int]] = []
-        self._perms: list[tuple[int, int]] = []
-        self._threads: list[int] = []
-        self._result: list[tuple[int, Slot]] = []
-        for place, slot in enumerate(kernel.slots):
-            if slot.kind == "threads":
-                self._threads.append(place)
-            elif slot.kind == "extent":
-                self._fixed[place] = extents[slot.index]
-            elif slot.kind == "mode":
-                self._fixed[place] = (self._shape if slot.operand < 0 else operands[slot.operand].shape)[slot.level]
-            elif slot.operand < 0 or slot.kind == "count":
-                self._result.append((place, slot))
-            elif slot.kind == "vals":
-                self._values.append((place, slot.operand))
-            elif slot.kind == "perm":
-                self._perms.append((place, slot.operand))
-            else:
-                self._arrays.append((place, slot.operand, slot.kind, slot.level))
+        for place, index in self._slots.extents:
+            self._fixed[place] = extents[index]
+        for place, number, mode in self._slots.modes:
+            self._fixed[place] = (self._shape if number < 0 else operands[number].shape)[mode]
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run on operands that have the patterns, shapes, strides and dtypes of this call.
@@ -121,15 +102,15 @@ class Call:
             if source is not None:
                 conversions[number] = source.converted(wanted)
                 patterns[number] = conversions[number].pattern
-        block = self._block()
-        for place, number, kind, level in self._arrays:
+        block = self._fixed[:]  # other threads run the same call
+        for place, number, kind, level in self._slots.arrays:
             block[place] = memory.address(_level_array(patterns[number], kind, level))
-        for place, number in self._perms:
+        for place, number in self._slots.permutations:
             block[place] = conversions[number].source_pointer()
-        held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._values]
-        for (place, _), data in zip(self._values, held, strict=True):
+        held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._slots.values]
+        for (place, _), data in zip(self._slots.values, held, strict=True):
             block[place] = memory.address(data)
-        for place in self._threads:
+        for place in self._slots.threads:
             block[place] = threads.count()
         of = self.kernel.pattern_of
         if of >= 0:
@@ -165,12 +146,12 @@ class Call:
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
-        format, inputs = self.kernel.format, sorted((number, place) for place, number in self._values)
-        if len(inputs) != 2 or len(self._threads) != 1 or len(self._result) != 1:
+        format, inputs = self.kernel.format, sorted((number, place) for place, number in self._slots.values)
+        if len(inputs) != 2 or len(self._slots.threads) != 1 or len(self._slots.result) != 1:
             return
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
-        carried = {number for _, number in self._perms}  # converted, with the values read where they are
+        carried = {number for _, number in self._slots.permutations}  # converted, with the values read where they are
         first, second = (self._orders[number] for number, _ in inputs)
         if not (sampled or dense) or second is None or set(self._convert) != carried:
             return
@@ -180,7 +161,7 @@ class Call:
         pattern, dense_data = operands[0].sparsity, operands[inputs[1][0]].values
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
-        places = inputs[0][1], inputs[1][1], self._result[0][0], self._threads[0]
+        places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
         arrays = self._pattern_arrays(pattern)
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
@@ -191,8 +172,12 @@ class Call:
             The function, the numbers of the operands whose values it takes, and for each operand the order of
             dimensions in which it has to be contiguous, None for one that is as it has to be.
         """
-        carried = {number for _, number in self._perms}  # converted, with the values read where they are
-        if set(self._convert) != carried or len(self._threads) != 1 or (len(self._result) != 1 and not self._known):
+        carried = {number for _, number in self._slots.permutations}  # converted, with the values read where they are
+        if (
+            set(self._convert) != carried
+            or len(self._slots.threads) != 1
+            or (len(self._slots.result) != 1 and not self._known)
+        ):
             return None
         orders = [
             None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
@@ -201,15 +186,15 @@ class Call:
         shared = self.kernel.pattern_of
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
         shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
-        inputs = sorted((number, place) for place, number in self._values)
+        inputs = sorted((number, place) for place, number in self._slots.values)
         conversions = {number: operands[number].sparsity.converted(self._convert[number]) for number in carried}
-        arrays = [(place, conversions[number].source) for place, number in self._perms]
-        for place, number, kind, level in self._arrays:
+        arrays = [(place, conversions[number].source) for place, number in self._slots.permutations]
+        for place, number, kind, level in self._slots.arrays:
             pattern = conversions[number].pattern if number in carried else operands[number].pattern
             arrays.append((place, _level_array(pattern, kind, level)))
         arrays.extend(self._result_arrays())
-        (at_values,) = (place for place, slot in self._result if slot.kind == "vals")
-        places = (*(place for _, place in inputs), at_values, self._threads[0])
+        (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
+        places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
         template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
         run = make(compute, self._fixed, [(p, a) for p, a in arrays if a is not None], places, template, None)
@@ -218,28 +203,22 @@ class Call:
     def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
         """The arrays of a pattern, as the kernel reads it, and their places in the block."""
         arrays: list[tuple[int, Tensor]] = []
-        if self._perms:
+        if self._slots.permutations:
             conversion = pattern.converted(self._convert[0])
             assert conversion.source is not None
             pattern = conversion.pattern
-            arrays.append((self._perms[0][0], conversion.source))
-        arrays.extend((place, _level_array(pattern, kind, level)) for place, _, kind, level in self._arrays)
+            arrays.append((self._slots.permutations[0][0], conversion.source))
+        arrays.extend((place, _level_array(pattern, kind, level)) for place, _, kind, level in self._slots.arrays)
         return arrays
 
     # Filling the block -----------------------------------------------------------------------------------------
-
-    def _block(self) -> array[int]:
-        block: array[int] | None = getattr(self._local, "block", None)
-        if block is None:
-            block = self._local.block = self._fixed[:]
-        return block
 
     def _input(self, number: int, operand: Operand, conversion: Conversion | None) -> Tensor:
         pattern, data, _ = operand
         assert data is not None
         if pattern is not None:
             data = stored(pattern, data)
-            if conversion is None or any(number == permuted for _, permuted in self._perms):
+            if conversion is None or any(number == permuted for _, permuted in self._slots.permutations):
                 return data  # the kernel reads values where they are
             return conversion.values(data.detach())
         order = self._orders[number]
@@ -247,9 +226,9 @@ class Call:
         return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
 
     def _compute(self, block: array[int], out: Tensor, compute: Callable[[int], int] | None = None) -> Tensor:
-        for place, slot in self._result:
+        for slot in self._slots.result:
             if slot.kind == "vals":
-                block[place] = out.data_ptr()
+                block[slot.place] = out.data_ptr()
         check((compute or self.kernel.compute)(block.buffer_info()[0]))
         return out
 
@@ -269,8 +248,8 @@ class Call:
         raw = () if self._known is None else self._known[1]
         written = self.kernel.revalue is None
         return [
-            (place, torch.empty_like(a) if written and a is not None and slot.before != "assemble" else a)
-            for a, (place, slot) in zip(raw, self._result if raw else (), strict=True)
+            (slot.place, torch.empty_like(a) if written and a is not None and not slot.assembled else a)
+            for a, slot in zip(raw, self._slots.result if raw else (), strict=True)
         ]
 
     def _sparse(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern | None]:
@@ -284,28 +263,32 @@ class Call:
             return self._compute(block, values, self.kernel.revalue), known[0]
         return self._discover(block, patterns)
 
-    @torch.inference_mode(False)  # the pattern is kept, and autograd may need its arrays later
     def _discover(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern]:
+        if torch.is_inference_mode_enabled():  # the pattern is kept, and autograd may need its arrays later
+            with torch.inference_mode(False):
+                return self._discover(block, patterns)
         format, source = self.kernel.format, patterns[0]
         assert format is not None
-        inputs = {place: _level_array(patterns[number], kind, level) for place, number, kind, level in self._arrays}
+        inputs = {
+            place: _level_array(patterns[number], kind, level) for place, number, kind, level in self._slots.arrays
+        }
         arrays = ResultArrays(format, dtypes.DTYPES[self.kernel.index], SlotNames(block, inputs))
-        first = min((slot.level for _, slot in self._result if slot.kind in ("pos", "crd")), default=0)
+        first = self._slots.first_level
         if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
             arrays.share(source, first)
         if self.kernel.assemble is not None:
-            for place, slot in self._result:
-                if slot.before == "assemble":
-                    block[place] = arrays.array(slot).data_ptr()
+            for slot in self._slots.result:
+                if slot.assembled:
+                    block[slot.place] = arrays.array(slot).data_ptr()
             check(self.kernel.assemble(block.buffer_info()[0]))
-        for place, slot in self._result:
+        for slot in self._slots.result:
             if slot.kind in ("pos", "crd"):
-                block[place] = arrays.array(slot).data_ptr()
-        (out,) = (slot for _, slot in self._result if slot.kind == "vals")
-        values = arrays.room(out, self._dtype, "the values")
+                block[slot.place] = arrays.array(slot).data_ptr()
+            elif slot.kind == "vals":
+                values = arrays.room(slot, self._dtype)
         self._compute(block, values)
-        pattern = Pattern(format, self._shape, *arrays.levels())
-        raw = [arrays.arrays.get((slot.kind, slot.level)) for _, slot in self._result]
+        pattern = arrays.pattern(self._shape, values.numel())
+        raw = [arrays.arrays.get((slot.kind, slot.level)) for slot in self._slots.result]
         with _found:  # other threads run the same call: the first pattern is kept for good
             self._known = self._known or (pattern, raw)
         return values, pattern

@@ -7,8 +7,9 @@ import string
 import torch
 
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 from . import dispatch
 from .problem import Operand, Problem

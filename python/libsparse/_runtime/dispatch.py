@@ -19,7 +19,8 @@ from libsparse._storage.pattern import Pattern
 from . import notes
 from .call import Call
 from .direct import Direct
-from .problem import Operand, Problem, key, to_request
+from .problem import Operand, Problem, key
+from .requests import to_request
 from .status import IndexOverflowError
 
 _profiled = torch._C._autograd._profiler_enabled
@@ -168,8 +169,9 @@ def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) 
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
     """
-    found = kernel.find(to_request(problem, operands, wide=wide))
-    return Chain(found, problem) if found.steps else Call(found, problem, operands)
+    extents = problem.extents(operands)
+    found = kernel.find(to_request(problem, operands, wide=wide, extents=extents))
+    return Chain(found, problem) if found.steps else Call(found, problem, operands, extents)
 
 
 def _by_zero(problem: Problem) -> DivisionByZeroError:

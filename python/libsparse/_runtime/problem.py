@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from libsparse._compiler import request, size_classes
-from libsparse._lang import dtypes
 from libsparse._lang.assignment import Part
-from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._lang.user_functions import Definition
 from libsparse._storage.format import Format
@@ -141,23 +137,27 @@ class Problem(NamedTuple):
             ShapeError: Operands disagree with each other or with the number of their indices.
         """
         found: dict[str, int] = {}
-        owner: dict[str, int] = {}
         for number, (indices, operand) in enumerate(zip(self.inputs, operands, strict=True)):
-            if len(indices) != len(operand.shape):
+            shape = self._counted(number, operand) if self.windows else operand.shape
+            if len(indices) != len(shape):
                 raise ShapeError(
-                    f"{self.title(number)} has {len(indices)} indices and {len(operand.shape)} dimensions ({operand}); "
+                    f"{self.title(number)} has {len(indices)} indices and {len(shape)} dimensions ({operand}); "
                     "give each dimension one index"
                 )
-            for index, extent in zip(indices, self._counted(number, operand), strict=True):
+            for index, extent in zip(indices, shape, strict=True):
                 if found.setdefault(index, extent) != extent:
-                    other = owner[index]
-                    raise ShapeError(
-                        f"{self.title(number)} ({operand}) has extent {extent} for index {index!r}, but "
-                        f"{self.title(other)} ({operands[other]}) has {found[index]}; "
-                        "an index has one extent everywhere: check the shapes, or transpose an operand"
-                    )
-                owner.setdefault(index, number)
+                    raise self._disagreement(index, number, extent, operands)
         return found
+
+    def _disagreement(self, index: str, number: int, extent: int, operands: Sequence[Operand]) -> ShapeError:
+        """The error for an operand in which an index has another extent than in one before it."""
+        title = f"{self.title(number)} ({operands[number]}) has extent {extent} for index {index!r}"
+        other = next(n for n, indices in enumerate(self.inputs) if index in indices)
+        first = self._counted(other, operands[other])[self.inputs[other].index(index)]
+        return ShapeError(
+            f"{title}, but {self.title(other)} ({operands[other]}) has {first}; an index has one extent everywhere: "
+            "check the shapes, or transpose an operand"
+        )
 
     def result_shape(self, extents: dict[str, int]) -> tuple[int, ...]:
         """The shape of the result, given the extents of the indices."""
@@ -166,7 +166,7 @@ class Problem(NamedTuple):
     def _counted(self, number: int, operand: Operand) -> Sequence[int]:
         """How many coordinates of each dimension of an operand its indices run over."""
         windows = self.windows[number] if self.windows else ()
-        if not windows:
+        if not windows or len(windows) != operand.ndim:
             return operand.shape
         return [
             n if w is None else w.resolved(n, self.title(number)).extent
@@ -215,95 +215,6 @@ def product(einsum: Einsum, implied: bool = False) -> Problem:
     terms = tuple(tuple(letters[index] for index in term) for term in einsum.inputs)
     output = tuple(letters[index] for index in einsum.output)
     return einsum._replace(inputs=terms, output=output, dtype=None if implied else einsum.dtype).problem()
-
-
-def to_request(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> request.Request:
-    """The request to the compiler for a problem; `wide` ones of sparse results have int64 indices."""
-    extents = problem.extents(operands)
-    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
-    fits = max(sizes, default=0) <= INT32_MAX
-    output = request.OutputInfo(
-        None if problem.output_format is None else problem.output_format.text,
-        None if problem.dtype is None else dtypes.code(problem.dtype),
-        "i32" if fits and not wide else "i64",
-        problem.pattern_of,
-        problem.temporary,
-        problem.step,
-        problem.divided,
-    )
-    infos = tuple(_operand_infos(problem, operands))
-    reduce, combine = problem.reduce, problem.combine
-    return request.Request(
-        problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions
-    )
-
-
-def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> Iterator[request.OperandInfo]:
-    """The operands as requests describe them."""
-    first_of: dict[int, int] = {}
-    varying = _varying(problem, operands)
-    extent, count = size_classes.extent, size_classes.entries
-    if problem.temporary:
-        extent, count = size_classes.finely, size_classes.finely_entries
-    several = sum(operand.pattern is not None for operand in operands) > 1
-    wide = any(o.pattern is None and o.shape and o.shape[-1] >= _WIDE for o in operands)
-    meets = several and not {i for term in problem.inputs for i in term} <= set(problem.output)
-    for number, (name, operand) in enumerate(zip(problem.names, operands, strict=True)):
-        pattern = operand.pattern
-        shape = tuple(
-            extent(n) if index in varying else size_classes.width(n)
-            for index, n in zip(problem.inputs[number], operand.shape, strict=True)
-        )
-        if pattern is None:
-            text = dense_text(dense_order(operand.values))
-            yield request.OperandInfo(
-                name, text, dtypes.code(operand.dtype), False, "i32", shape, math.prod(shape), same_pattern=-1
-            )
-            continue
-        same = first_of.setdefault(id(pattern), number)
-        yield request.OperandInfo(
-            name,
-            pattern.format.text,
-            dtypes.code(operand.dtype),
-            operand.data is None,
-            dtypes.code(pattern.index_dtype),
-            shape,
-            count(pattern.size, pattern.shape[pattern.format.order[0]]),
-            -1 if same == number else same,
-            *(_spread(pattern, several) if problem.temporary else _NOWHERE),
-            (wide or (meets and pattern.size >= _SEVERAL * pattern.extents[0])) and pattern.statistics.scattered,
-        )
-
-
-_NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
-_WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
-
-
-def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
-    """The classes of the statistics that decide the format of a temporary: rows with entries, skew and reach.
-
-    The last two matter where several sparse operands meet. Unknown ones are 0 or empty.
-    """
-    found = pattern.statistics
-    rows = pattern.extents[0]
-    if found.lengths is None:
-        return _NOWHERE
-    filled = size_classes.share(rows - found.empty, rows)
-    if not several:
-        return filled, (), 0
-    reach = 0 if found.reach is None else size_classes.ratio(found.reach, _WHOLE)
-    return filled, tuple(map(size_classes.ratio, found.skew)), reach
-
-
-def _varying(problem: Problem, operands: Sequence[Operand]) -> set[str]:
-    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
-    found: set[str] = set()
-    for indices, (pattern, *_) in zip(problem.inputs, operands, strict=True):
-        if pattern is not None:
-            format = pattern.format
-            last = max((n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)), default=-1)
-            found.update(indices[mode] for mode in format.order[: last + 1])
-    return found
 
 
 def stored(pattern: Pattern, values: Tensor) -> Tensor:

@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler.kernel import Slot
-from libsparse._lang.formula import compiled
-from libsparse._storage import memory
+from libsparse._compiler.slots import ResultSlot
+from libsparse._storage import memory, packing
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -47,24 +46,30 @@ class ResultArrays:
                 if shared is not None:
                     self.arrays[name, level] = shared if bytes else shared.to(self.dtype)
 
-    def array(self, slot: Slot) -> Tensor:
+    def array(self, slot: ResultSlot) -> Tensor:
         """The array for a slot of positions, coordinates or starts."""
         name = slot.kind, slot.level
-        if name not in self.arrays:
+        found = self.arrays.get(name)
+        if found is None:
             dtype = torch.int64 if slot.kind == "starts" else self.dtype
             if slot.kind == "crd" and self.format.kinds[slot.level].bytes:
                 dtype = torch.uint8
-            self.arrays[name] = self.room(slot, dtype, f"{slot.kind} of level {slot.level}")
-        return self.arrays[name]
+            found = self.arrays[name] = self.room(slot, dtype)
+        return found
 
-    def room(self, slot: Slot, dtype: torch.dtype, subject: str) -> Tensor:
-        """A new array."""
-        length = compiled(slot.length)(self._names)
-        advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
-        memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
+    def room(self, slot: ResultSlot, dtype: torch.dtype) -> Tensor:
+        """A new array for a slot."""
+        length = slot.length(self._names)
+        if not memory.is_small(length, dtype.itemsize):
+            subject = "the values" if slot.kind == "vals" else f"{slot.kind} of level {slot.level}"
+            advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
+            memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
         return torch.empty(length, dtype=dtype, device=_CPU)
 
-    def levels(self) -> tuple[list[Tensor | None], list[Tensor | None]]:
-        """Positions and coordinates of every level."""
+    def pattern(self, shape: torch.Size, size: int) -> Pattern:
+        """The pattern of a result with `size` values, once the kernel has written the arrays."""
         count = range(len(self.format.levels))
-        return [self.arrays.get(("pos", n)) for n in count], [self.arrays.get(("crd", n)) for n in count]
+        pos, crd = ([self.arrays.get((kind, n)) for n in count] for kind in ("pos", "crd"))
+        if packing.index_dtype(shape, size) != self.dtype:
+            return Pattern(self.format, shape, pos, crd)
+        return Pattern.of_kernel(self.format, shape, pos, crd, size, self.dtype)

@@ -139,6 +139,10 @@ class Format:
 
     def __str__(self) -> str:
         """The name where there is one, the letters otherwise."""
+        return self._name
+
+    @functools.cached_property
+    def _name(self) -> str:
         for name, count, pattern in _shown():
             found = pattern.fullmatch(self.text)
             numbers = [found[f"n{n}"] for n in range(count)] if found else []

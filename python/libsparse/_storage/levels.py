@@ -96,6 +96,7 @@ class Level:
         source: The source level of a conversion-only level, "" for others.
         distinct: The kind that a level of a kind that isn't unique is where no singleton follows, "" for others.
         bytes: Whether the elements of crd are bytes.
+        is_list: Whether it stores the coordinates of each parent, each once, in order, and nothing else: as CSR does.
         full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
             has_crd, segmented: The properties that `libsparse/format/level.go` defines.
         invariants: Further conditions on its arrays.
@@ -109,6 +110,7 @@ class Level:
     source: str
     distinct: str
     bytes: bool
+    is_list: bool
     full: bool
     ordered: bool
     unique: bool
@@ -130,6 +132,7 @@ class Level:
         self.name, self.arrays, self.bytes = kind["name"], kind["arrays"], kind["bytes"]
         self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
         self.__dict__.update(kind["props"])
+        self.is_list = self.segmented and self.ordered and self.unique and not self.padded
         self._formulas = {name: compiled(kind[name]) for name in _FORMULAS if kind[name] is not None}
         self._names = {f"number{n}": number for n, number in enumerate(numbers)}
         self.invariants = tuple(
@@ -147,6 +150,8 @@ class Level:
 
     def size(self, pos: Tensor | None, crd: Tensor | None, extent: int, parents: int) -> int:
         """How many positions the level has."""
+        if self.is_list and crd is not None:
+            return crd.numel()
         return int(self._formulas["size"](self.names(pos, crd, extent, parents)))
 
     def walk(self, pos: Tensor | None, crd: Tensor | None, around: Around) -> Walk:

@@ -22,15 +22,20 @@ _FIRST: Final = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inacti
 _SECOND: Final = ("memory.max", "memory.current", "inactive_file", "active_file")
 
 
+def is_small(count: int, size: int) -> bool:
+    """Whether an array of `count` elements of `size` bytes is allocated without a look at what the system has left."""
+    return count * size <= _SMALL
+
+
 def check(count: int, size: int, subject: str, advice: str) -> None:
     """An array of `count` elements of `size` bytes fits into the memory that is available now.
 
     Raises:
         FormatError: It does not.
     """
-    need = count * size
-    if need <= _SMALL:
+    if is_small(count, size):
         return
+    need = count * size
     free = available()
     if need + need // _MARGIN > free:
         raise FormatError(

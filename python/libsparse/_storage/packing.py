@@ -79,6 +79,17 @@ def index_dtype(extents: Sequence[int], size: int) -> torch.dtype:
     return torch.int32 if max([size, *extents], default=0) <= INT32_MAX else torch.int64
 
 
+def common_index_dtype(shape: Sequence[int], size: int, arrays: Sequence[Tensor | None]) -> torch.dtype:
+    """The dtype of all arrays of a pattern: int32 where everything fits or they have it already, else int64.
+
+    A trailing dense level can multiply the values; positions themselves always fit where the values do.
+    """
+    if size <= INT32_MAX and max(shape, default=0) <= INT32_MAX:
+        return torch.int32
+    present = {a.dtype for a in arrays if a is not None and a.dtype != torch.uint8}  # bitmaps are bytes
+    return torch.int32 if present == {torch.int32} else torch.int64
+
+
 def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     """Where the children of each of `count` parents start, from the parents' numbers; the only array that is as long.
 
@@ -260,4 +271,9 @@ def count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], 
 
 def cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
     """Arrays of numbers in another dtype; bitmaps stay bytes."""
-    return [a if a is None or a.dtype == torch.uint8 else a.to(dtype).contiguous() for a in arrays]
+    return [a if a is None or a.dtype in (torch.uint8, dtype) else a.to(dtype) for a in arrays]
+
+
+def copied(array: Tensor, dtype: torch.dtype) -> Tensor:
+    """A copy of an array in a dtype."""
+    return array.clone() if array.dtype == dtype else array.to(dtype)

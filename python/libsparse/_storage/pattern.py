@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -13,50 +13,16 @@ from torch import Tensor
 from libsparse._lang.errors import InternalError
 
 from . import checks, memory, ordinary, packing, statistics, validate
+from .conversion import Conversion, convert
 from .format import Format
 
 _Derived = TypeVar("_Derived")
 _DERIVED_KEPT = 16  # patterns that a pattern keeps, which functions of shape make of it
 
 
-class Conversion(NamedTuple):
-    """A pattern that was made of another: brought to another format, selected from, reshaped.
-
-    Attributes:
-        pattern: The new pattern.
-        source: The places of the values that are taken, among those it came from; None where that is all of them.
-        target: Where padding was added, the place of each value that is taken among the new ones.
-    """
-
-    pattern: Pattern
-    source: Tensor | None
-    target: Tensor | None
-
-    def source_pointer(self) -> int:
-        """The address of `source`, which kernels that convert by mode order read values through."""
-        assert self.source is not None
-        return self.source.data_ptr()
-
-    def values(self, values: Tensor, fill: float = 0) -> Tensor:
-        """Carries values over; differentiable. Padding is `fill`."""
-        if self.source is not None:
-            values = values.index_select(0, self.source)
-        if self.target is not None:
-            return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
-        return values
-
-
-def _no_converter(pattern: Pattern, format: Format) -> Conversion:
-    raise InternalError(f"nothing converts {pattern} to format {format}")
-
-
-_convert: Callable[[Pattern, Format], Conversion] = _no_converter
-
-
-def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
-    """Register the function that brings patterns to other formats: it runs kernels, which are above patterns."""
-    global _convert
-    _convert = convert
+def _seen(shape: torch.Size) -> torch.Size:
+    """What torch is told of a shape: it numbers the elements of every tensor, and larger shapes have too many."""
+    return shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(shape))
 
 
 class Pattern:
@@ -117,21 +83,40 @@ class Pattern:
         block: tuple[int, ...] = (),
     ) -> None:
         """Trusts its arguments; `validate` and `checks` check those of users first."""
-        self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
-        # torch numbers the elements of every tensor; shapes beyond that are known to Python only.
-        self.seen_shape = self.shape if math.prod(shape) < 2**63 else torch.Size((0,) * len(self.shape))
-        self.size = packing.count(format, self.extents, pos, crd)
-        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]  # bitmaps are bytes
-        dtype = packing.index_dtype(self.shape, self.size)
-        if dtype == torch.int32 and any(a.dtype != dtype for a in arrays):
-            # A trailing dense level can multiply the values; positions themselves always fit where the values do.
-            pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
-        elif any(a.dtype != torch.int32 for a in arrays):
-            dtype = torch.int64
-            pos, crd = packing.cast(pos, dtype), packing.cast(crd, dtype)
-        elif arrays:
-            dtype = torch.int32
-        self.pos, self.crd, self.index_dtype = tuple(ordinary.arrays(pos)), tuple(ordinary.arrays(crd)), dtype
+        size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
+        dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
+        arrays = [ordinary.arrays(packing.cast(given, dtype)) for given in (pos, crd)]
+        self._begin(format, torch.Size(shape), tuple(arrays[0]), tuple(arrays[1]), size, dtype, block)
+        self.seen_shape = _seen(self.shape)
+
+    @classmethod
+    def of_kernel(
+        cls,
+        format: Format,
+        shape: torch.Size,
+        pos: Sequence[Tensor | None],
+        crd: Sequence[Tensor | None],
+        size: int,
+        index_dtype: torch.dtype,
+    ) -> Pattern:
+        """The pattern of arrays that a kernel has written, all of `index_dtype`, with `size` values."""
+        self = cls.__new__(cls)
+        self._begin(format, shape, tuple(pos), tuple(crd), size, index_dtype)
+        self.seen_shape = _seen(shape)
+        return self
+
+    @classmethod
+    def of_copies(
+        cls, format: Format, shape: torch.Size, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
+    ) -> Pattern:
+        """The pattern of copies of a user's arrays, which have been checked."""
+        size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
+        dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
+        own = [a if a is None else packing.copied(a, dtype) for a in ordinary.arrays(pos)]
+        bytes = [torch.uint8 if level.bytes else dtype for level in format.kinds]
+        listed = zip(ordinary.arrays(crd), bytes, strict=True)
+        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in listed]
+        return cls.of_kernel(format, shape, own, own_crd, size, dtype)
 
     def _begin(
         self,
@@ -139,10 +124,13 @@ class Pattern:
         shape: torch.Size,
         pos: tuple[Tensor | None, ...],
         crd: tuple[Tensor | None, ...],
+        size: int,
+        index_dtype: torch.dtype,
         block: tuple[int, ...] = (),
     ) -> None:
         """Takes what is stored, and nothing that is derived from it yet."""
         self.format, self.shape, self.pos, self.crd, self.block = format, shape, pos, crd, block
+        self.size, self.index_dtype = size, index_dtype
         self.expanded: Tensor | None = None
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
@@ -154,8 +142,9 @@ class Pattern:
         self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         self._derived: dict[Any, Any] = {}
-        self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] = weakref.WeakKeyDictionary()
-        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] = weakref.WeakKeyDictionary()
+        # Few patterns meet others, and each of these takes as long as everything else here.
+        self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None
+        self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] | None = None
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -240,7 +229,7 @@ class Pattern:
         known = self._conversions.get(format)
         if known is None:
             with ordinary.tensors():
-                known = Conversion(self, None, None) if format == self.format else _convert(self, format)
+                known = Conversion(self, None, None) if format == self.format else convert(self, format)
             if known.pattern is not self:
                 # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
                 known = self._conversions.setdefault(format, known)
@@ -265,6 +254,8 @@ class Pattern:
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""
+        if self._unions is None:
+            self._unions = weakref.WeakKeyDictionary()
         known = self._unions.get(other)
         if known is not None:
             return known
@@ -273,6 +264,8 @@ class Pattern:
 
     def locate(self, other: Pattern) -> tuple[Tensor, Tensor]:
         """Where this pattern's entries are among those of `other`: their numbers, and whether they are there."""
+        if self._located is None:
+            self._located = weakref.WeakKeyDictionary()
         known = self._located.get(other)
         if known is None:
             with ordinary.tensors():

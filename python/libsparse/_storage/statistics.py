@@ -17,17 +17,12 @@ from .levels import Level
 
 _BLOCK = 4
 _FEW = 1 << 12  # entries up to which how they are spread hardly matters
-_SAMPLE = 1 << 10
+_RUNS, _RUN = 16, 64  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 
 
 def _dense(level: Level) -> bool:
     return level.full and level.ordered
-
-
-def _distinct(level: Level) -> bool:
-    """Whether a level stores nothing but the coordinates of each parent, each once, and in order."""
-    return level.segmented and level.ordered and level.unique and not level.padded
 
 
 class Statistics:
@@ -47,19 +42,19 @@ class Statistics:
         self._rows, self._columns = extents[0], extents[-1]
         self._size = size
         kinds = format.kinds
-        self._listed = len(kinds) == 2 and _dense(kinds[0]) and _distinct(kinds[1])  # CSR or CSC
+        self._listed = len(kinds) == 2 and _dense(kinds[0]) and kinds[1].is_list  # CSR or CSC
 
     @functools.cached_property
     def lengths(self) -> Tensor | None:
         """How many entries lie below each position of the first level; None where its second level has no positions."""
         kinds = self._format.kinds
-        if len(kinds) < 2 or not (_dense(kinds[0]) or _distinct(kinds[0])) or not _distinct(kinds[1]):
+        if len(kinds) < 2 or not (_dense(kinds[0]) or kinds[0].is_list) or not kinds[1].is_list:
             return None
         begins = self._pos[1]
         assert begins is not None
         for level in range(2, len(kinds)):
             below = self._pos[level]
-            if _distinct(kinds[level]) and below is not None:
+            if kinds[level].is_list and below is not None:
                 begins = below.index_select(0, begins)
             elif not _dense(kinds[level]):
                 return None
@@ -122,11 +117,11 @@ class Statistics:
         Of a sample, so that it takes the same time for every pattern; few entries count as not scattered.
         """
         coordinates = self._crd[-1]
-        if coordinates is None or len(coordinates) < _FEW or not _distinct(self._format.kinds[-1]):
+        if coordinates is None or len(coordinates) < _FEW or not self._format.kinds[-1].is_list:
             return False
-        every = max(1, len(coordinates) // _SAMPLE)
-        steps = coordinates[1::every] - coordinates[:-1:every]  # of neighbouring pairs
-        return int((steps == 1).sum()) < _NEIGHBOURS * len(steps)
+        sample = coordinates[: len(coordinates) // _RUNS * _RUNS].view(_RUNS, -1)[:, :_RUN]
+        neighbours = int((sample[:, 1:] - sample[:, :-1] == 1).sum())
+        return neighbours < _NEIGHBOURS * _RUNS * (_RUN - 1)
 
     @functools.cached_property
     def bandwidth(self) -> int:

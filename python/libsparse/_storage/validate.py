@@ -12,6 +12,8 @@ from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, Sh
 
 from .fakes import is_fake
 
+_TOO_LARGE = 2**63
+_NUMBERS = (torch.int32, torch.int64)
 _INTEGERS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)
 
 
@@ -22,10 +24,10 @@ def shape(given: Any, name: str = "shape") -> torch.Size:
         ShapeError: It is no sequence of non-negative ints.
     """
     try:
-        result = torch.Size([_index(n) for n in given])
+        result = torch.Size([n if type(n) is int else _index(n) for n in given])
     except TypeError:
         raise ShapeError(f"{name} is {given!r}; expected a sequence of ints") from None
-    if any(not 0 <= n < 2**63 for n in result):
+    if any([not 0 <= n < _TOO_LARGE for n in result]):
         raise ShapeError(f"{name} is {tuple(result)}; expected extents that are not negative and fit 64 bits")
     return result
 
@@ -65,8 +67,8 @@ def tensor(name: str, given: Any) -> Tensor:
         ) from None
 
 
-def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimension") -> Tensor:
-    """A private copy of an array of indices that was handed over.
+def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimension", *, copy: bool = True) -> Tensor:
+    """An array of indices that was handed over, int32 or int64 and contiguous; a private copy unless `copy` is false.
 
     Raises:
         DtypeError: It does not hold integers.
@@ -74,6 +76,8 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
         UnsupportedError: It is not on the CPU.
     """
     array = tensor(name, given)
+    if not copy and array.dtype in _NUMBERS and array.ndim == ndim and array.is_cpu and array.is_contiguous():
+        return array
     if not isinstance(given, Tensor) and array.numel() == 0:
         array = array.to(torch.int64)
     if array.dtype not in _INTEGERS:
@@ -84,8 +88,8 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
         raise ShapeError(f"{name} has shape {tuple(array.shape)}; expected {expected}")
     if not array.is_cpu:
         raise UnsupportedError(f"{name} is on {array.device}; libsparse computes on the CPU, use .cpu()")
-    wide = array.dtype if array.dtype in (torch.int32, torch.int64) else torch.int64
-    return array.to(wide, copy=True).contiguous()
+    wide = array.dtype if array.dtype in _NUMBERS else torch.int64
+    return array.to(wide, copy=copy).contiguous()
 
 
 def bounds(name: str, array: Tensor, most: int, least: int = 0, meaning: str = "") -> None:

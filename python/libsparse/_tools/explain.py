@@ -13,7 +13,8 @@ from libsparse._compiler import native, request, threads
 from libsparse._lang.errors import DtypeError
 from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion
-from libsparse._runtime.problem import Operand, Problem, key, product, to_request
+from libsparse._runtime.problem import Operand, Problem, key, product
+from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
 
 from . import limits

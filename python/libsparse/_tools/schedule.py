@@ -11,7 +11,8 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch
-from libsparse._runtime.problem import Operand, Problem, to_request
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.requests import to_request
 from libsparse._runtime.status import WrongExtentsError
 from libsparse._storage.format import Format
 from libsparse._tensor.sparse_tensor import dress

@@ -14,7 +14,8 @@ from libsparse._lang import dtypes
 from libsparse._ops.operands import check_devices
 from libsparse._runtime import dispatch
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Operand, Problem, to_request
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.requests import to_request
 from libsparse._storage import statistics
 from libsparse._storage.pattern import Pattern
 
@@ -86,7 +87,8 @@ class _Example(Pattern):
 
     def __init__(self, pattern: Pattern) -> None:
         """The pattern that is like one of which extents are symbols."""
-        self._begin(pattern.format, torch.Size([hint(n) for n in pattern.shape]), (), ())
-        self.seen_shape, self.index_dtype, self.size = self.shape, pattern.index_dtype, hint(pattern.size)
+        shape, size = torch.Size([hint(n) for n in pattern.shape]), hint(pattern.size)
+        self._begin(pattern.format, shape, (), (), size, pattern.index_dtype)
+        self.seen_shape = shape
         self._statistics = statistics.Statistics(self.format, self.extents, (None,), (None,), 0)
         self._statistics.lengths = None  # nobody knows the rows yet

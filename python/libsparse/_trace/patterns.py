@@ -18,9 +18,10 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage import packing
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 _ops: Any = torch.ops.libsparse
 
@@ -142,15 +143,14 @@ class TracedPattern(Pattern):
         block: tuple[int, ...] = (),
     ) -> None:
         """Takes the arrays as they are."""
-        self._tracer = None
-        self._begin(format, torch.Size(shape), tuple(pos), tuple(crd), block)
-        self.seen_shape = self.shape
         size: Any = 1
-        for level, extent, level_pos, level_crd in zip(format.kinds, self.extents, pos, crd, strict=True):
+        extents = [shape[mode] for mode in format.order]
+        for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
             size = level.formula("size", level.names(level_pos, level_crd, extent, size))
-        self.size = size
         arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]
-        self.index_dtype = arrays[0].dtype if arrays else packing.index_dtype([hint(n) for n in shape], hint(size))
+        dtype = arrays[0].dtype if arrays else packing.index_dtype([hint(n) for n in shape], hint(size))
+        self._tracer, self.seen_shape = None, torch.Size(shape)
+        self._begin(format, self.seen_shape, tuple(pos), tuple(crd), size, dtype, block)
 
     def show_extents(self) -> None:
         """Sets `expanded` where nobody knows the extents."""

@@ -12,7 +12,8 @@ from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import is_sparse
 from libsparse._ops.tracing import moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.conversion import Conversion
+from libsparse._storage.pattern import Pattern
 
 from .entries import Entries, carry, derive, entries_of, pack, sparse_operand, wrap
 

@@ -14,8 +14,9 @@ from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedErro
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory, packing
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 
 class Entries(NamedTuple):

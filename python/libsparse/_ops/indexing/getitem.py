@@ -18,7 +18,8 @@ from libsparse._ops.operands import PLAIN, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary, packing
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.conversion import Conversion
+from libsparse._storage.pattern import Pattern
 
 from .copied_rows import copies, copy_rows
 from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap

@@ -14,8 +14,9 @@ from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select

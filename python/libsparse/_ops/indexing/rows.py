@@ -8,8 +8,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
-from libsparse._storage.pattern import Conversion, Pattern
+from libsparse._storage.pattern import Pattern
 
 _CPU = torch.device("cpu")
 

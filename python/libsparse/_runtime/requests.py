@@ -1,0 +1,143 @@
+"""Requests: a problem on given operands as the question to the compiler, in which sizes are classes.
+
+Much of a request follows from the problem and the formats alone; that is worked out once for all operands of these
+formats, so that little is left to do for a new pattern.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from libsparse._compiler import size_classes
+from libsparse._compiler.request import OperandInfo, OutputInfo, Request
+from libsparse._lang import dtypes
+from libsparse._lang.dtypes import INT32_MAX
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+from .problem import Operand, Problem, dense_order, dense_text
+
+_NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
+_WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
+
+
+class _Outline(NamedTuple):
+    """The parts of a request that only depend on the problem and on the formats of its operands.
+
+    Attributes:
+        classes: For each mode of each operand, the function from its extent to the class.
+        entries: The function from entries and rows to their class.
+        several: Whether several operands are sparse.
+        meets: Whether entries of several sparse operands meet at indices that the result doesn't have.
+    """
+
+    classes: tuple[tuple[Callable[[int], int], ...], ...]
+    entries: Callable[[int, int], int]
+    several: bool
+    meets: bool
+
+
+@functools.lru_cache(maxsize=4096)
+def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
+    extent, entries = size_classes.extent, size_classes.entries
+    if problem.temporary:
+        extent, entries = size_classes.finely, size_classes.finely_entries
+    varying = _varying(problem, formats)
+    classes = tuple(tuple(extent if i in varying else size_classes.width for i in term) for term in problem.inputs)
+    several = sum(format is not None for format in formats) > 1
+    meets = several and not {i for term in problem.inputs for i in term} <= set(problem.output)
+    return _Outline(classes, entries, several, meets)
+
+
+def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
+    """The indices whose extents differ from one mini-batch to the next: those down to the last sparse level."""
+    found: set[str] = set()
+    for indices, format in zip(problem.inputs, formats, strict=True):
+        if format is not None:
+            last = max((n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)), default=-1)
+            found.update(indices[mode] for mode in format.order[: last + 1])
+    return found
+
+
+def to_request(
+    problem: Problem, operands: Sequence[Operand], *, wide: bool = False, extents: dict[str, int] | None = None
+) -> Request:
+    """The request to the compiler for a problem.
+
+    Args:
+        problem: The computation.
+        operands: Its operands.
+        wide: Whether positions and coordinates of a sparse result must be int64.
+        extents: The extents of the problem's indices, where they are known.
+    """
+    extents = problem.extents(operands) if extents is None else extents
+    sizes = problem.shape or [extents[i] for i in problem.output if i in extents]
+    fits = max(sizes, default=0) <= INT32_MAX
+    output = OutputInfo(
+        None if problem.output_format is None else problem.output_format.text,
+        None if problem.dtype is None else dtypes.code(problem.dtype),
+        "i32" if fits and not wide else "i64",
+        problem.pattern_of,
+        problem.temporary,
+        problem.step,
+        problem.divided,
+    )
+    infos = _operand_infos(problem, operands)
+    reduce, combine = problem.reduce, problem.combine
+    return Request(problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions)
+
+
+def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[OperandInfo, ...]:
+    """The operands as requests describe them."""
+    first_of: dict[int, int] = {}
+    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    wide = any([o.pattern is None and o.ndim and o.shape[-1] >= _WIDE for o in operands])
+    infos = []
+    for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
+        pattern, data, _ = operand
+        shape = tuple([to_class(n) for to_class, n in zip(classes, operand.shape, strict=True)])
+        dtype = dtypes.code(operand.dtype)
+        if pattern is None:
+            text = dense_text(dense_order(operand.values))
+            infos.append(OperandInfo(name, text, dtype, False, "i32", shape, math.prod(shape), same_pattern=-1))
+            continue
+        same, format = first_of.setdefault(id(pattern), number), pattern.format
+        rows = pattern.shape[format.order[0]]
+        filled, skew, reach = _spread(pattern, outline.several) if problem.temporary else _NOWHERE
+        gathers = wide or (outline.meets and pattern.size >= _SEVERAL * rows)
+        infos.append(
+            OperandInfo(
+                name,
+                format.text,
+                dtype,
+                data is None,
+                dtypes.code(pattern.index_dtype),
+                shape,
+                outline.entries(pattern.size, rows),
+                -1 if same == number else same,
+                filled,
+                skew,
+                reach,
+                gathers and pattern.statistics.scattered,
+            )
+        )
+    return tuple(infos)
+
+
+def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
+    """The classes of the statistics that decide the format of a temporary: rows with entries, skew and reach.
+
+    The last two matter where several sparse operands meet. Unknown ones are 0 or empty.
+    """
+    found = pattern.statistics
+    rows = pattern.extents[0]
+    if found.lengths is None:
+        return _NOWHERE
+    filled = size_classes.share(rows - found.empty, rows)
+    if not several:
+        return filled, (), 0
+    reach = 0 if found.reach is None else size_classes.ratio(found.reach, _WHOLE)
+    return filled, tuple(map(size_classes.ratio, found.skew)), reach

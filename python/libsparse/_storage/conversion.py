@@ -1,0 +1,60 @@
+"""Conversions: a pattern brought to another layout, and the places that its values come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch import Tensor
+
+from libsparse._lang.errors import InternalError
+
+from .format import Format
+
+if TYPE_CHECKING:
+    from .pattern import Pattern
+
+
+class Conversion(NamedTuple):
+    """A pattern that was made of another: brought to another format, selected from, reshaped.
+
+    Attributes:
+        pattern: The new pattern.
+        source: The places of the values that are taken, among those it came from; None where that is all of them.
+        target: Where padding was added, the place of each value that is taken among the new ones.
+    """
+
+    pattern: Pattern
+    source: Tensor | None
+    target: Tensor | None
+
+    def source_pointer(self) -> int:
+        """The address of `source`, which kernels that convert by mode order read values through."""
+        assert self.source is not None
+        return self.source.data_ptr()
+
+    def values(self, values: Tensor, fill: float = 0) -> Tensor:
+        """Carries values over; differentiable. Padding is `fill`."""
+        if self.source is not None:
+            values = values.index_select(0, self.source)
+        if self.target is not None:
+            return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
+        return values
+
+
+def _no_converter(pattern: Pattern, format: Format) -> Conversion:
+    raise InternalError(f"nothing converts {pattern} to format {format}")
+
+
+_convert: Callable[[Pattern, Format], Conversion] = _no_converter
+
+
+def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
+    """Register the function that brings patterns to other formats: it runs kernels, which are above patterns."""
+    global _convert
+    _convert = convert
+
+
+def convert(pattern: Pattern, format: Format) -> Conversion:
+    """A pattern in another format, by the function that is registered."""
+    return _convert(pattern, format)
