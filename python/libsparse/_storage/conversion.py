@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor
 
@@ -11,8 +11,8 @@ from libsparse._lang.errors import InternalError
 
 from .format import Format
 
-if TYPE_CHECKING:
-    from .pattern import Pattern
+Pattern = Any
+"""A `Pattern`, which is defined above and keeps its conversions."""
 
 
 class Conversion(NamedTuple):
