@@ -23,13 +23,14 @@ PROGRAM = Extension("libsparse._libsparse_go", sources=[])
 LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SHORTCUTS = [
     Extension(
-        f"libsparse._runtime._{name}",
-        sources=[f"python/libsparse/_runtime/{name}.c"],
-        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra"],
+        f"libsparse.{room}._{name}",
+        sources=[f"python/libsparse/{room}/{name}.c"],
+        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread"],
+        extra_link_args=["-pthread"],
         py_limited_api=True,
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
-    for name in ("direct", "stand_in")
+    for room, name in (("_runtime", "direct"), ("_runtime", "stand_in"), ("_storage", "radix"))
 ]
 
 
@@ -56,9 +57,9 @@ class BuildGo(build_ext):
 
     def get_ext_filename(self, fullname: str) -> str:
         """Drop the suffix that names a Python version; `fullname` comes with and without its package."""
-        suffix = {"_libsparse": ".so", "_direct": ".abi3.so", "_stand_in": ".abi3.so"}.get(
-            fullname.rpartition(".")[2], ""
-        )
+        name = fullname.rpartition(".")[2]
+        shortcuts = {extension.name.rpartition(".")[2] for extension in SHORTCUTS}
+        suffix = ".so" if name == "_libsparse" else ".abi3.so" if name in shortcuts else ""
         return str(Path(*fullname.split("."))) + suffix
 
     def build_extension(self, ext: Extension) -> None:

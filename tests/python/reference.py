@@ -12,9 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from libsparse._compiler.kernel import Kernel
+from libsparse._compiler.kernel import Kernel, Slot, Slots
 from libsparse._compiler.request import Request
-from libsparse._compiler.slots import Slot, Slots
 from libsparse._lang.dtypes import DTYPES
 from libsparse._lang.errors import ToolchainError
 from libsparse._storage.format import Format

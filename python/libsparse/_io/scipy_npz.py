@@ -11,7 +11,7 @@ from torch import Tensor
 
 from libsparse._lang.dtypes import CODES, INT32_MAX
 from libsparse._lang.errors import DtypeError, FormatError, IndexBoundsError, LibsparseError, UnsupportedError
-from libsparse._storage import memory, packing
+from libsparse._storage import memory, packing, sorting
 
 _MEMBERS = ("format", "shape", "data", "indices", "indptr", "row", "col", "offsets")
 
@@ -104,7 +104,7 @@ def dump(indices: Tensor, values: Tensor, size: tuple[int, ...]) -> bytes:
 
     if values.dtype not in CODES or values.dtype == torch.bfloat16:
         raise DtypeError(f".npz files can't hold {values.dtype}; convert the values first")
-    order = packing.sort_order(list(indices), size)
+    order = sorting.sort_order(list(indices), size)
     if order is not None:
         indices, values = indices[:, order], values[order]
     rows, columns = indices

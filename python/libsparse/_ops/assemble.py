@@ -1,17 +1,18 @@
-"""Assembly: sparse operands from coordinates and values; differentiable by the values."""
+"""Assembly: sparse operands from coordinates and values, differentiable by the values; patterns from arrays of levels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
+from libsparse._compiler import threads
 from libsparse._lang import dtypes
-from libsparse._lang.errors import DtypeError
+from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing
+from libsparse._storage import checks, packing, sorting, validate
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -37,7 +38,7 @@ def assemble(
     format: str | Format | None = None,
     reduce: str = "sum",
 ) -> Operand:
-    """Sorts coordinates, one int64 array for each mode, reduces duplicates and packs them.
+    """Sorts coordinates, one array of integers for each mode, reduces duplicates and packs them.
 
     Without values it is a pattern alone; the format is the usual one of the rank by default.
     """
@@ -48,15 +49,14 @@ def assemble(
         return tracing.operators[0].assemble(coords, values, shape, wanted, reduce)
     levels = [coords[mode] for mode in wanted.order]
     extents = [shape[mode] for mode in wanted.order]
-    order = packing.sort_order(levels, extents)
-    if order is not None:
-        levels = [c[order] for c in levels]
-        values = None if values is None else values[order]
-    fresh = packing.first_of_run(levels)
-    if not bool(fresh.all()):
-        group = torch.cumsum(fresh, 0) - 1
-        levels = [c[fresh] for c in levels]
-        values = None if values is None else reduced(values, group, levels[0].numel(), reduce)
+    dtype = packing.index_dtype(extents, levels[0].numel())
+    found = sorting.sort(levels, extents, dtype, threads.count())
+    levels = found.coords
+    if found.order is None:  # they may be the user's
+        levels = [c.to(dtype, copy=True) for c in levels]
+    elif values is not None:
+        values = _merged(values, found.order, found.again, found.group, reduce)
+    del found
     itemsize = 1 if values is None else values.element_size()
     built = packing.build_levels(wanted.writable, extents, levels, itemsize)
     if values is not None and built.slots is not None:
@@ -90,6 +90,25 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
     return values if pattern is None else pattern.to_dense(values, source.fill)
 
 
+def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce: str) -> Tensor:
+    """One value for each distinct entry; differentiable.
+
+    Args:
+        values: The values of all entries.
+        order: Where the first of each distinct entry is among them.
+        again: Where those are that came again, which as a rule are few.
+        group: The numbers of these among the distinct ones, in ascending order.
+        reduce: How the values of one entry are reduced.
+    """
+    firsts = values.index_select(0, order)
+    if not len(again):
+        return firsts
+    places, member = torch.unique_consecutive(group, return_inverse=True)
+    several = torch.cat([firsts.index_select(0, places), values.index_select(0, again)])
+    member = torch.cat([torch.arange(len(places), device="cpu"), member])
+    return firsts.index_copy(0, places, reduced(several, member, len(places), reduce))
+
+
 def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
     """One value for each group of duplicates."""
     wide = dtypes.accumulator(values.dtype)
@@ -107,3 +126,42 @@ def reduced(values: Tensor, group: Tensor, count: int, reduce: str) -> Tensor:
     group = group.reshape(-1, *[1] * (values.ndim - 1)).expand_as(values)
     zeros = values.new_zeros((count, *values.shape[1:]))
     return zeros.scatter_reduce(0, group, values, REDUCTIONS[reduce], include_self=False)
+
+
+def pattern_from_levels(
+    format: str | Format,
+    shape: Sequence[int],
+    pos: Sequence[Any],
+    crd: Sequence[Any],
+    check: bool = True,
+    called: checks.Names = checks.Names(),  # noqa: B008  # immutable
+) -> Pattern:
+    """A pattern from copies of the arrays of its levels; `check` verifies contents, too, and not only lengths.
+
+    A `torch.Size` has been checked.
+
+    `called` has the names of the arrays for messages.
+
+    Raises:
+        FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
+        IndexBoundsError: A coordinate is out of range.
+        ShapeError: A length is wrong.
+    """
+    size = shape if type(shape) is torch.Size else validate.shape(shape)
+    wanted = Format(format).resolve(len(size))
+    if wanted.is_dense:
+        raise FormatError(f"format {wanted} has no positions and coordinates: it is a strided torch tensor")
+    own_pos, own_crd = _index_arrays("pos", pos, called), _index_arrays("crd", crd, called)
+    if any(map(is_fake, (*own_pos, *own_crd))):
+        return tracing.operators[0].checked(wanted, size, own_pos, own_crd, check, called)
+    checks.check(wanted, size, own_pos, own_crd, check, called)
+    return Pattern._of_copies(wanted, size, own_pos, own_crd)
+
+
+def _index_arrays(kind: str, given: Any, called: checks.Names) -> list[Tensor | None]:
+    """The arrays of one kind that a user hands over, which may still be the user's own memory."""
+    if not isinstance(given, Sequence):
+        raise ShapeError(f"{kind} is a {type(given).__name__}; expected one array, or None, a level")
+    return [
+        None if a is None else validate.index_array(called.array(kind, n), a, copy=False) for n, a in enumerate(given)
+    ]

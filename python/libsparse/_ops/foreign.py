@@ -11,8 +11,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
-from .assemble import assemble, to_format
-from .from_levels import pattern_from_levels
+from .assemble import assemble, pattern_from_levels, to_format
 
 
 def is_foreign(value: Any) -> bool:

@@ -15,8 +15,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, validate
 from libsparse._storage.pattern import Pattern
 
-from .assemble import assemble, to_dense, to_format
-from .from_levels import pattern_from_levels
+from .assemble import assemble, pattern_from_levels, to_dense, to_format
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}

@@ -14,7 +14,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing
+from libsparse._storage import packing, sorting
 from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -253,7 +253,7 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
     places = keep.nonzero().squeeze(1)
     picked = [coords[mode][places] for mode in leaders]
     shape = [pattern.shape[mode] for mode in leaders]
-    order = packing.sort_order(picked, shape)
+    order = sorting.sort_order(picked, shape)
     if order is not None:
         places, picked = places[order], [c[order] for c in picked]
     format = Format("csf").resolve(len(leaders))

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler.slots import ResultSlot
+from libsparse._compiler.kernel import ResultSlot
 from libsparse._storage import memory, packing
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -72,4 +72,4 @@ class ResultArrays:
         pos, crd = ([self.arrays.get((kind, n)) for n in count] for kind in ("pos", "crd"))
         if packing.index_dtype(shape, size) != self.dtype:
             return Pattern(self.format, shape, pos, crd)
-        return Pattern.of_kernel(self.format, shape, pos, crd, size, self.dtype)
+        return Pattern._of_kernel(self.format, shape, pos, crd, size, self.dtype)

@@ -6,7 +6,6 @@ and nothing knows of values or autograd.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -14,13 +13,11 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.dtypes import INT32_MAX
-from libsparse._lang.errors import IndexBoundsError
 
 from . import levels, memory
-from .fakes import is_fake
 from .format import Format
+from .sorting import first_of_run, linear_keys, outside, sort_order
 
-_KEY_LIMIT = 2**63 - 1
 _VALUE = 8  # bytes of a value, where nobody says
 
 
@@ -38,40 +35,6 @@ class Levels(NamedTuple):
     crd: list[Tensor | None]
     slots: Tensor | None
     size: int
-
-
-def linear_keys(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
-    """One int64 key a coordinate that sorts as the coordinates do; None where keys would overflow."""
-    if math.prod(extents) > _KEY_LIMIT:
-        return None
-    keys = coords[0].to(torch.int64, copy=True)
-    for crd, extent in zip(coords[1:], extents[1:], strict=True):
-        keys.mul_(extent).add_(crd)
-    return keys
-
-
-def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
-    """The stable permutation that sorts coordinates lexicographically; None where they are sorted already."""
-    keys = linear_keys(coords, extents)
-    if keys is not None:
-        if not is_fake(keys) and bool((keys[1:] >= keys[:-1]).all()):
-            return None
-        return torch.argsort(keys, stable=True)
-    order: Tensor | None = None
-    for crd in reversed(coords):
-        order = torch.argsort(crd, stable=True) if order is None else order[torch.argsort(crd[order], stable=True)]
-    return order
-
-
-def first_of_run(coords: Sequence[Tensor]) -> Tensor:
-    """Marks, in sorted coordinates, each one that differs from the one before it."""
-    count = coords[0].numel()
-    fresh = torch.ones(count, dtype=torch.bool, device="cpu")
-    if count > 1:
-        torch.ne(coords[0][1:], coords[0][:-1], out=fresh[1:])
-        for crd in coords[1:]:
-            fresh[1:] |= crd[1:] != crd[:-1]
-    return fresh
 
 
 def index_dtype(extents: Sequence[int], size: int) -> torch.dtype:
@@ -100,12 +63,8 @@ def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     try:
         first[1:].index_add_(0, parents, torch.ones((), dtype=dtype, device="cpu").expand(parents.numel()))
     except IndexError:
-        raise _outside() from None
+        raise outside() from None
     return first.cumsum_(0)
-
-
-def _outside() -> IndexBoundsError:
-    return IndexBoundsError("an index is outside of the shape; check=True says which")
 
 
 def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor], itemsize: int = _VALUE) -> Levels:
@@ -114,7 +73,7 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     Args:
         format: A resolved format of levels that kernels write, too: others are converted to.
         extents: Extent of each level, in storage order.
-        coords: One int64 array a level, in storage order.
+        coords: One array of integers a level, in storage order; the result may share their memory.
         itemsize: Bytes of a value.
 
     Raises:
@@ -125,7 +84,8 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
     dtype = index_dtype(extents, nnz)
     advice = f"pass format={str(format.compressed)!r} or format='coo', which store only what is there"
     bitmaps = 0  # bytes that are allocated and not yet touched: the system counts them as available
-    parent, count = torch.zeros(nnz, dtype=torch.int64, device="cpu"), 1
+    parent: Tensor | None = None  # the positions in the level above; None for the root
+    count = 1
     alone = nnz <= 1  # whether no two entries are below the same position
     kept: Tensor | None = None  # which entries stand for a prefix that several have, from a level that is not unique on
     pos: list[Tensor | None] = []
@@ -134,29 +94,34 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
         first: Tensor | None = None
         stored: Tensor | None = None
         subject = f"the places of level {number} ({level.text}) of format {format}"
+        last = number + 1 == len(coords)
         if level.locate:
-            parent, count = parent * extent + coord, count * extent
-            last = number + 1 == len(coords)
+            parent = coord if parent is None else parent.to(torch.int64) * extent + coord
+            count *= extent
             bitmaps += count * level.bytes
             memory.check(bitmaps + count * itemsize * last, 1, subject, advice)
             if level.bytes:
-                stored = _bitmap(parent, count)
+                stored = _bitmap(parent.to(torch.int64), count)
         else:
-            if level.segmented and level.unique:
-                kept = None if alone else first_of_run([parent, coord])
-            elif level.segmented:
-                end = next((n for n in range(number + 1, len(coords)) if not format.kinds[n].branchless), len(coords))
-                kept = None if end == len(coords) else first_of_run([parent, *coords[number:end]])
             if level.segmented:
+                end = next((n for n in range(number + 1, len(coords)) if not format.kinds[n].branchless), len(coords))
+                end = number + 1 if level.unique else end
+                above = [] if parent is None else [parent]
+                kept = None if alone or end == len(coords) else first_of_run([*above, *coords[number:end]])
                 memory.check(bitmaps + (count + 1) * dtype.itemsize, 1, subject, advice)
-                first = starts(parent if kept is None else parent[kept], count, dtype)
             stored = (coord if kept is None else coord[kept]).to(dtype)
-            parent = torch.arange(nnz, device="cpu") if kept is None else torch.cumsum(kept, 0) - 1
+            if level.segmented:
+                first = torch.tensor([0, stored.numel()], dtype=dtype, device="cpu")
+                if parent is not None:
+                    first = starts(parent if kept is None else parent[kept], count, dtype)
+            if not last:
+                parent = torch.arange(nnz, device="cpu") if kept is None else torch.cumsum(kept, 0) - 1
             count = stored.numel()
             alone = count == nnz
         pos.append(first)
         crd.append(stored)
-    return Levels(pos, crd, parent if format.kinds[-1].locate else None, count)
+    slots = parent.to(torch.int64) if parent is not None and format.kinds[-1].locate else None
+    return Levels(pos, crd, slots, count)
 
 
 def _bitmap(places: Tensor, count: int) -> Tensor:
@@ -171,11 +136,11 @@ def spread(values: Tensor, slots: Tensor, size: int) -> Tensor:
         IndexBoundsError: A place is out of range.
     """
     if not size and slots.numel():  # torch's own error would be about strides
-        raise _outside()
+        raise outside()
     try:
         return values.new_zeros(size).index_copy_(0, slots, values)
     except IndexError:
-        raise _outside() from None
+        raise outside() from None
 
 
 def expand_levels(

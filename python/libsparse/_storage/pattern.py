@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import checks, memory, ordinary, packing, statistics, validate
+from . import checks, memory, ordinary, packing, sorting, statistics, validate
 from .conversion import Conversion, convert
 from .format import Format
 
@@ -90,7 +90,7 @@ class Pattern:
         self.seen_shape = _seen(self.shape)
 
     @classmethod
-    def of_kernel(
+    def _of_kernel(
         cls,
         format: Format,
         shape: torch.Size,
@@ -106,7 +106,7 @@ class Pattern:
         return self
 
     @classmethod
-    def of_copies(
+    def _of_copies(
         cls, format: Format, shape: torch.Size, pos: Sequence[Tensor | None], crd: Sequence[Tensor | None]
     ) -> Pattern:
         """The pattern of copies of a user's arrays, which have been checked."""
@@ -116,7 +116,7 @@ class Pattern:
         bytes = [torch.uint8 if level.bytes else dtype for level in format.kinds]
         listed = zip(ordinary.arrays(crd), bytes, strict=True)
         own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in listed]
-        return cls.of_kernel(format, shape, own, own_crd, size, dtype)
+        return cls._of_kernel(format, shape, own, own_crd, size, dtype)
 
     def _begin(
         self,
@@ -196,7 +196,7 @@ class Pattern:
         """The offset of every entry in a contiguous dense tensor of this shape."""
         if self._linear is None:
             with ordinary.tensors():
-                keys = packing.linear_keys(list(self.coordinates()), self.shape)
+                keys = sorting.linear_keys(list(self.coordinates()), self.shape)
             if keys is None:
                 raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
             self._linear = keys

@@ -93,7 +93,7 @@ def _from_coo(
     """What `from_coo` does, of arguments with their names for messages."""
     name, indices = coordinates
     size, block = split_blocks(shape, *numbers)
-    coords = validate.index_array(name, indices, 2, "(ndim, nnz): a row of coordinates a dimension").to(torch.int64)
+    coords = validate.index_array(name, indices, 2, "(ndim, nnz): a row of coordinates a dimension", copy=False)
     if coords.shape[0] != len(size):
         raise ShapeError(
             f"{name} has shape {tuple(coords.shape)}; expected {len(size)} rows, one a sparse dimension of shape "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
-from libsparse._ops.from_levels import pattern_from_levels
+from libsparse._ops.assemble import pattern_from_levels
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 

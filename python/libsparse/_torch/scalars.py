@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
 from libsparse._ops.operands import to_operand
-from libsparse._storage import packing
+from libsparse._storage import sorting
 
 from .registry import implements, named
 
@@ -44,7 +44,7 @@ def nonzero(input: Any, *, as_tuple: bool = False) -> Any:
     source.need_zero_fill("nonzero")
     pattern = source.sparsity
     found = pattern.coordinates()[:, pattern.entries(source.values.detach()) != 0]
-    order = packing.sort_order(list(found), pattern.shape)
+    order = sorting.sort_order(list(found), pattern.shape)
     found = found if order is None else found[:, order]
     return tuple(found) if as_tuple else found.T.contiguous()
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
-from libsparse._storage import memory, packing
+from libsparse._storage import memory, packing, sorting
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -71,7 +71,7 @@ def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
     coords = [entries.coords[mode] for mode in built_in.order]
     extents = [entries.shape[mode] for mode in built_in.order]
     places = entries.places
-    order = packing.sort_order(coords, extents)
+    order = sorting.sort_order(coords, extents)
     if order is not None:
         coords = [c.index_select(0, order) for c in coords]
         places = order if places is None else places.index_select(0, order)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
-from libsparse._storage import packing
+from libsparse._storage import sorting
 
 _DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
@@ -278,5 +278,5 @@ def true_elements(mask: Any) -> list[Tensor]:
     coords = pattern.coordinates()
     if operand.data is not None:
         coords = coords[:, pattern.entries(operand.data)]
-    order = packing.sort_order(list(coords), pattern.shape)
+    order = sorting.sort_order(list(coords), pattern.shape)
     return list(coords if order is None else coords.index_select(1, order))

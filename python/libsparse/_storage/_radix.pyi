@@ -1,0 +1,9 @@
+def sort(
+    coords: tuple[tuple[int, bool], ...],
+    extents: tuple[int, ...],
+    moved: tuple[tuple[int, bool], ...],
+    order: int,
+    count: int,
+    threads: int,
+    /,
+) -> bool: ...

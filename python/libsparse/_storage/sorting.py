@@ -1,0 +1,167 @@
+"""Sorting coordinates, and dropping those that come again."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.errors import IndexBoundsError
+
+from .fakes import is_fake
+
+_KEY_LIMIT = 2**63 - 1
+_MANY = 1 << 14  # entries from which on C is worth its call
+_PART = 1 << 20  # entries that are compared or gathered at a time, so that what is needed for a while stays small
+
+
+@functools.cache
+def in_c() -> ModuleType | None:
+    """The module that sorts in C, None where the package was built without a C compiler."""
+    try:
+        from . import _radix
+    except ImportError:
+        return None
+    return _radix
+
+
+def linear_keys(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
+    """One int64 key a coordinate that sorts as the coordinates do; None where keys would overflow."""
+    if math.prod(extents) > _KEY_LIMIT:
+        return None
+    keys = coords[0].to(torch.int64, copy=True)
+    for crd, extent in zip(coords[1:], extents[1:], strict=True):
+        keys.mul_(extent).add_(crd)
+    return keys
+
+
+class Sorted(NamedTuple):
+    """Distinct coordinates in lexicographic order.
+
+    Attributes:
+        coords: One array a mode, which may be those that were given.
+        order: Where the first of each was among those that were given; None where they were sorted already.
+        again: Where those were that came again.
+        group: The numbers of these among the distinct ones, in ascending order.
+    """
+
+    coords: list[Tensor]
+    order: Tensor | None
+    again: Tensor
+    group: Tensor
+
+
+def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, threads: int) -> Sorted:
+    """Sorts coordinates and drops those that come again.
+
+    Args:
+        coords: One array a mode, int32 or int64.
+        extents: The extent of each mode.
+        dtype: Of coordinates that have to move, which has room for all extents.
+        threads: How many threads may work.
+
+    Raises:
+        IndexBoundsError: Coordinates that nobody checked are out of range.
+    """
+    if is_sorted(coords, extents):
+        return _distinct(list(coords), None)
+    count = coords[0].numel()
+    radix = in_c()
+    if radix is None or not _MANY <= count <= INT32_MAX or math.prod(extents) > _KEY_LIMIT:
+        order = sort_order(coords, extents)
+        assert order is not None
+        return _distinct([_gathered(c, order, dtype) for c in coords], order)
+    coords = [c.contiguous() for c in coords]
+    moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
+    order = torch.empty(count, dtype=torch.int32, device="cpu")
+    given, taken = (tuple([(a.data_ptr(), a.dtype == torch.int64) for a in arrays]) for arrays in (coords, moved))
+    if not radix.sort(given, tuple(extents), taken, order.data_ptr(), count, threads):
+        raise outside()
+    return _distinct(moved, order)
+
+
+def outside() -> IndexBoundsError:
+    """The error for coordinates out of range that nobody checked."""
+    return IndexBoundsError("an index is outside of the shape; check=True says which")
+
+
+def _distinct(moved: list[Tensor], order: Tensor | None) -> Sorted:
+    """Sorted coordinates without those that come again."""
+    fresh = first_of_run(moved)
+    if bool(fresh.all()):
+        nothing = torch.empty(0, dtype=torch.int64, device="cpu")
+        return Sorted(moved, order, nothing, nothing)
+    again = (~fresh).nonzero().squeeze(1)
+    group = again - torch.arange(1, len(again) + 1, device="cpu")
+    if order is None:  # the arrays may be the user's
+        moved, order = [c.clone() for c in moved], torch.arange(len(fresh), device="cpu")
+    repeated = order.index_select(0, again)
+    *moved, order = _compacted([*moved, order], fresh)
+    return Sorted(moved, order, repeated, group)
+
+
+def _compacted(arrays: list[Tensor], mask: Tensor) -> list[Tensor]:
+    """The elements at true places of a mask, in the memory of the arrays."""
+    done = 0
+    for part in _slices(len(mask)):
+        places = mask[part].nonzero().squeeze(1)
+        for array in arrays:
+            array[done : done + len(places)] = array[part].index_select(0, places)
+        done += len(places)
+    return [array[:done] if done > len(array) // 8 * 7 else array[:done].clone() for array in arrays]
+
+
+def _gathered(array: Tensor, order: Tensor, dtype: torch.dtype) -> Tensor:
+    """The elements of an array of integers in another order and dtype."""
+    found = torch.empty(order.numel(), dtype=dtype, device="cpu")
+    for part in _slices(order.numel()):
+        found[part] = array.index_select(0, order[part])
+    return found
+
+
+def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
+    """The stable permutation that sorts coordinates lexicographically; None where they are sorted already."""
+    if not is_fake(coords[0]) and is_sorted(coords, extents):
+        return None
+    keys = linear_keys(coords, extents)
+    if keys is not None:
+        return torch.argsort(keys, stable=True)
+    order = torch.argsort(coords[-1], stable=True)
+    for crd in reversed(coords[:-1]):
+        order = order.index_select(0, torch.argsort(crd.index_select(0, order), stable=True))
+    return order
+
+
+def is_sorted(coords: Sequence[Tensor], extents: Sequence[int]) -> bool:
+    """Whether coordinates are sorted; False also where no keys can be made of them.
+
+    Those that aren't are found out at the first fault.
+    """
+    last = -1
+    for part in _slices(coords[0].numel()):
+        keys = linear_keys([c[part] for c in coords], extents)
+        if keys is None or int(keys[0]) < last or not bool((keys[1:] >= keys[:-1]).all()):
+            return False
+        last = int(keys[-1])
+    return True
+
+
+def first_of_run(coords: Sequence[Tensor]) -> Tensor:
+    """Marks, in sorted coordinates, each one that differs from the one before it."""
+    count = coords[0].numel()
+    fresh = torch.ones(count, dtype=torch.bool, device="cpu")
+    if count > 1:
+        torch.ne(coords[0][1:], coords[0][:-1], out=fresh[1:])
+        for crd in coords[1:]:
+            fresh[1:] |= crd[1:] != crd[:-1]
+    return fresh
+
+
+def _slices(count: int) -> Iterator[slice]:
+    return (slice(first, min(first + _PART, count)) for first in range(0, count, _PART))
