@@ -1,4 +1,4 @@
-"""Assembly: sparse operands from coordinates and values, differentiable by the values; patterns from arrays of levels."""
+"""Assembly: sparse operands from coordinates and values, differentiable by the values; patterns from levels."""
 
 from __future__ import annotations
 
