@@ -54,7 +54,7 @@ LAZY = {
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
-    "_storage/sorting.py": {"libsparse._storage._radix"},
+    "_storage/sorting.py": {"libsparse._storage"},  # its module in C
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
