@@ -48,12 +48,8 @@ def _on_libsparse(A: Matrix) -> Any:
     M = ls.from_csr(A.crow, A.col, torch.ones_like(A.values), A.shape)
 
     def attend(h: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        out = []
-        for head in range(h.shape[1]):
-            l_, r = left[:, head], right[:, head]
-            scores = ls.evaluate("e(i,j) = M(i,j) * leaky_relu(l(i) + r(j), 0.2)", M=M, l=l_, r=r)
-            out.append(scores.softmax(1) @ h[:, head])
-        return torch.stack(out, 1)
+        scores = ls.evaluate("e(i,j,h) = M(i,j) * leaky_relu(l(i,h) + r(j,h), 0.2)", M=M, l=left, r=right, format="dsd")
+        return ls.einsum("ijh,jhd->ihd", scores.softmax(1), h, format="ddd")
 
     return attend
 

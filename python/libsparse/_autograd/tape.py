@@ -6,7 +6,8 @@ same compiler and differentiable again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 from torch.autograd import forward_ad
 
-from libsparse._runtime import dispatch
+from libsparse._runtime import dispatch, notes, repeats
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage import ordinary
@@ -39,7 +40,7 @@ class Node:
     """One computation in autograd's graph, without its values; a subclass says how it is differentiated.
 
     Attributes:
-        problem: The computation.
+        problem: The computation: a problem, or what names another one.
         patterns: The pattern of each operand, None for a dense one.
         pattern: The pattern of the result, known once that is computed; None for a dense one.
         shortcut: Computes the values of the result, given those of the operands; None where `dispatch` finds out how.
@@ -158,13 +159,90 @@ def is_transformed(operands: Sequence[Operand]) -> bool:
     return False
 
 
-def follow(kind: Callable[[Problem, Sequence[Any]], Node], problem: Problem, operands: Sequence[Operand]) -> Result:
+def follow(kind: Callable[[Any, Sequence[Any]], Node], problem: Any, operands: Sequence[Operand]) -> Result:
     """Computes a problem, followed by autograd through a node of the given kind."""
-    node = kind(problem, [o.pattern for o in operands])
-    if is_transformed(operands):
-        return _transformed(node, operands)
-    data: Tensor = Function.apply(node, *(o.data for o in operands))
-    return data, node.pattern
+    return notes.run(Followed(kind, problem), operands)
+
+
+class Followed:
+    """A problem that is computed by a node of autograd's graph, a new one each time."""
+
+    __slots__ = ("kind", "problem")
+
+    def __init__(self, kind: Callable[[Any, Sequence[Any]], Node], problem: Any) -> None:
+        """Keeps the problem and what makes its nodes."""
+        self.kind, self.problem = kind, problem
+
+    def __call__(self, operands: Sequence[Operand]) -> Result:
+        """Computes the problem."""
+        node = self.kind(self.problem, [o.pattern for o in operands])
+        if is_transformed(operands):
+            return _transformed(node, operands)
+        data: Tensor = Function.apply(node, *(o.data for o in operands))
+        return data, node.pattern
+
+
+def gradients(
+    node: Node,
+    datas: Sequence[Any],
+    kept: Tensor | None,
+    grad: Tensor,
+    wanted: Sequence[bool],
+    compute: Callable[[int], Tensor],
+) -> list[Tensor | None]:
+    """The gradients of a node that are wanted: by the steps of earlier ones where autograd doesn't follow them.
+
+    Args:
+        node: The node.
+        datas: The values of each operand.
+        kept: The tensor that `forward` kept.
+        grad: The gradient of the values of the result.
+        wanted: Which operands need their gradient.
+        compute: The gradient of the operand of a number. It reads elements by problems that it computes alone.
+    """
+    patterns, tensors = (*node.patterns, node.pattern, node.pattern), (*datas, kept, grad)
+    return [
+        repeated(node, number, patterns, tensors, functools.partial(compute, number)) if want else None
+        for number, want in enumerate(wanted)
+    ]
+
+
+def repeated(
+    node: Node,
+    part: Hashable,
+    patterns: Sequence[Pattern | None],
+    tensors: Sequence[Tensor | None],
+    compute: Callable[[], Tensor],
+) -> Tensor:
+    """What a node computes of tensors: by the steps of an earlier node like it where autograd doesn't follow that.
+
+    Args:
+        node: The node.
+        part: What is computed of it.
+        patterns: The pattern of each tensor, None of a dense one.
+        tensors: The tensors, None where there is none.
+        compute: Reads elements of the tensors by problems that it computes, and by functions that it notes, alone.
+    """
+    name = None if torch.is_grad_enabled() else _alike(node, patterns, tensors)
+    if name is None:
+        return compute()
+    result, _ = repeats.run((part, *name), [*tensors], [*patterns], compute, False)
+    return result.values if type(result) is Operand else result
+
+
+def _alike(node: Node, patterns: Sequence[Pattern | None], tensors: Sequence[Tensor | None]) -> tuple[Any, ...] | None:
+    """What nodes and tensors have in common with others on which they come to the same; None if that can't be said."""
+    name: list[Any] = [type(node), node.problem, *map(id, patterns)]
+    for tensor in tensors:
+        if tensor is not None and not (tensor.is_cpu and type(tensor) in ordinary.PLAIN and _elements_alone(tensor)):
+            return None
+        name.append(None if tensor is None else (tensor.dtype, tensor.shape, tensor.stride()))
+    watched = notes.notes.runs is not None or forward_ad._current_level >= 0 or is_watched()
+    return None if watched or not any(patterns) else tuple(name)
+
+
+def _elements_alone(tensor: Tensor) -> bool:
+    return tensor.layout is torch.strided and not tensor.is_conj() and not tensor.is_neg()
 
 
 class Function(torch.autograd.Function):

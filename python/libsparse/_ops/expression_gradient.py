@@ -88,10 +88,11 @@ class Expression(tape.Node):
     ) -> list[Tensor | None]:
         operands = self.operands(datas)
         result, unrounded = Operand(self.pattern, grad), Operand(self.pattern, kept)
-        return [
-            _Gradient(self.problem, operands, number).values(result, unrounded) if want else None
-            for number, want in enumerate(wanted)
-        ]
+
+        def compute(number: int) -> Tensor:
+            return _Gradient(self.problem, operands, number).values(result, unrounded)
+
+        return tape.gradients(self, datas, kept, grad, wanted, compute)
 
 
 class _Gradient:

@@ -14,7 +14,7 @@ from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing, sorting
+from libsparse._storage import ordinary, packing, sorting
 from libsparse._storage.fakes import is_one
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -22,9 +22,8 @@ from libsparse._storage.pattern import Pattern
 from . import foreign, layouts
 from .assemble import assemble
 
+PLAIN = ordinary.PLAIN
 NUMBERS = (bool, int, float, complex)
-PLAIN = frozenset({Tensor, torch.nn.Parameter})
-"""Classes of tensors that have a memory of their own."""
 Indices = tuple[str, ...]
 
 

@@ -5,6 +5,7 @@ Everything here could be left out; such products would only be slower.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,7 +58,7 @@ class PreparedProduct(tape.Node):
 
     def __init__(self, prepared: Prepared, pattern: Pattern) -> None:
         """Begin without a result."""
-        self.prepared, self.patterns = prepared, (pattern, None)
+        self.prepared, self.problem, self.patterns = prepared, prepared.problem, (pattern, None)
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, None]:
         direct = self.prepared.variant.direct
@@ -77,10 +78,12 @@ class PreparedProduct(tape.Node):
                 found[0] = _run(_sampled(pattern, grad, dense), grad, conjugate(dense))
             if wanted[1]:
                 found[1] = _run(_product(pattern, values, grad, transposed=True), conjugate(values), grad)
-        for number, data in enumerate(found):
-            if wanted[number] and data is None:
-                operands = self.operands((values, dense))
-                found[number] = product_gradient.gradient(self.prepared.problem, operands, Operand(None, grad), number)
+        left = [want and data is None for want, data in zip(wanted, found, strict=True)]
+        if any(left):
+            operands, result = self.operands((values, dense)), Operand(None, grad)
+            compute = functools.partial(product_gradient.gradient, self.problem, operands, result)
+            others = tape.gradients(self, (values, dense), kept, grad, left, compute)
+            found = [other if data is None else data for data, other in zip(found, others, strict=True)]
         return found
 
 

@@ -7,6 +7,7 @@ that it is computed only where X_m is stored. Nothing dense of a sparse operand'
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,9 +29,8 @@ class Product(tape.Node):
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         result, operands = Operand(self.pattern, grad), self.operands(datas)
-        return [
-            gradient(self.problem, operands, result, number) if want else None for number, want in enumerate(wanted)
-        ]
+        compute = functools.partial(gradient, self.problem, operands, result)
+        return tape.gradients(self, datas, kept, grad, wanted, compute)
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:

@@ -2,45 +2,97 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import MissingKernelError
 from libsparse._runtime import notes
+from libsparse._runtime.problem import Operand
 
 from .reductions import Groups
 
 
 def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The softmax of the stored elements over a dimension; elements that are not stored are 0. Differentiable."""
-    groups, shifted = _shifted(input, dim, dtype)
-    powers = notes.apply(torch.exp, shifted)
-    total = groups.reduce(powers)
-    values = notes.apply(torch.div, powers, groups.at_entries(total))
-    return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
+    groups = _groups(input, dim, dtype)
+    source = groups.source
+    operands = [Operand(source.pattern, source.data)]
+    if not tape.needed(operands) or tape.is_transformed(operands) or tape.is_traced(operands):
+        return source._replace(data=_softmax(groups), fill=0)
+    data, _ = tape.follow(Softmax, int(dim), operands)
+    return source._replace(data=data, fill=0)
+
+
+class Softmax(tape.Node):
+    """The softmax of a sparse tensor over the dimension `problem`; it keeps the result, which has the gradient."""
+
+    __slots__ = ()
+
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        self.pattern = self.patterns[0]
+        groups = Groups(Operand(self.pattern, datas[0]), self.problem)
+        data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(_softmax, groups))
+        return data, data
+
+    def gradients(
+        self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
+    ) -> list[Tensor | None]:
+        groups = Groups(Operand(self.patterns[0], datas[0]), self.problem)
+        # Where the gradient is to have one of its own, the result has to lead back to the operand.
+        result = _softmax(groups) if kept is None or torch.is_grad_enabled() else kept
+        compute = functools.partial(_gradient, groups, result, grad)
+        return tape.gradients(self, datas, kept, grad, wanted, lambda _: compute())
+
+
+def _softmax(groups: Groups) -> Tensor:
+    """The values of the softmax over groups."""
+    powers = notes.apply(torch.exp, _shifted(groups))
+    values = notes.apply(torch.div, powers, groups.at_entries(groups.reduce(powers)))
+    return groups.source.sparsity.spread(values)
+
+
+def _gradient(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
+    """The gradient of the values, given the softmax and its gradient: y * (g - sum(y * g))."""
+    pattern = groups.source.sparsity
+    values, grads = pattern.entries(result), pattern.entries(grad)
+    mean = groups.at_entries(groups.reduce(notes.apply(torch.mul, values, grads)))
+    return pattern.spread(notes.apply(torch.mul, notes.apply(torch.sub, grads, mean), values))
 
 
 def log_softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     """The logarithm of the softmax of the stored elements over a dimension. Differentiable."""
-    groups, shifted = _shifted(input, dim, dtype)
+    groups = _groups(input, dim, dtype)
+    shifted = _shifted(groups)
     total = groups.reduce(notes.apply(torch.exp, shifted))
     values = notes.apply(torch.sub, shifted, groups.at_entries(notes.apply(torch.log, total)))
     return groups.source._replace(data=groups.source.sparsity.spread(values), fill=0)
 
 
-def _shifted(input: Any, dim: int, dtype: torch.dtype | None) -> tuple[Groups, Tensor]:
-    """The entries less the greatest of their groups, whose exponentials don't overflow."""
+def _groups(input: Any, dim: int, dtype: torch.dtype | None) -> Groups:
+    """The groups of elements over which a softmax is taken, in the dtype in which it is."""
     groups = Groups(input, int(dim))
     if groups.source.fill != -math.inf:
         groups.source.need_zero_fill("softmax")
-    entries = groups.entries if dtype is None else groups.entries.to(dtype)
-    if not entries.dtype.is_floating_point:
-        raise MissingKernelError(f"softmax of {entries.dtype}; expected a floating dtype: use A.float() or dtype=")
+    if dtype is not None and dtype != groups.source.dtype:
+        groups.source = groups.source.with_data(groups.source.values.to(dtype))
+    if not groups.source.dtype.is_floating_point:
+        raise MissingKernelError(
+            f"softmax of {groups.source.dtype}; expected a floating dtype: use A.float() or dtype="
+        )
+    return groups
+
+
+def _shifted(groups: Groups) -> Tensor:
+    """The entries less the greatest of their groups, whose exponentials don't overflow."""
+    entries = groups.entries
     top = groups.reduce(entries.detach(), "max")
-    return groups, notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_shift, top)))
+    return notes.apply(torch.sub, entries, groups.at_entries(notes.apply(_shift, top)))
 
 
 def _shift(top: Tensor) -> Tensor:

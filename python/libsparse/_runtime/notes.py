@@ -14,10 +14,10 @@ from .problem import Operand
 
 
 class Run(NamedTuple):
-    """A prepared problem that was run, or a function that was applied to elements.
+    """A problem that was computed, or a function that was applied to elements.
 
     Attributes:
-        function: Either.
+        function: What takes the operands of a problem, or the function.
         given: Operands of a problem; tensors and numbers of a function.
         data: The values of the result, or the dense result.
         pattern: The pattern of the result, None of a dense one.
@@ -44,18 +44,24 @@ class _Notes(threading.local):
 notes = _Notes()
 
 
-def run(prepared: Any, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
-    """Runs a prepared problem, noted where notes are taken; the steps that it may have are not."""
+def run(problem: Any, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
+    """Computes a problem, noted where notes are taken; what it runs itself is not.
+
+    Args:
+        problem: It is called with the operands, and may be called again with others like them: a prepared problem, or
+            one that autograd follows.
+        operands: The operands.
+    """
     runs = notes.runs
     if runs is None:
-        data, pattern = prepared(operands)
+        data, pattern = problem(operands)
         return data, pattern
     notes.runs = None
     try:
-        data, pattern = prepared(operands)
+        data, pattern = problem(operands)
     finally:
         notes.runs = runs
-    _add(runs, prepared, operands, data, pattern)
+    _add(runs, problem, operands, data, pattern)
     return data, pattern
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from libsparse._compiler import threads
@@ -58,11 +60,33 @@ class _Problem:
         operands = [
             Operand(
                 None if p is None else patterns[p],
-                None if n is None else values[n] if view is None else view.of(values[n]),
+                None if n is None else values[n].detach() if view is None else view.of(values[n]),
             )
             for (p, n), view in zip(self._sources, self._views, strict=True)
         ]
         data, pattern = self._prepared(operands)
+        values.append(data)
+        patterns.append(pattern)
+        return True
+
+
+class _Followed:
+    """A problem that autograd follows, and which arguments or results of earlier steps it reads."""
+
+    __slots__ = ("_compute", "_sources", "_views")
+
+    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
+        """Keeps how the problem was computed; for `sources` see `_Problem`."""
+        self._compute, self._sources = run.function, sources
+        self._views = [None if o.data is None else _View(o.data) for o in run.given]
+
+    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
+        """Computes the problem and adds its result."""
+        operands = [
+            Operand(None if p is None else patterns[p], None if n is None or view is None else view.of(values[n]))
+            for (p, n), view in zip(self._sources, self._views, strict=True)
+        ]
+        data, pattern = self._compute(operands)
         values.append(data)
         patterns.append(pattern)
         return True
@@ -86,17 +110,20 @@ class _Function:
 
 
 class _View:
-    """How an operand sees the elements of an argument, which has the same first element."""
+    """How an operand sees the elements of an argument, which has the same first element, and whether autograd does."""
 
-    __slots__ = ("_copied", "_order", "_shape", "_strides")
+    __slots__ = ("_copied", "_detached", "_order", "_shape", "_strides")
 
     def __init__(self, data: Tensor, order: tuple[int, ...] | None = None) -> None:
         """Notes the shape and strides of an operand, and the order of dimensions in which a kernel wants to read it."""
         self._shape, self._strides, self._order = data.shape, data.stride(), order
+        self._detached = torch.is_grad_enabled() and not data.requires_grad
         self._copied = order is not None and not data.permute(order).is_contiguous()
 
     def of(self, value: Tensor) -> Tensor:
         """The operand."""
+        if self._detached and value.requires_grad:
+            value = value.detach()
         same = value.shape == self._shape and value.stride() == self._strides
         return value if same else value.as_strided(self._shape, self._strides)
 
@@ -105,12 +132,15 @@ class _View:
         return self.of(value).permute(self._order).contiguous() if self._copied else value  # type: ignore[arg-type]
 
 
+_Step = _Problem | _Followed | _Function
+
+
 class Steps:
     """What a call comes to, from the elements and patterns of its arguments to its result."""
 
     __slots__ = ("_fill", "_pattern", "_steps", "_view")
 
-    def __init__(self, steps: list[_Problem | _Function], result: Operand, pattern: int | None) -> None:
+    def __init__(self, steps: Sequence[_Step], result: Operand, pattern: int | None) -> None:
         """Keeps steps of which the last one has the result.
 
         Args:
@@ -134,9 +164,16 @@ class Steps:
 class Reader:
     """Finds out how a result comes from the arguments of a call."""
 
-    def __init__(self, values: list[Any], patterns: list[Pattern | None]) -> None:
-        """Begin with the elements and patterns of the arguments; results are numbered behind them."""
-        self._first, self._values, self._patterns = len(values), values, patterns
+    def __init__(self, values: Sequence[Any], patterns: Sequence[Pattern | None], *, reads_all: bool) -> None:
+        """Begin with the elements and patterns of the arguments; results are numbered behind them.
+
+        Args:
+            values: The elements, None where an argument has none.
+            patterns: The patterns, None of dense ones.
+            reads_all: Whether an argument that no step reads has been read in another way.
+        """
+        self._first, self._values, self._patterns = len(values), [*values], [*patterns]
+        self._reads_all = reads_all
         self._versions = [_version(value) for value in values]
 
     def read(self, result: Any, runs: list[Run]) -> Steps | None:
@@ -144,7 +181,7 @@ class Reader:
         wanted = result if type(result) is Operand else Operand(None, result)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
             return None
-        if self._versions != [_version(value) for value in self._values]:
+        if self._versions != [_version(value) for value in self._values] or any(map(_unfollowed, runs)):
             return None
         first = self._first
         found = [self._sources(run) for run in runs]
@@ -158,8 +195,11 @@ class Reader:
                 return None
             needed.update(n for n in sources or () if number in needed and n is not None)
         pattern = _number(wanted.pattern, self._patterns)
-        if not needed.issuperset(range(first)) or (wanted.pattern is not None and pattern not in needed):
-            return None  # elements of an argument may have been read in another way
+        if self._reads_all and not needed.issuperset(range(first)):
+            return None
+        needed.update(range(first))
+        if wanted.pattern is not None and pattern not in needed:
+            return None
         return Steps(
             self._steps(runs, found, sorted(needed)), wanted, None if pattern is None else sorted(needed).index(pattern)
         )
@@ -198,17 +238,24 @@ class Reader:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _steps(self, runs: list[Run], found: list[Any], needed: list[int]) -> list[_Problem | _Function]:
+    def _steps(self, runs: list[Run], found: list[Any], needed: list[int]) -> list[_Step]:
         """The steps that are needed, in which what they read is numbered anew."""
         numbers: dict[int | None, int | None] = {None: None, **{old: new for new, old in enumerate(needed)}}
-        steps: list[_Problem | _Function] = []
+        steps: list[_Step] = []
         for number in needed[self._first :]:
             run, sources = runs[number - self._first], [numbers[n] for n in found[number - self._first]]
-            if isinstance(run.function, Prepared):
-                steps.append(_Problem(run, [*zip(sources[::2], sources[1::2], strict=True)]))
+            if run.given and type(run.given[0]) is Operand:
+                kind = _Problem if isinstance(run.function, Prepared) else _Followed
+                steps.append(kind(run, [*zip(sources[::2], sources[1::2], strict=True)]))
             else:
                 steps.append(_Function(run, sources[1::2]))
         return steps
+
+
+def _unfollowed(run: Run) -> bool:
+    """Whether a function was applied without autograd to a tensor that autograd follows."""
+    followed = any(isinstance(x, Tensor) and x.requires_grad for x in run.given) and torch.is_grad_enabled()
+    return followed and not run.data.requires_grad
 
 
 def _same(first: Tensor, second: Any) -> bool:

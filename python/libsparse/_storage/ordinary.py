@@ -10,6 +10,9 @@ from torch import Tensor
 from torch._C import _functorch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
+PLAIN = frozenset({Tensor, torch.nn.Parameter})
+"""Classes of tensors that have a memory of their own."""
+
 in_transform = _functorch.peek_interpreter_stack
 """The innermost transform of torch.func that is under way, None outside of all."""
 
