@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import shutil
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -61,11 +61,11 @@ def test_ctrl_c_ends_the_wait_at_once(tmp_path: Path) -> None:
 def test_the_compiler_runs_by_itself_where_no_thread_can_be_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_: threading.Thread) -> None:
+    def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(native, "_entered_by", 0)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+    monkeypatch.setattr(_thread, "start_new_thread", refuse)
     with ls.options(cache_dir=tmp_path):
         kernel.forget()
         x = torch.rand(30, 2)

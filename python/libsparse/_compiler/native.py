@@ -5,6 +5,7 @@ Go can't live through a fork: a child of a process that has loaded the library r
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import functools
 import json
@@ -181,20 +182,24 @@ def _must_not_enter() -> bool:
 
 def _has_threads() -> bool:
     """Whether as many threads can be started as Go needs to begin with; it aborts the process where it can't."""
-    release = threading.Event()
-    started: list[threading.Thread] = []
-    try:
-        for _ in range(_GO_THREADS):
-            thread = threading.Thread(target=release.wait)
-            thread.start()
-            started.append(thread)
-    except RuntimeError:
-        return False
-    finally:
-        release.set()
-        for thread in started:
-            thread.join()
-    return True
+    release, ended = threading.Lock(), threading.Semaphore(0)
+
+    def wait() -> None:
+        with release:
+            pass
+        ended.release()
+
+    started = 0
+    with release:
+        try:
+            for _ in range(_GO_THREADS):
+                _thread.start_new_thread(wait, ())  # a Thread would wait until it runs
+                started += 1
+        except RuntimeError:
+            pass
+    for _ in range(started):
+        ended.acquire()
+    return started == _GO_THREADS
 
 
 def _load() -> ctypes.CDLL:
