@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
-from libsparse._compiler import kernel, pack, request
+from libsparse._compiler import kernel, request
 from torch import Tensor
 
 import libsparse as ls
@@ -79,7 +79,7 @@ def record() -> dict[str, dict[str, object]]:
             for result in itertools.chain(products(A), others(A, B, C)):
                 backward(result)
         found = [wanted for wanted, _ in kernel.known()]
-    return {request.text(pack.widened(wanted)): wanted.describe() for wanted in found}
+    return {request.text(request.widened(wanted)): wanted.describe() for wanted in found}
 
 
 if __name__ == "__main__":

@@ -11,20 +11,19 @@ from pathlib import Path
 
 import pytest
 import torch
-from libsparse._compiler import native, pack
+from libsparse._compiler import native, target
 
 import libsparse as ls
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
-    not native.EXECUTABLE.exists() or not pack.machine_level(), reason="needs the compiler and x86-64"
+    not native.EXECUTABLE.exists() or not target.level(), reason="needs the compiler and x86-64"
 )
 
 SCRIPT = """
 import sys, torch, libsparse as ls
-from libsparse._compiler import pack
-from pathlib import Path
-pack.FOLDER = Path(sys.argv[1])
+from libsparse._compiler import target
+target.PACK = sys.argv[1]
 A, B = (torch.rand(40, 40).where(torch.rand(40, 40) < 0.2, torch.zeros(())) for _ in range(2))
 S, T = ls.from_torch(A.to_sparse_csr()).requires_grad_(), ls.from_torch(B.to_sparse_csr())
 same = torch.testing.assert_close
@@ -90,7 +89,7 @@ def test_a_pack_of_another_build_is_not_used(folder, tmp_path):
 
 
 def test_the_level_is_one_that_the_processor_has():
-    named = pack.machine_level()
+    named = target.level()
     assert named in ("x86-64", "x86-64-v3", "x86-64-v4")
     assert (named == "x86-64-v4") == (torch.backends.cpu.get_cpu_capability() == "AVX512")
 
@@ -107,4 +106,4 @@ def test_requests_that_the_library_makes_are_in_the_pack():
     (A @ x).sum().backward()
     A + ls.random((300, 200), density=0.1)
     made = [wanted for wanted, _ in kernel.known() if wanted not in before]
-    assert [wanted for wanted in made if request.text(pack.widened(wanted)) not in known] == []
+    assert [wanted for wanted in made if request.text(request.widened(wanted)) not in known] == []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
 
-from . import kernel
+from . import kernel, native, target
 
 
 class CacheInfo(NamedTuple):
@@ -58,11 +58,9 @@ class Cache:
             >>> ls.cache.info().loaded >= 0
             True
         """
-        from . import pack
-
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
-        return CacheInfo(self.path, len(objects), size, len(kernel.known()), pack.count())
+        return CacheInfo(self.path, len(objects), size, len(kernel.known()), packed())
 
     def clear(self) -> None:
         """Deletes every kernel of this version, and forgets those this process knows.
@@ -78,6 +76,15 @@ class Cache:
                 shutil.rmtree(self.path)
         except OSError as error:
             raise ToolchainError(f"the kernel cache {self.path} can't be cleared: {error}") from error
+
+
+def packed() -> int:
+    """How many kernels the pack has for this processor, made by this build of the compiler."""
+    try:
+        fits = Path(target.PACK, "build.txt").read_text() == native.BUILD
+    except OSError:
+        fits = False
+    return sum(1 for _ in Path(target.pack()[1]).glob("kernels/*/*/kernel.so")) if fits and target.pack()[1] else 0
 
 
 cache = Cache()

@@ -189,10 +189,11 @@ def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
     name = request.key(wanted, native.BUILD)
     root = target.cache_dir() + _SUBFOLDER
     found = _stored(root, name)  # the compiler verifies a bad entry and rebuilds it
-    if found is None:
-        from . import pack
-
-        found = next((_stored(*place) for place in pack.places(wanted)), None)
+    level, folder = target.pack() if found is None else ("", "")
+    if level and not target.has_compiler():
+        # Kernels of the pack don't name the OpenMP runtime, as each torch has one of its own; this lets them find it.
+        _system.dlopen(os.fsencode(target.openmp()), os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
+        found = _stored(folder, request.key(request.widened(wanted), native.BUILD, level))
     if found is not None:
         return found
     try:

@@ -88,6 +88,19 @@ def key(request: Request, build: str, level: str = "") -> str:
     return hashlib.sha256(f"{machine}\n{build}\n{text(request)}".encode()).hexdigest()
 
 
+def widened(request: Request) -> Request:
+    """A request for operands of any size, which all requests come to that one kernel of the pack fits.
+
+    Small extents of dense operands stay: loops over them are written out.
+    """
+    return request._replace(operands=tuple(map(_any_size, request.operands)))
+
+
+def _any_size(operand: OperandInfo) -> OperandInfo:
+    shape = tuple(n if n < 8 or (n <= 64 and n % 8 == 0) else 0 for n in operand.shape)
+    return operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0, scattered=False)
+
+
 def complete(request: Request, name: str) -> dict[str, Any]:
     """The request as the compiler takes it, its answer to be kept under `name`."""
     return {**request.describe(), "target": target.target(), "request_key": name}

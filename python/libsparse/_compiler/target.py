@@ -10,6 +10,7 @@ import functools
 import hashlib
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,23 @@ import torch
 from libsparse._lang.errors import LibsparseError
 
 from . import settings
+from .version import VERSION
 
 _OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
 _MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 COMPILERS = ("cc", "gcc", "clang")
+PACK = os.path.dirname(os.path.dirname(__file__)) + "/_pack"  # noqa: PTH120  # a first call has no time for pathlib
+"""The folder of the pack: kernels of common requests that came with the package. It is only read.
+
+Where no C compiler is found, it stands behind the cache of the user. There is a cache for each level of processors.
+"""
+_LEVELS = {
+    "x86-64-v4": {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+    "x86-64-v3": {"avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"},
+    "x86-64": set[str](),
+}
+"""The levels of processors, the largest first, by the instructions that each adds to the next."""
 _CPU_FIELDS = (
     "vendor_id",
     "cpu family",
@@ -96,6 +109,26 @@ def _is_mapped(library: str) -> bool:
 
 
 @functools.cache
+def level() -> str:
+    """The largest level of instructions that this processor has, "" of another kind of processor than x86-64."""
+    found = cpu().partition("; flags: ")[2].partition(";")[0]
+    if not found:
+        return ""
+    flags, names = set(found.split()), list(_LEVELS)
+    return next(name for n, name in enumerate(names) if all(_LEVELS[smaller] <= flags for smaller in names[n:]))
+
+
+def pack() -> tuple[str, str]:
+    """The largest level that this processor and the pack have, and its folder; "" where there is none."""
+    names = list(_LEVELS)
+    for name in names[names.index(level()) :] if level() else ():
+        folder = f"{PACK}/{name}/v{VERSION}"
+        if os.path.isdir(folder):  # noqa: PTH112  # as above
+            return name, folder
+    return "", ""
+
+
+@functools.cache
 def identity() -> str:
     """A digest of the properties that identify this machine and process."""
     return hashlib.sha256(f"{cpu()} {caches()} {openmp()} ".encode()).hexdigest()
@@ -111,6 +144,12 @@ def compiler() -> str:
     if len(words) < 2 or Path(given).exists():
         return given.strip()
     return next((word for word in words if word[0] != "-" and Path(word).name not in _LAUNCHERS), "")
+
+
+def has_compiler() -> bool:
+    """Whether the C compiler that the environment names, or one on PATH, can be executed."""
+    named = compiler()
+    return any(shutil.which(name) is not None for name in ([named] if named else COMPILERS))
 
 
 def cache_dir() -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import torch
 
-from libsparse._compiler import native, pack, target
+from libsparse._compiler import cache, native, target
 from libsparse._compiler.version import ABI_VERSION, VERSION
 
 _SECONDS = 60  # for a command
@@ -189,10 +189,11 @@ def _cache() -> tuple[bool, str, str]:
 
 
 def _pack() -> tuple[bool, str, str]:
-    if not pack.FOLDER.is_dir():
+    if not Path(target.PACK).is_dir():
         return True, "none; with a C compiler none is needed", ""
-    found = f"{pack.count()} kernels for {pack.level()}, used where there is no C compiler"
-    return pack.count() > 0, found, "made by another build of the compiler: in a clone run make pack"
+    kernels = cache.packed()
+    found = f"{kernels} kernels for {target.level()}, used where there is no C compiler"
+    return kernels > 0, found, "made by another build of the compiler: in a clone run make pack"
 
 
 def _cpu() -> tuple[bool, str, str]:
