@@ -3,9 +3,12 @@ package codegen
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"libsparse/libsparse/diag"
 )
@@ -33,15 +36,41 @@ func (c *Compiler) threads(openmp string) bool {
 	return !c.Clang() || openmp == "" || !strings.Contains(filepath.Base(openmp), "gomp")
 }
 
+// compile makes objects in the folder dir, which together have the functions of the C file source.
+func (c *Compiler) compile(ctx context.Context, source, dir, openmp string) (objects []string, err error) {
+	files := []string{source}
+	if text, err := os.ReadFile(source); err == nil && c.level == "" {
+		if several := parts(string(text), runtime.GOMAXPROCS(0)); len(several) > 1 {
+			files = nil
+			for k, part := range several {
+				files = append(files, filepath.Join(dir, fmt.Sprintf("part%d.c", k)))
+				if err := os.WriteFile(files[k], []byte(part), 0o600); err != nil {
+					return nil, diag.Errorf(diag.Toolchain, "a part of the kernel's C can't be written: %v", err)
+				}
+			}
+		}
+	}
+	failures := make([]error, len(files))
+	var compiling sync.WaitGroup
+	for k, file := range files {
+		objects = append(objects, filepath.Join(dir, filepath.Base(file)+".o"))
+		compiling.Go(func() {
+			args := append(c.Flags(openmp), "-c", "-o", objects[k], file)
+			_, failures[k] = Invoke(ctx, dir, c.search, c.Path, args...)
+		})
+	}
+	compiling.Wait()
+	return objects, cmp.Or(failures...)
+}
+
 // Build compiles the C file source to the shared object object, which depends on the OpenMP runtime at openmp alone. It leaves other
 // files beside the object.
 func (c *Compiler) Build(ctx context.Context, source, object, openmp string) error {
 	if _, err := os.Stat(openmp); openmp != "" && err != nil {
 		return diag.Errorf(diag.Toolchain, "the OpenMP runtime %s can't be read: %v", openmp, err)
 	}
-	compiled := object + ".o"
-	args := append(c.Flags(openmp), "-c", "-o", compiled, source)
-	if _, err := Invoke(ctx, filepath.Dir(object), c.search, c.Path, args...); err != nil {
+	compiled, err := c.compile(ctx, source, filepath.Dir(object), openmp)
+	if err != nil {
 		return err
 	}
 	if err := c.link(ctx, compiled, object, openmp); err != nil {

@@ -13,12 +13,13 @@ import (
 // linking is how an object becomes a kernel: one small segment is quicker to link and to map than several.
 var linking = []string{"-shared", "-z", "noseparate-code", "-z", "norelro"}
 
-// link makes the shared object object of what c has compiled. Most kernels need nothing but memory and threads, and are linked
+// link makes the shared object object of the objects that c has compiled. Most kernels need nothing but memory and threads, and are linked
 // without the compiler's driver, which takes three times as long.
-func (c *Compiler) link(ctx context.Context, compiled, object, openmp string) error {
+func (c *Compiler) link(ctx context.Context, compiled []string, object, openmp string) error {
 	tmp := filepath.Dir(object)
-	if linker, ok := locate("ld", c.search); ok && openmp != "" && plain(compiled) {
-		args := append(slices.Clone(linking), "-o", object, compiled)
+	special := func(compiled string) bool { return !plain(compiled) }
+	if linker, ok := locate("ld", c.search); ok && openmp != "" && !slices.ContainsFunc(compiled, special) {
+		args := append(append(slices.Clone(linking), "-o", object), compiled...)
 		if c.threads(openmp) {
 			args = append(args, "--as-needed", openmp)
 		}
@@ -26,7 +27,8 @@ func (c *Compiler) link(ctx context.Context, compiled, object, openmp string) er
 			return nil
 		}
 	}
-	args := []string{"-shared", "-fPIC", "-nostartfiles", "-Wl," + strings.Join(linking[1:], ","), "-o", object, compiled}
+	args := []string{"-shared", "-fPIC", "-nostartfiles", "-Wl," + strings.Join(linking[1:], ","), "-o", object}
+	args = append(args, compiled...)
 	switch {
 	case c.level != "":
 		args = append(args, "-nostdlib", "-Wl,--as-needed", "-lm", "-lgcc")

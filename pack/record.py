@@ -24,7 +24,7 @@ FORMATS = ("csr", "csc", "coo")
 DTYPES = (torch.float32, torch.float64)
 ROWS, COLUMNS, ENTRIES = 3000, 2000, 50_000  # sizes of which no index is of a class that kernels are made for exactly
 # Those that kernels are made for exactly and that are common, and any other; fewer where that is not CSR of float32.
-WIDTHS, FEW = (1, 2, 3, 4, 8, 16, 32, 64, 100), (1, 16, 64, 100)
+WIDTHS, FEW = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 20, 32, 40, 47, 64, 100), (1, 16, 64, 100)
 
 
 def matrix(rows: int, columns: int, format: str, dtype: torch.dtype) -> ls.SparseTensor:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from libsparse._lang.user_functions import Definition
 
-from . import target
+from . import size_classes, target
 
 
 class OperandInfo(NamedTuple):
@@ -91,13 +91,13 @@ def key(request: Request, build: str, level: str = "") -> str:
 def widened(request: Request) -> Request:
     """A request for operands of any size, which all requests come to that one kernel of the pack fits.
 
-    Small extents of dense operands stay: loops over them are written out.
+    The classes of small extents of dense operands stay: loops over them are written out, or have a least length.
     """
     return request._replace(operands=tuple(map(_any_size, request.operands)))
 
 
 def _any_size(operand: OperandInfo) -> OperandInfo:
-    shape = tuple(n if n < 8 or (n <= 64 and n % 8 == 0) else 0 for n in operand.shape)
+    shape = tuple(n if size_classes.is_small_width(n) else 0 for n in operand.shape)
     return operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0, scattered=False)
 
 

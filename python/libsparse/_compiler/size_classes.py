@@ -22,6 +22,11 @@ def width(n: int) -> int:
     return n if n == 64 else (1 << (n.bit_length() - 1)) + 1
 
 
+def is_small_width(representative: int) -> bool:
+    """Whether a representative is that of a class of `width` up to 64, which none of `extent` is."""
+    return representative < 8 or (representative <= 64 and representative % 8 < 2)
+
+
 def extent(n: int) -> int:
     """The class of an extent that a sparse level stores, of which costs need no more than the magnitude: powers of 16.
 
