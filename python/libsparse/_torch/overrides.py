@@ -19,6 +19,7 @@ from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
+from libsparse._tensor.dispatch_table import handlers
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -57,7 +58,8 @@ _MISSING = object()
 _lock = threading.Lock()
 _enabled = False
 _nested = 0  # how many `override` blocks are open
-_saved: list[tuple[Any, str, Any]] = []
+_saved: list[tuple[Any, str, Any, Any]] = []
+"""The places in torch with stand-ins: the place, the name, what was there, and the stand-in."""
 
 
 def enable() -> None:
@@ -108,16 +110,29 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
         active = _enabled or _nested > 0
         if active and not _saved:
+            _know_replaced()
             for place, name, original in list(_places()):
-                _saved.append((place, name, vars(place).get(name, _MISSING)))
-                setattr(place, name, _routed(original, torch_first=overridable[id(original)]))
+                stand_in = _routed(original, torch_first=overridable[id(original)])
+                _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
+                setattr(place, name, stand_in)
         elif not active:
             while _saved:
-                place, name, original = _saved.pop()
+                place, name, original, stand_in = _saved.pop()
+                if vars(place).get(name) is not stand_in:
+                    continue  # another library has put its own function there since
                 if original is _MISSING:
                     delattr(place, name)
                 else:
                     setattr(place, name, original)
+
+
+def _know_replaced() -> None:
+    """Has functions that other libraries have put in the places of torch's own, as PyG does, served as those are."""
+    for name in dir(torch._C._VariableFunctions):
+        own = getattr(torch._C._VariableFunctions, name)
+        found = getattr(torch, name, own)
+        if found is not own and id(own) in overridable:
+            overridable[id(found)], handlers[found] = overridable[id(own)], handlers[own]
 
 
 def _places() -> Iterator[tuple[Any, str, Any]]:

@@ -1,0 +1,29 @@
+"""Other libraries may put functions of their own in the places of torch's: `ls.enable()` serves and leaves them."""
+
+import torch
+
+import libsparse as ls
+
+
+def test_a_replaced_function_takes_sparse_tensors(monkeypatch):
+    own = torch.index_select
+
+    def replaced(input, dim, index, out=None):
+        return own(input, dim, index)
+
+    monkeypatch.setattr(torch, "index_select", replaced)
+    A = torch.eye(4).to_sparse_csr()
+    with ls.override():
+        found = torch.index_select(A, 0, torch.tensor([2, 0]))
+    assert torch.equal(found.to_dense(), torch.eye(4)[[2, 0]])
+    assert torch.index_select is replaced
+
+
+def test_a_function_that_is_replaced_while_enabled_stays(monkeypatch):
+    monkeypatch.setattr(torch, "mv", torch.mv)
+    with ls.override():
+        before = torch.mv
+        replaced = lambda *args: before(*args)  # noqa: E731
+        torch.mv = replaced
+    assert torch.mv is replaced
+    assert replaced(torch.eye(2), torch.ones(2)).tolist() == [1.0, 1.0]
