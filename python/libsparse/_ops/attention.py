@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
@@ -17,6 +18,7 @@ from . import contraction, softmax_mean
 from .assemble import assemble, to_format
 from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
+from .softmax import softmax
 from .softmax_mean import Mean
 
 
@@ -56,22 +58,25 @@ def attention(
         raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
     if not isinstance(dropout_p, (int, float)) or not 0 <= dropout_p <= 1:
         raise ShapeError(f"attention: dropout_p is {dropout_p!r}; expected a probability, from 0 to 1")
-    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    if not dropout_p and (mean := _one_pass(q * factor, k, v, where)) is not None:
+    q = notes.apply(torch.mul, q, 1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if not dropout_p and (mean := _one_pass(q, k, v, where)) is not None:
         return Operand(None, mean)
-    scores = Sampled(where, q * factor, k, ("m", "d"))
+    scores = Sampled(where, q, k, ("m", "d"))
     pattern, values = scores.pattern, scores.values
     if where.data is not None:
-        values = (
-            values.reshape(where.sparsity.size, math.prod(pattern.block)) + where.values.to(values.dtype)[:, None]
-        ).reshape(-1)
-    weights = softmax_mean.softmax(Operand(pattern, values), scores.indices, "m")
+        values = notes.apply(_raised, values, where.values, math.prod(pattern.block))
+    weights = softmax(Operand(pattern, values), scores.indices.index("m")).data
     if dropout_p:
-        weights = F.dropout(weights, dropout_p)
+        weights = notes.apply(F.dropout, weights, dropout_p)
     output = (*scores.batch, "n", "e")
     inputs = (scores.indices, (*scores.batch, "m", "e"))
     question = Einsum(inputs, output, contraction.dense_format(len(output)))
     return Operand(None, contraction.contract(question, [Operand(pattern, weights), Operand(None, v)])[0])
+
+
+def _raised(scores: Tensor, added: Tensor, heads: int) -> Tensor:
+    """The scores of all heads, with the same number added to those of an entry."""
+    return (scores.reshape(added.numel(), heads) + added.to(scores.dtype)[:, None]).reshape(-1)
 
 
 def _one_pass(q: Tensor, k: Tensor, v: Tensor, mask: Operand) -> Tensor | None:
@@ -97,7 +102,7 @@ def _attending(mask: Operand) -> Operand:
     ordered = Format("csr" if mask.ndim == 2 else "csf").resolve(mask.ndim)
     if mask.data is not None and mask.dtype == torch.bool:
         held = mask.sparsity.entries(mask.values)
-        if held.all():
+        if notes.decide(held.all()):
             return _attending(mask.with_data(None))
         chosen = held.nonzero().flatten()
         coords = mask.sparsity.coordinates().index_select(1, chosen)

@@ -24,7 +24,7 @@ def softmax(input: Any, dim: int, dtype: torch.dtype | None = None) -> Any:
     source = groups.source
     operands = [Operand(source.pattern, source.data)]
     if not tape.needed(operands) or tape.is_transformed(operands) or tape.is_traced(operands):
-        return source._replace(data=_softmax(groups), fill=0)
+        return source._replace(data=weights(groups), fill=0)
     data, _ = tape.follow(Softmax, int(dim), operands)
     return source._replace(data=data, fill=0)
 
@@ -37,7 +37,7 @@ class Softmax(tape.Node):
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
         self.pattern = self.patterns[0]
         groups = Groups(Operand(self.pattern, datas[0]), self.problem)
-        data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(_softmax, groups))
+        data = tape.repeated(self, "softmax", self.patterns, datas, functools.partial(weights, groups))
         return data, data
 
     def gradients(
@@ -45,19 +45,19 @@ class Softmax(tape.Node):
     ) -> list[Tensor | None]:
         groups = Groups(Operand(self.patterns[0], datas[0]), self.problem)
         # Where the gradient is to have one of its own, the result has to lead back to the operand.
-        result = _softmax(groups) if kept is None or torch.is_grad_enabled() else kept
-        compute = functools.partial(_gradient, groups, result, grad)
+        result = weights(groups) if kept is None or torch.is_grad_enabled() else kept
+        compute = functools.partial(slopes, groups, result, grad)
         return tape.gradients(self, datas, kept, grad, wanted, lambda _: compute())
 
 
-def _softmax(groups: Groups) -> Tensor:
+def weights(groups: Groups) -> Tensor:
     """The values of the softmax over groups."""
     powers = notes.apply(torch.exp, _shifted(groups))
     values = notes.apply(torch.div, powers, groups.at_entries(groups.reduce(powers)))
     return groups.source.sparsity.spread(values)
 
 
-def _gradient(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
+def slopes(groups: Groups, result: Tensor, grad: Tensor) -> Tensor:
     """The gradient of the values, given the softmax and its gradient: y * (g - sum(y * g))."""
     pattern = groups.source.sparsity
     values, grads = pattern.entries(result), pattern.entries(grad)

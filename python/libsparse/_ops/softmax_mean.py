@@ -19,8 +19,9 @@ from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.pattern import Pattern
 
-from . import contraction
+from . import contraction, softmax
 from .product_gradient import gradient
+from .reductions import Groups
 
 Indices = tuple[str, ...]
 _LONG_ROW = 32  # entries, on average, from which on one pass takes no longer than several kernels
@@ -131,8 +132,8 @@ class _SoftmaxMean(tape.Node):
         scores = _sampled(question, factors, pattern)
         if mean.added:
             scores = (scores.reshape(matrix.size, -1) + datas[count + 1][:, None]).reshape(-1)
-        columns = mean.factors[0][1]
-        weights = softmax(Operand(pattern, scores), at, columns)
+        groups = Groups(Operand(pattern, scores), 1)
+        weights = softmax.weights(groups)
         found: list[Tensor | None] = [None] * len(datas)
         if wanted[count]:
             einsum = Einsum((at, mean.output), mean.value, contraction.dense_format(len(mean.value)))
@@ -141,7 +142,7 @@ class _SoftmaxMean(tape.Node):
             return found
         sample = Einsum((at, mean.output, mean.value), at, pattern.format, pattern_of=0)
         slopes = _sampled(sample, [Operand(pattern, None), Operand(None, grad), value], pattern)
-        slopes = slopes_of_softmax(Operand(pattern, weights), slopes, at, columns)
+        slopes = softmax.slopes(groups, weights, slopes)
         for number in range(count):
             if wanted[number]:
                 found[number] = gradient(question.problem(), factors, Operand(pattern, slopes), number)
@@ -154,32 +155,3 @@ def _sampled(question: Einsum, operands: Sequence[Operand], pattern: Pattern) ->
     values, found = contraction.contract(question, operands)
     assert found is not None
     return pattern.resample(values, found)
-
-
-def softmax(scores: Operand, indices: Indices, reduced: str) -> Tensor:
-    """The softmax of blocks of scores over one index."""
-    kept = tuple(index for index in indices if index != reduced)
-    pattern, values = scores.sparsity, scores.values
-    question = Einsum((indices,), kept, contraction.dense_format(len(kept)), "max")
-    top, _ = contraction.contract(question, [Operand(pattern, values.detach())])
-    powers = (values - _at_entries(torch.where(top == -math.inf, 0, top), pattern, indices, kept)).exp()
-    total, _ = contraction.contract(question._replace(reduce="sum"), [Operand(pattern, powers)])
-    return powers / _at_entries(total, pattern, indices, kept)
-
-
-def slopes_of_softmax(weights: Operand, slopes: Tensor, indices: Indices, reduced: str) -> Tensor:
-    """The gradient of scores, given their softmax over one index and the gradient of that."""
-    kept = tuple(index for index in indices if index != reduced)
-    pattern = weights.sparsity
-    question = Einsum((indices,), kept, contraction.dense_format(len(kept)))
-    total, _ = contraction.contract(question, [Operand(pattern, weights.values * slopes)])
-    return weights.values * (slopes - _at_entries(total, pattern, indices, kept))
-
-
-def _at_entries(rows: Tensor, pattern: Pattern, indices: Indices, kept: Indices) -> Tensor:
-    """The numbers of the rows, at each entry: a product with the pattern, which is compiled."""
-    return _sampled(
-        Einsum((indices, kept), indices, pattern.format, pattern_of=0),
-        [Operand(pattern, None), Operand(None, rows)],
-        pattern,
-    )

@@ -16,6 +16,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import elementwise, pointwise
 from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 
 from .registry import getter, implements, named
@@ -165,7 +166,7 @@ def _dropout(input: Any, p: float = 0.5, training: bool = True) -> Operand:
         raise DtypeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
     if not 0 <= p <= 1:
         raise ShapeError(f"dropout: p is {p!r}; expected a probability, from 0 to 1")
-    return Operand(source.pattern, F.dropout(source.values, p, training))
+    return Operand(source.pattern, notes.apply(F.dropout, source.values, p, training))
 
 
 @implements(F.dropout, *named("dropout", torch), layouts="raises")
