@@ -44,3 +44,40 @@ def test_addr_refuses_fractions_of_integers():
 def test_bags_are_sparse_and_weights_dense():
     with pytest.raises(ls.DtypeError, match=r"embedding_bag: .*expected a sparse input, a bag a row,"):
         F.embedding_bag(torch.tensor([[0, 2]]), ls.tensor(D))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("p", [2, 3, 6, -2])
+def test_norms_of_halves_do_not_overflow(dtype, p):
+    halves = (D * 100).to(dtype)
+    found = torch.linalg.vector_norm(ls.tensor(halves), p, dim=1)
+    torch.testing.assert_close(found, torch.linalg.vector_norm(halves, p, dim=1))
+
+
+def test_norms_of_matrices_without_rows_or_columns():
+    for shape in ((5, 0), (0, 5), (0, 0)):
+        for order in (1, float("inf")):
+            empty = torch.zeros(shape)
+            for keepdim in (False, True):
+                found = torch.linalg.norm(ls.tensor(empty), order, keepdim=keepdim)
+                torch.testing.assert_close(found, torch.linalg.norm(empty, order, keepdim=keepdim))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.int64, torch.float16])
+def test_traces_of_integers_are_sums_in_int64(dtype):
+    for dense in (torch.full((3, 3), 100).to(dtype), torch.ones(5, 1).to(dtype)):
+        torch.testing.assert_close(torch.trace(ls.tensor(dense)), torch.trace(dense))
+
+
+def test_prelu_with_sparse_weights():
+    for dense, weight in ((torch.tensor(-2.0), [0.5]), (D - 2, [0.5]), (D - 2, [0.5, 0, 2])):
+        found = F.prelu(dense, ls.tensor(weight))
+        torch.testing.assert_close(found, F.prelu(dense, torch.tensor(weight)))
+
+
+def test_conversions_take_memory_formats():
+    images = ls.tensor(torch.ones(2, 2, 2, 2))
+    assert images.to(torch.float64, memory_format=torch.channels_last).dtype == torch.float64
+    assert images.to(images, memory_format=torch.preserve_format) is images
+    with pytest.raises(ls.ShapeError, match="channels_last is of 4 dimensions"):
+        ls.tensor(D).to(torch.float64, memory_format=torch.channels_last)

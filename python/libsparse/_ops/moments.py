@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, UnsupportedError
 
 from . import pointwise, reductions
@@ -71,6 +72,9 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     if not (groups.source.dtype.is_floating_point or groups.source.dtype.is_complex):
         raise DtypeError(f"norm of {groups.source.dtype}; expected a floating dtype: use A.float()")
     p = 2.0 if p in ("fro", None) else p
+    own = groups.source.dtype
+    if dtypes.accumulator(own) != own:  # powers of halves are soon infinite
+        return norm(groups.source, p, dim, keepdim, dtypes.accumulator(own)).to(own)
     if isinstance(p, str):
         raise UnsupportedError(f"norm: p={p!r} of a sparse tensor; expected a number or 'fro'")
     size = abs(groups.source.fill)

@@ -175,6 +175,9 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
     def to(self, *args: Any, **kwargs: Any) -> SparseTensor:
         """Converts dtype as `torch.Tensor.to` does; the device is the CPU, or "meta", where nothing is computed."""
         check_device(self, (*args, kwargs.get("device")))
+        check_memory_format(self, kwargs.pop("memory_format", None))
+        if args and isinstance(args[0], Tensor):
+            args = (args[0].device, args[0].dtype, *args[1:])
         values = self.values().to(*args, **kwargs)
         if values is self._held:
             return self

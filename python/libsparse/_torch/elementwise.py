@@ -14,7 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import elementwise, pointwise
+from libsparse._ops import assemble, elementwise, pointwise
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
@@ -186,5 +186,8 @@ def prelu(input: Any, weight: Any) -> Any:
             f"prelu: weight has shape {tuple(weight.shape)}; expected one element, or one for each of dimension 1 of "
             f"input ({to_operand(input)})"
         )
+    weight = assemble.to_dense(to_operand(weight)) if is_sparse(weight) else weight
+    if not is_sparse(input):
+        return F.prelu(input, weight)
     weight = weight.reshape(-1, *[1] * (len(shape) - 2)) if weight.numel() != 1 else weight.reshape(())
     return pointwise.apply("prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight), keeps_zero=True)

@@ -84,6 +84,8 @@ def trace(input: Any) -> Any:
     """The sum of the diagonal of a matrix."""
     if to_operand(input).ndim != 2:
         raise ShapeError(f"trace: the tensor ({to_operand(input)}) has {input.ndim} dimensions; expected a matrix")
+    if input.dtype != torch.bool and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        input = input.long()  # torch sums integers as int64
     shorter = min(input.shape)
     square = input if input.shape[0] == input.shape[1] else index(input, (slice(shorter), slice(shorter)))
     return einsum("ii->", square)

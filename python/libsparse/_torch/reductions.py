@@ -115,6 +115,8 @@ def linalg_norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False,
     if ord in (1, -1, float("inf"), -float("inf")):
         inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = moments.norm(A, 1, inner, True, dtype)
+        if ord > 0 and not sums.numel():  # torch's norm of no rows or columns is 0
+            sums = sums.sum(outer, keepdim=True)
         found = sums.amax(outer, keepdim=True) if ord > 0 else sums.amin(outer, keepdim=True)
         return found if keepdim else found.squeeze((rows, columns))
     raise DtypeError(f"norm: ord={ord!r} needs singular values; use torch.linalg.norm(A.to_dense(), {ord!r})")
