@@ -81,3 +81,19 @@ def test_conversions_take_memory_formats():
     assert images.to(images, memory_format=torch.preserve_format) is images
     with pytest.raises(ls.ShapeError, match="channels_last is of 4 dimensions"):
         ls.tensor(D).to(torch.float64, memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("divisor", [2.0, D + 1, ls.tensor(D + 1)], ids=["number", "dense", "sparse"])
+def test_quotients_rounded_down_have_gradients(divisor):
+    A = ls.tensor(D).requires_grad_()
+    (A.values() * 0 + torch.div(A, divisor, rounding_mode="floor").to_dense().sum()).sum().backward()
+    assert not A.grad.to_dense().any()
+    found = torch.div(A, other=divisor, rounding_mode="floor")
+    torch.testing.assert_close(found, torch.div(A, divisor, rounding_mode="floor"))
+
+
+def test_tensors_without_entries_are_followed():
+    A, B = (ls.tensor(torch.zeros(2, 3)).requires_grad_() for _ in range(2))
+    for function in (torch.fmin, torch.maximum, torch.sub):
+        assert function(A, B).requires_grad
+        assert function(A, ls.tensor(D[:2])).requires_grad

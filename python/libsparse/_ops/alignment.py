@@ -95,7 +95,8 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
         return pattern.entries(source.values)
     numbers, found = pattern.locate(own)
     if own.nnz == 0:
-        return source.values.new_full((pattern.nnz,), source.fill)
+        filled = source.values.new_full((pattern.nnz,), source.fill)
+        return filled + source.values.sum() if source.values.requires_grad else filled  # which autograd follows still
     picked = own.entries(source.values).index_select(0, numbers)
     return torch.where(found, picked, picked.new_full((), source.fill))
 

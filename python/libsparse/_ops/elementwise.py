@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import string
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DivisionByZeroError, DtypeError, UnsupportedError
@@ -96,8 +98,14 @@ def plus(a: Operand, b: Operand) -> Any:
     return a.values + b.values if a.pattern is None and b.pattern is None else add(a, b)
 
 
-def whole_quotient(name: str, a: Any, b: Any) -> Any:
+def whole_quotient(name: str, a: Any, b: Any, function: Callable[..., Tensor] | None = None) -> Any:
     """`//`, `%` and `fmod`: elements that are not stored stay 0 where the divisor is dense.
+
+    Args:
+        name: The name of torch's function.
+        a: The dividend.
+        b: The divisor.
+        function: What computes it, in place of torch's function of that name.
 
     Raises:
         DivisionByZeroError: A dense divisor of integers has a zero.
@@ -115,7 +123,7 @@ def whole_quotient(name: str, a: Any, b: Any) -> Any:
                 f"{name}: operand 1 ({second}) has a zero or a NaN, where elements of operand 0 ({first}) that are not "
                 "stored become NaN; use to_dense() on operand 0"
             )
-    return pointwise.apply(name, getattr(torch, name), (a, b), absorbing=(0,))
+    return pointwise.apply(name, function or getattr(torch, name), (a, b), absorbing=(0,))
 
 
 def _broadcasts(dense: Operand, sparse: Operand) -> bool:

@@ -64,11 +64,17 @@ def _handler(function: Any, absorbing: tuple[int, ...], *, keeps_zero: bool = Fa
 
     def handler(*args: Any, **kwargs: Any) -> Any:
         if kwargs.get("rounding_mode") == "floor":
-            return elementwise.whole_quotient("floor_divide", *args)
+            first, second = (*args, *[kwargs[given] for given in ("input", "other") if given in kwargs])
+            return elementwise.whole_quotient("floor_divide", first, second, _floored)
         return pointwise.apply(name, function, args, kwargs, absorbing, keeps_zero=keeps_zero)
 
     handler.__name__, handler.__doc__ = function.__name__, function.__doc__
     return handler
+
+
+def _floored(input: Tensor, other: Any) -> Tensor:
+    """The quotient rounded down, which has a gradient, unlike that of `//`."""
+    return torch.div(input, other, rounding_mode="floor")
 
 
 def _reflected(function: Any, absorbing: tuple[int, ...] = ()) -> Callable[..., Any]:
