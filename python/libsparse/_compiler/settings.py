@@ -9,12 +9,13 @@ from types import TracebackType
 from typing import Any
 
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._storage import derived
 
 from . import threads
 
 _cache_dir: str | None = None
 _KEEP: Any = object()
-_NAMES = ("num_threads", "cache_dir", "tune")
+_NAMES = ("num_threads", "cache_dir", "derived_bytes", "tune")
 
 
 def cache_dir() -> str | None:
@@ -28,6 +29,8 @@ class options:
     Args:
         num_threads: Threads a kernel may use; None follows `torch.get_num_threads()`. It is 1 in forked processes.
         cache_dir: Folder of the kernel cache; None goes back to the default.
+        derived_bytes: The most that each pattern keeps of what is derived from it (`A.pattern.derived`); None, the
+            default, for any number of bytes.
         tune: "off"; "background" is not available yet.
 
     Raises:
@@ -46,6 +49,7 @@ class options:
         *,
         num_threads: int | None = _KEEP,
         cache_dir: str | os.PathLike[str] | None = _KEEP,
+        derived_bytes: int | None = _KEEP,
         tune: str = "off",
         **unknown: object,
     ) -> None:
@@ -62,7 +66,12 @@ class options:
             raise error(f"options(num_threads={num_threads!r}): expected a positive int, or None for torch's number")
         if cache_dir is not _KEEP and not isinstance(cache_dir, str | os.PathLike | None):
             raise DtypeError(f"options(cache_dir={cache_dir!r}): expected a path, or None for the default")
-        self._before = threads.chosen(), _cache_dir
+        if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
+            error = FormatError if type(derived_bytes) is int else DtypeError
+            raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")
+        self._before = threads.chosen(), _cache_dir, derived.limit
+        if derived_bytes is not _KEEP:
+            derived.limit = derived_bytes
         if num_threads is not _KEEP:
             threads.choose(num_threads)
         if cache_dir is not _KEEP:
@@ -77,5 +86,5 @@ class options:
     ) -> None:
         """Restores the settings from before."""
         global _cache_dir
-        number, _cache_dir = self._before
+        number, _cache_dir, derived.limit = self._before
         threads.choose(number)

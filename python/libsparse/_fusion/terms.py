@@ -139,7 +139,7 @@ def _is_diagonal(pattern: Any) -> bool:
     rows, columns = pattern.shape
     if rows != columns or pattern.nnz != rows or pattern.format != "csr":
         return False
-    found: bool = pattern.derived(("is_diagonal",), lambda: bool(torch.equal(*pattern.coordinates())))
+    found: bool = pattern.derive(("is_diagonal",), lambda: bool(torch.equal(*pattern.coordinates())))
     return found
 
 

@@ -107,7 +107,7 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
 
     modes = tuple(inputs[0].index(index) for index in kept)
     single = len(patterns) == 1 and not tape.is_traced(patterns)
-    number = patterns[0].sparsity.derived(("terms", modes), count) if single else count()
+    number = patterns[0].sparsity.derive(("terms", modes), count) if single else count()
     number = number[tuple(slice(None) if i in covered else None for i in output)] if output else number
     return number if factor == 1 else number * factor
 
@@ -133,7 +133,7 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
         return counts[tuple(pattern.coordinates()[mode] for mode in kept)] if kept else counts
 
     extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
-    terms = pattern.derived(("terms of entries", question.inputs, question.output, extents, dtype), count)
+    terms = pattern.derive(("terms of entries", question.inputs, question.output, extents, dtype), count)
     mean = notes.apply(lambda values: values.to(dtype) / terms, pattern.entries(source.values))
     given_operands = [*operands]
     given_operands[number] = source.with_data(pattern.spread(mean))

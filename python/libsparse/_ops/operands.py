@@ -231,7 +231,7 @@ def diagonal(indices: Indices, operand: Operand) -> tuple[Indices, Operand]:
 
 def diagonal_pattern(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:
     """What `_diagonal` returns, computed once."""
-    return pattern.derived(("diagonal", groups), lambda: _diagonal(pattern, groups))
+    return pattern.derive(("diagonal", groups), lambda: _diagonal(pattern, groups))
 
 
 def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tensor]:

@@ -12,12 +12,11 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
-from . import checks, memory, ordinary, packing, sorting, statistics, validate
+from . import checks, derived, memory, ordinary, packing, sorting, statistics, validate
 from .conversion import Conversion, convert
 from .format import Format
 
 _Derived = TypeVar("_Derived")
-_DERIVED_KEPT = 16  # patterns that a pattern keeps, which functions of shape make of it
 
 
 def _seen(shape: torch.Size) -> torch.Size:
@@ -48,12 +47,8 @@ class Pattern:
 
     __slots__ = (
         "__weakref__",
-        "_conversions",
-        "_coordinates",
-        "_derived",
-        "_linear",
+        "_kept",
         "_located",
-        "_places",
         "_statistics",
         "_transposes",
         "_unions",
@@ -135,14 +130,10 @@ class Pattern:
         self.calls: dict[Any, Any] = {}
         self.fast: dict[Any, Any] = {}
         self.repeated: dict[Any, Any] = {}
-        self._coordinates: Tensor | None = None
-        self._places: Tensor | None = None
-        self._linear: Tensor | None = None
+        self._kept = derived.Store()
         self._statistics: statistics.Statistics | None = None
-        self._conversions: dict[Format, Conversion] = {}
         self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
-        self._derived: dict[Any, Any] = {}
-        # Few patterns meet others, and each of these takes as long as everything else here.
+        # Few patterns meet others, and each of these takes long to make.
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] | None = None
 
@@ -165,25 +156,29 @@ class Pattern:
 
     def coordinates(self) -> Tensor:
         """The coordinates of every entry: (ndim, nnz), int64, rows are modes, columns in the order of a walk."""
-        if self._coordinates is None:
-            self._coordinates, self._places = self._expanded()
-        return self._coordinates
+        coords: Tensor = self._keep(("coordinates",), self._expanded)[0]
+        return coords
+
+    def _places(self) -> Tensor | None:
+        """The places of the entries among the values, None where that is their own number."""
+        places: Tensor | None = self._keep(("coordinates",), self._expanded)[1]
+        return places
 
     def entries(self, values: Tensor) -> Tensor:
         """The values of the entries, in the order of `coordinates()`; differentiable."""
         if not self.format.padded:
             return values
-        self.coordinates()
-        assert self._places is not None
-        return values.index_select(0, self._places)
+        places = self._places()
+        assert places is not None
+        return values.index_select(0, places)
 
     def spread(self, entries: Tensor) -> Tensor:
         """Values with these entries, and padding of zeros: the inverse of `entries`; differentiable."""
         if not self.format.padded:
             return entries
-        self.coordinates()
-        assert self._places is not None
-        return entries.new_zeros(self.size).index_copy(0, self._places, entries)
+        places = self._places()
+        assert places is not None
+        return entries.new_zeros(self.size).index_copy(0, places, entries)
 
     def to_dense(self, values: Tensor, fill: int | float = 0) -> Tensor:
         """The strided tensor of these values; differentiable."""
@@ -194,13 +189,10 @@ class Pattern:
 
     def linear(self) -> Tensor:
         """The offset of every entry in a contiguous dense tensor of this shape."""
-        if self._linear is None:
-            with ordinary.tensors():
-                keys = sorting.linear_keys(list(self.coordinates()), self.shape)
-            if keys is None:
-                raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
-            self._linear = keys
-        return self._linear
+        keys: Tensor | None = self._keep(("linear",), lambda: sorting.linear_keys(list(self.coordinates()), self.shape))
+        if keys is None:
+            raise InternalError(f"a dense tensor of shape {tuple(self.shape)} has too many elements to number")
+        return keys
 
     @property
     def statistics(self) -> statistics.Statistics:
@@ -226,31 +218,46 @@ class Pattern:
 
     def converted(self, format: Format) -> Conversion:
         """The pattern in another format, converted once."""
-        known = self._conversions.get(format)
+        if format == self.format:
+            return Conversion(self, None, None)
+        conversion: Conversion = self._keep(("format", format), lambda: self._converted(format))
+        return conversion
+
+    def _converted(self, format: Format) -> Conversion:
+        return convert(self, format)
+
+    def derive(self, name: tuple[Any, ...], build: Callable[[], _Derived]) -> _Derived:
+        """What a function of shape makes of the pattern; the last few results are kept, by the function's arguments."""
+        found: _Derived = self._keep(("function", *name), build)
+        return found
+
+    def _keep(self, name: tuple[Any, ...], build: Callable[[], Any]) -> Any:
+        """A value that is computed from the pattern, once."""
+        known = self._kept.get(name)
         if known is None:
-            with ordinary.tensors():
-                known = Conversion(self, None, None) if format == self.format else convert(self, format)
-            if known.pattern is not self:
-                # the first thread's is everybody's: prepared calls hold its addresses as long as this pattern lives
-                known = self._conversions.setdefault(format, known)
+            known = self._kept.add(name, build, self.tensors())
+            if self._kept.drop(name):  # prepared calls hold arrays of other formats, too
+                for calls in (self.calls, self.fast, self.repeated):
+                    calls.clear()
         return known
 
-    def derived(self, name: Any, build: Callable[[], _Derived]) -> _Derived:
-        """What a function of shape makes of the pattern; the last few results are kept, by the function's arguments."""
-        known: _Derived | None = self._derived.get(name)
-        if known is None:
-            with ordinary.tensors():
-                known = build()
-            for old in list(self._derived)[: len(self._derived) + 1 - _DERIVED_KEPT]:
-                self._derived.pop(old, None)
-            known = self._derived.setdefault(name, known)
-        return known
+    @property
+    def derived(self) -> derived.Derived:
+        """What has been computed from the pattern and is kept with it, as long as it lives: bytes and seconds of each.
+
+        `ls.options(derived_bytes=...)` bounds the bytes of each pattern: the oldest are dropped first.
+
+        Example:
+            >>> A = ls.eye(3)
+            >>> A.to_format("csc").nnz, list(A.pattern.derived)
+            (3, ['format csc'])
+        """
+        return derived.listed(self._kept, self.calls, self.tensors())
 
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
-        with ordinary.tensors():
-            coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
-            order = self.format.order
-            return torch.stack([coords[order.index(mode)] for mode in range(len(order))]), places
+        coords, places = packing.expand_levels(self.format, self.extents, self.pos, self.crd)
+        order = self.format.order
+        return torch.stack([coords[order.index(mode)] for mode in range(len(order))]), places
 
     def united(self, other: Pattern, unite: Callable[[Pattern, Pattern], Pattern]) -> Pattern:
         """The union with another pattern of the same shape, which `unite` computes once."""
@@ -296,7 +303,7 @@ class Pattern:
             format = Format(f"{levels}:{','.join(map(str, order))}")
             return type(self)(format, (*self.shape, *extents), [*self.pos, *nothing], [*self.crd, *nothing], extents)
 
-        return self.derived(("blocks", extents), build)
+        return self.derive(("blocks", extents), build)
 
     def compressed(self, level: int) -> tuple[Tensor, Tensor]:
         """The positions and coordinates of a level that has both."""

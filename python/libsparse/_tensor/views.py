@@ -132,7 +132,7 @@ class LevelViews:
     def _along(self, mode: int) -> Tensor:
         """The coordinates of a mode: the same tensor each time, by which torch.compile knows it again."""
         pattern = self._pattern
-        return pattern.derived(("coordinates",), lambda: pattern.coordinates().unbind(0))[mode]
+        return pattern.derive(("coordinates of each mode",), lambda: pattern.coordinates().unbind(0))[mode]
 
     @property
     def row(self) -> Tensor:

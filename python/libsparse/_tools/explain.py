@@ -118,6 +118,8 @@ def _call(problem: Problem, operands: Sequence[Operand]) -> str:
         lines.append(f"{name}: {shape}, {pattern.format}, {kind}, {pattern.nnz} entries ({share:.3g})")
         if spread := str(pattern.statistics):
             lines.append(f"   {spread}")
+        if kept := pattern.derived:
+            lines.append(f"   derived and kept, {kept.bytes / 2**20:.3g} MiB: {', '.join(kept)}")
     return "\n".join([*lines, f"threads: at most {threads.count()}"])
 
 

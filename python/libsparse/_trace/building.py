@@ -38,7 +38,8 @@ def _assemble(coords: Tensor, shape: Sequence[int], format: str) -> list[Tensor]
         validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=f"dimension {mode} of shape {tuple(shape)}")
     pattern = assemble_eagerly(rows, ones, shape, format, "max").sparsity
     numbers, _ = packing.locate(rows, list(pattern.coordinates()), shape)
-    places = numbers if pattern._places is None else pattern._places.index_select(0, numbers)
+    stored = pattern._places()
+    places = numbers if stored is None else stored.index_select(0, numbers)
     return [places.clone(), *copied(pattern, index_dtype(shape))]
 
 

@@ -55,7 +55,7 @@ def _coordinates(format: str, shape: Sequence[int], arrays: Sequence[Tensor]) ->
     """The coordinates of the entries, and their places among the values where these are padded."""
     pattern = put_together(Arrays(format, list(shape), list(arrays)))
     coords = pattern.coordinates().clone()
-    places = pattern._places
+    places = pattern._places()
     return coords, torch.empty(0, dtype=torch.int64, device="cpu") if places is None else places.clone()
 
 

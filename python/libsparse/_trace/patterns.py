@@ -19,6 +19,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
+from libsparse._storage.derived import Derivation
 from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -167,16 +168,16 @@ class TracedPattern(Pattern):
         mode = proxy_tensor.get_proxy_mode()
         tracer = None if mode is None else weakref.ref(mode.tracer)
         if tracer != self._tracer:
-            self._tracer, self._coordinates, self._places, self._linear = tracer, None, None, None
-            self._conversions.clear()
+            self._tracer = tracer
+            self._kept.entries.clear()
 
-    def coordinates(self) -> Tensor:
+    def _keep(self, name: tuple[Any, ...], build: Callable[[], Any]) -> Any:
         self._forget()
-        return super().coordinates()
-
-    def linear(self) -> Tensor:
-        self._forget()
-        return super().linear()
+        known = self._kept.get(name)
+        if known is None:
+            known = build()
+            self._kept.entries[name] = known, Derivation(0, 0.0)
+        return known
 
     def _expanded(self) -> tuple[Tensor, Tensor | None]:
         coords, places = _ops.coordinates(*self._arrays())
@@ -185,21 +186,13 @@ class TracedPattern(Pattern):
     def transposed(self, dims: tuple[int, ...]) -> Pattern:
         return TracedPattern(self.format.permute(dims), [self.shape[d] for d in dims], self.pos, self.crd)
 
-    def converted(self, format: Format) -> Conversion:
-        if format == self.format:
-            return Conversion(self, None, None)
-        self._forget()
-        known = self._conversions.get(format)
-        if known is None:
-            source, target, *arrays = _ops.convert(*self._arrays(), format.text)
-            pattern = TracedPattern(format, self.shape, *_by_level(format, arrays))
-            known = self._conversions[format] = Conversion(
-                pattern, source, target if format.pads or format.padded else None
-            )
-        return known
+    def _converted(self, format: Format) -> Conversion:
+        source, target, *arrays = _ops.convert(*self._arrays(), format.text)
+        pattern = TracedPattern(format, self.shape, *_by_level(format, arrays))
+        return Conversion(pattern, source, target if format.pads or format.padded else None)
 
-    def derived(self, name: Any, build: Callable[[], Any]) -> Any:
-        if name[0] in ("blocks", "coordinates"):
+    def derive(self, name: Any, build: Callable[[], Any]) -> Any:
+        if name[0] in ("blocks", "coordinates of each mode"):
             return build()
         if name[0] == "diagonal":
             return self._diagonal(name[1])

@@ -153,7 +153,7 @@ def _replaced(source: Operand, placed: Operand, k: int) -> Operand:
     values = placed.values
     both = source.with_data(torch.cat([source.values, values]))
     name, count = ("set_diag", k), values.numel()
-    conversion = source.sparsity.derived(name, lambda: _with_diagonal(source.sparsity, count, k, values.element_size()))
+    conversion = source.sparsity.derive(name, lambda: _with_diagonal(source.sparsity, count, k, values.element_size()))
     return carry(both, conversion)
 
 

@@ -110,7 +110,7 @@ def derive(
         size = 1 if source.data is None else source.data.element_size()
         return pack(changed, kept_format(pattern.format, len(changed.shape)) if format is None else format, size)
 
-    found = pattern.derived((*name, format), build)
+    found = pattern.derive((*name, format), build)
     return carry(source, found) if isinstance(found, Conversion) else scalar(source, found)
 
 

@@ -203,7 +203,7 @@ def _select(source: Operand, key: Key) -> Operand:
     if key.picks or INDEX in key.dims:
         return carry(source, _selection(pattern, key, size))
     name = "slices", tuple(key.slices.values()), key.dims
-    return carry(source, pattern.derived(name, lambda: _selection(pattern, key, size)))
+    return carry(source, pattern.derive(name, lambda: _selection(pattern, key, size)))
 
 
 @torch.inference_mode(False)

@@ -1,0 +1,151 @@
+"""What is computed from a pattern and kept with it: other formats, coordinates, results of functions of shape."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from . import ordinary
+
+_FUNCTIONS_KEPT = 16  # results of functions of shape that a pattern keeps
+limit: int | None = None
+"""The bytes that each pattern may keep, None for any number; `ls.options(derived_bytes=...)` sets it."""
+
+
+class Derivation(NamedTuple):
+    """Something that was computed from a pattern and is kept with it.
+
+    Attributes:
+        bytes: The memory that it takes beside the pattern's own arrays.
+        seconds: The time that it took to compute; 0 where it came with the result of a call.
+    """
+
+    bytes: int
+    seconds: float
+
+
+class Derived(Mapping[str, Derivation]):
+    """What a pattern keeps, by name: `format csc`, `coordinates`, `result of ij,jk->ik` and so on."""
+
+    def __init__(self, found: Mapping[str, Derivation]) -> None:
+        """Take what there is now."""
+        self._found = found
+
+    def __getitem__(self, name: str) -> Derivation:
+        """What is kept under a name."""
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names, the oldest first."""
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._found)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that all of them take."""
+        return sum(derivation.bytes for derivation in self._found.values())
+
+    def __repr__(self) -> str:
+        """A line for each."""
+        lines = [f"{name}: {d.bytes} bytes, {d.seconds * 1e3:.3g} ms" for name, d in self._found.items()]
+        return "\n".join(lines) or "nothing"
+
+
+class Store:
+    """The values behind `Derived`, by kind and arguments.
+
+    Attributes:
+        entries: Each value with the bytes and seconds that it took.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self) -> None:
+        self.entries: dict[tuple[Any, ...], tuple[Any, Derivation]] = {}
+
+    def get(self, name: tuple[Any, ...]) -> Any:
+        """The value of a name, None where there is none."""
+        found = self.entries.get(name)
+        return None if found is None else found[0]
+
+    def add(self, name: tuple[Any, ...], build: Callable[[], Any], own: Iterable[Tensor]) -> Any:
+        """Builds a value and keeps it; that of the first thread that has built it is everybody's.
+
+        Args:
+            name: The kind, and what tells it from others.
+            build: Computes it.
+            own: The arrays of the pattern, which count for nothing.
+        """
+        with ordinary.tensors():
+            begun = time.perf_counter()
+            value = build()
+            seconds = time.perf_counter() - begun
+        return self.entries.setdefault(name, (value, Derivation(size(value, own), seconds)))[0]
+
+    def drop(self, kept: tuple[Any, ...]) -> bool:
+        """Drops the oldest values, but not `kept`, where there are too many of a kind or too many bytes.
+
+        Returns:
+            Whether bytes were to be saved, so that nothing else may keep these values either.
+        """
+        functions = [name for name in self.entries if name[0] == "function"]
+        for name in functions[: len(functions) - _FUNCTIONS_KEPT]:
+            self.entries.pop(name, None)
+        if limit is None:
+            return False
+        total = sum(derivation.bytes for _, derivation in self.entries.values())
+        saving = False
+        for name in [name for name in self.entries if name != kept]:
+            if total <= limit:
+                break
+            _, derivation = self.entries.pop(name)
+            total -= derivation.bytes
+            saving = saving or derivation.bytes > 0
+        return saving
+
+
+def listed(store: Store, calls: Mapping[Any, Any], own: Iterable[Tensor]) -> Derived:
+    """What a pattern keeps, with the patterns of results that its prepared calls have found.
+
+    Args:
+        store: What was computed from it.
+        calls: Its prepared calls.
+        own: Its arrays.
+    """
+    found = {_title(name): derivation for name, (_, derivation) in store.entries.items()}
+    for (problem, *_), (prepared, _) in list(calls.items()):
+        result = getattr(prepared.variant, "result_pattern", None)
+        if result is not None:
+            found[f"result of {problem.text}"] = Derivation(size(result, own), 0.0)
+    return Derived(found)
+
+
+def _title(name: tuple[Any, ...]) -> str:
+    """The name that users see."""
+    return " ".join(map(str, name[1:] if name[0] == "function" else name))
+
+
+def size(value: Any, own: Iterable[Tensor]) -> int:
+    """The bytes of the arrays in a value, each storage once, without those of `own`."""
+    storages: dict[int, int] = {}
+    _collect(value, storages)
+    for array in own:
+        storages.pop(array.untyped_storage().data_ptr(), None)
+    return sum(storages.values())
+
+
+def _collect(value: Any, storages: dict[int, int]) -> None:
+    if isinstance(value, Tensor):
+        storage = value.untyped_storage()
+        storages[storage.data_ptr()] = storage.nbytes()
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            _collect(part, storages)
+    elif hasattr(value, "tensors"):  # a pattern
+        _collect(value.tensors(), storages)
