@@ -29,7 +29,7 @@ type Constants struct {
 	Fold float64 `json:"fold"`
 	// Update is what an iteration in lanes costs more that adds to sums in memory, as a share of Lane (fitted).
 	Update float64 `json:"update"`
-	// Insert is a new entry of a row of the result, which has to be found, counted and sorted; Scatter is a term of one that may
+	// Insert is a new entry of a row of the result, which has to be found, counted and sorted (measured, docs/scheduling.md); Scatter is a term of one that may
 	// be there already (fitted).
 	Insert  float64 `json:"insert"`
 	Scatter float64 `json:"scatter"`
