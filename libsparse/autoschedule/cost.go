@@ -360,7 +360,7 @@ func (m *model) written(w workspace, body float64, lanes bool) float64 {
 		return c.Insert * body
 	case row, block:
 		places := w.places * fillings
-		return c.Insert*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
+		return c.Entry*places*-math.Expm1(-body/max(places, 1)) + c.Scatter*body
 	case hashTable:
 		elements := w.elements() // of one filling, which are sorted
 		return c.Hash*body + c.List*fillings*elements*math.Log2(2+elements)
