@@ -5,11 +5,13 @@ Each class is named by a representative, which the compiler is told in place of 
 
 from __future__ import annotations
 
+import functools
 import math
 
 _LARGEST = 59  # bits of the extents that are told apart: representatives have to fit in 64 with a sign
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def width(n: int) -> int:
     """The class of an extent that no sparse level stores, as a rule the width of a layer, the same in every call.
 
@@ -27,6 +29,7 @@ def is_small_width(representative: int) -> bool:
     return representative < 8 or (representative <= 64 and representative % 8 < 2)
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def extent(n: int) -> int:
     """The class of an extent that a sparse level stores, of which costs need no more than the magnitude: powers of 16.
 
@@ -36,6 +39,7 @@ def extent(n: int) -> int:
     return 10 if n < 64 else (256 << (min(n.bit_length(), _LARGEST) - 7) // 4 * 4) + 1
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def finely(n: int) -> int:
     """The class of an extent where the format of a temporary depends on it: powers of two.
 
@@ -44,6 +48,7 @@ def finely(n: int) -> int:
     return 10 if n < 16 else (3 << (min(n.bit_length(), _LARGEST) - 2)) + 1
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def entries(n: int, rows: int) -> int:
     """The class of a number of entries, by how many there are for each of the rows, the first level: powers of 8."""
     n, rows = max(n, 1), max(rows, 1)
@@ -52,6 +57,7 @@ def entries(n: int, rows: int) -> int:
     return extent(rows) * 3 << ((n // rows).bit_length() - 1) // 3 * 3
 
 
+@functools.lru_cache(maxsize=1 << 12)
 def finely_entries(n: int, rows: int) -> int:
     """The class of a number of entries by powers of two, to go with `finely`."""
     n, rows = max(n, 1), max(rows, 1)

@@ -254,7 +254,7 @@ zero_ | A.{name}().to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
 P.compressed | [array.tolist() for array in P.{name}(1)] -> [[0, 1, 2], [1, 0]]
 P.converted | P.{name}(ls.Format("csc")).pattern.format == "csc" -> True
 P.coordinates | P.{name}().tolist() -> [[0, 1], [1, 0]]
-P.derived | P.{name}("twice", lambda: 2 * P.nnz) -> 4
+P.derive | P.{name}(("twice",), lambda: 2 * P.nnz) -> 4
 P.entries P.spread | P.{name}(torch.tensor([5.0, 6.0])).tolist() -> [5.0, 6.0]
 P.extents | P.{name} -> (2, 2)
 P.ndim P.nnz | P.{name} -> 2
