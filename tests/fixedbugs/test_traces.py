@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch.utils.checkpoint import checkpoint
 
 import libsparse as ls
 
@@ -88,3 +89,20 @@ def test_zeros_have_signs():
     found = compiled(A, x)
     assert torch.equal(found, torch.reciprocal((D @ x) * s))
     assert math.isinf(found[0, 0])
+
+
+def test_reentrant_checkpoints_inside_of_compiled_functions_have_gradients():
+    A = ls.random((20, 20), density=0.3)
+
+    def fn(x):
+        return checkpoint(lambda x: torch.relu(A @ x + 1), x, use_reentrant=True) * 2 + torch.relu(A @ x + 1)
+
+    compiled = ls.compile(fn)
+    for _ in range(5):
+        x = torch.randn(20, 4)
+        leaves = [x.clone().requires_grad_() for _ in range(2)]
+        results = [call(leaf) for call, leaf in zip((fn, compiled), leaves, strict=True)]
+        for result in results:
+            result.sum().backward()
+        torch.testing.assert_close(*results)
+        torch.testing.assert_close(leaves[0].grad, leaves[1].grad)

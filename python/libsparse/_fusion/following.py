@@ -103,13 +103,15 @@ class Follower(Recorder):
 
     def _is_other_mode(self) -> bool:
         """Whether something of torch is on that was not when the trace began, such as a function of autograd."""
-        changed = torch.is_grad_enabled() != self._grad or torch.is_inference_mode_enabled() != self._inference
+        changed = (
+            self.inside or torch.is_grad_enabled() != self._grad or torch.is_inference_mode_enabled() != self._inference
+        )
         return bool(changed or _dispatch_modes() or _autocast() or forward_ad._current_level >= 0)
 
     def _is_apart(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a call that is no step has nothing to do with those: it is made at once."""
         assert self._trace is not None
-        if function in vocabulary.table:
+        if function in vocabulary.table and not self.inside:
             at = len(self._given)
             expected = at < len(self._trace.steps) and self._trace.steps[at].function is function
             if expected or any(type(value) not in PLAIN for value in args if isinstance(value, Tensor)):
@@ -182,7 +184,15 @@ _apply = torch.autograd.Function.__dict__["apply"]
 
 def _apply_computed(cls: Any, *args: Any, **kwargs: Any) -> Any:
     """`Function.apply`, which torch's protocols don't show, on tensors that are computed."""
-    return _apply.__get__(None, cls)(*computed(args), **computed(kwargs))
+    apply, recorder = _apply.__get__(None, cls), recorders.get(get_ident())
+    if recorder is None:
+        return apply(*args, **kwargs)
+    given, named = computed(args), computed(kwargs)
+    recorder.inside += 1
+    try:
+        return apply(*given, **named)
+    finally:
+        recorder.inside -= 1
 
 
 _COMPUTED = classmethod(_apply_computed)

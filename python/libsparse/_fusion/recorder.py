@@ -49,13 +49,14 @@ class Recorder(TorchFunctionMode):
 
     Attributes:
         busy: Whether it is computing, so that what is called now is no part of the function.
+        inside: How many functions of autograd are running; what they call is made at once, as autograd needs it.
         done: What has run, if somebody asked for that.
         learned: The trace of this call, None where it can't be repeated or nobody asked for one.
     """
 
     def __init__(self, done: list[Done] | None = None, learned: Trace | None = None) -> None:
         """Begin without operations; `learned` is an empty trace, for calls like this one."""
-        self.busy, self.done, self.learned = False, done, learned
+        self.busy, self.done, self.learned, self.inside = False, done, learned, 0
         self._pending: list[Node] = []
         self._returned = False
         self._grad, self._inference = torch.is_grad_enabled(), torch.is_inference_mode_enabled()
@@ -95,8 +96,8 @@ class Recorder(TorchFunctionMode):
     def _note(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The tensor that stands for the result of a call; None where it is not noted down."""
         inference = torch.is_inference_mode_enabled()
-        if torch.is_grad_enabled() != self._grad and not inference:
-            # torch has turned gradients off and not the user: a function of autograd runs.
+        if self.inside or (torch.is_grad_enabled() != self._grad and not inference):
+            # torch has turned gradients off and not the user: a function of autograd runs whose apply was not seen.
             refuse_lazy((*args, *kwargs.values()))
             return None
         if _dispatch_modes() or _autocast() or forward_ad._current_level >= 0 or inference != self._inference:
@@ -165,7 +166,7 @@ class Recorder(TorchFunctionMode):
         if before and self.done is not None and before != sum(node.value is None for node in self._pending):
             told = "it is not among the functions that are put together, so what it reads was computed before it"
             self.done.append(Done(title(function), None, told))
-        if function is torch._C._set_grad_enabled:
+        if function is torch._C._set_grad_enabled and not self.inside:
             self._grad = bool(given[0])
         return function(*given, **named)
 

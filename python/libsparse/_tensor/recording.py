@@ -15,6 +15,7 @@ class Recorder(Protocol):
     """What is done with an operation."""
 
     busy: bool
+    inside: int
 
     def take(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Notes the call of a function down, or calls it."""
