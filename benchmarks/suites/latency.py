@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -35,19 +36,21 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     return {
         "cold": _first(3, cold=True),
         "first": _first(processes, cold=False),
+        "packed": _first(processes, cold=True, compiler="/nonexistent") if ls.cache.info().packed else None,
         "new": _new(),
         "repeated": _repeated(options),
     }
 
 
-def _first(processes: int, *, cold: bool) -> dict[str, float]:
+def _first(processes: int, *, cold: bool, compiler: str = "") -> dict[str, float]:
     with tempfile.TemporaryDirectory() as cache:
         if not cold:
             _child("first", cache)  # fills the cache
-        measured = [_child("first", f"{cache}/{n}" if cold else cache) for n in range(processes)]
+        measured = [_child("first", f"{cache}/{n}" if cold else cache, compiler) for n in range(processes)]
     found = {name: 1e3 * statistics.median(run[name] for run in measured) for name in measured[0]}
     beyond = found["first"] - found["later"]
-    print(f"first SpMM of a process, {'with an empty cache' if cold else 'kernel in the disk cache'}")
+    where = "kernel in the pack" if compiler else "with an empty cache" if cold else "kernel in the disk cache"
+    print(f"first SpMM of a process, {where}")
     print(
         f"  import libsparse after torch {found['import']:.1f} ms; first call {found['first']:.2f} ms, later "
         f"{found['later']:.3f} ms: {beyond:.2f} ms beyond a later call"
@@ -144,12 +147,13 @@ def _other_ways(m: Matrix) -> dict[str, dict[str, Callable[[], object]]]:
     }
 
 
-def _child(job: str, cache: str) -> dict[str, Any]:
+def _child(job: str, cache: str, compiler: str = "") -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-m", "suites.fresh", job, cache],
         capture_output=True,
         text=True,
         check=False,
+        env={**os.environ, **({"LIBSPARSE_CC": compiler} if compiler else {})},
         cwd=Path(__file__).resolve().parents[1],
     )
     if done.returncode != 0:
