@@ -187,7 +187,7 @@ def test_temporaries_store_few_rows(text, shape, format):
     assert made == {format}
 
 
-@pytest.mark.parametrize(("density", "formats"), [(0.02, {"csr"}), (0.6, {"dd"})])
+@pytest.mark.parametrize(("density", "formats"), [(0.02, {"csr"}), (0.6, {"dd", "db"})])
 def test_temporaries_have_the_format_that_takes_less(density, formats):
     factors = [ls.random((80, 80), density, dtype=torch.float64) for _ in range(2)]
     first = ls.random((80, 80), 0.4, dtype=torch.float64)

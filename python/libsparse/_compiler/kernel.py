@@ -159,6 +159,8 @@ class _Unusable(Exception):
 
 
 _kernels: dict[request.Request, Kernel] = {}
+prepared: dict[Any, Any] = {}
+"""What others have prepared for kernels, dropped with them."""
 
 
 def find(wanted: request.Request) -> Kernel:
@@ -173,6 +175,7 @@ def find(wanted: request.Request) -> Kernel:
 def forget() -> None:
     """Drops every kernel that this process knows; those in use stay alive."""
     _kernels.clear()
+    prepared.clear()
 
 
 def known() -> list[tuple[request.Request, Kernel]]:

@@ -78,6 +78,19 @@ class Call:
         for place, number, mode in self._slots.modes:
             self._fixed[place] = (self._shape if number < 0 else operands[number].shape)[mode]
 
+    def anew(self) -> Call:
+        """The same for other patterns of the same formats and shapes, which have found nothing yet."""
+        other = object.__new__(Call)
+        other.kernel, other._slots, other._fixed, other._dtype = self.kernel, self._slots, self._fixed, self._dtype
+        other._shape, other._strides, other._relaid = self._shape, self._strides, self._relaid
+        other._shares, other._convert, other._orders = self._shares, self._convert, self._orders
+        other._short = other._known = other.direct = None
+        return other
+
+    def is_small(self) -> bool:
+        """Whether a dense result takes little memory."""
+        return not self._strides or memory.is_small(math.prod(self._shape), self._dtype.itemsize)
+
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run on operands that have the patterns, shapes, strides and dtypes of this call.
 

@@ -20,11 +20,12 @@ from . import notes
 from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key
-from .requests import to_request
+from .requests import signature, to_request
 from .status import IndexOverflowError
 
 _profiled = torch._C._autograd._profiler_enabled
 _PREPARED_KEPT = 256  # for each pattern
+_SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes begin
 
 Result = tuple[Tensor, "Pattern | None"]
 """A dense tensor and None, or the values of a sparse result and its pattern."""
@@ -169,9 +170,20 @@ def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) 
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
     """
+    name = signature(problem, operands, wide)
+    known: Call | None = None if name is None else kernel.prepared.get(name)
+    if known is not None:
+        return known.anew()
     extents = problem.extents(operands)
     found = kernel.find(to_request(problem, operands, wide=wide, extents=extents))
-    return Chain(found, problem) if found.steps else Call(found, problem, operands, extents)
+    if found.steps:
+        return Chain(found, problem)
+    call = Call(found, problem, operands, extents)
+    if name is not None and call.is_small():
+        if len(kernel.prepared) >= _SIGNATURES_KEPT:
+            kernel.prepared.clear()
+        kernel.prepared[name] = call.anew()
+    return call
 
 
 def _by_zero(problem: Problem) -> DivisionByZeroError:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from libsparse._compiler import size_classes
 from libsparse._compiler.request import OperandInfo, OutputInfo, Request
@@ -90,11 +90,35 @@ def to_request(
     return Request(problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions)
 
 
+def signature(problem: Problem, operands: Sequence[Operand], wide: bool) -> tuple[Any, ...] | None:
+    """What the kernel of a problem follows from, with the shapes themselves: equal ones have one request.
+
+    None where the statistics of patterns count, too.
+    """
+    if problem.temporary:
+        return None
+    outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
+    rows_are_wide = _has_wide_rows(operands)
+    parts: list[Any] = [problem, wide]
+    for pattern, data, _ in operands:
+        if pattern is None:
+            assert data is not None
+            parts.append((data.dtype, data.shape, data.stride()))
+            continue
+        rows = pattern.shape[pattern.format.order[0]]
+        same = next(n for n, o in enumerate(operands) if o.pattern is pattern)
+        dtype = None if data is None else data.dtype
+        scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
+        entries = outline.entries(pattern.size, rows)
+        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered))
+    return tuple(parts)
+
+
 def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[OperandInfo, ...]:
     """The operands as requests describe them."""
     first_of: dict[int, int] = {}
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    wide = any([o.pattern is None and o.ndim and o.shape[-1] >= _WIDE for o in operands])
+    wide = _has_wide_rows(operands)
     infos = []
     for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
         pattern, data, _ = operand
@@ -107,7 +131,6 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
         same, format = first_of.setdefault(id(pattern), number), pattern.format
         rows = pattern.shape[format.order[0]]
         filled, skew, reach = _spread(pattern, outline.several) if problem.temporary else _NOWHERE
-        gathers = wide or (outline.meets and pattern.size >= _SEVERAL * rows)
         infos.append(
             OperandInfo(
                 name,
@@ -121,10 +144,20 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 filled,
                 skew,
                 reach,
-                gathers and pattern.statistics.scattered,
+                _gathers(outline, wide, pattern, rows) and pattern.statistics.scattered,
             )
         )
     return tuple(infos)
+
+
+def _has_wide_rows(operands: Sequence[Operand]) -> bool:
+    """Whether rows of a dense operand are read."""
+    return any([o.pattern is None and o.ndim > 0 and o.shape[-1] >= _WIDE for o in operands])
+
+
+def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:
+    """Whether it matters how the entries of a pattern are scattered."""
+    return wide or (outline.meets and pattern.size >= _SEVERAL * rows)
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
