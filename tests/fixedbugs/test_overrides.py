@@ -155,3 +155,16 @@ def test_sampled_addmm_keeps_compressed_batches_of_several_dimensions() -> None:
         found = torch.sparse.sampled_addmm(mask, torch.ones(2, 3, 4, 5), torch.ones(2, 3, 5, 4))
     assert found.layout is torch.sparse_csr
     assert torch.equal(found.to_dense(), torch.full((2, 3, 4, 4), 6.0))
+
+
+@pytest.mark.parametrize(
+    "function", [torch.relu, torch.abs, torch.neg, lambda A: A * A, lambda A: A * 2, lambda A: A.double().float()]
+)
+def test_gradients_of_products_with_results_of_torchs_own_functions(function):
+    dense = torch.where(torch.rand(6, 6) < 0.5, torch.randn(6, 6), 0)
+    x, tensor, twin = torch.randn(6, 2), dense.to_sparse_csr().requires_grad_(), dense.clone().requires_grad_()
+    with ls.override():
+        (function(tensor) @ x).sum().backward()
+    (function(twin) @ x).sum().backward()
+    assert tensor.grad is not None
+    torch.testing.assert_close(tensor.grad.to_dense(), twin.grad * (dense != 0))

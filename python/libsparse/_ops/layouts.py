@@ -163,16 +163,32 @@ def _raw_values(source: Tensor) -> Tensor:
     return values.reshape(-1)
 
 
+_TAKING_COO = ("TBackward", "Transpose", "Permute", "NumpyT", "ToSparse", "Neg", "Add", "Clone", "Alias", "_Followed")
+
+
+def _takes_coo(node: Any) -> bool:
+    """Whether the function that made a CSR tensor takes a COO gradient; others would multiply it by a CSR tensor."""
+    if node is None:
+        return False
+    try:
+        other = getattr(node, "_saved_other", None)
+    except RuntimeError:  # it has been written to, which torch says when there is a gradient
+        other = None
+    scaled = other is not None and not other.ndim
+    return scaled or bool(node.name().startswith(_TAKING_COO))
+
+
 class _Values(torch.autograd.Function):
     """The values of a sparse tensor.
 
-    The gradient of a leaf has its layout, but where torch can't accumulate or transpose that it is COO.
+    The gradient of a leaf has its layout, but where torch can't accumulate that it is COO. So is that of other tensors,
+    which may be transposed, if torch takes it.
     """
 
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
         ctx.source = source.detach()
-        ctx.keeps = source.is_leaf and source.layout is not torch.sparse_csc
+        ctx.keeps = source.layout is not torch.sparse_csc and not _takes_coo(source.grad_fn)
         ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
         return _raw_values(ctx.source).clone()
 
