@@ -36,10 +36,13 @@ func (c *Compiler) threads(openmp string) bool {
 	return !c.Clang() || openmp == "" || !strings.Contains(filepath.Base(openmp), "gomp")
 }
 
+// worthParts is how many bytes of C are worth a compiler for each processor: one takes 20 ms to begin.
+const worthParts = 8000
+
 // compile makes objects in the folder dir, which together have the functions of the C file source.
 func (c *Compiler) compile(ctx context.Context, source, dir, openmp string) (objects []string, err error) {
 	files := []string{source}
-	if text, err := os.ReadFile(source); err == nil && c.level == "" {
+	if text, err := os.ReadFile(source); err == nil && len(text) >= worthParts && c.level == "" {
 		if several := parts(string(text), runtime.GOMAXPROCS(0)); len(several) > 1 {
 			files = nil
 			for k, part := range several {
