@@ -17,6 +17,7 @@ from libsparse._lang.errors import IndexBoundsError
 from .fakes import is_fake
 
 _KEY_LIMIT = 2**63 - 1
+_MODES = 16  # that C sorts by
 _MANY = 1 << 14  # entries from which on C is worth its call
 _PART = 1 << 20  # entries that are compared or gathered at a time, so that what is needed for a while stays small
 
@@ -73,7 +74,8 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
         return _distinct(list(coords), None)
     count = coords[0].numel()
     radix = in_c()
-    if radix is None or not _MANY <= count <= INT32_MAX or math.prod(extents) > _KEY_LIMIT:
+    fits = len(coords) <= _MODES and math.prod(extents) <= _KEY_LIMIT
+    if radix is None or not fits or not _MANY <= count <= INT32_MAX:
         order = sort_order(coords, extents)
         assert order is not None
         return _distinct([_gathered(c, order, dtype) for c in coords], order)

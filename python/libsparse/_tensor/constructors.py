@@ -189,7 +189,9 @@ def from_mask(mask: Tensor, format: str | Format | None = None) -> SparseTensor:
         kind = f"{mask.dtype} tensor" if isinstance(mask, Tensor) else type(mask).__name__
         raise DtypeError(f"mask is a {kind}; expected a bool tensor: write `x != 0` for another")
     if isinstance(mask, SparseTensor):
-        return mask.with_values(None)
+        true = mask.nonzero().T
+        every = true.shape[1] == mask.nnz and format is None
+        return mask.with_values(None) if every else assembled(tuple(true), None, mask.shape, format or mask.format)
     if mask.ndim == 0:
         raise FormatError("mask has no dimensions, shape (), which no sparse format stores")
     on_cpu("mask", mask)

@@ -60,6 +60,8 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     if found.pattern is target.pattern and own is not None and not followed:
         own.copy_(found.values)
         found = found.with_data(own)
+    elif target.requires_grad and not followed:
+        found = found.with_data(found.values.detach().requires_grad_())
     target._hold(found)
     return target
 

@@ -1,0 +1,40 @@
+"""What somebody who met the package for the first time found."""
+
+import pytest
+import torch
+
+import libsparse as ls
+
+
+def test_an_in_place_operation_without_autograd_leaves_a_leaf_a_leaf():
+    weight = torch.nn.Parameter(ls.eye(3))
+    other = ls.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
+    expected = torch.eye(3) + other.to_dense()
+    with torch.no_grad():
+        weight.add_(other)
+    assert weight.requires_grad
+    (weight @ torch.ones(3)).sum().backward()
+    assert torch.equal(weight.grad.to_dense(), (expected != 0).float())
+
+
+def test_tensors_without_values_are_copied():
+    module = torch.nn.Module()
+    module.register_buffer("graph", ls.from_edge_index(torch.tensor([[0, 1], [1, 2]]), num_nodes=3))
+    module.load_state_dict(module.state_dict())
+    module.graph.clone().copy_(module.graph)
+    with pytest.raises(ls.ShapeError):
+        module.graph.clone().copy_(ls.eye(3).bool().with_values(None))
+
+
+def test_a_mask_of_a_sparse_tensor_has_its_true_elements():
+    given = torch.tensor([[0.5, -1.0, 0.0], [0.0, 2.0, -3.0]])
+    found = ls.from_mask(ls.tensor(given) > 0)
+    assert found.indices().tolist() == [[0, 1], [0, 1]]
+    assert ls.from_mask(ls.tensor(given) != 0).nnz == 4
+
+
+def test_many_entries_of_many_modes_are_sorted():
+    coords = torch.randint(0, 2, (17, 1 << 14))
+    found = ls.from_coo(coords, torch.ones(1 << 14), (2,) * 17, format="coo")
+    assert found.nnz == coords.unique(dim=1).shape[1]
+    assert found.values().sum() == 1 << 14
