@@ -38,3 +38,18 @@ def test_many_entries_of_many_modes_are_sorted():
     found = ls.from_coo(coords, torch.ones(1 << 14), (2,) * 17, format="coo")
     assert found.nnz == coords.unique(dim=1).shape[1]
     assert found.values().sum() == 1 << 14
+
+
+def test_functions_are_compiled_again_after_a_gradient():
+    dense = torch.tensor([[0.0, 2.0], [1.0, 0.0]])
+    weight = torch.nn.Parameter(ls.tensor(dense))
+    product = torch.compile(lambda A, x: A @ x, fullgraph=True, backend="aot_eager")
+    for columns in (2, 3):
+        product(weight, torch.ones(2, columns)).sum().backward()
+    assert weight.grad.values().tolist() == [5.0, 5.0]
+
+
+def test_stored_zeros_are_dropped_by_a_mask():
+    given = ls.tensor([[0.5, -1.0, 0.0], [0.0, 2.0, -3.0]])
+    kept = given.sparse_mask(ls.from_mask(given.abs() > 0.75))
+    assert kept.values().tolist() == [-1.0, 2.0, -3.0]

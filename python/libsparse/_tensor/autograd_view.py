@@ -57,6 +57,8 @@ class AutogradView:
     @property
     def grad(self: _Self) -> _Self | None:
         """The gradient of the values, as a tensor of the same pattern."""
+        if "_held" not in self.__dict__:
+            return own(self, "grad")  # type: ignore[no-any-return]
         grad = None if self._held is None else self._held.grad
         return None if grad is None else type(self)(self._pattern, grad)
 

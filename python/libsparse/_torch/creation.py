@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import layouts
-from libsparse._ops.operands import to_operand
+from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 
 from .registry import implements, named
@@ -67,6 +67,8 @@ for _name in ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"):
 
     def _new(input: Any, *args: Any, _name: str = _name, **kwargs: Any) -> Tensor:
         """A dense tensor of the dtype of this one."""
+        if any(map(is_sparse, args)):
+            raise DtypeError(f"{_name}: an argument is a sparse tensor; expected numbers or a dense one: use A.shape")
         made: Tensor = getattr(torch.empty(0, dtype=input.dtype, device="cpu"), _name)(*args, **kwargs)
         return made
 
