@@ -1,5 +1,7 @@
 """Other libraries may put functions of their own in the places of torch's: `ls.enable()` serves and leaves them."""
 
+import pickle
+
 import torch
 
 import libsparse as ls
@@ -27,3 +29,10 @@ def test_a_function_that_is_replaced_while_enabled_stays(monkeypatch):
         torch.mv = replaced
     assert torch.mv is replaced
     assert replaced(torch.eye(2), torch.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_replaced_functions_are_pickled_as_torchs_own():
+    own = torch.norm, torch.nn.functional.linear, torch.mm, torch.Tensor.mm
+    with ls.override():
+        stored = pickle.dumps((torch.norm, torch.nn.functional.linear, torch.mm, torch.Tensor.mm))
+    assert pickle.loads(stored) == own

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copyreg
 import functools
+import importlib
+import operator
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -19,7 +21,6 @@ from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor import dispatch_table
-from libsparse._tensor.dispatch_table import handlers
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -41,7 +42,7 @@ from . import (  # noqa: F401  # they register what they implement
     scalars,
     shape,
 )
-from .registry import overridable
+from .registry import know_replaced, overridable
 from .wrapped import kept, wrap, wrapped
 
 native: types.ModuleType | None
@@ -110,7 +111,7 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
         active = _enabled or _nested > 0
         if active and not _saved:
-            _know_replaced()
+            know_replaced()
             for place, name, original in list(_places()):
                 stand_in = _routed(original, torch_first=overridable[id(original)])
                 _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
@@ -124,15 +125,6 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
                     delattr(place, name)
                 else:
                     setattr(place, name, original)
-
-
-def _know_replaced() -> None:
-    """Has functions that other libraries have put in the places of torch's own, as PyG does, served as those are."""
-    for name in dir(torch._C._VariableFunctions):
-        own = getattr(torch._C._VariableFunctions, name)
-        found = getattr(torch, name, own)
-        if found is not own and id(own) in overridable:
-            overridable[id(found)], handlers[found] = overridable[id(own)], handlers[own]
 
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
@@ -158,9 +150,15 @@ def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[...,
 
 
 def _pickled(stand_in: Any) -> Any:
-    """How a stand-in is pickled: a function written in Python by name, a builtin one as torch's own."""
+    """How a stand-in is pickled: as torch's own function, also where that stands in another module under its name."""
     original = stand_in.__wrapped__
-    return original.__qualname__ if isinstance(original, types.FunctionType) else original.__reduce__()
+    reduced = original.__qualname__ if isinstance(original, types.FunctionType) else original.__reduce__()
+    return (_found, (original.__module__, reduced)) if isinstance(reduced, str) else reduced
+
+
+def _found(module: str, name: str) -> Any:
+    """The function of a name in a module, or in a class of it."""
+    return operator.attrgetter(name)(importlib.import_module(module))
 
 
 def _stand_in_in_python(original: Callable[..., Any], otherwise: Callable[..., Any], torch_first: bool) -> Any:

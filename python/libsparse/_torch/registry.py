@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, UnsupportedError
@@ -60,6 +61,15 @@ def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handl
         return handler
 
     return register
+
+
+def know_replaced() -> None:
+    """Has functions that other libraries have put in the places of torch's own, as PyG does, served as those are."""
+    for name in dir(torch._C._VariableFunctions):
+        own = getattr(torch._C._VariableFunctions, name)
+        found = getattr(torch, name, own)
+        if found is not own and id(own) in overridable:
+            overridable[id(found)], handlers[found] = overridable[id(own)], handlers[own]
 
 
 def getter(name: str) -> Any:
