@@ -47,7 +47,7 @@ def substitutions() -> dict[str, str]:
     """Every table by the name that pages give it."""
     return {
         "torch_functions": _by_place([f for f in handlers if not _is_operator(f)]),
-        "routed_functions": _by_place(overridable),
+        "routed_functions": _by_place([f for f in handlers if id(f) in overridable and not _is_operator(f)]),
         "functions": _functions(),
         "commands": _commands(),
         "level_kinds": _kinds(),

@@ -59,6 +59,7 @@ def test_tables_are_those_of_the_program(page: Path) -> None:
     found = re.findall(r"<!-- table: (\w+) -->\n(.*?)\n<!-- end -->", page.read_text(), flags=re.DOTALL)
     assert found
     wanted = tables.substitutions()
+    assert all(text for _, text in found), "a table is empty"
     old = [name for name, text in found if name not in tables.OF_TORCH and text != wanted[name]]
     assert not old, f"run python docs/tables.py: {old}"
 

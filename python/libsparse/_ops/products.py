@@ -145,11 +145,12 @@ def mttkrp(tensor: Any, factors: Sequence[Tensor], mode: int) -> Any:
         raise DtypeError(
             f"mttkrp: factors is a {type(factors).__name__}, mode is {mode!r}; expected a list of matrices and an int"
         )
-    if len(factors) != source.ndim or not -source.ndim <= mode < source.ndim:
+    if len(factors) != source.ndim:
         raise ShapeError(
-            f"mttkrp: tensor ({source}) takes {source.ndim} factors, one a dimension, and one of its modes, "
-            f"got {len(factors)} and mode {mode}"
+            f"mttkrp: {len(factors)} factors; expected {source.ndim}, one a dimension of tensor ({source})"
         )
+    if not -source.ndim <= mode < source.ndim:
+        raise ShapeError(f"mttkrp: mode is {mode}; expected 0 to {source.ndim - 1}, a dimension of tensor ({source})")
     mode %= tensor.ndim
     axes = [f"n{dim}" for dim in range(source.ndim)]
     matrices = {f"factors[{n}]": (factor, f"{axes[n]} r") for n, factor in enumerate(factors) if n != mode}
