@@ -18,7 +18,7 @@ PY := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 NATIVE := python/libsparse/_libsparse.so
 HELPER := python/libsparse/_libsparse_go
-SHORTCUTS := $(wildcard python/libsparse/_runtime/*.c)
+SHORTCUTS := $(wildcard python/libsparse/*/*.c)
 GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
 LINTED := python pack tests benchmarks docs setup.py
@@ -101,7 +101,7 @@ bench-peers: $(STAMPS)/installed ## install the libraries that `make bench` comp
 
 .PHONY: clean
 clean: ## remove what was built, not the kernel cache in the home folder
-	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/_runtime/*.abi3.so python/libsparse/_pack
+	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/*/*.abi3.so python/libsparse/_pack
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 # --- what the targets stand on -------------------------------------------------------------------------------------

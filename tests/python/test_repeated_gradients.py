@@ -94,6 +94,24 @@ def test_repeated_gradients_are_right(name: str, format: str | None) -> None:
                 _check(found, _alone(name, arguments, leaves, twice))
 
 
+def test_steps_of_gradients_are_found() -> None:
+    A, x = ls.random((6, 5), density=0.5), torch.rand(5, 3)
+    calls = {
+        "product": lambda S: ls.einsum("ij,jk->ik", S, x),
+        "expression": lambda S: ls.evaluate("y(i) = exp(A(i,j)) * A(i,j)", A=S),
+        "softmax": lambda S: torch.softmax(S, 1).values(),
+    }
+    for name, call in calls.items():
+        A.pattern.repeated.clear()
+        repeated._misses.clear()
+        for _ in range(3):
+            S = ls.SparseTensor(A.pattern, A.values().clone().requires_grad_())
+            call(S).square().sum().backward()
+        steps = {type(key[0]) is int: bool(known) for key, known in A.pattern.repeated.items() if known}
+        assert steps.get(True), f"the gradient of {name} is computed anew"
+        assert steps.get(False), f"{name} is computed anew"
+
+
 def test_gradients_accumulate_and_graphs_are_kept() -> None:
     A, x = ls.random((6, 5), density=0.5), torch.rand(5, 3, requires_grad=True)
     for turn in range(4):

@@ -223,22 +223,28 @@ def repeated(
         tensors: The tensors, None where there is none.
         compute: Reads elements of the tensors by problems that it computes, and by functions that it notes, alone.
     """
-    name = None if torch.is_grad_enabled() else _alike(node, patterns, tensors)
-    if name is None:
+    watched = torch.is_grad_enabled() or notes.notes.runs is not None or forward_ad._current_level >= 0 or is_watched()
+    if watched or not any(patterns):
         return compute()
-    result, _ = repeats.run((part, *name), [*tensors], [*patterns], compute, False)
+    name: list[Any] = [part, type(node), node.problem, *map(id, patterns)]
+    values: list[Tensor | None] = []
+    seen: dict[Any, int] = {}
+    for tensor in tensors:
+        kind = None if tensor is None else _kind(tensor)
+        if tensor is not None and kind is None:
+            return compute()
+        first = len(values) if tensor is None else seen.setdefault((tensor.data_ptr(), kind), len(values))
+        again = first < len(values)  # as where an expression names an operand twice
+        name.append(first if again else kind)
+        values.append(None if again else tensor)
+    result, _ = repeats.run(tuple(name), values, [*patterns], compute, False)
     return result.values if type(result) is Operand else result
 
 
-def _alike(node: Node, patterns: Sequence[Pattern | None], tensors: Sequence[Tensor | None]) -> tuple[Any, ...] | None:
-    """What nodes and tensors have in common with others on which they come to the same; None if that can't be said."""
-    name: list[Any] = [type(node), node.problem, *map(id, patterns)]
-    for tensor in tensors:
-        if tensor is not None and not (tensor.is_cpu and type(tensor) in ordinary.PLAIN and _elements_alone(tensor)):
-            return None
-        name.append(None if tensor is None else (tensor.dtype, tensor.shape, tensor.stride()))
-    watched = notes.notes.runs is not None or forward_ad._current_level >= 0 or is_watched()
-    return None if watched or not any(patterns) else tuple(name)
+def _kind(tensor: Tensor) -> tuple[Any, ...] | None:
+    """Dtype, shape and strides of a tensor that is nothing but elements in memory; None of another."""
+    alone = type(tensor) in ordinary.PLAIN and tensor.is_cpu and _elements_alone(tensor)
+    return (tensor.dtype, tensor.shape, tensor.stride()) if alone else None
 
 
 def _elements_alone(tensor: Tensor) -> bool:
