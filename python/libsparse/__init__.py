@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ._autograd.tape import register as _register_gradients
 from ._autograd.tape import register_others as _register_others
 from ._autograd.transforms import compute as _compute_transformed
-from ._compiler.cache import Cache as _Cache
-from ._compiler.cache import cache
 from ._compiler.settings import options
 from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
-from ._fusion.compiled import compile
 from ._lang.errors import (
     DenseResultWarning,
     DivisionByZeroError,
@@ -43,15 +40,10 @@ from ._storage.conversion import set_converter as _set_converter
 from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
-from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor
-from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
-from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
-from ._tensor.generators import diag, eye, random
 from ._tensor.missing import function_suggestion as _function_suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.examples import attach as _attach_examples
-from ._torch.interop import from_scipy, from_torch
 from ._torch.overrides import disable, enable, override
 from ._trace.building import assemble as _assemble_traced
 from ._trace.building import checked as _checked
@@ -61,22 +53,37 @@ from ._trace.moves import move as _move
 if _TYPE_CHECKING:
     from collections.abc import Sequence as _Sequence
 
+    from ._compiler.cache import cache
+    from ._fusion.compiled import compile
     from ._io.files import read, write
     from ._runtime.dispatch import Result as _Result
     from ._runtime.problem import Operand as _Operand
     from ._runtime.problem import Problem as _Problem
+    from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor
+    from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
+    from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
+    from ._tensor.generators import diag, eye, random
     from ._tools.doctor import doctor
     from ._tools.explain import explain
     from ._tools.schedule import Schedule, schedule
+    from ._torch.interop import from_scipy, from_torch
 
-# Files and tools, which most programs don't use, load with the first use of their names.
+# The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
-    "Schedule": "_tools.schedule",
+    "cache": "_compiler.cache",
+    "compile": "_fusion.compiled",
+    **dict.fromkeys(("read", "write"), "_io.files"),
+    **dict.fromkeys(("from_coo", "from_edge_index", "from_mask", "from_topk", "tensor"), "_tensor.constructors"),
+    **dict.fromkeys(("from_bsr", "from_csc", "from_csr", "from_levels"), "_tensor.from_arrays"),
+    **dict.fromkeys(
+        ("attention", "einsum", "evaluate", "matmul", "mm", "mttkrp", "mv", "sddmm", "spgemm", "spmm", "spmv"),
+        "_tensor.functions",
+    ),
+    **dict.fromkeys(("diag", "eye", "random"), "_tensor.generators"),
     "doctor": "_tools.doctor",
     "explain": "_tools.explain",
-    "read": "_io.files",
-    "schedule": "_tools.schedule",
-    "write": "_io.files",
+    **dict.fromkeys(("Schedule", "schedule"), "_tools.schedule"),
+    **dict.fromkeys(("from_scipy", "from_torch"), "_torch.interop"),
 }
 
 __all__ = [
@@ -165,7 +172,7 @@ _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
 
-_attach_examples({"": SparseTensor, "P": Pattern, "F": Format, "C": _Cache})
+_attach_examples({"": SparseTensor, "P": Pattern, "F": Format})
 
 # The target that every request names is found out now, so that the first call need not wait for it.
 _identity()

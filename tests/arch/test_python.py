@@ -43,7 +43,6 @@ MAY_IMPORT = {
 # What is optional or slow to import, and needed by few.
 LAZY = {
     "__main__.py": {"libsparse.demo"},
-    "_compiler/cache.py": {"shutil"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "__init__.py": {"libsparse._ops.expression_gradient"},  # and five modules that it needs
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},

@@ -5,6 +5,7 @@ Only the compiler writes kernels; this module counts and deletes them.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,9 +68,11 @@ class Cache:
 
         Raises:
             ToolchainError: The folder can't be deleted.
-        """
-        import shutil  # only here, and slow to import
 
+        Example:
+            >>> with ls.options(cache_dir="kernels"):
+            ...     ls.cache.clear()
+        """
         kernel.forget()
         try:
             if self.path.exists():

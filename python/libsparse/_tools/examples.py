@@ -7,7 +7,7 @@ last underscore. `A` is `ls.tensor([[0.0, 2.0], [1.0, 0.0]])`;
 
 from __future__ import annotations
 
-import string
+import re
 
 _OPERANDS = {
     "A": "A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])",
@@ -17,6 +17,8 @@ _OPERANDS = {
     "P": "P = ls.tensor([[0.0, 2.0], [1.0, 0.0]]).pattern",
     "S": 'S = ls.schedule("ij,jk->ik", ls.eye(64), torch.ones(64, 64))',
 }
+
+_letters = re.compile(rf"\b[{''.join(_OPERANDS)}]\b").findall
 
 # Names (of other classes with a letter in front), an expression (statements before it end with `;`), what it prints.
 _EXAMPLES = """
@@ -274,8 +276,6 @@ F.writable | ls.Format("csr").{name} -> Format('csr')
 F.ndim | ls.Format("csr").{name} -> 2
 F.kinds | [level.name for level in ls.Format("csr").{name}] -> ['dense', 'compressed']
 F.resolve | ls.Format("coo").{name}(3) -> Format('coo')
-C.clear | with ls.options(cache_dir="kernels"): ls.cache.{name}()
-C.info | ls.cache.{name}().bytes >= 0 -> True
 S.parallelize | S.{name}("i").run().shape -> torch.Size([64, 64])
 S.split S.divide | S.{name}("k", "k0", "k1", 16).run().shape -> torch.Size([64, 64])
 S.reorder | S.{name}("i", "j", "k").run().shape -> torch.Size([64, 64])
@@ -327,10 +327,7 @@ def attach(owners: dict[str, type]) -> None:
 def _shown(example: str) -> str:
     """An example as an interpreter shows it, with the places of names."""
     code, _, printed = example.partition(" -> ")
-    words = code.replace("{name}", "").replace("{base}", "").translate(_SPACES).split()
+    words = _letters(code)
     setup = [line for operand, line in _OPERANDS.items() if operand in words]
     shown = [f"    >>> {line}" for line in (*setup, *code.split("; "))]
     return "\n".join([*shown, f"    {printed}"] if printed else shown)
-
-
-_SPACES = {ord(sign): " " for sign in string.punctuation if sign != "_"}  # for signs between words
