@@ -263,3 +263,8 @@ def _diagonal(pattern: Pattern, groups: tuple[int, ...]) -> tuple[Pattern, Tenso
         else places
     )
     return Pattern(format, shape, built.pos, built.crd), taken
+
+
+def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether a tensor of one shape can be expanded to another."""
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in zip(shape[::-1], target[::-1], strict=False))

@@ -20,22 +20,44 @@ from .problem import Operand
 _MOST = 16  # steps of a call
 
 
-class _Problem:
-    """A prepared problem, and which arguments or results of earlier steps it reads."""
+class _Followed:
+    """A problem that autograd follows, and which arguments or results of earlier steps it reads."""
 
-    __slots__ = ("_direct", "_prepared", "_read", "_result", "_shared", "_sources", "_variant", "_views")
+    __slots__ = ("_compute", "_sources", "_views")
 
     def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
-        """Finds the shortest way to run a problem again.
+        """Keeps how the problem was computed.
 
         Args:
             run: The problem as it was run.
             sources: For each operand the number of the tensor with its pattern, and of the one with its values; None
                 for what it doesn't have.
         """
-        self._prepared, self._sources, variant = run.function, sources, run.function.variant
-        self._variant, operands = variant, run.given
-        wanted = self._prepared.problem.output_format
+        self._compute, self._sources = run.function, sources
+        self._views = [None if o.data is None else _View(o.data) for o in run.given]
+
+    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
+        """Computes the problem and adds its result; False where it is to be prepared anew."""
+        operands = [
+            Operand(None if p is None else patterns[p], None if n is None or view is None else view.of(values[n]))
+            for (p, n), view in zip(self._sources, self._views, strict=True)
+        ]
+        data, pattern = self._compute(operands)
+        values.append(data)
+        patterns.append(pattern)
+        return True
+
+
+class _Problem(_Followed):
+    """A prepared problem that autograd doesn't follow, run in the shortest way that there is."""
+
+    __slots__ = ("_direct", "_read", "_result", "_shared", "_variant")
+
+    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
+        """Finds the shortest way to run a problem again."""
+        super().__init__(run, sources)
+        variant, operands = run.function.variant, run.given
+        self._variant, wanted = variant, run.function.problem.output_format
         writable = wanted is None or wanted.writable == wanted
         self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
         self._result = run.pattern if isinstance(variant, Call) and run.pattern is variant.result_pattern else None
@@ -46,50 +68,17 @@ class _Problem:
         self._read = [
             (sources[n][1], None if orders[n] is None else _View(operands[n].values, orders[n])) for n in numbers
         ]
-        self._views = [None if o.data is None or o.pattern is not None else _View(o.data) for o in operands]
 
     def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
         """Runs the problem and adds its result; False where it is to be prepared anew."""
-        if self._prepared.variant is not self._variant:
+        if self._compute.variant is not self._variant:
             return False
         if self._direct is not None:
             taken = [values[n] if view is None else view.copied(values[n]) for n, view in self._read]
             values.append(self._direct(*taken, threads.count()))
             patterns.append(self._result if self._shared is None else patterns[self._shared])
             return True
-        operands = [
-            Operand(
-                None if p is None else patterns[p],
-                None if n is None else values[n].detach() if view is None else view.of(values[n]),
-            )
-            for (p, n), view in zip(self._sources, self._views, strict=True)
-        ]
-        data, pattern = self._prepared(operands)
-        values.append(data)
-        patterns.append(pattern)
-        return True
-
-
-class _Followed:
-    """A problem that autograd follows, and which arguments or results of earlier steps it reads."""
-
-    __slots__ = ("_compute", "_sources", "_views")
-
-    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
-        """Keeps how the problem was computed; for `sources` see `_Problem`."""
-        self._compute, self._sources = run.function, sources
-        self._views = [None if o.data is None else _View(o.data) for o in run.given]
-
-    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
-        """Computes the problem and adds its result."""
-        operands = [
-            Operand(None if p is None else patterns[p], None if n is None or view is None else view.of(values[n]))
-            for (p, n), view in zip(self._sources, self._views, strict=True)
-        ]
-        data, pattern = self._compute(operands)
-        values.append(data)
-        patterns.append(pattern)
-        return True
+        return super().__call__(values, patterns)
 
 
 class _Function:

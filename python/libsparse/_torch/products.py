@@ -13,7 +13,7 @@ from libsparse._ops import agreement, elementwise, products
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
-from libsparse._ops.operands import is_sparse, is_tensor, to_operand
+from libsparse._ops.operands import broadcasts, is_sparse, is_tensor, to_operand
 
 from .registry import implements, named
 
@@ -104,11 +104,7 @@ def sparse_addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 
 def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     """`beta * base + alpha * (a @ b)`."""
     product = to_operand(products.matmul(a, b))
-    try:
-        fits = torch.broadcast_shapes(base.shape, product.shape) == product.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
+    if not broadcasts(base.shape, product.shape):
         raise ShapeError(
             f"operand 0 ({to_operand(base)}) does not broadcast to the product of the others, which has shape "
             f"{tuple(product.shape)}; expected that shape, or extents of 1"

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError
-from libsparse._ops.operands import PLAIN, is_sparse, is_tensor
+from libsparse._ops.operands import PLAIN, broadcasts, is_sparse, is_tensor
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary, packing
@@ -130,11 +130,7 @@ def masked_select(input: Any, mask: Any) -> Operand:
     source = sparse_operand(input, "masked_select")
     if not is_tensor(mask) or mask.dtype != torch.bool:
         raise DtypeError("masked_select: expected a mask of dtype bool")
-    try:
-        fits = torch.broadcast_shapes(source.shape, mask.shape) == source.shape
-    except RuntimeError:
-        fits = False
-    if not fits:
+    if not broadcasts(mask.shape, source.shape):
         raise ShapeError(
             f"masked_select: a mask of shape {tuple(mask.shape)} does not broadcast to {tuple(source.shape)}; expand "
             "the tensor first"
