@@ -40,9 +40,9 @@ from ._storage.conversion import set_converter as _set_converter
 from ._storage.format import Format
 from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
+from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tensor.missing import function_suggestion as _function_suggestion
 from ._tensor.sparse_tensor import SparseTensor
-from ._tensor.sparse_tensor import restore_tensor as _restore_tensor  # noqa: F401  # files name it
 from ._tools.examples import attach as _attach_examples
 from ._torch.overrides import disable, enable, override
 from ._trace.building import assemble as _assemble_traced

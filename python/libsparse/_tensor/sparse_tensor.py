@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
-from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._ops import assemble, export, layouts, products
 from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
@@ -28,6 +28,7 @@ from libsparse._trace.proxies import follow_parts, follow_whole
 
 from . import dispatch_table, repeated
 from .autograd_view import AutogradView
+from .copying import Copying
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
 from .placement import check_device, check_memory_format
@@ -48,7 +49,9 @@ def _multiply(first: Any, second: Any) -> Any:
     return dress(products.matmul(first, second))
 
 
-class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedAttributes, TypedMethods, Tensor):  # type: ignore[misc, override]  # torch's stubs have attributes
+class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attributes
+    LevelViews, AutogradView, DiagonalMethods, Copying, TracedView, NamedAttributes, TypedMethods, Tensor
+):
     """A sparse tensor: a `Pattern` and its values.
 
     A wrapper subclass of `torch.Tensor` without a storage of its own: training, moving and differentiating act on
@@ -268,18 +271,6 @@ class SparseTensor(LevelViews, AutogradView, DiagonalMethods, TracedView, NamedA
             return f"SparseTensor(shape={tuple(self.shape)}, dtype={self.dtype}, format={str(self.format)!r}, traced)"
         return export.describe(self._operand())
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Pickles as a pattern and values."""
-        return restore_tensor, (self._pattern, self._operand().data, self.requires_grad, self._fill)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> SparseTensor:
-        """A copy of the values on the same (immutable) pattern."""
-        if self._held is not None and not self._held.is_leaf:
-            raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
-        copy = self.detach().clone()
-        memo[id(self)] = copy
-        return copy.requires_grad_() if self.requires_grad else copy
-
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -334,15 +325,3 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
 _traced_classes.append(SparseTensor)
 repeated.sparse_classes.add(SparseTensor)
 leave_alone(SparseTensor.__new__, _wrapped)  # where a graph breaks at a pattern, which is no tensor
-
-
-def restore_tensor(pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0) -> SparseTensor:
-    """Unpickles a SparseTensor."""
-    if values is not None and requires_grad and not values.requires_grad:
-        values = values.detach().requires_grad_()
-    return SparseTensor(pattern, values, fill)
-
-
-# Files name it: a place that stays.
-restore_tensor.__module__, restore_tensor.__qualname__ = "libsparse", "_restore_tensor"
-torch.serialization.add_safe_globals([restore_tensor])

@@ -19,7 +19,7 @@ passed.update(
     named(
         "dim ndimension is_floating_point is_complex is_signed element_size is_contiguous __hash__ stride "
         "storage_offset is_same_size is_conj is_neg is_inference __setattr__ __dir__ type __format__ _is_view "
-        "untyped_storage _has_symbolic_sizes_strides _is_zerotensor is_pinned",
+        "untyped_storage _has_symbolic_sizes_strides _is_zerotensor is_pinned _use_count",
         torch,
         Tensor,
     )
@@ -28,6 +28,39 @@ passed.update(
 
 implements(*named("clone", torch, Tensor))(lambda input, **options: input.clone(**options))
 implements(*named("detach", torch, Tensor), getter("data"))(lambda input: input.detach())
+
+
+@implements(Tensor.data.__set__)  # type: ignore[attr-defined]
+def set_data(input: Any, value: Any) -> None:
+    """`A.data = value`: the tensor takes over entries and values, which autograd does not see.
+
+    Values of the same entries go to the memory that `A.values()` is a tensor of, which stays what optimizers train.
+
+    Raises:
+        DtypeError: `value` is dense or has another dtype.
+        ShapeError: `value` has another shape.
+    """
+    if not is_sparse(value) or value.dtype != input.dtype:
+        kind = str(value.dtype) if is_sparse(value) else "dense" if isinstance(value, Tensor) else type(value).__name__
+        raise DtypeError(
+            f"A.data = x: x is {kind}; expected an ls.SparseTensor of {input.dtype}, as the tensor "
+            f"({to_operand(input)}) is: A.with_values(x) is one, A.values().data = x sets the stored values"
+        )
+    if value.shape != input.shape:
+        raise ShapeError(f"A.data = x: x ({to_operand(value)}) has another shape than the tensor ({to_operand(input)})")
+    own, found = to_operand(input), to_operand(value.detach().to_format(input.format))
+    if own.data is not None and own.fill == found.fill and same_entries(own.sparsity, found.sparsity):
+        own.data.data = found.values
+        return
+    if input.requires_grad:
+        found = found.with_data(found.values.requires_grad_())
+    input._hold(found)
+
+
+@implements(torch._has_compatible_shallow_copy_type)
+def has_compatible_shallow_copy_type(input: Any, other: Any) -> bool:
+    """False: modules that convert a parameter exchange the tensors as wholes."""
+    return False
 
 
 @implements(Tensor.copy_)

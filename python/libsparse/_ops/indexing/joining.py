@@ -108,7 +108,8 @@ def _operands(tensors: Any, name: str) -> list[Operand]:
     dense = [n for n in dense if tensors[n].layout is torch.strided]
     if dense:
         raise UnsupportedError(
-            f"{name}: tensor {dense[0]} is dense, others are sparse; use ls.tensor(x), or to_dense() of the others"
+            f"{name}: tensor {dense[0]} is dense, others are sparse; use ls.tensor(x), or to_dense() of the others "
+            "(values(), where only stored entries are meant, as in a vector of parameters)"
         )
     found = [
         to_operand(tensor, number)

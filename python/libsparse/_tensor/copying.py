@@ -1,0 +1,65 @@
+"""Copying: deep copies and pickles of a SparseTensor; mixed into it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import UnsupportedError
+
+from .traced_view import _classes
+
+if TYPE_CHECKING:
+    from libsparse._storage.pattern import Pattern
+
+
+class Copying:
+    """A copy is a parameter of modules where the tensor is one."""
+
+    if TYPE_CHECKING:
+        _pattern: Pattern
+        _held: Tensor | None
+        _fill: int | float
+        _is_param: bool
+        requires_grad: bool
+
+        def _operand(self) -> Any: ...
+        def detach(self) -> Any: ...
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Pickles as a pattern and values."""
+        parts = self._pattern, self._operand().data, self.requires_grad, self._fill
+        return restore_tensor, (*parts, True) if hasattr(self, "_is_param") else parts
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy of the values and their gradient on the same (immutable) pattern."""
+        if self._held is not None and not self._held.is_leaf:
+            raise UnsupportedError("only tensors made by the user (leaves) can be deep-copied; use detach()")
+        copy = self.detach().clone()
+        memo[id(self)] = copy
+        if self.requires_grad:
+            copy.requires_grad_()
+        if self._held is not None and self._held.grad is not None:
+            copy._held.grad = self._held.grad.detach().clone()
+        if hasattr(self, "_is_param"):
+            copy._is_param = True
+        return copy
+
+
+def restore_tensor(
+    pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0, is_parameter: bool = False
+) -> Any:
+    """Unpickles a SparseTensor."""
+    if values is not None and requires_grad and not values.requires_grad:
+        values = values.detach().requires_grad_()
+    tensor = _classes[0](pattern, values, fill)
+    if is_parameter:
+        tensor._is_param = True
+    return tensor
+
+
+# Files name it: a place that stays.
+restore_tensor.__module__, restore_tensor.__qualname__ = "libsparse", "_restore_tensor"
+torch.serialization.add_safe_globals([restore_tensor])

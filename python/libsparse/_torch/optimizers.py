@@ -1,0 +1,92 @@
+"""torch's optimizers on SparseTensors: a step takes the vector of stored values of each sparse parameter.
+
+torch calls the two functions before and after the steps of every optimizer, so that no optimizer needs to know sparse
+tensors: during a step its parameter groups hold the values, which are leaves of autograd themselves, and between steps
+the SparseTensors that the user handed over. State that an optimizer keeps is 1-D, as for a dense vector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from torch.optim import optimizer as hooks
+
+from libsparse._lang.errors import UnsupportedError
+from libsparse._tensor.sparse_tensor import SparseTensor
+
+from .registry import implements
+
+_OF_MATRICES = frozenset(["Muon"])  # optimizers whose updates of a sparse matrix are dense
+
+_lent: WeakKeyDictionary[Any, list[tuple[SparseTensor, Tensor]]] = WeakKeyDictionary()
+"""The sparse parameters of the optimizers that are in a step, each with its values."""
+
+
+def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> None:
+    """Puts the values of sparse parameters in their places, before a step."""
+    if optimizer in _lent:  # the last step raised
+        _take_back(optimizer, args, kwargs)
+    lent: list[tuple[SparseTensor, Tensor]] = []
+    for params, place in _sparse_places(optimizer):
+        param = params[place]
+        _check(optimizer, param)
+        values = param._operand().values
+        lent.append((param, values))
+        params[place] = values
+        if param in optimizer.state:
+            state = optimizer.state.pop(param)
+            optimizer.state[values] = {name: _vector(value) for name, value in state.items()}
+    if lent:
+        _lent[optimizer] = lent
+
+
+def _take_back(optimizer: Any, args: Any, kwargs: Any) -> None:
+    """Puts sparse parameters back, after a step."""
+    lent = _lent.pop(optimizer, None)
+    if lent is None:
+        return
+    by_values = {id(values): param for param, values in lent}
+    for group in optimizer.param_groups:
+        group["params"][:] = [by_values.get(id(param), param) for param in group["params"]]
+    for param, values in lent:
+        if values in optimizer.state:
+            optimizer.state[param] = optimizer.state.pop(values)
+
+
+def _sparse_places(optimizer: Any) -> Iterator[tuple[list[Any], int]]:
+    """The sparse parameters of an optimizer: lists of parameters, and the places in them."""
+    for group in optimizer.param_groups:
+        params = group["params"]
+        for place, param in enumerate(params):
+            if isinstance(param, SparseTensor):
+                yield params, place
+
+
+def _check(optimizer: Any, param: SparseTensor) -> None:
+    """Raises an UnsupportedError for an optimizer that does not update elements one by one."""
+    name = type(optimizer).__name__
+    if name in _OF_MATRICES:
+        raise UnsupportedError(
+            f"torch.optim.{name} makes a dense update of a matrix, and a parameter ({param._operand()}) is sparse; "
+            "use torch.optim.AdamW for it, or train A.to_dense()"
+        )
+
+
+def _vector(value: Any) -> Any:
+    """A part of the state of an optimizer, which may have been made of a sparse parameter before the first step."""
+    return value._operand().values if isinstance(value, SparseTensor) else value
+
+
+hooks.register_optimizer_step_pre_hook(_lend_values)
+hooks.register_optimizer_step_post_hook(_take_back)
+
+
+@implements(torch._amp_foreach_non_finite_check_and_unscale_)
+def unscale(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Divides gradients by the scale of a GradScaler, in place, and notes whether one is not finite."""
+    values = [_vector(gradient) for gradient in self]
+    torch._amp_foreach_non_finite_check_and_unscale_(values, found_inf, inv_scale)
