@@ -31,7 +31,9 @@ type Kernel struct {
 	// Assemble and Compute are the entry points; Assemble is empty if the result's pattern is known beforehand.
 	Assemble string `json:"assemble"`
 	// Revalue computes the values of a result whose positions and coordinates an earlier call has left; empty if there is no such function.
-	Revalue string       `json:"revalue,omitempty"`
+	Revalue string `json:"revalue,omitempty"`
+	// Bound finds how many entries a result may have, before Assemble; empty if there is no such function.
+	Bound   string       `json:"bound,omitempty"`
 	Compute string       `json:"compute"`
 	Slots   []lower.Slot `json:"slots"`
 	Output  KernelOutput `json:"output"`
@@ -165,6 +167,9 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 	}
 	if n.Kernel.Assembled {
 		k.Assemble = lower.AssembleName
+	}
+	if n.Kernel.Bounded {
+		k.Bound = lower.BoundName
 	}
 	if n.Kernel.Revalued {
 		k.Revalue = lower.RevalueName

@@ -301,7 +301,7 @@ func (c *Compilation) inferFormat(n *Nest) (bind.Storage, error) {
 		}
 		result.Index = t
 	}
-	result.Extents = nil
+	result.Extents, result.Counted = nil, out.Counted
 	a = a.With(a.LHS.Tensor, result)
 	for _, v := range a.LHS.Vars {
 		result.Extents = append(result.Extents, a.Extent(v))

@@ -76,6 +76,9 @@ type Output struct {
 	Step bool `json:"step,omitempty"`
 	// Divided says that each step is to be a kernel of its own: each is differentiated by itself.
 	Divided bool `json:"divided,omitempty"`
+	// Counted says that the entries of a sparse result are counted before they are written, since an upper bound of their number is
+	// too much memory.
+	Counted bool `json:"counted,omitempty"`
 }
 
 // Target is where the kernel will run and with what it is compiled.

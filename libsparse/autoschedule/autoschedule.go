@@ -210,6 +210,10 @@ func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	if len(p.order) > 0 {
 		d.divide(a, p.sharing)
 	}
+	if p.bounded {
+		d.add(schedule.Assemble{Bounded: true})
+		d.note("rows of %s are written in one pass, to room for as many entries as they may have, and moved together", a.LHS.Tensor.Name)
+	}
 }
 
 // buffer writes the commands of a workspace, and of lanes. It reports whether they have divided a loop among threads.

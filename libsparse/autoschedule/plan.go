@@ -17,6 +17,8 @@ type plan struct {
 	conversions []Conversion
 	workspace   workspace
 	sharing     sharing
+	// bounded says that entries of the result are not counted before they are written.
+	bounded bool
 	terms       Terms
 	// around is how often the loop at each depth is expected to start, and last how often the body runs.
 	around []float64
@@ -181,6 +183,24 @@ func (m *model) filling(w workspace) workspace {
 
 // elements is how many different elements the terms of one filling are expected to fall on.
 func (w workspace) elements() float64 { return -w.places * math.Expm1(-w.terms/w.places) }
+
+// bounded reports whether the entries of the result can be written before they are counted: those of one row after the other, to room for as
+// many as follow from the lengths of the operands' segments. That takes one pass over the operands and a copy, in place of two passes.
+func (m *model) bounded(order []int, w workspace) bool {
+	s, rows := m.assignment.Result(), len(m.stored)-1
+	if !s.Discovered() || s.Counted || !s.Format.Listed() || m.assignment.LHS.Windowed() {
+		return false
+	}
+	if w.kind == insertion || w.kind >= row && w.at != rows {
+		return false
+	}
+	for depth, v := range m.stored[:rows] {
+		if order[depth] != v || m.unordered(v) {
+			return false
+		}
+	}
+	return true
+}
 
 // compact reports whether a workspace may have a place and a mark for each of so many elements of the result.
 func (m *model) compact(elements float64) bool {

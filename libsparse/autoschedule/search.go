@@ -62,6 +62,7 @@ func (m *model) plan(order []int, terms Terms) *plan {
 	if len(order) > 0 {
 		p.workspace = m.place(order)
 		p.sharing = m.threads(order, p.workspace)
+		p.bounded = m.bounded(order, p.workspace)
 	}
 	return p
 }

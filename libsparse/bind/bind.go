@@ -23,6 +23,8 @@ type Storage struct {
 	Permuted bool
 	// Temporary says that the tensor is the result of a step, which no user sees, so that its format may depend on estimates.
 	Temporary bool
+	// Counted says that entries of the result are counted before they are written: there may be too many to bound them.
+	Counted bool
 	Statistics
 }
 

@@ -117,6 +117,8 @@ type Program struct {
 	Relations []Relation
 	// Insert says that entries of a rowwise result are put into their rows as they come, in any order of rows.
 	Insert bool
+	// Bounded says that entries of a rowwise result are written in one pass, to room for as many as there may be, and then moved together.
+	Bounded bool
 	// Exact gives variables whose extent is known at compile time.
 	Exact map[index.Var]int64
 	Team  Team

@@ -25,6 +25,9 @@ func (p *Program) String() string {
 	if p.Insert {
 		lines = append(lines, fmt.Sprintf("assemble %s by insertion\n", p.Source.LHS.Tensor.Name))
 	}
+	if p.Bounded {
+		lines = append(lines, fmt.Sprintf("assemble %s within bounds\n", p.Source.LHS.Tensor.Name))
+	}
 	slices.Sort(lines)
 	return b.String() + strings.Join(lines, "")
 }

@@ -43,6 +43,11 @@ func (s *Status) Error() string { return fmt.Sprintf("%s: status %d", s.Function
 // Result runs the kernel.
 func (c *Call) Result(run Runner) (*format.Data, error) {
 	args := c.args()
+	if c.Kernel.Bounded {
+		if err := c.phase(run, lower.BoundName, "bound", args); err != nil {
+			return nil, err
+		}
+	}
 	if c.Kernel.Assembled {
 		if err := c.phase(run, lower.AssembleName, "assemble", args); err != nil {
 			return nil, err
@@ -123,7 +128,7 @@ func (c *Call) args() []ir.Arg {
 			args[i] = ir.ScalarArg(int64(c.Shape[slot.Level]))
 		case slot.Kind == "mode":
 			args[i] = ir.ScalarArg(int64(c.Stored[t].Shape[slot.Level]))
-		case slot.Kind == "count":
+		case slot.Kind == "count" || slot.Kind == "bound":
 			args[i] = ir.ScalarArg(0)
 		case slot.Operand == lower.Result:
 			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, 0))

@@ -229,6 +229,14 @@ func (f Format) Inserted() (rows Format, ok bool) {
 	return rows, rows.Rowwise() && rows.Groups()[0].First == 1
 }
 
+// Listed reports whether the format is levels without arrays followed by one that lists the entries of each row: a result whose
+// entries come row by row can be written before they are counted.
+func (f Format) Listed() bool {
+	return f.Rowwise() && f.Groups()[0].First == f.Order()-1 && !slices.ContainsFunc(f.Levels[:f.Order()-1], func(l Level) bool {
+		return l.Props().HasCrd || l.Props().HasPos
+	})
+}
+
 // Rowwise reports whether the format is levels with computed positions followed by one group: each parent position then
 // owns a run of entries whose place is known once the runs are counted, so that the rows can be filled in any order.
 func (f Format) Rowwise() bool {

@@ -37,6 +37,7 @@ type way struct {
 var assemblies = []way{
 	{fits: func(p *cin.Program) bool { return !p.Source.Result().Discovered() }, new: func(*lowerer) assembly { return known{} }},
 	{fits: func(p *cin.Program) bool { return p.Insert }, new: newInserted},
+	{fits: func(p *cin.Program) bool { return p.Bounded }, new: func(l *lowerer) assembly { return byRows{newPattern(l)} }, slots: boundedSlots},
 	{fits: func(p *cin.Program) bool { return p.Source.Result().Format.Rowwise() }, new: func(l *lowerer) assembly { return byRows{newPattern(l)} }},
 	{fits: blockwise, new: func(l *lowerer) assembly { return byBlocks{newPattern(l)} }, slots: blockSlots},
 	{fits: func(*cin.Program) bool { return true }, new: func(l *lowerer) assembly { return compact{newPattern(l)} }},
@@ -145,11 +146,17 @@ type pattern struct {
 	access  *index.Access
 	storage *bind.Storage
 	groups  []format.Group
+	// crd is where coordinates are written, by level; nil where they are not.
+	crd []*ir.Array
 }
 
 func newPattern(l *lowerer) pattern {
 	a := l.program.Source.LHS
-	return pattern{access: a, storage: l.of(a.Tensor), groups: l.format(a.Tensor).Groups()}
+	p := pattern{access: a, storage: l.of(a.Tensor), groups: l.format(a.Tensor).Groups()}
+	for level := range l.format(a.Tensor).Levels {
+		p.crd = append(p.crd, l.slots.storage(a.Tensor, level, nil).Crd)
+	}
+	return p
 }
 
 func (p pattern) ordered(l *lowerer, f *cin.Forall) bool {

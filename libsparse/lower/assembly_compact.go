@@ -128,7 +128,9 @@ func (p pattern) appendEntry(l *lowerer, g format.Group, e env) []ir.Stmt {
 // coordinates writes those of the entry of a group at a position.
 func (p pattern) coordinates(l *lowerer, g format.Group, at ir.Expr, e env) (out []ir.Stmt) {
 	for level := g.First; level <= g.Last; level++ {
-		out = append(out, ir.Put(l.slots.storage(p.access.Tensor, level, nil).Crd, at, l.coordOf(p.access, level, e)))
+		if p.crd[level] != nil {
+			out = append(out, ir.Put(p.crd[level], at, l.coordOf(p.access, level, e)))
+		}
 	}
 	return out
 }

@@ -36,6 +36,8 @@ func (l *lowerer) loop(f *cin.Forall, e env, kind ir.LoopKind) []ir.Stmt {
 	switch {
 	case e.coord.get(f.Var) != nil:
 		return l.known(f, e)
+	case e.phase == bounding && flat(l, f.Body):
+		return l.boundLoop(f, lat, e)
 	case lat.Full() && len(lat.Iterators()) == 0:
 		return l.dense(f, lat.Points[0], e, kind)
 	case lat.Full():

@@ -25,6 +25,7 @@ const (
 	ComputeName  = "kernel_compute"
 	AssembleName = "kernel_assemble"
 	RevalueName  = "kernel_revalue"
+	BoundName    = "kernel_bound"
 )
 
 // Status that a kernel returns beside ir.OK and ir.NoMemory.
@@ -42,6 +43,8 @@ type Kernel struct {
 	Layout []Slot
 	// Assembled says that the kernel has a function AssembleName, and Revalued that it has a function RevalueName.
 	Assembled, Revalued bool
+	// Bounded says that it has a function BoundName, to be called first.
+	Bounded bool
 }
 
 // phase says which function of the kernel is lowered.
@@ -51,6 +54,7 @@ const (
 	computing phase = iota // fills coordinates and values
 	counting               // counts entries, and writes the positions of rowwise results
 	revaluing              // fills the values of a result whose coordinates are known from an earlier call
+	bounding               // adds up how many entries there may be
 )
 
 // lowerer is the state of the lowering of one function.
@@ -94,6 +98,9 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 		return nil, err
 	}
 	s := newSlots(p)
+	if p.Bounded {
+		return boundedKernel(p, s, lattices), nil
+	}
 	k := &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots}, Assembled: p.Source.Result().Discovered()}
 	if k.Assembled {
 		k.Module.Funcs = append(k.Module.Funcs, function(p, s, lattices, AssembleName, counting))
@@ -126,10 +133,16 @@ func newLowerer(p *cin.Program, s *slots) *lowerer {
 }
 
 func function(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph phase) *ir.Func {
+	return functionBy(p, s, lattices, name, ph, assemblyOf(p).new)
+}
+
+// functionBy is a function that writes the result by a way of its own.
+func functionBy(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph phase, way func(l *lowerer) assembly) *ir.Func {
 	l := newLowerer(p, s)
-	l.lattices, l.result = lattices, assemblyOf(p).new(l)
+	l.lattices = lattices
+	l.result = way(l)
 	e := env{phase: ph, region: &region{}, out: target{vals: s.vals(p.Source.LHS.Tensor)}}
-	sums := ph != counting && summedApart(p)
+	sums := (ph == computing || ph == revaluing) && summedApart(p)
 	if sums {
 		e.out.vals = l.Array(p.Source.LHS.Tensor.Name+"_sums", p.Source.LHS.Tensor.Elem.Accum())
 	}

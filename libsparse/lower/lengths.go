@@ -33,7 +33,9 @@ func (l *lowerer) lengths() {
 			}
 		case "vals":
 			length = l.resultPositions(t, l.format(t).Order()-1)
-		default: // starts
+		case "room_crd", "room_vals":
+			length = l.slots.bound
+		default: // starts and filled
 			continue
 		}
 		l.slots.layout[i].length = length

@@ -59,6 +59,9 @@ var workspaces = map[cin.Storage]kind{
 // where fills a workspace and reads it. The statements following run with the consumer: only if something was written, where that is known.
 // Uses of a workspace in one region share its arrays.
 func (l *lowerer) where(s *cin.Where, e env, following ...ir.Stmt) []ir.Stmt {
+	if e.phase == bounding {
+		return l.boundWhere(s, e)
+	}
 	t := cin.Written(s.Producer).Tensor
 	w := e.region.workspaces[t]
 	if w == nil {

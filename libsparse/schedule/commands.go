@@ -36,8 +36,20 @@ var readers = map[string]func(a *arguments) Command{
 	"mergeby": func(a *arguments) Command {
 		return MergeBy{Var: a.variable(), Gallop: a.either("gallop", "twofinger")}
 	},
-	"assemble":   func(a *arguments) Command { return Assemble{Insert: a.either("insert", "append")} },
+	"assemble":   (*arguments).assemble,
 	"precompute": (*arguments).precompute,
+}
+
+func (a *arguments) assemble() Command {
+	switch a.choice("insert", "append", "bounded") {
+	case "insert":
+		return Assemble{Insert: true}
+	case "bounded":
+		return Assemble{Bounded: true}
+	case "":
+		a.failf("how is missing")
+	}
+	return Assemble{}
 }
 
 func (a *arguments) split() Command {

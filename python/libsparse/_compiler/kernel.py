@@ -40,14 +40,14 @@ class ResultSlot(NamedTuple):
         place: The number of the slot.
         kind: `pos`, `crd`, `vals`, or what else the kernel's two functions hand on.
         level: The level of the result.
-        assembled: Whether the function that assembles the pattern writes it.
+        before: The function that has to have it first: `bound`, `assemble` or `compute`.
         length: Its length, of the names `slot0` and so on.
     """
 
     place: int
     kind: str
     level: int
-    assembled: bool
+    before: str
     length: Callable[[Mapping[str, Any]], Any]
 
 
@@ -62,6 +62,7 @@ class Slots(tuple[Slot, ...]):
         permutations: For permutations of values of converted operands, the same.
         arrays: For positions and coordinates of operands, the number of the slot, the operand, the kind and the level.
         result: The slots of the result.
+        handed: Those that functions hand on where entries are written before they are counted, by kind.
         first_level: The first level of the result that has arrays of its own.
     """
 
@@ -72,6 +73,7 @@ class Slots(tuple[Slot, ...]):
     permutations: list[tuple[int, int]]
     arrays: list[tuple[int, int, str, int]]
     result: list[ResultSlot]
+    handed: dict[str, ResultSlot]
     first_level: int
 
     def __new__(cls, slots: Iterable[Slot]) -> Slots:
@@ -79,6 +81,8 @@ class Slots(tuple[Slot, ...]):
         self = super().__new__(cls, slots)
         self.threads, self.extents, self.modes, self.values = [], [], [], []
         self.permutations, self.arrays, self.result = [], [], []
+        bounded = any(slot.kind == "bound" for slot in self)
+        self.handed = {}
         for place, slot in enumerate(self):
             if slot.kind == "threads":
                 self.threads.append(place)
@@ -87,8 +91,11 @@ class Slots(tuple[Slot, ...]):
             elif slot.kind == "mode":
                 self.modes.append((place, slot.operand, slot.level))
             elif slot.operand < 0 or slot.kind == "count":
-                assembled = slot.before == "assemble"
-                self.result.append(ResultSlot(place, slot.kind, slot.level, assembled, compiled(slot.length)))
+                of_result = ResultSlot(place, slot.kind, slot.level, slot.before, compiled(slot.length))
+                if bounded and slot.kind not in ("count", "pos", "crd", "vals"):
+                    self.handed[slot.kind] = of_result
+                else:
+                    self.result.append(of_result)
             elif slot.kind == "vals":
                 self.values.append((place, slot.operand))
             elif slot.kind == "perm":
@@ -129,6 +136,7 @@ class Kernel(NamedTuple):
         assemble: Writes positions and counts of a sparse result whose pattern is not that of an operand.
         revalue: Writes the values of such a result, given the positions and coordinates that an earlier call wrote;
             None where `compute` has to write them again.
+        bound: Finds how many entries such a result may have; None where `assemble` counts them.
         slots: The meaning of each word of the block.
         format: Format of the result, None for a scalar.
         dtype: The compiler's name of the result's dtype.
@@ -152,6 +160,7 @@ class Kernel(NamedTuple):
     source: str
     steps: tuple[Step, ...] = ()
     revalue: _Function | None = None
+    bound: _Function | None = None
 
 
 class _Unusable(Exception):
@@ -263,6 +272,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
             notes=notes,
             source=f"{root}/{info.get('source', '')}",
             revalue=_function(library, info["revalue"]) if info.get("revalue") else None,
+            bound=_function(library, info["bound"]) if info.get("bound") else None,
         )
     except (KeyError, TypeError, AttributeError, OSError) as error:
         raise _Unusable(str(error)) from error

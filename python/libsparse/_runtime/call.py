@@ -22,6 +22,7 @@ from . import blocks
 from .direct import Direct, make
 from .problem import Operand, Problem, dense_order, stored
 from .results import ResultArrays, SlotNames
+from .rooms import Rooms
 from .status import check
 
 _CPU = torch.device("cpu")
@@ -261,7 +262,7 @@ class Call:
         raw = () if self._known is None else self._known[1]
         written = self.kernel.revalue is None
         return [
-            (slot.place, torch.empty_like(a) if written and a is not None and not slot.assembled else a)
+            (slot.place, torch.empty_like(a) if written and a is not None and slot.before != "assemble" else a)
             for a, slot in zip(raw, self._slots.result if raw else (), strict=True)
         ]
 
@@ -289,9 +290,14 @@ class Call:
         first = self._slots.first_level
         if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
             arrays.share(source, first)
+        rooms = None
+        if self.kernel.bound is not None:
+            rooms = Rooms(
+                self.kernel, block, {"room_crd": arrays.dtype.itemsize, "room_vals": self._dtype.itemsize}
+            )
         if self.kernel.assemble is not None:
             for slot in self._slots.result:
-                if slot.assembled:
+                if slot.before == "assemble":
                     block[slot.place] = arrays.array(slot).data_ptr()
             check(self.kernel.assemble(block.buffer_info()[0]))
         for slot in self._slots.result:
@@ -300,6 +306,8 @@ class Call:
             elif slot.kind == "vals":
                 values = arrays.room(slot, self._dtype)
         self._compute(block, values)
+        if rooms is not None:
+            rooms.leave()
         pattern = arrays.pattern(self._shape, values.numel())
         raw = [arrays.arrays.get((slot.kind, slot.level)) for slot in self._slots.result]
         with _found:  # other threads run the same call: the first pattern is kept for good

@@ -21,7 +21,7 @@ from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key
 from .requests import signature, to_request
-from .status import IndexOverflowError
+from .status import BoundError, IndexOverflowError
 
 _profiled = torch._C._autograd._profiler_enabled
 _PREPARED_KEPT = 256  # for each pattern
@@ -121,16 +121,26 @@ class Prepared:
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes with operands of the patterns, shapes, strides and dtypes that this was prepared for."""
         try:
-            try:
-                result = self.variant(operands)
-            except IndexOverflowError:  # patterns don't change, so narrow indices will never do
-                self.replace(build(self.problem, operands, wide=True))
-                result = self.variant(operands)
+            result = self._computed(operands)
         except DivisionByZeroError as error:
             raise error if str(error) else _by_zero(self.problem) from None
         except IndexOverflowError:
             raise LibsparseError(f"{self.problem.text}: the result has more entries than 64 bits can number") from None
         return _in_output_format(self.problem, result)
+
+    def _computed(self, operands: Sequence[Operand]) -> Result:
+        """Patterns don't change, so where narrow indices or bounds won't do, they never will."""
+        wide = counted = False
+        while True:
+            try:
+                return self.variant(operands)
+            except IndexOverflowError:
+                if wide:
+                    raise
+                wide = True
+            except BoundError:
+                counted = True
+            self.replace(build(self.problem, operands, wide=wide, counted=counted))
 
 
 def run(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -162,20 +172,23 @@ def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
     return prepared
 
 
-def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False) -> Variant:
+def build(
+    problem: Problem, operands: Sequence[Operand], *, wide: bool = False, counted: bool = False
+) -> Variant:
     """The variant that the compiler answers a problem with.
 
     Args:
         problem: The computation; its schedule, if it has one, is followed.
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
+        counted: Whether entries of the result must be counted before they are written.
     """
-    name = signature(problem, operands, wide)
+    name = signature(problem, operands, wide, counted)
     known: Call | None = None if name is None else kernel.prepared.get(name)
     if known is not None:
         return known.anew()
     extents = problem.extents(operands)
-    found = kernel.find(to_request(problem, operands, wide=wide, extents=extents))
+    found = kernel.find(to_request(problem, operands, wide=wide, counted=counted, extents=extents))
     if found.steps:
         return Chain(found, problem)
     call = Call(found, problem, operands, extents)

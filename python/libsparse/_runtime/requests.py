@@ -63,7 +63,12 @@ def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
 
 
 def to_request(
-    problem: Problem, operands: Sequence[Operand], *, wide: bool = False, extents: dict[str, int] | None = None
+    problem: Problem,
+    operands: Sequence[Operand],
+    *,
+    wide: bool = False,
+    counted: bool = False,
+    extents: dict[str, int] | None = None,
 ) -> Request:
     """The request to the compiler for a problem.
 
@@ -71,6 +76,7 @@ def to_request(
         problem: The computation.
         operands: Its operands.
         wide: Whether positions and coordinates of a sparse result must be int64.
+        counted: Whether entries of a sparse result must be counted before they are written.
         extents: The extents of the problem's indices, where they are known.
     """
     extents = problem.extents(operands) if extents is None else extents
@@ -84,22 +90,23 @@ def to_request(
         problem.temporary,
         problem.step,
         problem.divided,
+        counted,
     )
     infos = _operand_infos(problem, operands)
     reduce, combine = problem.reduce, problem.combine
     return Request(problem.text, problem.is_expr, infos, output, reduce, combine, problem.schedule, problem.functions)
 
 
-def signature(problem: Problem, operands: Sequence[Operand], wide: bool) -> tuple[Any, ...] | None:
+def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tuple[Any, ...] | None:
     """What the kernel of a problem follows from, with the shapes themselves: equal ones have one request.
 
-    None where the statistics of patterns count, too.
+    `flags` are those of the request. None where the statistics of patterns count, too.
     """
     if problem.temporary:
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     rows_are_wide = _has_wide_rows(operands)
-    parts: list[Any] = [problem, wide]
+    parts: list[Any] = [problem, flags]
     for pattern, data, _ in operands:
         if pattern is None:
             assert data is not None

@@ -9,6 +9,10 @@ class IndexOverflowError(Exception):
     """The result has more entries than its index dtype can number."""
 
 
+class BoundError(Exception):
+    """The result may have so many entries that they have to be counted before there is room for them."""
+
+
 class WrongExtentsError(InternalError):
     """A kernel was called with extents that it was not compiled for."""
 

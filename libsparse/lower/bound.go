@@ -1,0 +1,79 @@
+package lower
+
+import (
+	"slices"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// Loops that only bound how many entries a row may have: the innermost ones are not run, but add up the lengths of the segments that they
+// would walk.
+
+// terms is a workspace of a row while entries are bounded: it counts what would be written to it.
+type terms struct{ count *ir.Var }
+
+func (t terms) write(*lowerer, *cin.Assign, env) []ir.Stmt { return []ir.Stmt{ir.Increment(t.count)} }
+
+// flat reports whether s, the body of a loop, writes one entry at most.
+func flat(l *lowerer, s cin.Stmt) bool {
+	switch s := s.(type) {
+	case *cin.Assign:
+		return true
+	case *cin.Where:
+		return workspaces[l.program.Workspaces[cin.Written(s.Producer).Tensor]].dense && flat(l, s.Consumer)
+	default:
+		return false
+	}
+}
+
+// boundLoop adds the number of coordinates that f visits at most to the count of what it writes. A coordinate that is visited is stored by
+// every level that all points of the lattice walk, else by one of the levels.
+func (l *lowerer) boundLoop(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt {
+	count := e.cursor.get(newPattern(l).groups[0].First)
+	if w, ok := e.writers.get(cin.Written(f.Body).Tensor).(terms); ok {
+		count = w.count
+	}
+	if lat.Full() {
+		return []ir.Stmt{ir.Increase(count, l.window(f.Var, e).count)}
+	}
+	var out []ir.Stmt
+	var least, sum ir.Expr
+	for _, it := range lat.Iterators() {
+		before, r := l.narrowed(it, f.Var, e)
+		out = append(out, before...)
+		length := ir.Sub(r.Hi, r.Lo)
+		if sum == nil {
+			sum = length
+		} else {
+			sum = ir.Add(sum, length)
+		}
+		if slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return !p.Has(it.Key) }) {
+			continue
+		}
+		if least == nil {
+			least = length
+		} else {
+			least = ir.Min(least, length)
+		}
+	}
+	if least != nil {
+		sum = least
+	}
+	return append(out, ir.Increase(count, sum))
+}
+
+// boundWhere bounds the entries that the consumer of s writes. A workspace that lists elements has as many as it gets terms, and no more than places.
+func (l *lowerer) boundWhere(s *cin.Where, e env) []ir.Stmt {
+	t := cin.Written(s.Producer).Tensor
+	if workspaces[l.program.Workspaces[t]].dense {
+		return l.stmt(s.Consumer, e)
+	}
+	w, inner := terms{l.Index(t.Name + "_terms")}, e
+	inner.writers = e.writers.with(t, writer(w))
+	out := append([]ir.Stmt{ir.Declare(w.count, ir.Const(0))}, l.stmt(s.Producer, inner)...)
+	out = append(out, ir.Set(w.count, ir.Min(w.count, l.elements(t))))
+	e.views = e.views.with(t, &view{crd: make([]*ir.Array, 1), entries: listed(w.count)})
+	return append(out, l.stmt(s.Consumer, e)...)
+}
