@@ -171,7 +171,7 @@ func (g *scheduler) command() string {
 	case 18:
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
 	default:
-		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append"}))
+		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append", "bounded"}))
 	}
 }
 

@@ -36,6 +36,9 @@ var conformance = []struct {
 	{"SpGEMM CSC x CSC", "C(i,k) = A(i,j) * B(j,k)", "A:ds:1,0 B:ds:1,0 C:ds:1,0", "reorder(k, j, i); precompute(all, w, at=1, row); assemble(insert); parallelize(k, threads)"},
 	{"SpGEMM in strips", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds", "reorder(i, j, k); split(k, k0, k1, 4); reorder(k0, i, j, k1); precompute(all, w, at=2, tile)"},
 	{"sum of CSR", "C(i,j) = A(i,j) + B(i,j)", "A:ds B:ds C:ds", "assemble(insert); parallelize(i, threads)"},
+	{"sum of CSR in one pass", "C(i,j) = A(i,j) + B(i,j)", "A:ds B:ds C:ds", "parallelize(i, threads); assemble(bounded)"},
+	{"SpGEMM in one pass", "C(i,k) = A(i,j) * B(j,k)", "A:ds B:ds C:ds", "reorder(i, j, k); precompute(all, w, at=1, hash, rename=k:kw); parallelize(i, threads); assemble(bounded)"},
+	{"sum of tensors in strips in one pass", "C(i,j,k) = A(i,j,k) + B(i,j,k)", "A:dds B:sss C:dds", "divide(i, i0, i1, 3); parallelize(i0, threads); assemble(bounded)"},
 	{"sum of tensors", "C(i,j,k) = A(i,j,k) + B(i,j,k)", "A:dds B:dds C:dds", "assemble(insert); parallelize(i, threads)"},
 	{"sum of strips", "C(i,j) = A(i,j) + B(i,j)", "A:ds B:ds C:ds", "split(i, i0, i1, 4); split(j, j0, j1, 3); parallelize(i0, threads)"},
 	{

@@ -19,7 +19,7 @@ type plan struct {
 	sharing     sharing
 	// bounded says that entries of the result are not counted before they are written.
 	bounded bool
-	terms       Terms
+	terms   Terms
 	// around is how often the loop at each depth is expected to start, and last how often the body runs.
 	around []float64
 }

@@ -128,7 +128,7 @@ func (c *Call) args() []ir.Arg {
 			args[i] = ir.ScalarArg(int64(c.Shape[slot.Level]))
 		case slot.Kind == "mode":
 			args[i] = ir.ScalarArg(int64(c.Stored[t].Shape[slot.Level]))
-		case slot.Kind == "count" || slot.Kind == "bound":
+		case slices.Contains([]string{"count", "bound"}, slot.Kind):
 			args[i] = ir.ScalarArg(0)
 		case slot.Operand == lower.Result:
 			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, 0))

@@ -83,7 +83,9 @@ func (b bounds) around(l *lowerer, cursor *ir.Var, block ir.Expr) (before, after
 	return appending(cursor, b.handed(l, "starts"), block, true)
 }
 
-func (bounds) visit(l *lowerer, _ *cin.Forall, body cin.Stmt, e env) []ir.Stmt { return l.stmt(body, e) }
+func (bounds) visit(l *lowerer, _ *cin.Forall, body cin.Stmt, e env) []ir.Stmt {
+	return l.stmt(body, e)
+}
 
 func (b bounds) assign(_ *lowerer, _ *cin.Assign, e env) []ir.Stmt {
 	return []ir.Stmt{ir.Increment(e.cursor.get(b.groups[0].First))}

@@ -292,9 +292,7 @@ class Call:
             arrays.share(source, first)
         rooms = None
         if self.kernel.bound is not None:
-            rooms = Rooms(
-                self.kernel, block, {"room_crd": arrays.dtype.itemsize, "room_vals": self._dtype.itemsize}
-            )
+            rooms = Rooms(self.kernel, block, {"room_crd": arrays.dtype.itemsize, "room_vals": self._dtype.itemsize})
         if self.kernel.assemble is not None:
             for slot in self._slots.result:
                 if slot.before == "assemble":

@@ -172,9 +172,7 @@ def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
     return prepared
 
 
-def build(
-    problem: Problem, operands: Sequence[Operand], *, wide: bool = False, counted: bool = False
-) -> Variant:
+def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False, counted: bool = False) -> Variant:
     """The variant that the compiler answers a problem with.
 
     Args:

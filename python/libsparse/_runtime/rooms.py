@@ -52,9 +52,7 @@ class Rooms:
 
     def leave(self) -> None:
         """Keeps the memory for later calls."""
-        for kind, held in self._held.items():
-            if held[0].numel() <= _MOST:
-                _kept[kind] = held
+        _kept.update({kind: held for kind, held in self._held.items() if held[0].numel() <= _MOST})
 
 
 def _take(kind: str, need: int) -> tuple[Tensor, int]:

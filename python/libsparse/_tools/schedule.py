@@ -129,7 +129,7 @@ class Schedule:
         return self.then(f"mergeby({index}, {strategy})")
 
     def assemble(self, strategy: str) -> Schedule:
-        """Says how entries of a sparse result find their place: "insert" or "append"."""
+        """Says how entries of a sparse result find their place: "insert", "append" or "bounded"."""
         return self.then(f"assemble({strategy})")
 
     def convert(self, operand: str, format: str | Format) -> Schedule:

@@ -4,7 +4,9 @@
  * out: "ds" of f32
  * reorder(i, j)
  * parallelize(i, threads)
+ * assemble(bounded)
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
@@ -18,29 +20,35 @@ static inline int64_t hash(int64_t key, int64_t size)
     return (int64_t)((unsigned __int128)((uint64_t)key * 0x9e3779b97f4a7c15u) * (uint64_t)size >> 64);
 }
 
-int32_t kernel_assemble(int64_t *slots)
+static void prefix_sum_i64(int64_t *restrict a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        a[i] += a[i - 1];
+    }
+}
+
+int32_t kernel_bound(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
-    const int32_t *restrict B_crd2 = (const int32_t *)slots[7];
-    int64_t out_count2 = slots[9];
-    int32_t *restrict out_pos2 = (int32_t *)slots[10];
-    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
-    const int64_t team = parts > 1 ? threads : 1;
+    int64_t *restrict out_starts2 = (int64_t *)slots[13];
+    int64_t out_bound2 = slots[14];
+    memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        for (int64_t block = 0; block < blocks; block++) {
+            int64_t out_p2 = 0;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -50,14 +58,73 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t out_p2 = 0;
+                out_p2 += (int64_t)A_pos2[i + 1] - A_pos2[i];
+            }
+            out_starts2[block + 1] = out_p2;
+        }
+    }
+    prefix_sum_i64(out_starts2, 65);
+    const int64_t total = out_starts2[64];
+    out_bound2 = total;
+    slots[14] = out_bound2;
+    return 0;
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict B_crd2 = (const int32_t *)slots[7];
+    const float *restrict B_vals = (const float *)slots[8];
+    int64_t out_count2 = slots[9];
+    int32_t *restrict out_pos2 = (int32_t *)slots[10];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[13];
+    int64_t *restrict out_filled2 = (int64_t *)slots[15];
+    int32_t *restrict out_room_crd2 = (int32_t *)slots[16];
+    float *restrict out_room_vals2 = (float *)slots[17];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t block = 0; block < blocks; block++) {
+            int64_t out_p2 = out_starts2[block];
+            const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
+            int64_t i_begin = 0;
+            int64_t i_begin_above = n_i;
+            while (i_begin < i_begin_above) {
+                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
+                    i_begin = i_begin_middle + 1;
+                } else {
+                    i_begin_above = i_begin_middle;
+                }
+            }
+            int64_t i_end = i_begin;
+            int64_t i_end_above = n_i;
+            while (i_end < i_end_above) {
+                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
+                    i_end = i_end_middle + 1;
+                } else {
+                    i_end_above = i_end_middle;
+                }
+            }
+            for (int64_t i = i_begin; i < i_end; i++) {
+                const int64_t begin = out_p2;
                 for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
                     const int64_t B_p2_begin = B_pos2[i];
@@ -68,11 +135,14 @@ int32_t kernel_assemble(int64_t *slots)
                     }
                     const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
                     if (B_p2_run > B_p2) {
+                        out_room_vals2[out_p2] = A_vals[A_p2] * B_vals[B_p2];
+                        out_room_crd2[out_p2] = (int32_t)j;
                         out_p2++;
                     }
                 }
-                out_pos2[i + 1] = (int32_t)out_p2;
+                out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
+            out_filled2[block + 1] = out_p2 - out_starts2[block];
         }
     }
     int64_t total = 0;
@@ -84,11 +154,48 @@ int32_t kernel_assemble(int64_t *slots)
         return 2;
     }
     out_count2 = total;
+    prefix_sum_i64(out_filled2, 65);
     slots[9] = out_count2;
     return 0;
 }
 
 static void kernel_compute_work(int64_t *slots)
+{
+    int32_t *restrict out_crd2 = (int32_t *)slots[11];
+    float *restrict out_vals = (float *)slots[12];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[13];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[15];
+    const int32_t *restrict out_room_crd2 = (const int32_t *)slots[16];
+    const float *restrict out_room_vals2 = (const float *)slots[17];
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t block = 0; block < 64; block++) {
+        const int64_t from = out_starts2[block];
+        const int64_t to = out_filled2[block];
+        const int64_t count = out_filled2[block + 1] - to;
+        for (int64_t q = 0; q < count; q++) {
+            out_crd2[to + q] = out_room_crd2[from + q];
+        }
+        for (int64_t q_2 = 0; q_2 < count; q_2++) {
+            out_vals[to + q_2] = out_room_vals2[from + q_2];
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[15];
+    const int64_t team = out_filled2[64] > 32768 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
+    }
+    return 0;
+}
+
+static void kernel_revalue_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -99,7 +206,6 @@ static void kernel_compute_work(int64_t *slots)
     const int32_t *restrict B_crd2 = (const int32_t *)slots[7];
     const float *restrict B_vals = (const float *)slots[8];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
-    int32_t *restrict out_crd2 = (int32_t *)slots[11];
     float *restrict out_vals = (float *)slots[12];
     const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
@@ -138,7 +244,6 @@ static void kernel_compute_work(int64_t *slots)
                 const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
                 if (B_p2_run > B_p2) {
                     out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
-                    out_crd2[out_p2] = (int32_t)j;
                     out_p2++;
                 }
             }
@@ -146,7 +251,7 @@ static void kernel_compute_work(int64_t *slots)
     }
 }
 
-int32_t kernel_compute(int64_t *slots)
+int32_t kernel_revalue(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -156,9 +261,9 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots);
+        kernel_revalue_work(slots);
     } else {
-        kernel_compute_work(slots);
+        kernel_revalue_work(slots);
     }
     return 0;
 }

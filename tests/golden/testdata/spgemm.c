@@ -5,8 +5,10 @@
  * reorder(i, j, k)
  * precompute(all, w, at=1, row)
  * parallelize(i, threads)
+ * assemble(bounded)
  * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
@@ -33,6 +35,18 @@ static void *allocate_zero(int64_t count, size_t size)
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static void prefix_sum_i64(int64_t *restrict a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        a[i] += a[i - 1];
+    }
 }
 
 /* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
@@ -110,7 +124,7 @@ static void sort_places_i32x8(int32_t *a, int64_t n, int64_t *bits, int64_t exte
     }
 }
 
-int32_t kernel_assemble(int64_t *slots)
+int32_t kernel_bound(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -119,31 +133,22 @@ int32_t kernel_assemble(int64_t *slots)
     const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
-    const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
-    int64_t out_count2 = slots[10];
-    int32_t *restrict out_pos2 = (int32_t *)slots[11];
-    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
-    int failed = 0;
-    const int64_t team = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
+    int64_t *restrict out_starts2 = (int64_t *)slots[14];
+    int64_t out_bound2 = slots[15];
+    memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
+    const int64_t blocks = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
     {
-        int64_t w_count = 0;
-        uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
-        failed |= !w_mark;
-        int32_t *restrict w_crd = allocate(n_k + 8, sizeof *w_crd);
-        failed |= !w_crd;
         #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            if (failed) {
-                continue;
-            }
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        for (int64_t block = 0; block < blocks; block++) {
+            int64_t out_p2 = 0;
+            const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -153,55 +158,32 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t out_p2 = 0;
-                w_count = 0;
+                int64_t w_terms = 0;
                 for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
-                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
-                        const int64_t k = B_crd2[B_p2];
-                        if (w_mark[k] == 0) {
-                            w_mark[k] = 1;
-                            w_crd[w_count] = (int32_t)k;
-                            w_count++;
-                        }
-                    }
+                    w_terms += (int64_t)B_pos2[j + 1] - B_pos2[j];
                 }
-                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
-                    out_p2++;
-                }
-                for (int64_t q = 0; q < w_count; q++) {
-                    w_mark[w_crd[q]] = 0;
-                }
-                out_pos2[i + 1] = (int32_t)out_p2;
+                w_terms = min_i64(w_terms, n_k);
+                out_p2 += w_terms;
             }
+            out_starts2[block + 1] = out_p2;
         }
-        free(w_mark);
-        free(w_crd);
     }
-    if (failed) {
-        return 1;
-    }
-    int64_t total = 0;
-    for (int64_t p = 0; p < n_i; p++) {
-        total += out_pos2[p + 1];
-        out_pos2[p + 1] = (int32_t)total;
-    }
-    if (total > 2147483647) {
-        return 2;
-    }
-    out_count2 = total;
-    slots[10] = out_count2;
+    prefix_sum_i64(out_starts2, 65);
+    const int64_t total = out_starts2[64];
+    out_bound2 = total;
+    slots[15] = out_bound2;
     return 0;
 }
 
-int32_t kernel_compute(int64_t *slots)
+int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -213,12 +195,17 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict B_pos2 = (const int32_t *)slots[7];
     const int32_t *restrict B_crd2 = (const int32_t *)slots[8];
     const float *restrict B_vals = (const float *)slots[9];
-    const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
-    int32_t *restrict out_crd2 = (int32_t *)slots[12];
-    float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    int64_t out_count2 = slots[10];
+    int32_t *restrict out_pos2 = (int32_t *)slots[11];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[14];
+    int64_t *restrict out_filled2 = (int64_t *)slots[16];
+    int32_t *restrict out_room_crd2 = (int32_t *)slots[17];
+    float *restrict out_room_vals2 = (float *)slots[18];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
+    const int64_t blocks = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? 64 : 1;
     int failed = 0;
-    const int64_t team = parts > 1 ? threads : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
@@ -231,16 +218,17 @@ int32_t kernel_compute(int64_t *slots)
         float *restrict w_vals = allocate_zero(n_k, sizeof *w_vals);
         failed |= !w_vals;
         #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
+        for (int64_t block = 0; block < blocks; block++) {
             if (failed) {
                 continue;
             }
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+            int64_t out_p2 = out_starts2[block];
+            const int64_t i_share = (n_i + A_pos2[n_i] + (blocks - 1)) / blocks;
             int64_t i_begin = 0;
             int64_t i_begin_above = n_i;
             while (i_begin < i_begin_above) {
                 const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
                     i_begin = i_begin_middle + 1;
                 } else {
                     i_begin_above = i_begin_middle;
@@ -250,14 +238,14 @@ int32_t kernel_compute(int64_t *slots)
             int64_t i_end_above = n_i;
             while (i_end < i_end_above) {
                 const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
                     i_end = i_end_middle + 1;
                 } else {
                     i_end_above = i_end_middle;
                 }
             }
             for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t out_p2 = out_pos2[i];
+                const int64_t begin = out_p2;
                 w_count = 0;
                 for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
@@ -274,13 +262,15 @@ int32_t kernel_compute(int64_t *slots)
                 sort_places_i32x8(w_crd, w_count, w_bits, n_k);
                 for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
                     const int64_t k_2 = w_crd[w_p1];
-                    out_vals[out_p2] = w_vals[k_2];
-                    out_crd2[out_p2] = (int32_t)k_2;
+                    out_room_vals2[out_p2] = w_vals[k_2];
+                    out_room_crd2[out_p2] = (int32_t)k_2;
                     out_p2++;
                     w_mark[k_2] = 0;
                     w_vals[k_2] = 0.0f;
                 }
+                out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
+            out_filled2[block + 1] = out_p2 - out_starts2[block];
         }
         free(w_mark);
         free(w_crd);
@@ -289,6 +279,53 @@ int32_t kernel_compute(int64_t *slots)
     }
     if (failed) {
         return 1;
+    }
+    int64_t total = 0;
+    for (int64_t p = 0; p < n_i; p++) {
+        total += out_pos2[p + 1];
+        out_pos2[p + 1] = (int32_t)total;
+    }
+    if (total > 2147483647) {
+        return 2;
+    }
+    out_count2 = total;
+    prefix_sum_i64(out_filled2, 65);
+    slots[10] = out_count2;
+    return 0;
+}
+
+static void kernel_compute_work(int64_t *slots)
+{
+    int32_t *restrict out_crd2 = (int32_t *)slots[12];
+    float *restrict out_vals = (float *)slots[13];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[14];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[16];
+    const int32_t *restrict out_room_crd2 = (const int32_t *)slots[17];
+    const float *restrict out_room_vals2 = (const float *)slots[18];
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t block = 0; block < 64; block++) {
+        const int64_t from = out_starts2[block];
+        const int64_t to = out_filled2[block];
+        const int64_t count = out_filled2[block + 1] - to;
+        for (int64_t q = 0; q < count; q++) {
+            out_crd2[to + q] = out_room_crd2[from + q];
+        }
+        for (int64_t q_2 = 0; q_2 < count; q_2++) {
+            out_vals[to + q_2] = out_room_vals2[from + q_2];
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[16];
+    const int64_t team = out_filled2[64] > 32768 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
     }
     return 0;
 }

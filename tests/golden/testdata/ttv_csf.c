@@ -5,8 +5,10 @@
  * reorder(i, j, k)
  * precompute(all, w, at=2, tile)
  * parallelize(i, threads)
+ * assemble(bounded)
  * workspace w: a scalar, since [k] is summed inside each element
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
@@ -14,29 +16,35 @@ typedef __SIZE_TYPE__ size_t;
 typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
-int32_t kernel_assemble(int64_t *slots)
+static void prefix_sum_i64(int64_t *restrict a, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        a[i] += a[i - 1];
+    }
+}
+
+int32_t kernel_bound(int64_t *slots)
 {
     const int64_t threads = slots[0];
-    const int64_t n_i = slots[1];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
-    const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
-    int64_t out_count2 = slots[12];
-    int32_t *restrict out_pos2 = (int32_t *)slots[13];
-    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
-    const int64_t team = parts > 1 ? threads : 1;
+    int64_t *restrict out_starts2 = (int64_t *)slots[16];
+    int64_t out_bound2 = slots[17];
+    memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
+        for (int64_t block = 0; block < blocks; block++) {
+            int64_t out_p2 = 0;
+            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (blocks - 1)) / blocks;
             int64_t A_p1_begin = A_pos1[0];
             int64_t A_p1_begin_above = A_pos1[1];
             while (A_p1_begin < A_p1_begin_above) {
                 const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
+                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < block * A_p1_share) {
                     A_p1_begin = A_p1_begin_middle + 1;
                 } else {
                     A_p1_begin_above = A_p1_begin_middle;
@@ -46,7 +54,68 @@ int32_t kernel_assemble(int64_t *slots)
             int64_t A_p1_end_above = A_pos1[1];
             while (A_p1_end < A_p1_end_above) {
                 const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
-                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
+                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (block + 1) * A_p1_share) {
+                    A_p1_end = A_p1_end_middle + 1;
+                } else {
+                    A_p1_end_above = A_p1_end_middle;
+                }
+            }
+            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+                out_p2 += (int64_t)A_pos2[A_p1 + 1] - A_pos2[A_p1];
+            }
+            out_starts2[block + 1] = out_p2;
+        }
+    }
+    prefix_sum_i64(out_starts2, 65);
+    const int64_t total = out_starts2[64];
+    out_bound2 = total;
+    slots[17] = out_bound2;
+    return 0;
+}
+
+int32_t kernel_assemble(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
+    const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[7];
+    const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
+    const int32_t *restrict A_crd3 = (const int32_t *)slots[9];
+    const float *restrict A_vals = (const float *)slots[10];
+    const float *restrict x_vals = (const float *)slots[11];
+    int64_t out_count2 = slots[12];
+    int32_t *restrict out_pos2 = (int32_t *)slots[13];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[16];
+    int64_t *restrict out_filled2 = (int64_t *)slots[18];
+    int32_t *restrict out_room_crd2 = (int32_t *)slots[19];
+    float *restrict out_room_vals2 = (float *)slots[20];
+    memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
+    memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 ? threads : 1;
+    #pragma omp parallel num_threads(team)
+    {
+        #pragma omp for schedule(dynamic, 1) nowait
+        for (int64_t block = 0; block < blocks; block++) {
+            int64_t out_p2 = out_starts2[block];
+            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (blocks - 1)) / blocks;
+            int64_t A_p1_begin = A_pos1[0];
+            int64_t A_p1_begin_above = A_pos1[1];
+            while (A_p1_begin < A_p1_begin_above) {
+                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < block * A_p1_share) {
+                    A_p1_begin = A_p1_begin_middle + 1;
+                } else {
+                    A_p1_begin_above = A_p1_begin_middle;
+                }
+            }
+            int64_t A_p1_end = A_p1_begin;
+            int64_t A_p1_end_above = A_pos1[1];
+            while (A_p1_end < A_p1_end_above) {
+                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+                if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (block + 1) * A_p1_share) {
                     A_p1_end = A_p1_end_middle + 1;
                 } else {
                     A_p1_end_above = A_p1_end_middle;
@@ -54,18 +123,27 @@ int32_t kernel_assemble(int64_t *slots)
             }
             for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
                 const int64_t i = A_crd1[A_p1];
-                int64_t out_p2 = 0;
+                const int64_t begin = out_p2;
                 for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+                    const int64_t j = A_crd2[A_p2];
                     uint8_t w_set = 0;
+                    float w = 0.0f;
                     if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
                         w_set = 1;
                     }
+                    for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
+                        const int64_t k = A_crd3[A_p3];
+                        w += A_vals[A_p3] * x_vals[k];
+                    }
                     if (w_set) {
+                        out_room_vals2[out_p2] = w;
+                        out_room_crd2[out_p2] = (int32_t)j;
                         out_p2++;
                     }
                 }
-                out_pos2[i + 1] = (int32_t)out_p2;
+                out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
+            out_filled2[block + 1] = out_p2 - out_starts2[block];
         }
     }
     int64_t total = 0;
@@ -77,23 +155,58 @@ int32_t kernel_assemble(int64_t *slots)
         return 2;
     }
     out_count2 = total;
+    prefix_sum_i64(out_filled2, 65);
     slots[12] = out_count2;
     return 0;
 }
 
 static void kernel_compute_work(int64_t *slots)
 {
+    int32_t *restrict out_crd2 = (int32_t *)slots[14];
+    float *restrict out_vals = (float *)slots[15];
+    const int64_t *restrict out_starts2 = (const int64_t *)slots[16];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[18];
+    const int32_t *restrict out_room_crd2 = (const int32_t *)slots[19];
+    const float *restrict out_room_vals2 = (const float *)slots[20];
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t block = 0; block < 64; block++) {
+        const int64_t from = out_starts2[block];
+        const int64_t to = out_filled2[block];
+        const int64_t count = out_filled2[block + 1] - to;
+        for (int64_t q = 0; q < count; q++) {
+            out_crd2[to + q] = out_room_crd2[from + q];
+        }
+        for (int64_t q_2 = 0; q_2 < count; q_2++) {
+            out_vals[to + q_2] = out_room_vals2[from + q_2];
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t *restrict out_filled2 = (const int64_t *)slots[18];
+    const int64_t team = out_filled2[64] > 32768 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
+    }
+    return 0;
+}
+
+static void kernel_revalue_work(int64_t *slots)
+{
     const int64_t threads = slots[0];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
-    const int32_t *restrict A_crd2 = (const int32_t *)slots[7];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
     const int32_t *restrict A_crd3 = (const int32_t *)slots[9];
     const float *restrict A_vals = (const float *)slots[10];
     const float *restrict x_vals = (const float *)slots[11];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
-    int32_t *restrict out_crd2 = (int32_t *)slots[14];
     float *restrict out_vals = (float *)slots[15];
     const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
@@ -123,7 +236,6 @@ static void kernel_compute_work(int64_t *slots)
             const int64_t i = A_crd1[A_p1];
             int64_t out_p2 = out_pos2[i];
             for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
                 uint8_t w_set = 0;
                 float w = 0.0f;
                 if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
@@ -135,7 +247,6 @@ static void kernel_compute_work(int64_t *slots)
                 }
                 if (w_set) {
                     out_vals[out_p2] = w;
-                    out_crd2[out_p2] = (int32_t)j;
                     out_p2++;
                 }
             }
@@ -143,7 +254,7 @@ static void kernel_compute_work(int64_t *slots)
     }
 }
 
-int32_t kernel_compute(int64_t *slots)
+int32_t kernel_revalue(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
@@ -153,9 +264,9 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots);
+        kernel_revalue_work(slots);
     } else {
-        kernel_compute_work(slots);
+        kernel_revalue_work(slots);
     }
     return 0;
 }

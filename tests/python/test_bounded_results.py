@@ -1,0 +1,93 @@
+"""Results that are written before they are counted, to room for as many entries as there may be."""
+
+import threading
+
+import pytest
+import torch
+from libsparse._compiler import kernel
+from libsparse._runtime import rooms
+
+import libsparse as ls
+
+
+def matrix(rows: int, columns: int, density: float, seed: int, dtype=torch.float32, format="csr"):
+    generator = torch.Generator().manual_seed(seed)
+    dense = torch.randint(1, 9, (rows, columns), generator=generator).to(dtype)
+    return ls.tensor(dense * (torch.rand(rows, columns, generator=generator) < density), format=format)
+
+
+CASES = {
+    "sum": (lambda A, B, C: A + B, lambda A, B, C: A + B),
+    "sum of three": (
+        lambda A, B, C: ls.evaluate("D(i,j) = A(i,j) + B(i,j) - C(i,j)", A=A, B=B, C=C, format="csr"),
+        lambda A, B, C: A + B - C,
+    ),
+    "product of elements": (lambda A, B, C: A * B, lambda A, B, C: A * B),
+    "product": (lambda A, B, C: A @ C.T, lambda A, B, C: A @ C.T),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("shape", [(0, 7), (7, 0), (1, 1), (40, 30), (700, 900)])
+@pytest.mark.parametrize("case", CASES)
+def test_values_and_exact_lengths(case: str, shape: tuple[int, int], threads: int) -> None:
+    function, dense = CASES[case]
+    operands = [matrix(*shape, density, seed) for seed, density in enumerate((0.2, 0.3, 0.1))]
+    with ls.options(num_threads=threads):
+        first, again = function(*operands), function(*operands)
+    torch.testing.assert_close(first.to_dense(), dense(*(o.to_dense() for o in operands)))
+    assert torch.equal(first.values(), again.values())
+    assert first.pattern is again.pattern
+    for array in (first.values(), first.pattern.crd[1]):
+        assert array.untyped_storage().nbytes() == first.nnz * array.element_size()
+
+
+def counted() -> int:
+    return sum(found.assemble is not None and found.bound is None for _, found in kernel.known())
+
+
+def test_entries_are_counted_where_room_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B = matrix(50, 60, 0.3, 1, torch.float64), matrix(50, 60, 0.3, 2, torch.float64)
+    monkeypatch.setattr(rooms.memory, "is_small", lambda *_: False)
+    monkeypatch.setattr(rooms.memory, "available", lambda: 1 << 30)
+    want = A.to_dense() + B.to_dense()
+    before = counted()
+    assert torch.equal((A + B).to_dense(), want)
+    assert counted() == before
+    monkeypatch.setattr(rooms.memory, "available", lambda: 100_000)
+    monkeypatch.setattr(rooms, "_kept", {})
+    A, B = matrix(50, 60, 0.3, 3, torch.float64), matrix(50, 60, 0.3, 4, torch.float64)
+    for _ in range(3):
+        assert torch.equal((A + B).to_dense(), A.to_dense() + B.to_dense())
+    assert counted() == before + 1
+
+
+def test_rooms_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict = {}
+    monkeypatch.setattr(rooms, "_kept", kept)
+    large = matrix(400, 400, 0.5, 1)
+    large + matrix(400, 400, 0.5, 2)
+    size = kept["room_vals"][0].numel()
+    small = matrix(3, 3, 0.5, 3)
+    small + matrix(3, 3, 0.5, 4)
+    assert kept["room_vals"][0].numel() == size
+    for seed in range(40):
+        small + matrix(3, 3, 0.5, seed)
+    assert kept["room_vals"][0].numel() < size
+
+
+def test_threads_have_rooms_of_their_own() -> None:
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        for seed in range(20):
+            A, B = matrix(60, 50, 0.3, 100 * number + seed), matrix(60, 50, 0.3, 100 * number + seed + 50)
+            if not torch.equal((A + B).to_dense(), A.to_dense() + B.to_dense()):
+                wrong.append(seed)
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
