@@ -290,9 +290,7 @@ class Call:
         first = self._slots.first_level
         if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
             arrays.share(source, first)
-        rooms = None
-        if self.kernel.bound is not None:
-            rooms = Rooms(self.kernel, block, {"room_crd": arrays.dtype.itemsize, "room_vals": self._dtype.itemsize})
+        rooms = None if self.kernel.bound is None else Rooms(self.kernel, block, arrays.dtype, self._dtype)
         if self.kernel.assemble is not None:
             for slot in self._slots.result:
                 if slot.before == "assemble":

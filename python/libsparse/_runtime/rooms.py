@@ -32,8 +32,8 @@ class Rooms:
 
     __slots__ = ("_held", "_offsets")
 
-    def __init__(self, kernel: Kernel, block: array[int], sizes: dict[str, int]) -> None:
-        """Finds how many entries there may be, and room for them; `sizes` are those of an element in bytes, by kind.
+    def __init__(self, kernel: Kernel, block: array[int], index: torch.dtype, values: torch.dtype) -> None:
+        """Finds how many entries there may be, and room for their coordinates of dtype `index` and values.
 
         Raises:
             BoundError: They are too many.
@@ -46,8 +46,8 @@ class Rooms:
             block[slots[kind].place] = offsets.buffer_info()[0]
         check(kernel.bound(block.buffer_info()[0]))
         entries = block[slots["bound"].place]
-        for kind, size in sizes.items():
-            self._held[kind] = held = _take(kind, max(_LEAST, entries * size))
+        for kind, dtype in (("room_crd", index), ("room_vals", values)):
+            self._held[kind] = held = _take(kind, max(_LEAST, entries * dtype.itemsize))
             block[slots[kind].place] = held[0].data_ptr()
 
     def leave(self) -> None:
