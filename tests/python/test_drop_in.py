@@ -83,11 +83,12 @@ def _off() -> Iterator[None]:
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("followed", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-def test_calls(layout: torch.layout) -> None:
+def test_calls(layout: torch.layout, followed: bool) -> None:
     dense = torch.where(torch.rand(6, 6) < 0.5, torch.randn(6, 6), 0)
     blocks = {"blocksize": (2, 2)} if layout in (torch.sparse_bsr, torch.sparse_bsc) else {}
-    tensor = dense.to_sparse(layout=layout, **blocks)
+    tensor = dense.to_sparse(layout=layout, **blocks).requires_grad_(followed)
     for call in CALLS:
         wanted = call(dense)
         try:
@@ -100,6 +101,17 @@ def test_calls(layout: torch.layout) -> None:
         assert own is None or found.layout is own
         assert found.dtype == wanted.dtype
         torch.testing.assert_close(found.to_dense(), wanted)
+
+
+def test_transposes_have_the_layout_of_torch() -> None:
+    for layout in LAYOUTS:
+        blocks = {"blocksize": (2, 2)} if layout in LAYOUTS[3:] else {}
+        tensor = torch.eye(4).to_sparse(layout=layout, **blocks)
+        wanted = tensor.t().layout
+        with ls.override():
+            for followed in (tensor, tensor.clone().requires_grad_()):
+                assert {followed.t().layout, followed.T.layout, followed.mT.layout, followed.H.layout} == {wanted}
+    assert type(vars(torch._C.TensorBase)["T"]) is type(torch.Tensor.T)
 
 
 def test_softmax_of_every_layout() -> None:

@@ -1,51 +1,25 @@
-"""torch's own sparse tensors, read into operands and written from them; a set of index tensors has one pattern."""
+"""torch's own sparse tensors, read into operands and written from them; both are differentiable."""
 
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
-from libsparse._storage import checks, packing, validate
-from libsparse._storage.pattern import Pattern
 
-from .assemble import assemble, pattern_from_levels, to_dense, to_format
+from .assemble import to_dense, to_format
+from .layout_patterns import index_arrays, look_up
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
-_KEPT = 256
-
-
-class _Known(NamedTuple):
-    """The pattern of a tensor's indices, kept for the next time.
-
-    Attributes:
-        pattern: The pattern.
-        slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
-        storages: The storages of the index arrays, weakly: arrays that nobody else holds are forgotten, and
-            no other storage can have their address before.
-        versions: Their version counters when they were read.
-    """
-
-    pattern: Pattern
-    slots: Tensor | None
-    storages: tuple[StorageWeakRef, ...]
-    versions: tuple[int, ...]
-
-    def expired(self) -> bool:
-        """Whether an array is gone."""
-        return any(storage.expired() for storage in self.storages)
-
-
-_known: dict[tuple[object, ...], _Known] = {}
 
 
 def read(source: Tensor) -> Operand:
@@ -68,20 +42,11 @@ def read(source: Tensor) -> Operand:
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
     shape = source.shape[: source.ndim - blocks]
-    known = _look_up(name, shape, index_arrays(source))
+    known = look_up(name, shape, index_arrays(source))
     values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
         values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
     return Operand(known.pattern.with_blocks(source.shape[source.ndim - blocks :]), values.reshape(-1))
-
-
-def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
-    """The index arrays of a tensor of any sparse layout."""
-    if source.layout is torch.sparse_coo:
-        return (source._indices(),)
-    if source.layout in (torch.sparse_csr, torch.sparse_bsr):
-        return source.crow_indices(), source.col_indices()
-    return source.ccol_indices(), source.row_indices()
 
 
 def _tensor(
@@ -95,57 +60,6 @@ def _tensor(
     return torch.sparse_compressed_tensor(starts, indices, values, shape, layout=layout, **given)
 
 
-def _look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
-    if any(a.is_inference() for a in arrays):
-        return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
-    places = [(a.untyped_storage()._cdata, a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays]
-    key = (name, tuple(shape), *places)
-    versions = tuple(a._version for a in arrays)
-    found = _known.get(key)
-    if found is not None and found.versions == versions and not found.expired():
-        return found
-    for gone in [k for k, known in list(_known.items()) if known.expired()]:
-        _known.pop(gone, None)
-    for old in list(_known)[: len(_known) + 1 - _KEPT]:
-        _known.pop(old, None)
-    found = _known[key] = _read(name, shape, arrays, versions)
-    return found
-
-
-@torch.inference_mode(False)
-def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
-    private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
-    slots = None
-    if name == "coo":
-        for mode, row in enumerate(private[0]):
-            place = f"shape {tuple(shape)}, layout torch.sparse_coo"
-            validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
-        pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
-        if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
-            slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
-    elif len(shape) == 3:
-        pattern = _batched(name, shape, *private)
-    else:
-        pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]], called=_names(name))
-    return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
-
-
-def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:
-    """The pattern of a batch of matrices, which torch stores with as many entries each."""
-    count, each = indices.shape
-    shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count, device="cpu")[:, None] * each
-    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each], device="cpu")])
-    format = "dds" if name == "csr" else "dds:0,2,1"
-    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)], called=_names(name))
-
-
-def _names(name: str) -> checks.Names:
-    """What torch calls the arrays of a layout, by the name of its format."""
-    along, across = ("row", "col") if name.startswith(("csr", "bsr")) else ("col", "row")
-    blocks = " of blocks" if name.startswith("b") else ""
-    return checks.Names(f"c{along}_indices", f"{across}_indices", f"{'column' if along == 'col' else along}{blocks}")
-
-
 def _blocked_format(source: Tensor) -> str | None:
     """The format of a BSR or BSC tensor."""
     if source.layout not in _BLOCKED or source.ndim != 2:
@@ -155,40 +69,46 @@ def _blocked_format(source: Tensor) -> str | None:
 
 
 def _raw_values(source: Tensor) -> Tensor:
+    """The values in storage order, without a graph."""
     if source.layout is torch.sparse_coo:
         return source._values()
-    values = source.values()
+    values = source.values().detach()  # else a view of the sparse tensor, which has no strides
     if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
         values = values.transpose(1, 2)
     return values.reshape(-1)
 
 
-_TAKING_COO = ("TBackward", "Transpose", "Permute", "NumpyT", "ToSparse", "Neg", "Add", "Clone", "Alias", "_Followed")
+def _gradient_layout(source: Tensor) -> torch.layout:
+    """The layout of the gradient of a sparse tensor: its own for COO and CSR, of which torch can add several; else COO.
+
+    A function of torch's that keeps a sparse tensor multiplies the gradient by that, which needs both in one layout.
+    One that keeps none, such as a transposition, passes the gradient on to a tensor that may be CSC, so it gets COO.
+    """
+    if source.layout is not torch.sparse_csr or source.is_leaf:
+        return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
+    node = source.grad_fn
+    keeps = type(node) is _Followed._backward_cls or any(_is_sparse(node, name) for name in dir(node))
+    return torch.sparse_csr if keeps else torch.sparse_coo
 
 
-def _takes_coo(node: Any) -> bool:
-    """Whether the function that made a CSR tensor takes a COO gradient; others would multiply it by a CSR tensor."""
-    if node is None:
+def _is_sparse(node: Any, name: str) -> bool:
+    """Whether an attribute of a node of autograd's graph is a sparse tensor that was kept for the backward pass."""
+    if not name.startswith("_saved_"):
         return False
     try:
-        other = getattr(node, "_saved_other", None)
-    except RuntimeError:  # it has been written to, which torch says when there is a gradient
-        other = None
-    scaled = other is not None and not other.ndim
-    return scaled or bool(node.name().startswith(_TAKING_COO))
+        return getattr(getattr(node, name), "layout", None) in LAYOUTS
+    except RuntimeError:  # it has been freed or written to, which torch says when there is a gradient
+        return False
 
 
 class _Values(torch.autograd.Function):
-    """The values of a sparse tensor.
-
-    The gradient of a leaf has its layout, but where torch can't accumulate that it is COO. So is that of other tensors,
-    which may be transposed, if torch takes it.
-    """
+    """The values of a sparse tensor."""
 
     @staticmethod
     def forward(ctx: Any, source: Tensor) -> Tensor:
-        ctx.source = source.detach()
-        ctx.keeps = source.layout is not torch.sparse_csc and not _takes_coo(source.grad_fn)
+        ctx.source, ctx.layout = source.detach(), _gradient_layout(source)
+        needs_conversion = source.is_leaf and source.layout is not ctx.layout
+        ctx.leaf = weakref.ref(source) if needs_conversion else lambda: None
         ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
         return _raw_values(ctx.source).clone()
 
@@ -196,13 +116,15 @@ class _Values(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor | None) -> Tensor | None:
         if grad is None:
             return None
+        if (leaf := ctx.leaf()) is not None:
+            _keep_layout_of_grad(leaf)
         grad = grad.reshape(_raw_values(ctx.source).shape)
         if ctx.source.layout in _BLOCKED:
             return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
         if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
             # Duplicates of an entry have one gradient, as in torch.
             sparse = ctx.source.shape[: ctx.source.sparse_dim()]
-            known = _look_up("coo", sparse, index_arrays(ctx.source))
+            known = look_up("coo", sparse, index_arrays(ctx.source))
             if known.slots is not None:
                 grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
             arrays = [known.pattern.coordinates()]
@@ -210,7 +132,25 @@ class _Values(torch.autograd.Function):
         if ctx.source.layout is not torch.sparse_coo:
             grad = grad.reshape(ctx.source.values().shape)
         tensor = _with_values(ctx.source, grad)
-        return tensor if ctx.keeps or tensor.layout is torch.sparse_coo else tensor.to_sparse_coo()
+        return tensor if tensor.layout is ctx.layout else tensor.to_sparse_coo()
+
+
+def _keep_layout_of_grad(leaf: Tensor) -> None:
+    """Gives the gradient of a leaf the layout of the leaf after the backward pass, in which torch can only add COO."""
+
+    def restore() -> None:
+        if leaf.grad is not None and leaf.grad.layout is torch.sparse_coo:
+            leaf.grad = _converted(leaf.grad, leaf)
+
+    if leaf.grad is not None and leaf.grad.layout is leaf.layout:
+        leaf.grad = write(read(leaf.grad), torch.sparse_coo)
+    torch.autograd.Variable._execution_engine.queue_callback(restore)
+
+
+def _converted(source: Tensor, like: Tensor) -> Tensor:
+    """A COO tensor with the layout and the pattern of another."""
+    pattern, found = read(like).sparsity, read(source)
+    return write(Operand(pattern, pattern.resample(found.values, found.sparsity)), like.layout)
 
 
 class _Followed(torch.autograd.Function):
@@ -220,7 +160,9 @@ class _Followed(torch.autograd.Function):
     def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
         ctx.pattern = read(bare).pattern
         ctx.set_materialize_grads(False)
-        return _with_values(bare, values if bare.layout is torch.sparse_coo else values.reshape(bare.values().shape))
+        if bare.layout is not torch.sparse_coo:
+            values = _block_rows(values, bare.values().shape, bare.layout)
+        return _with_values(bare, values)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
@@ -233,13 +175,42 @@ class _Followed(torch.autograd.Function):
 
 
 def followed(source: Operand, layout: torch.layout) -> Tensor:
-    """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return."""
-    values = to_format(source, _BATCHES[layout] if is_batch(source, layout) else _FORMATS[layout]).values
+    """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return.
+
+    It is COO where there is no matrix, and CSR where there are no blocks.
+    """
+    blocks, batched = block_shape(source), is_batch(source, layout)
+    if source.ndim != 2 and not batched:
+        layout = torch.sparse_coo
+    elif layout in _BLOCKED and blocks is None:
+        layout = torch.sparse_csr
     bare = write(source.with_data(source.values.detach()), layout)
-    if not (values.requires_grad and torch.is_grad_enabled()):
+    if not (source.values.requires_grad and torch.is_grad_enabled()):
         return bare
-    tensor: Tensor = _Followed.apply(values, bare)
+    if layout in _BLOCKED and blocks is not None:
+        format = f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})"
+    else:
+        format = _BATCHES[layout] if batched else _FORMATS[layout]
+    tensor: Tensor = _Followed.apply(to_format(source, format).values, bare)
     return tensor
+
+
+def _block_rows(values: Tensor, shape: Sequence[int], layout: torch.layout) -> Tensor:
+    """Values in storage order as torch has them: the blocks of BSC, which run along columns, become row-major."""
+    if layout is not torch.sparse_bsc:
+        return values.reshape(shape)
+    count, height, width = shape
+    return values.reshape(count, width, height).transpose(1, 2).contiguous()
+
+
+def shaped_values(source: Operand) -> Tensor:
+    """The values as torch's layout of the format has them: blocks for BSR and BSC, else as a SparseTensor has them."""
+    blocks, values = block_shape(source), source.values
+    if blocks is not None:
+        return _block_rows(values, (values.numel() // (blocks[0] * blocks[1]), *blocks), own_layout(source))
+    if source.ndim == 3 and not source.sparsity.block:  # a batch of matrices with as many entries each
+        return values.reshape(source.shape[0], -1)
+    return values.reshape(-1, *source.sparsity.block)
 
 
 def _with_values(source: Tensor, values: Tensor) -> Tensor:
@@ -254,11 +225,8 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
-    format, blocks = source.sparsity.format, block_shape(source)
-    if layout is None and blocks is not None:
-        layout = torch.sparse_bsr if format.order == (0, 1) else torch.sparse_bsc
-    elif layout is None:
-        layout = next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
+    blocks = block_shape(source)
+    layout = layout or own_layout(source)
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
@@ -278,6 +246,14 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     pattern = converted.sparsity
     indices = [pattern.coordinates()] if layout is torch.sparse_coo else pattern.compressed(1)
     return _tensor(layout, indices, converted.values, shape)
+
+
+def own_layout(source: Operand) -> torch.layout:
+    """The layout of torch's that is an operand's format; COO where there is none."""
+    format = source.sparsity.format
+    if block_shape(source) is not None:
+        return torch.sparse_bsr if format.order == (0, 1) else torch.sparse_bsc
+    return next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
 
 
 def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> Tensor:

@@ -9,7 +9,6 @@
 #include <Python.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <structmember.h>
 
 #define HAS_VECTORCALL (1UL << 11) /* Py_TPFLAGS_HAVE_VECTORCALL */
@@ -27,7 +26,7 @@ typedef struct {
 } StandIn;
 
 /* Objects that `install` is given. */
-static PyObject *plain, *layout_descriptor, *strided, *refusals, *method_type, *function_type;
+static PyObject *plain, *layout_descriptor, *strided, *method_type, *function_type;
 static PyTypeObject *tensor_type;
 static descrgetfunc get_layout_of;
 
@@ -59,45 +58,12 @@ static PyObject *call_where_dense(PyObject *object, PyObject *const *args, size_
 	return dense < 0 ? NULL : PyObject_Vectorcall(dense ? self->original : self->otherwise, args, count, names);
 }
 
-/* otherwise(error, ...) with the exception that is set, which it clears. */
-static PyObject *call_with_error(StandIn *self, PyObject *const *args, size_t count, PyObject *names)
-{
-	PyObject *type, *error, *traceback, *out = NULL;
-	Py_ssize_t positional = (Py_ssize_t)(count & ~OFFSET_GIVEN), given = positional + (names == NULL ? 0 : PyTuple_Size(names));
-	PyErr_Fetch(&type, &error, &traceback);
-	PyErr_NormalizeException(&type, &error, &traceback);
-	if (traceback != NULL)
-		PyException_SetTraceback(error, traceback);
-	PyObject **all = PyMem_Malloc(sizeof *all * (size_t)(given + 1));
-	if (all == NULL) {
-		PyErr_NoMemory();
-	} else {
-		all[0] = error;
-		memcpy(all + 1, args, sizeof *all * (size_t)given);
-		out = PyObject_Vectorcall(self->otherwise, all, (size_t)positional + 1, names);
-	}
-	PyMem_Free(all);
-	Py_XDECREF(type);
-	Py_XDECREF(error);
-	Py_XDECREF(traceback);
-	return out;
-}
-
-/* original(...), or where that refuses its operands, otherwise(error, ...). */
-static PyObject *call_where_refused(PyObject *object, PyObject *const *args, size_t count, PyObject *names)
-{
-	StandIn *self = (StandIn *)object;
-	PyObject *out = PyObject_Vectorcall(self->original, args, count, names);
-	return out == NULL && PyErr_ExceptionMatches(refusals) ? call_with_error(self, args, count, names) : out;
-}
-
-/* StandIn(original, otherwise, torch_first) */
+/* StandIn(original, otherwise) */
 static PyObject *stand_in_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	PyObject *original, *otherwise;
-	int torch_first;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "OOp", &original, &otherwise, &torch_first))
+	if (!PyArg_ParseTuple(args, "OO", &original, &otherwise))
 		return NULL;
 	StandIn *self = (StandIn *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0); /* filled with zeros */
 	if (self == NULL)
@@ -106,7 +72,7 @@ static PyObject *stand_in_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 	Py_INCREF(otherwise);
 	self->original = original;
 	self->otherwise = otherwise;
-	self->call = torch_first ? call_where_refused : call_where_dense;
+	self->call = call_where_dense;
 	return (PyObject *)self;
 }
 
@@ -158,7 +124,7 @@ static PyObject *stand_in_copy(PyObject *self, PyObject *args)
 static PyObject *install(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOOOOOO", &plain, &tensor_type, &layout_descriptor, &strided, &refusals, &method_type, &function_type))
+	if (!PyArg_ParseTuple(args, "OOOOOO", &plain, &tensor_type, &layout_descriptor, &strided, &method_type, &function_type))
 		return NULL;
 	get_layout_of = (descrgetfunc)PyType_GetSlot(Py_TYPE(layout_descriptor), Py_tp_descr_get);
 	Py_INCREF(args); /* kept for good, and the objects with it */

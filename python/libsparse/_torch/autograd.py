@@ -26,7 +26,7 @@ passed.update(
 )
 
 
-implements(*named("clone", torch, Tensor))(lambda input, **options: input.clone(**options))
+implements(*named("clone", torch, Tensor), layouts="compressed")(lambda input, **options: input.clone(**options))
 implements(*named("detach", torch, Tensor), getter("data"))(lambda input: input.detach())
 
 

@@ -30,7 +30,8 @@ _DTYPES = {
 }
 
 
-@implements(*named("adjoint", torch, Tensor), getter("mH"), getter("H"))
+@implements(getter("mH"), getter("H"))
+@implements(*named("adjoint", torch, Tensor), layouts="compressed")
 def adjoint(input: Any) -> Any:
     """The tensor with its last two dimensions swapped, conjugated."""
     return input.mT.conj()
@@ -47,10 +48,10 @@ def _conversion(name: str, dtype: torch.dtype) -> Callable[..., Any]:
 
 
 for _name, _dtype in _DTYPES.items():
-    implements(getattr(Tensor, _name))(_conversion(_name, _dtype))
+    implements(getattr(Tensor, _name), layouts="compressed")(_conversion(_name, _dtype))
 
 
-@implements(Tensor.type_as)
+@implements(Tensor.type_as, layouts="compressed")
 def type_as(input: Any, other: Any) -> Any:
     """The tensor in the dtype of another."""
     if not isinstance(other, Tensor):

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import layouts
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 
@@ -97,7 +96,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     return torch.where(mask, number.to(dtype), input)
 
 
-@implements(Tensor.sparse_mask)
+@implements(Tensor.sparse_mask, layouts="raises")
 def sparse_mask(input: Any, mask: Any) -> Operand:
     """The elements of a tensor at the entries of another one."""
     source, where = to_operand(input, 0), to_operand(mask, 1)
@@ -108,24 +107,6 @@ def sparse_mask(input: Any, mask: Any) -> Operand:
         elements = source.values[tuple(where.sparsity.coordinates())]
         return Operand(where.pattern, where.sparsity.spread(elements))
     return Operand(where.pattern, where.sparsity.resample(source.values, source.sparsity))
-
-
-@implements(*named("to_sparse to_sparse_coo", Tensor))
-def to_sparse(input: Any, *args: Any, layout: Any = None, **_: Any) -> Tensor:
-    """A tensor of torch's COO layout, or of another one by name."""
-    return layouts.write(to_operand(input), layout or torch.sparse_coo)
-
-
-@implements(Tensor.to_sparse_csr)
-def to_sparse_csr(input: Any, dense_dim: None = None) -> Tensor:
-    """A tensor of torch's CSR layout."""
-    return layouts.write(to_operand(input), torch.sparse_csr)
-
-
-@implements(Tensor.to_sparse_csc)
-def to_sparse_csc(input: Any, dense_dim: None = None) -> Tensor:
-    """A tensor of torch's CSC layout."""
-    return layouts.write(to_operand(input), torch.sparse_csc)
 
 
 @implements(Tensor.tolist)

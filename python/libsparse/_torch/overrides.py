@@ -16,14 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
-from libsparse._ops import layouts
-from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
-from libsparse._tensor import dispatch_table
 from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
-from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
 from . import (  # noqa: F401  # they register what they implement
@@ -35,6 +30,7 @@ from . import (  # noqa: F401  # they register what they implement
     indexing,
     inplace,
     joining,
+    layout_conversions,
     linear_algebra,
     losses,
     optimizers,
@@ -44,8 +40,9 @@ from . import (  # noqa: F401  # they register what they implement
     scalars,
     shape,
 )
-from .registry import know_replaced, overridable
-from .wrapped import kept, wrap, wrapped
+from .registry import getter, know_replaced, overridable
+from .routed_calls import PROPERTIES, run, run_product, run_shared
+from .wrapped import kept
 
 native: types.ModuleType | None
 try:
@@ -53,9 +50,6 @@ try:
 except ImportError:  # the package was built without a C compiler, or Python is 3.10
     native = None
 
-_BLOCKED = frozenset({torch.sparse_bsr, torch.sparse_bsc})
-_SPARSE_MM = torch.sparse.mm
-_ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_addmm}  # to their first argument
 _MISSING = object()
 
 _lock = threading.Lock()
@@ -114,8 +108,7 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         active = _enabled or _nested > 0
         if active and not _saved:
             know_replaced()
-            for place, name, original in list(_places()):
-                stand_in = _routed(original, torch_first=overridable[id(original)])
+            for place, name, stand_in in list(_places()):
                 _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
                 setattr(place, name, stand_in)
         elif not active:
@@ -130,20 +123,22 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
 
 
 def _places() -> Iterator[tuple[Any, str, Any]]:
-    """The places in torch of the functions that are replaced, with the functions there."""
+    """The places in torch of the functions and properties that are replaced, with their stand-ins."""
     for place in (torch, torch.sparse, torch.special, torch.linalg, Tensor, F):
         owners = place.__mro__ if isinstance(place, type) else (place,)
         for name in dict.fromkeys(name for owner in owners for name in vars(owner)):
-            found = getattr(place, name, None)
+            found: Any = getattr(place, name, None)
             if id(found) in overridable:
-                yield place, name, found
+                yield place, name, _routed(found, overridable[id(found)])
+    for name in PROPERTIES:
+        yield Tensor, name, property(_routed(getter(name), "compressed"))
 
 
-def _routed(original: Callable[..., Any], *, torch_first: bool) -> Callable[..., Any]:
+def _routed(original: Callable[..., Any], way: bool | str) -> Callable[..., Any]:
     """What stands in the place of a function of torch's."""
-    otherwise = _recovering(original) if torch_first else _computing(original)
+    otherwise = _computing(original) if way is True else _sharing(original, compressed_only=way == "compressed")
     make = _stand_in_in_python if native is None else native.StandIn
-    stand_in: Callable[..., Any] = make(original, otherwise, torch_first)
+    stand_in: Callable[..., Any] = make(original, otherwise)
     functools.update_wrapper(stand_in, original)
     # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
     vars(stand_in)["_torchdynamo_inline"] = original
@@ -163,18 +158,11 @@ def _found(module: str, name: str) -> Any:
     return operator.attrgetter(name)(importlib.import_module(module))
 
 
-def _stand_in_in_python(original: Callable[..., Any], otherwise: Callable[..., Any], torch_first: bool) -> Any:
+def _stand_in_in_python(original: Callable[..., Any], otherwise: Callable[..., Any]) -> Any:
     """`StandIn` of `_runtime/stand_in.c`, where there is no C: hands calls of dense operands on to torch."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not torch_first and not _all_strided((*args, *kwargs.values())):
-            return otherwise(*args, **kwargs)
-        try:
-            return original(*args, **kwargs)
-        except _REFUSALS as error:
-            if not torch_first:
-                raise
-            return otherwise(error, *args, **kwargs)
+        return (original if _all_strided((*args, *kwargs.values())) else otherwise)(*args, **kwargs)
 
     return call
 
@@ -195,19 +183,19 @@ def _computing(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not ranks:
-            return _run(original, args, kwargs)
+            return run(original, args, kwargs)
         if not kwargs and not recorders and (out := multiply_kept(args, kept, ranks)) is not None:
             return out
-        return _run_product(ranks, original, args, kwargs)
+        return run_product(ranks, original, args, kwargs)
 
     return call
 
 
-def _recovering(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that computes a call that torch has refused with an error."""
+def _sharing(original: Callable[..., Any], *, compressed_only: bool) -> Callable[..., Any]:
+    """A function that libsparse computes where torch refuses, or where autograd follows a sparse operand."""
 
-    def call(error: Exception, /, *args: Any, **kwargs: Any) -> Any:
-        return _run_refused(original, args, kwargs, error)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return run_shared(original, args, kwargs, compressed_only)
 
     return call
 
@@ -218,131 +206,8 @@ _PRODUCTS: dict[Any, tuple[int, ...]] = {
     **dict.fromkeys((torch.mm, Tensor.mm, torch.sparse.mm), (2,)),
     **dict.fromkeys((torch.mv, Tensor.mv), (1,)),
 }
-# A call that libsparse refuses goes to torch, which computes it or raises its own error.
-_REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
-_LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
 
 if native is not None:
     layout_of = vars(torch._C.TensorBase)["layout"]
-    native.install(PLAIN, Tensor, layout_of, torch.strided, _REFUSALS, types.MethodType, types.FunctionType)
+    native.install(PLAIN, Tensor, layout_of, torch.strided, types.MethodType, types.FunctionType)
     copyreg.pickle(native.StandIn, _pickled)
-
-
-def _run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Computes with libsparse; calls that libsparse refuses are left to torch."""
-    if torch.compiler.is_dynamo_compiling():  # torch's own sparse tensors in a graph are torch's affair
-        return original(*args, **kwargs)
-    if "out" in kwargs:
-        return _run_into(original, args, kwargs)
-    layout = _layout(args, kwargs)
-    if layout is None or _differ_in_dtype((*args, *kwargs.values())):
-        return original(*args, **kwargs)
-    if layout is not torch.sparse_coo:  # as torch's own products are
-        deciding = args[:2] if original is _SPARSE_MM else args[:1] if original in _ADDING else ()
-        columns = deciding and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding)
-        layout = torch.sparse_csc if columns else torch.sparse_csr
-    try:
-        result = _computed(original, args, kwargs, layout)
-    except _LEFT:
-        return original(*args, **kwargs)
-    if layout is torch.sparse_coo or getattr(result, "layout", layout) is not torch.sparse_coo:
-        return result
-    try:  # batches of several dimensions, which torch's compressed layouts hold
-        return original(*args, **kwargs)
-    except _REFUSALS:
-        return result
-
-
-def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
-    """Whether a product's operands have several dtypes, which torch promotes only under autocast."""
-    dtypes = {operand.dtype for operand in operands if isinstance(operand, Tensor)}
-    return len(dtypes) > 1 and not torch._C._is_any_autocast_enabled()
-
-
-def _run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
-    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
-        matrix = wrapped(args[0])
-        if matrix is not None and args[1].ndim in ranks and args[1].dtype is matrix.dtype:
-            try:
-                return matrix @ args[1]
-            except _LEFT:
-                return original(*args)
-    return _run(original, args, kwargs)
-
-
-def _run_refused(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], refused: Exception) -> Any:
-    """Computes with libsparse what torch has refused; where that refuses it too, torch's error stays."""
-    layout = None if torch.compiler.is_dynamo_compiling() else _layout(args, kwargs)
-    if layout is None or kwargs.get("out") is not None:
-        raise refused
-    try:
-        return _computed(original, args, kwargs, layout)
-    except (RuntimeError, TypeError):
-        raise refused from None
-
-
-def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:
-    """What libsparse computes, in a layout of torch's."""
-    given = {name: _read(value) for name, value in kwargs.items()}
-    result = dispatch_table.call(original, tuple(map(_read, args)), given)
-    if isinstance(result, (tuple, list)):
-        return (
-            type(result)(*(_written(r, layout) for r in result))
-            if hasattr(result, "_fields")
-            else type(result)([_written(r, layout) for r in result])
-        )
-    return _written(result, layout)
-
-
-def _written(result: Any, layout: torch.layout) -> Any:
-    """A SparseTensor as a tensor of a layout of torch's, COO where it has another rank; anything else as it is."""
-    if not isinstance(result, SparseTensor):
-        return result
-    operand = result._operand()
-    if operand.ndim != 2 and not layouts.is_batch(operand, layout):
-        layout = torch.sparse_coo
-    elif layout in _BLOCKED:
-        if layouts.block_shape(operand) is not None and not result.requires_grad:
-            return layouts.write(operand, layout)
-        layout = torch.sparse_csr
-    return layouts.followed(operand, layout)
-
-
-def _layout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.layout | None:
-    """The layout of the first sparse tensor among arguments."""
-    for arg in (*args, *kwargs.values()):
-        for item in arg if isinstance(arg, (list, tuple)) else (arg,):
-            if type(item) in PLAIN and item.layout in LAYOUTS:
-                found: torch.layout = item.layout
-                return found
-    return None
-
-
-def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """As `_run`, with `out=`: the result is copied there if torch would write it; else torch says why not."""
-    out = kwargs["out"]
-    rest = {name: value for name, value in kwargs.items() if name != "out"}
-    tensors = [value for value in (*args, *rest.values(), out) if isinstance(value, Tensor)]
-    followed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    if type(out) not in PLAIN or out.layout is not torch.strided or followed:
-        return original(*args, **kwargs)
-    result = _run(original, args, rest)
-    if result.layout is not torch.strided or result.shape != out.shape or result.dtype != out.dtype:
-        return original(*args, **kwargs)
-    return out.copy_(result)
-
-
-leave_alone(_run, _run_product, _run_refused, _run_into)
-
-
-def _read(arg: Any) -> Any:
-    """A tensor of one of torch's layouts as a SparseTensor; also in a list."""
-    if type(arg) in (list, tuple):
-        return type(arg)(map(_read, arg))
-    return _as_sparse(arg) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg
-
-
-def _as_sparse(source: Tensor) -> SparseTensor:
-    known = wrapped(source)
-    return wrap(source) if known is None else known

@@ -21,8 +21,8 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
 
-overridable: dict[int, bool] = {}
-"""The identities of functions that `overrides` replaces, and whether torch computes them where it can."""
+overridable: dict[int, bool | str] = {}
+"""The identities of functions that `overrides` replaces, with the argument `layouts` of `implements`."""
 
 
 def _attributes() -> dict[int, list[str]]:
@@ -43,8 +43,9 @@ def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handl
 
     Args:
         functions: The functions. Methods of `torch.Tensor` become methods of SparseTensor too, unless it has its own.
-        layouts: Whether `ls.enable()` lets them take torch's own sparse tensors; "raises" for functions that torch
-            computes where it can, so that libsparse takes only the calls that torch refuses.
+        layouts: Whether `ls.enable()` lets them take torch's own sparse tensors; "raises" for functions of which
+            libsparse takes the calls that torch refuses or that autograd follows, "compressed" for those of which it
+            leaves COO tensors to torch.
     """
 
     def register(handler: _Handler) -> _Handler:
@@ -57,7 +58,7 @@ def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handl
                 if not own and not (is_getter and name in _WRITABLE):
                     setattr(SparseTensor, name, property(called) if is_getter else called)
         if layouts:
-            overridable.update((id(function), layouts == "raises") for function in functions)
+            overridable.update((id(function), layouts) for function in functions)
         return handler
 
     return register

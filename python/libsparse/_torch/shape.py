@@ -15,7 +15,7 @@ from libsparse._ops.operands import to_operand
 from .registry import getter, implements, named
 
 
-@implements(torch.permute, Tensor.permute, layouts="raises")
+@implements(torch.permute, Tensor.permute, layouts="compressed")
 def permute(input: Any, *order: Any, dims: Sequence[int] = ()) -> Any:
     """The tensor with its dimensions permuted."""
     source = to_operand(input)
@@ -29,7 +29,7 @@ def permute(input: Any, *order: Any, dims: Sequence[int] = ()) -> Any:
     return source._replace(pattern=source.sparsity.transposed(wrapped))
 
 
-@implements(*named("transpose swapaxes swapdims", torch, Tensor))
+@implements(*named("transpose swapaxes swapdims", torch, Tensor), layouts="compressed")
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """The tensor with two dimensions swapped."""
     first, second = (wrap(dim, input.ndim, "transpose") for dim in (dim0, dim1))
@@ -39,7 +39,7 @@ def transpose(input: Any, dim0: int, dim1: int) -> Any:
     return permute(input, dims)
 
 
-@implements(torch.t, Tensor.t)
+@implements(torch.t, Tensor.t, layouts="compressed")
 def t(input: Any) -> Any:
     """The transpose of a matrix."""
     if input.ndim > 2:

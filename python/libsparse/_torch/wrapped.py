@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from libsparse._ops import layouts
+from libsparse._ops import layout_patterns, layouts
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 _KEPT = 256
@@ -55,7 +55,7 @@ def wrap(source: Tensor) -> SparseTensor:
         return tensor
     values = source._values() if source.layout is torch.sparse_coo else source.values()
     shared = tensor.values().data_ptr() == values.data_ptr() and tensor.values().shape == values.shape
-    arrays = layouts.index_arrays(source)
+    arrays = layout_patterns.index_arrays(source)
     if shared and not any(array.is_inference() for array in arrays):
         for old in list(kept)[: len(kept) + 1 - _KEPT]:
             kept.pop(old, None)

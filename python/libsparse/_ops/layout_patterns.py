@@ -1,0 +1,101 @@
+"""The patterns of torch's own sparse tensors: a set of index arrays has one pattern."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from libsparse._storage import checks, packing, validate
+from libsparse._storage.pattern import Pattern
+
+from .assemble import assemble, pattern_from_levels
+
+_KEPT = 256
+
+
+class _Known(NamedTuple):
+    """The pattern of a tensor's indices, kept for the next time.
+
+    Attributes:
+        pattern: The pattern.
+        slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
+        storages: The storages of the index arrays, weakly: arrays that nobody else holds are forgotten, and
+            no other storage can have their address before.
+        versions: Their version counters when they were read.
+    """
+
+    pattern: Pattern
+    slots: Tensor | None
+    storages: tuple[StorageWeakRef, ...]
+    versions: tuple[int, ...]
+
+    def expired(self) -> bool:
+        """Whether an array is gone."""
+        return any(storage.expired() for storage in self.storages)
+
+
+_known: dict[tuple[object, ...], _Known] = {}
+
+
+def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
+    """The index arrays of a tensor of any sparse layout."""
+    if source.layout is torch.sparse_coo:
+        return (source._indices(),)
+    if source.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return source.crow_indices(), source.col_indices()
+    return source.ccol_indices(), source.row_indices()
+
+
+def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
+    """The pattern of index arrays, in a format by its name."""
+    if any(a.is_inference() for a in arrays):
+        return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
+    places = [(a.untyped_storage()._cdata, a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays]
+    key = (name, tuple(shape), *places)
+    versions = tuple(a._version for a in arrays)
+    found = _known.get(key)
+    if found is not None and found.versions == versions and not found.expired():
+        return found
+    for gone in [k for k, known in list(_known.items()) if known.expired()]:
+        _known.pop(gone, None)
+    for old in list(_known)[: len(_known) + 1 - _KEPT]:
+        _known.pop(old, None)
+    found = _known[key] = _read(name, shape, arrays, versions)
+    return found
+
+
+@torch.inference_mode(False)
+def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
+    private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
+    slots = None
+    if name == "coo":
+        for mode, row in enumerate(private[0]):
+            place = f"shape {tuple(shape)}, layout torch.sparse_coo"
+            validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
+        pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
+        if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
+            slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
+    elif len(shape) == 3:
+        pattern = _batched(name, shape, *private)
+    else:
+        pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]], called=_names(name))
+    return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+
+
+def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:
+    """The pattern of a batch of matrices, which torch stores with as many entries each."""
+    count, each = indices.shape
+    shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count, device="cpu")[:, None] * each
+    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each], device="cpu")])
+    format = "dds" if name == "csr" else "dds:0,2,1"
+    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)], called=_names(name))
+
+
+def _names(name: str) -> checks.Names:
+    """What torch calls the arrays of a layout, by the name of its format."""
+    along, across = ("row", "col") if name.startswith(("csr", "bsr")) else ("col", "row")
+    blocks = " of blocks" if name.startswith("b") else ""
+    return checks.Names(f"c{along}_indices", f"{across}_indices", f"{'column' if along == 'col' else along}{blocks}")

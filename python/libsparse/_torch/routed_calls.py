@@ -1,0 +1,178 @@
+"""Calls with torch's own sparse tensors under `ls.enable()`: computed by libsparse or by torch, in torch's layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
+from libsparse._ops import layouts
+from libsparse._ops.layouts import LAYOUTS
+from libsparse._ops.operands import PLAIN
+from libsparse._tensor import dispatch_table
+from libsparse._tensor.sparse_tensor import SparseTensor
+from libsparse._trace.frames import leave_alone
+
+from .registry import getter, named
+from .wrapped import wrap, wrapped
+
+PROPERTIES = ("T", "mT", "H", "mH")
+"""The properties of a tensor that are replaced."""
+
+_SPARSE_MM = torch.sparse.mm
+_SUMS = {torch.sum, Tensor.sum, torch.sparse.sum}  # sparse where torch computes them
+_TRANSPOSING = {*named("t transpose swapaxes swapdims permute adjoint", torch, Tensor), *map(getter, PROPERTIES)}
+_ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_addmm}  # to their first argument
+# A call that libsparse refuses goes to torch, which computes it or raises its own error.
+_REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
+_LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
+
+
+def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Computes with libsparse; calls that libsparse refuses are left to torch."""
+    if torch.compiler.is_dynamo_compiling():  # torch's own sparse tensors in a graph are torch's affair
+        return original(*args, **kwargs)
+    if "out" in kwargs:
+        return _run_into(original, args, kwargs)
+    layout = _layout(args, kwargs)
+    if layout is None or _differ_in_dtype((*args, *kwargs.values())):
+        return original(*args, **kwargs)
+    if layout is not torch.sparse_coo:  # as torch's own products are
+        deciding = args[:2] if original is _SPARSE_MM else args[:1] if original in _ADDING else ()
+        columns = deciding and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding)
+        layout = torch.sparse_csc if columns else torch.sparse_csr
+    try:
+        result = _computed(original, args, kwargs, layout)
+    except _LEFT:
+        return original(*args, **kwargs)
+    if layout is torch.sparse_coo or getattr(result, "layout", layout) is not torch.sparse_coo:
+        return result
+    try:  # batches of several dimensions, which torch's compressed layouts hold
+        return original(*args, **kwargs)
+    except _REFUSALS:
+        return result
+
+
+def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
+    """Whether a product's operands have several dtypes, which torch promotes only under autocast."""
+    dtypes = {operand.dtype for operand in operands if isinstance(operand, Tensor)}
+    return len(dtypes) > 1 and not torch._C._is_any_autocast_enabled()
+
+
+def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
+    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
+        matrix = wrapped(args[0])
+        if matrix is not None and args[1].ndim in ranks and args[1].dtype is matrix.dtype:
+            try:
+                return matrix @ args[1]
+            except _LEFT:
+                return original(*args)
+    return run(original, args, kwargs)
+
+
+def run_shared(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], compressed_only: bool) -> Any:
+    """Computes a call that autograd follows with libsparse, any other with torch; and what one refuses, with the other.
+
+    torch's own backward passes of sparse layouts raise for nearly all functions.
+    """
+    layout = None if torch.compiler.is_dynamo_compiling() else _layout(args, kwargs)
+    if layout is None or kwargs.get("out") is not None or (compressed_only and layout is torch.sparse_coo):
+        return original(*args, **kwargs)
+    if _is_followed((*args, *kwargs.values())):
+        try:
+            return _computed_as_torch_has(original, args, kwargs, layout)
+        except (RuntimeError, TypeError):
+            return original(*args, **kwargs)
+    try:
+        return original(*args, **kwargs)
+    except _REFUSALS as refused:
+        try:
+            return _computed_as_torch_has(original, args, kwargs, layout)
+        except (RuntimeError, TypeError):
+            raise refused from None
+
+
+def _is_followed(operands: Iterable[Any]) -> bool:
+    """Whether autograd follows one of some operands, or of those in lists of them."""
+    return torch.is_grad_enabled() and any(
+        _is_followed(operand)
+        if isinstance(operand, (list, tuple))
+        else isinstance(operand, Tensor) and operand.requires_grad
+        for operand in operands
+    )
+
+
+def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:
+    """What libsparse computes, in the layout in which torch returns it where it can."""
+    if original in _TRANSPOSING:
+        result = _computed(original, args, kwargs, None)
+    else:
+        result = _computed(original, args, kwargs, layout)
+    if original in _SUMS and result.layout is torch.strided and result.ndim:
+        compressed = layout is torch.sparse_csr and result.ndim == 2
+        result = result.to_sparse(layout=layout) if compressed or layout is torch.sparse_coo else result
+    return result
+
+
+def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout | None) -> Any:
+    """What libsparse computes, in a layout of torch's, or in the one of the result's format."""
+    given = {name: _read(value) for name, value in kwargs.items()}
+    result = dispatch_table.call(original, tuple(map(_read, args)), given)
+    if isinstance(result, (tuple, list)):
+        return (
+            type(result)(*(_written(r, layout) for r in result))
+            if hasattr(result, "_fields")
+            else type(result)([_written(r, layout) for r in result])
+        )
+    return _written(result, layout)
+
+
+def _written(result: Any, layout: torch.layout | None) -> Any:
+    """A SparseTensor as a tensor of a layout of torch's, COO where it has another rank; anything else as it is."""
+    if not isinstance(result, SparseTensor):
+        return result
+    operand = result._operand()
+    return layouts.followed(operand, layout or layouts.own_layout(operand))
+
+
+def _layout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.layout | None:
+    """The layout of the first sparse tensor among arguments."""
+    for arg in (*args, *kwargs.values()):
+        for item in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if type(item) in PLAIN and item.layout in LAYOUTS:
+                found: torch.layout = item.layout
+                return found
+    return None
+
+
+def _run_into(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As `run`, with `out=`: the result is copied there if torch would write it; else torch says why not."""
+    out = kwargs["out"]
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    tensors = [value for value in (*args, *rest.values(), out) if isinstance(value, Tensor)]
+    followed = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if type(out) not in PLAIN or out.layout is not torch.strided or followed:
+        return original(*args, **kwargs)
+    result = run(original, args, rest)
+    if result.layout is not torch.strided or result.shape != out.shape or result.dtype != out.dtype:
+        return original(*args, **kwargs)
+    return out.copy_(result)
+
+
+leave_alone(run, run_product, run_shared, _run_into)
+
+
+def _read(arg: Any) -> Any:
+    """A tensor of one of torch's layouts as a SparseTensor; also in a list."""
+    if type(arg) in (list, tuple):
+        return type(arg)(map(_read, arg))
+    return _as_sparse(arg) if type(arg) in PLAIN and arg.layout in LAYOUTS else arg
+
+
+def _as_sparse(source: Tensor) -> SparseTensor:
+    known = wrapped(source)
+    return wrap(source) if known is None else known
