@@ -138,6 +138,9 @@ def test_a_chain_of_sampled_products_and_softmax() -> None:
 
 def test_switches() -> None:
     original = torch.mm, torch.Tensor.__add__, torch.Tensor.relu, torch.nn.functional.softmax
+    scripted = dict(torch.jit._builtins._get_builtin_table())
+    places = torch, torch.sparse, torch.special, torch.linalg, torch.Tensor, F
+    attributes = [dict(vars(place)) for place in places]
     ls.enable()
     ls.enable()
     assert torch.mm is not original[0]
@@ -151,6 +154,12 @@ def test_switches() -> None:
         ls.disable()
         assert torch.mm is not original[0]
     assert torch.mm is original[0]
+    assert torch.jit._builtins._get_builtin_table() == scripted
+    for place, before in zip(
+        (torch, torch.sparse, torch.special, torch.linalg, torch.Tensor, F), attributes, strict=True
+    ):
+        assert all(vars(place)[name] is value for name, value in before.items())
+        assert set(vars(place)) == set(before)
     ls.enable()
     with ls.override():
         pass

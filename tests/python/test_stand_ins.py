@@ -115,3 +115,19 @@ def test_nothing_is_left_behind():
     for _ in range(20):
         work()
     assert references() == before
+
+
+def scripted(x: Tensor, y: Tensor) -> Tensor:
+    """Operators, functions that torch wrote in Python, those with overloads, methods and properties."""
+    z = torch.mm(x, y).relu() + torch.softmax(x, 1) + F.softmax(x, dim=1) @ x.t() + F.linear(x, y) + x[0]
+    z = z + torch.norm(x) + torch.stack([x, y])[0] + torch.split(x, 2)[0].sum() + torch.einsum("ij,jk->ik", x, y)
+    return z + x.T + F.leaky_relu(F.normalize(x)) + torch.where(x > 0, x, y) + torch.cat([x, y])[:4]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_torch_jit_compiles_functions_that_it_sees_for_the_first_time():
+    Y = torch.randn(4, 4)
+    compiled, traced = torch.jit.script(scripted), torch.jit.trace(scripted, (X, Y))
+    for function in (compiled, traced):
+        torch.testing.assert_close(function(X, Y), scripted(X, Y))
+    assert str(compiled.graph).count("aten::mm") == 1

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch.jit import _builtins
 
 from libsparse._ops.operands import PLAIN
 from libsparse._tensor.recording import recorders
@@ -30,7 +31,6 @@ from . import (  # noqa: F401  # they register what they implement
     indexing,
     inplace,
     joining,
-    layout_conversions,
     linear_algebra,
     losses,
     optimizers,
@@ -51,6 +51,7 @@ except ImportError:  # the package was built without a C compiler, or Python is 
     native = None
 
 _MISSING = object()
+_SCRIPTED = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefaults__")
 
 _lock = threading.Lock()
 _enabled = False
@@ -114,6 +115,7 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
         elif not active:
             while _saved:
                 place, name, original, stand_in = _saved.pop()
+                _builtins._get_builtin_table().pop(id(stand_in), None)
                 if vars(place).get(name) is not stand_in:
                     continue  # another library has put its own function there since
                 if original is _MISSING:
@@ -142,6 +144,11 @@ def _routed(original: Callable[..., Any], way: bool | str) -> Callable[..., Any]
     functools.update_wrapper(stand_in, original)
     # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
     vars(stand_in)["_torchdynamo_inline"] = original
+    # torch.jit.script knows operators by their identities, and compiles the code of functions.
+    if (name := _builtins._find_builtin(original)) is not None:
+        _builtins._get_builtin_table()[id(stand_in)] = name
+    elif native and isinstance(original, types.FunctionType):
+        vars(stand_in).update({name: getattr(original, name) for name in _SCRIPTED})
     leave_alone(otherwise, *(() if native else (stand_in,)))
     return stand_in
 
