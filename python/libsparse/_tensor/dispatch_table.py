@@ -76,7 +76,10 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return source._rewrapped(values + args[1]._plain_values)
     if func in (aten.unsqueeze.default, aten.expand.default) and is_batchedtensor(values):
         return _out_of_vmap(source, *args[1:])
-    raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor")
+    raise UnsupportedError(
+        f"{func} is not supported on an ls.SparseTensor{_facts(args)} below autograd; transforms of torch.func take "
+        "values: torch.func.grad(lambda v: f(A.with_values(v)))(A.values()) for torch.func.grad(f)(A)"
+    )
 
 
 def _out_of_vmap(source: Any, given: Any) -> Any:

@@ -31,6 +31,14 @@ class _computed:
         return self if instance is None else self._function(instance)
 
 
+class _teaching(staticmethod):  # type: ignore[type-arg]
+    """A static method that torch.compile's tracer is taught by: the tracer asks any class of tensors for it first."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        dynamo.teach()
+        return super().__get__(instance, owner)
+
+
 class TracedView:
     """`__tensor_flatten__` and what it needs; mixed into `SparseTensor`.
 
@@ -45,14 +53,8 @@ class TracedView:
     @_computed
     def _held(self: Any) -> Tensor | None:
         """The values, which autograd follows."""
-        state = self.__dict__
         plain: Tensor | None = self._plain_values
-        if plain is None or not own(self, "requires_grad"):
-            return plain
-        if "_followed" not in state:
-            state["_followed"] = _Unwrap.apply(self)
-        followed: Tensor = state["_followed"]
-        return followed
+        return self._followed_values if plain is not None and own(self, "requires_grad") else plain
 
     @_computed
     def _whole(self: Any) -> Operand:
@@ -81,7 +83,7 @@ class TracedView:
             follow_values(self)
         return names, (pattern.format.text, self._fill, pattern.block)
 
-    @staticmethod
+    @_teaching
     def __tensor_unflatten__(
         tensors: dict[str, Tensor], context: tuple[Any, ...], shape: Sequence[Any], strides: Sequence[Any]
     ) -> Any:
@@ -108,7 +110,7 @@ class TracedView:
     def __dir__(self) -> list[str]:
         """The names that users read, and those of the plain tensors."""
         own = [name for name in object.__dir__(self) if not name.startswith("_") or name in dir(Tensor)]
-        return [*own, *self._parts(), "_plain_values"]
+        return [*own, *self._parts(), "_plain_values", "_followed_values"]
 
     def _rewrapped(self, values: Tensor | None) -> Any:
         """A wrapper of other values with the same pattern, below autograd."""
@@ -128,6 +130,15 @@ class TracedView:
     @_extents.setter
     def _extents(self, value: Tensor | None) -> None:
         self._pattern.expanded = value
+
+    @property
+    def _followed_values(self) -> Tensor:
+        """The values of a tensor that requires grad: exported programs read those of parameters by this name."""
+        state = self.__dict__
+        followed: Tensor | None = state.get("_held", state.get("_followed"))
+        if followed is None:
+            followed = state["_followed"] = _Unwrap.apply(self)
+        return followed
 
     @property
     def _plain_values(self) -> Tensor | None:
@@ -167,6 +178,13 @@ def wrap(pattern: Pattern, values: Tensor | None, fill: int | float) -> Any:
     return self
 
 
+def _as_input(pattern: Pattern) -> Any:
+    """A pattern as a tensor; one of a format that pads must have values, though nobody reads them."""
+    no_values = torch.zeros((), dtype=torch.bool, device="cpu").expand(pattern.size) if pattern.format.pads else None
+    return wrap(pattern, no_values, 0)
+
+
+setattr(Pattern, dynamo.AS_INPUT, property(_as_input))
 _classes: list[Any] = []  # SparseTensor, once that is defined
 
 

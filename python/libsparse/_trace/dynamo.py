@@ -15,6 +15,9 @@ from libsparse._storage.pattern import Pattern
 inlined: dict[str, Callable[..., Any]] = {}
 """The methods of SparseTensors that take functions, which no node of a graph can: the tracer reads their bodies."""
 
+AS_INPUT = "_as_input"
+"""The attribute of a pattern that is a sparse tensor without values: graphs take tensors, and no other objects."""
+
 _taught: list[str] = []
 
 
@@ -43,11 +46,17 @@ def teach() -> None:
         return functions(method).call_function(tx, [self, *args], kwargs)
 
     def read_off(self: Any) -> Any:
-        """An object as a node of the graph: the pattern of an input is read off the input."""
-        if isinstance(self.value, Pattern) and isinstance(self.source, AttrSource) and self.source.member == "pattern":
-            owner = InstructionTranslator.current_tx().output.input_source_to_var.get(self.source.base)
-            if owner is not None:
-                return owner.as_proxy().pattern
-        return as_proxy(self)
+        """An object as a node of the graph: a pattern is read off an input, its own tensor if need be."""
+        if not isinstance(self.value, Pattern) or self.source is None:
+            return as_proxy(self)
+        tx = InstructionTranslator.current_tx()
+        owner = None
+        if isinstance(self.source, AttrSource) and self.source.member == "pattern":
+            owner = tx.output.input_source_to_var.get(self.source.base)
+        if owner is None:
+            owner = variables.VariableTracker.build(
+                tx, getattr(self.value, AS_INPUT), AttrSource(self.source, AS_INPUT)
+            )
+        return owner.as_proxy().pattern
 
     tensors.call_method, objects.as_proxy = call_inlined, read_off

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage.fakes import is_fake
@@ -72,4 +73,19 @@ def follow_whole(tensor: Any) -> None:
     args = (pattern.format.text, shape, arrays, found(tensor._held, False), tensor._fill, list(pattern.block))
     node = tracer.create_proxy("call_function", torch.ops.libsparse.put_together.default, args, {})
     with proxy_tensor.disable_proxy_modes_tracing():
-        proxy_tensor.track_tensor_tree(tensor, node, constant=None, tracer=tracer)
+        proxy_tensor.track_tensor(tensor, node, constant=None, tracer=tracer)
+        proxy_tensor.set_meta(node, _all_fake(tensor))
+
+
+def _all_fake(tensor: Any) -> Any:
+    """A tensor as it is described in a graph: where only its values are fake, one with arrays that are fake, too."""
+    pattern, values = tensor._pattern, tensor._held
+    if pattern.traced or not isinstance(values, FakeTensor):
+        return tensor
+    arrays = [values.fake_mode.from_tensor(array, static_shapes=True) for array in taken_apart(pattern).tensors]
+    return tensor.__tensor_unflatten__(
+        {**dict(zip(tensor._parts(), arrays, strict=True)), "_plain_values": values.detach()},
+        (pattern.format.text, tensor._fill, pattern.block),
+        tensor.shape,
+        (),
+    )
