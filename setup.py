@@ -24,13 +24,14 @@ LEVELS = ("x86-64", "x86-64-v3", "x86-64-v4")
 SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",
-        sources=[f"python/libsparse/{room}/{name}.c"],
-        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread"],
+        sources=[f"python/libsparse/{room}/{source}.c" for source in (name, *others)],
+        depends=[f"python/libsparse/{room}/{name}.h"] if others else [],
+        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread", "-fvisibility=hidden"],
         extra_link_args=["-pthread"],
         py_limited_api=True,
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
-    for room, name in (("_runtime", "direct"), ("_runtime", "stand_in"), ("_storage", "radix"))
+    for room, name, *others in (("_runtime", "direct", "repeat"), ("_runtime", "stand_in"), ("_storage", "radix"))
 ]
 
 

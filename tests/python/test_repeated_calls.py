@@ -8,9 +8,20 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from libsparse._runtime import direct, notes, steps
 from libsparse._tensor import repeated
 
 import libsparse as ls
+
+
+@pytest.fixture(autouse=True, params=["C", "Python"])
+def _implementation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "Python":
+        monkeypatch.setattr(repeated, "call", repeated.call_in_python)
+        monkeypatch.setattr(steps, "run", steps.run_in_python)
+    elif direct.native is None:
+        pytest.skip("needs the module in C")
+
 
 torch.manual_seed(0)
 _A = ls.random((7, 5), density=0.4)
@@ -242,6 +253,53 @@ def test_a_variant_that_was_replaced_computes() -> None:
     for prepared, _ in list(A.pattern.calls.values()):
         prepared.replace(lambda operands: (torch.full((A.nnz,), 7.0), A.pattern))
     assert (A * v).values().tolist() == [7.0] * A.nnz
+
+
+def test_arguments_that_are_not_described_are_computed_with() -> None:
+    def operation(*args: Any, **kwargs: Any) -> Any:
+        return args, kwargs
+
+    A, x, inner = ls.random((4, 5), density=0.5), torch.rand(5), [[[[1]]]]
+    many, names = [x] * 17, {f"name{n}": torch.rand(2, 3, 4, 5, 2, 1) for n in range(40)}
+    for args, kwargs in [
+        ((A, inner), {}),
+        ((A, many), {}),
+        ((A, x), names),
+        ((A, float("nan")), {}),
+        ((A, object()), {}),
+        ((A, {1: 2}), {}),
+        ((A, torch.eye(2).to_sparse()), {}),
+        ((A, torch.ones(2, dtype=torch.complex64).conj()), {}),
+        ((A, torch.empty(2, device="meta")), {}),
+        ((torch.exp(A), x), {}),
+        ((x,), {}),
+        ((), {}),
+    ]:
+        for _ in range(4):
+            found = repeated.call("test", operation, args, kwargs)
+            assert all(a is b for a, b in zip(found[0], args, strict=True))
+            assert found[1] == kwargs or kwargs is names
+
+
+def test_arguments_that_differ_are_told_apart() -> None:
+    A = ls.random((4, 5), density=0.5)
+    others = [0.0, -0.0, 0, False, None, "0", (0,), [0], ((0,),), torch.float32, 0.5, A, (A,), (A, A), [A, 0], (A, 0.0)]
+
+    def numbered(number: int) -> Callable[..., Any]:
+        return lambda A, *_, **__: notes.apply(torch.mul, A.values(), number)
+
+    for _ in range(3):
+        for number, other in enumerate(others):
+            for _ in range(3):
+                found = repeated.call("numbers", numbered(number), (A, other), {})
+                assert torch.equal(found, A.values() * number)
+        for number, names in enumerate(
+            ({}, {"a": 1}, {"b": 1}, {"a": 1, "b": 2}, {"b": 1, "a": 2}, {"a": 1, "b": 2.0})
+        ):
+            for _ in range(3):
+                found = repeated.call("names", numbered(number), (A,), names)
+                assert torch.equal(found, A.values() * number)
+    assert _known(A.pattern) == len(others) + 6
 
 
 def test_errors_are_those_of_the_operation() -> None:

@@ -24,7 +24,7 @@ def multiply(input: Any, other: Any) -> Any:
     a, b = (input, other) if is_sparse(input) else (other, input)
     first = to_operand(a)
     if type(b) in (int, float) and first.fill == 0 and first.data is not None and math.isfinite(b):
-        return Operand(first.pattern, first.data * b)
+        return Operand(first.pattern, notes.apply(torch.mul, first.data, b))
     if is_scalar(b):
         if isinstance(b, complex) and dtypes.accumulator(first.dtype) != first.dtype:
             first = first.with_data(first.values.to(torch.complex64))  # torch hardly computes with complex halves
@@ -82,7 +82,7 @@ def scaled(a: Any, factor: Any) -> Any:
     if isinstance(factor, (int, float)) and factor == 1:
         return a
     if isinstance(a, Operand) and a.pattern is None:
-        return Operand(None, a.values * factor)
+        return Operand(None, notes.apply(torch.mul, a.values, factor))
     return multiply(a, factor) if is_sparse(a) else a * factor
 
 
@@ -95,7 +95,9 @@ def factor_of(number: Any, dtype: torch.dtype) -> Any:
 
 def plus(a: Operand, b: Operand) -> Any:
     """The sum of two operands, of which both may be dense."""
-    return a.values + b.values if a.pattern is None and b.pattern is None else add(a, b)
+    if a.pattern is None and b.pattern is None:
+        return notes.apply(torch.add, a.values, b.values)
+    return add(a, b)
 
 
 def whole_quotient(name: str, a: Any, b: Any, function: Callable[..., Tensor] | None = None) -> Any:
@@ -136,7 +138,7 @@ def _multiply_sparse(a: Operand, b: Operand) -> Operand:
     if a.pattern is b.pattern:
         if a.data is None or b.data is None:
             return b if a.data is None else a
-        return a.with_data(a.data * b.data)
+        return a.with_data(notes.apply(torch.mul, a.data, b.data))
     letters = tuple(string.ascii_letters[: a.ndim])
     return _product(letters, letters, a, b)
 

@@ -78,7 +78,9 @@ def apply(
         given = [_values(part, pattern) for part in parts]
         # What elements that are not stored become may depend on scalars, so calls with others are not like this one.
         alone = any(isinstance(part, Tensor) for part in parts)
-        values = call(*given) if alone else notes.apply(call, *given)
+        values = call(*given)
+        if not alone:
+            notes.applied(call if kwargs else function, given, values)
     except (RuntimeError, TypeError) as error:
         if type(error) not in (RuntimeError, NotImplementedError, TypeError) or "allocate" in str(error):
             raise

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._compiler import threads
-from libsparse._runtime import dispatch
+from libsparse._runtime import dispatch, notes
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Einsum, Operand, Problem, product, stored
@@ -41,10 +41,17 @@ def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
     if prepared is None or direct is None:
         return None
     values = stored(pattern, values)
-    if followed:
-        out: Tensor = tape.Function.apply(PreparedProduct(prepared, pattern), values, dense)
-        return out
-    return direct(values, dense, threads.count())
+    if not followed and notes.notes.runs is None:
+        return direct(values, dense, threads.count())
+    operands = [Operand(pattern, values), Operand(None, dense)]
+    return notes.run(functools.partial(_follow, prepared) if followed else prepared, operands)[0]
+
+
+def _follow(prepared: Prepared, operands: Sequence[Operand]) -> tuple[Tensor, None]:
+    """The product as a node of autograd's graph."""
+    (pattern, values, _), (_, dense, _) = operands
+    assert pattern is not None
+    return tape.Function.apply(PreparedProduct(prepared, pattern), values, dense), None
 
 
 class PreparedProduct(tape.Node):

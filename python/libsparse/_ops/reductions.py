@@ -55,7 +55,7 @@ class Groups:
         """The reduction of numbers, one an entry, in each group; the identity in groups without entries."""
         pattern = self.source.sparsity
         if not self.kept and how == "sum" and entries.dtype != torch.bool:
-            return entries.sum(dtype=dtype or entries.dtype)
+            return notes.apply(functools.partial(torch.sum, dtype=dtype or entries.dtype), entries)
         stored = Operand(pattern, pattern.spread(entries))
         if pattern.format.pads and how != "sum":  # padding would count
             stored = to_format(stored, pattern.format.compressed)

@@ -96,4 +96,4 @@ def _shifted(groups: Groups) -> Tensor:
 
 
 def _shift(top: Tensor) -> Tensor:
-    return torch.where(top == -math.inf, 0, top)
+    return torch.nan_to_num(top, nan=math.nan, posinf=math.inf, neginf=0.0)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._runtime import dispatch
+from libsparse._runtime import dispatch, notes
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format
 
@@ -33,7 +33,7 @@ def add(a: Operand, b: Operand) -> Operand:
     if a.data is None or b.data is None:
         raise DtypeError("a tensor that is only a pattern can't be added; give it values with with_values first")
     if a.sparsity is b.sparsity:
-        return a.with_data(a.data + b.data)
+        return a.with_data(notes.apply(torch.add, a.data, b.data))
     dtype = torch.promote_types(a.dtype, b.dtype)
     problem = _problem(a.sparsity.format, dtype)
     operands = [a, b]

@@ -4,29 +4,20 @@
  * limited one and torch's C functions, which are looked up when the package is imported: one build serves every Python and
  * every torch. Where a function is missing (torch before 2.14), the same steps run in Python at twice the cost of a call.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
+#include "direct.h"
+
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdint.h>
 
-#define MOST_SLOTS 64 /* a product has about ten; they are filled in on the stack, so that threads share nothing */
-#define MOST_MODES 8  /* of a result */
-
-typedef int32_t (*kernel_function)(int64_t *slots);
-typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
-
-/* Functions of torch; all but the last five return 0 where they succeed. */
-static int32_t (*tensor_from_object)(void *, Handle *), (*object_from_tensor)(Handle, void *, void **);
-static int32_t (*delete_tensor)(Handle), (*get_data)(Handle, void **), (*get_numel)(Handle, int64_t *);
-static int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
-static int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
-static int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
+/* Functions of torch; those that return int32_t and take a tensor, and `allocate`, return 0 where they succeed. */
+int32_t (*tensor_from_object)(void *, Handle *), (*object_from_tensor)(Handle, void *, void **);
+int32_t (*delete_tensor)(Handle), (*get_data)(Handle, void **), (*get_numel)(Handle, int64_t *);
+int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
+int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
+int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
+int32_t (*layout_strided)(void), (*device_cpu)(void), (*complex_float)(void), (*complex_double)(void);
+bool (*grad_enabled)(void);
 static int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
 static int32_t (*get_threads)(uint32_t *);
-static int32_t (*layout_strided)(void), (*device_cpu)(void), (*complex_float)(void), (*complex_double)(void);
-static bool (*grad_enabled)(void);
 
 static const struct {
 	const char *name;
@@ -55,25 +46,14 @@ static const struct {
 };
 
 /* Objects of Python that `install` is given, and interned names of attributes. */
-static PyObject *plain, *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
-static PyObject *n_held, *n_fast, *n_pattern, *n_size, *n_shape, *n_requires_grad, *n_variant, *n_direct, *n_count, *n_level;
-static PyObject *n_version;
-static PyTypeObject *direct_type;
+PyObject *plain, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
+PyTypeObject *direct_type;
+static PyObject *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
+static PyObject *n_fast, *n_shape, *n_direct, *n_count, *n_level, *n_version;
 
 /* --- Direct: a kernel with the contents of its slots ------------------------------------------------------------ */
 
-typedef struct {
-	PyObject_HEAD
-	kernel_function compute;
-	Py_ssize_t slots, arrays, operands;
-	int64_t fixed[MOST_SLOTS];
-	Handle array[MOST_SLOTS];   /* the pattern's positions and coordinates */
-	int places[MOST_SLOTS]; /* theirs; then of the operands, the result, the thread count */
-	int32_t dtype;              /* of the operands and the result */
-	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
-} Direct;
-
-static PyObject *failed(const char *what)
+PyObject *failed(const char *what)
 {
 	PyErr_Format(PyExc_RuntimeError, "torch: %s", what);
 	return NULL;
@@ -90,8 +70,7 @@ static bool locate(Handle tensor, int64_t *slot)
 	return true;
 }
 
-/* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for. */
-static PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
+PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 {
 	int64_t slots[MOST_SLOTS];
 	const int *place = self->places + self->arrays;
@@ -215,8 +194,7 @@ static void direct_dealloc(PyObject *object)
 
 /* --- multiply: everything that is asked of the operands before ----------------------------------------------------- */
 
-/* Whether an attribute is true; -1 with an exception. */
-static int truth_of(PyObject *object, PyObject *name)
+int truth_of(PyObject *object, PyObject *name)
 {
 	PyObject *value = PyObject_GetAttr(object, name);
 	int truth = value == NULL ? -1 : PyObject_IsTrue(value);
@@ -233,8 +211,7 @@ static int answer_of(PyObject *function, PyObject *object)
 	return truth;
 }
 
-/* Whether something of torch wants to see each operation, or to change its operands; -1 with an exception. */
-static int is_watched(void)
+int is_watched(void)
 {
 	PyObject *level = PyObject_GetAttr(forward_mode, n_level);
 	int watched = level == NULL ? -1 : PyLong_AsLong(level) >= 0;
@@ -272,15 +249,13 @@ static int fits(PyObject *matrix, Handle values)
 	return PyErr_Occurred() ? -1 : !get_numel(values, &length) && length == wanted;
 }
 
-/* Whether a tensor's elements are those in memory with another sign; -1 with an exception. */
-static int is_lazy(PyObject *tensor, int32_t dtype)
+int is_lazy(PyObject *tensor, int32_t dtype)
 {
 	int lazy = answer_of(is_neg, tensor);
 	return lazy == 0 && (dtype == complex_float() || dtype == complex_double()) ? answer_of(is_conj, tensor) : lazy;
 }
 
-/* How many threads a kernel may use; -1 with an exception. */
-static int64_t count_threads(void)
+int64_t count_threads(void)
 {
 	uint32_t number;
 	PyObject *counter = PyObject_GetAttr(threads_module, n_count);
@@ -467,10 +442,12 @@ PyMODINIT_FUNC PyInit__direct(void)
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
 			return NULL;
+	if (prepare_names() < 0)
+		return NULL;
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
 	direct_type = (PyTypeObject *)type;
-	if (type == NULL || PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
+	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);
 		Py_XDECREF(type);

@@ -74,10 +74,15 @@ def apply(function: Callable[..., Tensor], *given: Any) -> Tensor:
         given: Tensors and numbers.
     """
     found = function(*given)
+    applied(function, given, found)
+    return found
+
+
+def applied(function: Callable[..., Tensor], given: Sequence[Any], found: Tensor) -> None:
+    """Notes that a function was applied, as `apply` does, by what it returned."""
     runs = notes.runs
     if runs is not None:
         _add(runs, function, given, found, None)
-    return found
 
 
 def decide(condition: Tensor) -> bool:

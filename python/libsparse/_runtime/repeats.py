@@ -10,8 +10,9 @@ import torch
 
 from libsparse._storage.pattern import Pattern
 
+from . import steps
 from .notes import notes
-from .steps import Reader, Steps
+from .steps import Plan, Reader
 
 _KEPT = 128  # computations that a pattern keeps
 
@@ -41,10 +42,10 @@ def run(
     if known is None:
         return operation(), None
     if known:
-        steps, refs = known
+        plan, refs = known
         if not refs or all(ref() is pattern for ref, pattern in zip(refs, others, strict=True)):
             try:
-                result = steps(values, patterns)
+                result = steps.run(plan, values, patterns)
             except RuntimeError:  # said in its own words by the operation
                 result = None
             if result is not None:
@@ -54,9 +55,9 @@ def run(
     if known is False:  # many operations are the only one on their patterns, and noting them takes as long as some
         kept[name] = ()
         return operation(), False
-    result, steps = _noted(operation, Reader(values, patterns, reads_all=reads_all))
-    kept[name] = None if steps is None else (steps, [weakref.ref(pattern) for pattern in others])
-    return result, None if steps is None else True
+    result, plan = _noted(operation, Reader(values, patterns, reads_all=reads_all))
+    kept[name] = None if plan is None else (plan, [weakref.ref(pattern) for pattern in others])
+    return result, None if plan is None else True
 
 
 def _drop(kept: dict[Any, Any]) -> None:
@@ -68,7 +69,7 @@ def _drop(kept: dict[Any, Any]) -> None:
         kept.clear()
 
 
-def _noted(operation: Callable[[], Any], reader: Reader) -> tuple[Any, Steps | None]:
+def _noted(operation: Callable[[], Any], reader: Reader) -> tuple[Any, Plan | None]:
     """The result of an operation, and what it came to where that was steps of known effect alone."""
     notes.runs = []
     try:

@@ -1,8 +1,8 @@
-"""Steps: the prepared problems and functions that a call came to, run again on other elements."""
+"""Plans: the prepared problems and functions that a call came to, run again on other elements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,142 +12,106 @@ from libsparse._compiler import threads
 from libsparse._storage.pattern import Pattern
 
 from .call import Call
-from .direct import Direct
+from .direct import native
 from .dispatch import Prepared
 from .notes import Run
 from .problem import Operand
 
 _MOST = 16  # steps of a call
 
+View = tuple[bool, tuple[int, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]
+"""How a step sees a tensor: whether detached from autograd, in which other shape and strides, copied in which order."""
 
-class _Followed:
-    """A problem that autograd follows, and which arguments or results of earlier steps it reads."""
+Plan = tuple[tuple[Any, ...], int | None, Any, View | None]
+"""Steps; the number of the pattern that the result has, None of a dense result; its fill value; how the last is seen.
 
-    __slots__ = ("_compute", "_sources", "_views")
+Each step is a tuple of a kind and what belongs to that; arguments and results of steps are numbered, and each step adds
+its own. `repeat.c` runs plans, and the functions below where there is no C compiler.
+"""
 
-    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
-        """Keeps how the problem was computed.
+KERNEL, FUNCTION, PROBLEM = range(3)  # kinds of steps
 
-        Args:
-            run: The problem as it was run.
-            sources: For each operand the number of the tensor with its pattern, and of the one with its values; None
-                for what it doesn't have.
-        """
-        self._compute, self._sources = run.function, sources
-        self._views = [None if o.data is None else _View(o.data) for o in run.given]
+
+def run_in_python(plan: Plan, values: list[Any], patterns: list[Any]) -> Operand | Tensor | None:
+    """The result of a plan for arguments of these elements and patterns; None where it has to be found anew."""
+    steps, pattern, fill, view = plan
+    for kind, *step in steps:
+        if kind == KERNEL:
+            prepared, variant, direct, reads, found = step
+            if prepared.variant is not variant:
+                return None
+            values.append(direct(*[_seen(values[n], how) for n, how in reads], threads.count()))
+            patterns.append(patterns[found] if type(found) is int else found)
+        elif kind == FUNCTION:
+            function, given = step
+            values.append(function(*[how if n < 0 else _seen(values[n], how) for n, how in given]))
+            patterns.append(None)
+        elif not step[0](values, patterns):
+            return None
+    if pattern is None:
+        return _seen(values[-1], view)
+    return Operand(patterns[pattern], values[-1], fill)
+
+
+run: Callable[[Plan, list[Any], list[Any]], Operand | Tensor | None]
+run = run_in_python if native is None else native.run_plan
+
+
+def _seen(tensor: Tensor, view: View | None) -> Tensor:
+    if view is None:
+        return tensor
+    detached, shape, strides, order = view
+    if detached:
+        tensor = tensor.detach()
+    if shape is not None and strides is not None:
+        tensor = tensor.as_strided(shape, strides)
+    return tensor if order is None else tensor.permute(order).contiguous()
+
+
+def _view(seen: Tensor, source: Tensor, order: tuple[int, ...] | None = None) -> View | None:
+    """How a tensor comes from one with the same first element.
+
+    Args:
+        seen: The tensor.
+        source: The other one.
+        order: The order of dimensions in which a kernel wants to read it, None for the one that it has.
+    """
+    detached = torch.is_grad_enabled() and source.requires_grad and not seen.requires_grad
+    same = seen.shape == source.shape and seen.stride() == source.stride()
+    copied = order is not None and not seen.permute(order).is_contiguous()
+    if same and not copied:
+        return (True, None, None, None) if detached else None
+    shape, strides = (None, None) if same else (tuple(seen.shape), seen.stride())
+    return detached, shape, strides, order if copied else None
+
+
+class _Problem:
+    """A problem, and which arguments or results of earlier steps it reads."""
+
+    __slots__ = ("_compute", "_sources", "_variant")
+
+    def __init__(self, compute: Any, sources: Sequence[_Source]) -> None:
+        """Keeps how the problem was computed, in which variant where it was prepared, and of what."""
+        self._compute, self._sources = compute, sources
+        self._variant = getattr(compute, "variant", None)
 
     def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
         """Computes the problem and adds its result; False where it is to be prepared anew."""
-        operands = [
-            Operand(None if p is None else patterns[p], None if n is None or view is None else view.of(values[n]))
-            for (p, n), view in zip(self._sources, self._views, strict=True)
-        ]
-        data, pattern = self._compute(operands)
+        if self._variant is not getattr(self._compute, "variant", None):
+            return False
+        data, pattern = self._compute(
+            [
+                Operand(None if p is None else patterns[p], None if n is None else _seen(values[n], view))
+                for p, n, view in self._sources
+            ]
+        )
         values.append(data)
         patterns.append(pattern)
         return True
 
 
-class _Problem(_Followed):
-    """A prepared problem that autograd doesn't follow, run in the shortest way that there is."""
-
-    __slots__ = ("_direct", "_read", "_result", "_shared", "_variant")
-
-    def __init__(self, run: Run, sources: list[tuple[int | None, int | None]]) -> None:
-        """Finds the shortest way to run a problem again."""
-        super().__init__(run, sources)
-        variant, operands = run.function.variant, run.given
-        self._variant, wanted = variant, run.function.problem.output_format
-        writable = wanted is None or wanted.writable == wanted
-        self._shared = next((p for (p, _), o in zip(sources, operands, strict=True) if o.pattern is run.pattern), None)
-        self._result = run.pattern if isinstance(variant, Call) and run.pattern is variant.result_pattern else None
-        known = run.pattern is None or self._shared is not None or self._result is not None
-        found: Any = variant.direct_on(operands) if known and writable and isinstance(variant, Call) else None
-        self._direct: Direct | None
-        self._direct, numbers, orders = found or (None, [], [])
-        self._read = [
-            (sources[n][1], None if orders[n] is None else _View(operands[n].values, orders[n])) for n in numbers
-        ]
-
-    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
-        """Runs the problem and adds its result; False where it is to be prepared anew."""
-        if self._compute.variant is not self._variant:
-            return False
-        if self._direct is not None:
-            taken = [values[n] if view is None else view.copied(values[n]) for n, view in self._read]
-            values.append(self._direct(*taken, threads.count()))
-            patterns.append(self._result if self._shared is None else patterns[self._shared])
-            return True
-        return super().__call__(values, patterns)
-
-
-class _Function:
-    """A function that is applied to arguments or results of earlier steps."""
-
-    __slots__ = ("_function", "_given")
-
-    def __init__(self, run: Run, sources: list[int | None]) -> None:
-        """Keeps numbers as they are, and how tensors see the elements that they stand for."""
-        self._function = run.function
-        self._given = [(None, x) if n is None else (n, _View(x)) for n, x in zip(sources, run.given, strict=True)]
-
-    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> bool:
-        """Applies the function and adds its result."""
-        values.append(self._function(*[x if n is None else x.of(values[n]) for n, x in self._given]))
-        patterns.append(None)
-        return True
-
-
-class _View:
-    """How an operand sees the elements of an argument, which has the same first element, and whether autograd does."""
-
-    __slots__ = ("_copied", "_detached", "_order", "_shape", "_strides")
-
-    def __init__(self, data: Tensor, order: tuple[int, ...] | None = None) -> None:
-        """Notes the shape and strides of an operand, and the order of dimensions in which a kernel wants to read it."""
-        self._shape, self._strides, self._order = data.shape, data.stride(), order
-        self._detached = torch.is_grad_enabled() and not data.requires_grad
-        self._copied = order is not None and not data.permute(order).is_contiguous()
-
-    def of(self, value: Tensor) -> Tensor:
-        """The operand."""
-        if self._detached and value.requires_grad:
-            value = value.detach()
-        same = value.shape == self._shape and value.stride() == self._strides
-        return value if same else value.as_strided(self._shape, self._strides)
-
-    def copied(self, value: Tensor) -> Tensor:
-        """The elements as the kernel reads them, which takes them by their address alone."""
-        return self.of(value).permute(self._order).contiguous() if self._copied else value  # type: ignore[arg-type]
-
-
-_Step = _Problem | _Followed | _Function
-
-
-class Steps:
-    """What a call comes to, from the elements and patterns of its arguments to its result."""
-
-    __slots__ = ("_fill", "_pattern", "_steps", "_view")
-
-    def __init__(self, steps: Sequence[_Step], result: Operand, pattern: int | None) -> None:
-        """Keeps steps of which the last one has the result.
-
-        Args:
-            steps: The steps.
-            result: The result of the call.
-            pattern: The number of the argument or step that has the result's pattern; None for a dense result.
-        """
-        self._steps, self._pattern, self._fill = steps, pattern, result.fill
-        self._view = _View(result.values)
-
-    def __call__(self, values: list[Any], patterns: list[Pattern | None]) -> Operand | None:
-        """The result of a call with arguments of these elements and patterns; None where it has to be found anew."""
-        for step in self._steps:
-            if not step(values, patterns):
-                return None
-        if self._pattern is None:
-            return Operand(None, self._view.of(values[-1]))
-        return Operand(patterns[self._pattern], values[-1], self._fill)
+_Source = tuple[int | None, int | None, View | None]
+"""The number of the tensor with an operand's pattern, of the one with its values, and how these are seen."""
 
 
 class Reader:
@@ -161,12 +125,12 @@ class Reader:
             patterns: The patterns, None of dense ones.
             reads_all: Whether an argument that no step reads has been read in another way.
         """
-        self._first, self._values, self._patterns = len(values), [*values], [*patterns]
+        self._first, self._given, self._values, self._patterns = len(values), [*values], [*values], [*patterns]
         self._reads_all = reads_all
         self._versions = [_version(value) for value in values]
 
-    def read(self, result: Any, runs: list[Run]) -> Steps | None:
-        """The steps from the arguments to a result; None where something else was done on the way."""
+    def read(self, result: Any, runs: list[Run]) -> Plan | None:
+        """The plan from the arguments to a result; None where something else was done on the way."""
         wanted = result if type(result) is Operand else Operand(None, result)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
             return None
@@ -189,9 +153,11 @@ class Reader:
         needed.update(range(first))
         if wanted.pattern is not None and pattern not in needed:
             return None
-        return Steps(
-            self._steps(runs, found, sorted(needed)), wanted, None if pattern is None else sorted(needed).index(pattern)
+        steps, place = (
+            self._steps(runs, found, sorted(needed)),
+            None if pattern is None else sorted(needed).index(pattern),
         )
+        return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if pattern is None else None
 
     def _sources(self, run: Run) -> list[int | None] | None:
         """The numbers of what a step reads, patterns before values, None for something else; adds its result."""
@@ -227,18 +193,55 @@ class Reader:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _steps(self, runs: list[Run], found: list[Any], needed: list[int]) -> list[_Step]:
+    def _steps(self, runs: list[Run], found: list[Any], needed: list[int]) -> tuple[Any, ...]:
         """The steps that are needed, in which what they read is numbered anew."""
         numbers: dict[int | None, int | None] = {None: None, **{old: new for new, old in enumerate(needed)}}
-        steps: list[_Step] = []
+        sources = [*self._given, *(run.data for run in runs)]
+        steps: list[Any] = []
         for number in needed[self._first :]:
-            run, sources = runs[number - self._first], [numbers[n] for n in found[number - self._first]]
+            run, old = runs[number - self._first], found[number - self._first]
+            new = [numbers[n] for n in old]
+            read = [None if n is None else sources[n] for n in old[1::2]]
             if run.given and type(run.given[0]) is Operand:
-                kind = _Problem if isinstance(run.function, Prepared) else _Followed
-                steps.append(kind(run, [*zip(sources[::2], sources[1::2], strict=True)]))
+                steps.append(_problem(run, new[::2], new[1::2], read))
             else:
-                steps.append(_Function(run, sources[1::2]))
-        return steps
+                given = zip(run.given, new[1::2], read, strict=True)
+                pairs = tuple((-1, x) if n is None else (n, _view(x, _there(t))) for x, n, t in given)
+                steps.append((FUNCTION, run.function, pairs))
+        return tuple(steps)
+
+
+def _problem(
+    run: Run, patterns: list[int | None], values: list[int | None], sources: Sequence[Tensor | None]
+) -> tuple[Any, ...]:
+    """The step that computes a problem in the shortest way that there is.
+
+    Args:
+        run: The problem as it was run.
+        patterns: The number of the tensor with the pattern of each operand.
+        values: The number of the tensor with its values.
+        sources: That tensor.
+    """
+    prepared, operands = run.function, run.given
+    variant = prepared.variant if isinstance(prepared, Prepared) else None
+    if isinstance(variant, Call):
+        wanted = prepared.problem.output_format
+        writable = wanted is None or wanted.writable == wanted
+        shared = next((p for p, o in zip(patterns, operands, strict=True) if o.pattern is run.pattern), None)
+        kept = run.pattern if run.pattern is variant.result_pattern else None
+        known = run.pattern is None or shared is not None or kept is not None
+        found = variant.direct_on(operands) if known and writable else None
+        if found is not None:
+            direct, read, orders = found
+            reads = tuple((values[n], _view(operands[n].values, _there(sources[n]), orders[n])) for n in read)
+            return KERNEL, prepared, variant, direct, reads, kept if shared is None else shared
+    views = [None if o.data is None else _view(o.data, _there(t)) for o, t in zip(operands, sources, strict=True)]
+    return PROBLEM, _Problem(prepared, [*zip(patterns, values, views, strict=True)])
+
+
+def _there(source: Tensor | None) -> Tensor:
+    assert source is not None  # of an operand with values
+    return source
 
 
 def _unfollowed(run: Run) -> bool:

@@ -20,6 +20,8 @@ from libsparse._autograd import tape
 from libsparse._lang import user_functions
 from libsparse._ops.operands import PLAIN
 from libsparse._runtime import notes, repeats
+from libsparse._runtime.direct import native
+from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
 
 _ENOUGH = 8  # calls that came to something else, until few more of a function are looked at
@@ -33,7 +35,7 @@ _misses: dict[Any, int] = {}
 """How many calls of a function, by the types of its arguments, came to something else than steps of known effect."""
 
 
-def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_in_python(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The result of `operation(*args, **kwargs)`, by the short way where a call like it is known.
 
     Args:
@@ -42,15 +44,9 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
         args: Its arguments.
         kwargs: Those by name.
     """
-    kinds = (function, *map(type, args))
-    misses = _misses.get(kinds, 0)
-    if misses >= _ENOUGH:
-        _misses[kinds] = misses + 1
-        if misses % _SELDOM:
-            return operation(*args, **kwargs)
     tensors: list[Any] = []
     parts: list[Any] = [function, torch.get_default_dtype(), user_functions.version()]
-    if not (_described((*args, *kwargs.values()) if kwargs else args, parts, tensors) and _unwatched()):
+    if not (_unwatched() and _described((*args, *kwargs.values()) if kwargs else args, parts, tensors)):
         return operation(*args, **kwargs)
     if kwargs:
         parts.extend(kwargs)
@@ -58,8 +54,27 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
     if not any(patterns):
         return operation(*args, **kwargs)
     values = [t._held if type(t) in sparse_classes else t for t in tensors]
+    return _by_name(function, operation, args, kwargs, tuple(parts), values, patterns)
+
+
+def _by_name(
+    function: Any,
+    operation: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    name: tuple[Any, ...],
+    values: list[Any],
+    patterns: list[Any],
+) -> Any:
+    """The result of a call with a name and tensors of these elements and patterns, unless few like it come to steps."""
+    kinds = (function, *map(type, args))
+    misses = _misses.get(kinds, 0)
+    if misses >= _ENOUGH:
+        _misses[kinds] = misses + 1
+        if misses % _SELDOM:
+            return operation(*args, **kwargs)
     computation = functools.partial(operation, *args, **kwargs)
-    result, known = repeats.run(tuple(parts), values, patterns, computation, True)
+    result, known = repeats.run(name, values, patterns, computation, True)
     if known is None:
         _misses[kinds] = _misses.get(kinds, 0) + 1
     elif known and misses >= 0:
@@ -69,10 +84,11 @@ def call(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwar
 
 def is_refused(error: TypeError) -> bool:
     """Whether an operation did not take its arguments, and so has not been called at all."""
-    trace = error.__traceback__
+    first = trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code in _CALLING
+    # The first frame is that of the caller, which calls the operation by way of C.
+    return trace is not None and (trace is first or trace.tb_frame.f_code in _CALLING)
 
 
 def _unwatched() -> bool:
@@ -123,4 +139,13 @@ def _followed(value: Any) -> bool:
     return bool(value.requires_grad) and _grad_enabled()
 
 
-_CALLING = frozenset({call.__code__, repeats.run.__code__, repeats._noted.__code__})
+call: Callable[[Any, Callable[..., Any], Sequence[Any], dict[str, Any]], Any] = call_in_python
+"""In C where there is a C compiler."""
+
+if native is not None:
+    native.install_repeats(
+        sparse_classes, _CONSTANTS, notes.notes, user_functions, torch.get_default_dtype, Operand, _by_name
+    )
+    call = native.call
+
+_CALLING = frozenset(f.__code__ for f in (call_in_python, _by_name, repeats.run, repeats._noted))

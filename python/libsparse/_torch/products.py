@@ -22,7 +22,7 @@ from .registry import implements, named
 def matmul(input: Any, other: Any) -> Any:
     """The product of vectors, matrices or batches of matrices."""
     # The operator has the short way.
-    return input @ other if isinstance(input, Tensor) and is_sparse(input) else products.matmul(input, other)
+    return products.matmul(input, other)
 
 
 @implements(Tensor.__rmatmul__, layouts=True)

@@ -42,7 +42,8 @@ def _row(source: Operand, place: int) -> Operand:
     pos, crd = pattern.compressed(1)
     low, high = pos[place : place + 2].tolist()
     bounds = torch.tensor([0, high - low], dtype=pos.dtype, device=_CPU)
-    row = Pattern(_VECTOR, pattern.shape[1:], (bounds,), (crd[low:high].clone(),))
+    arrays = (bounds,), (crd[low:high].clone(),)
+    row = Pattern._of_kernel(_VECTOR, pattern.shape[1:], *arrays, high - low, pattern.index_dtype)
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
 
 

@@ -1,0 +1,59 @@
+/* What direct.c and repeat.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000
+#include <Python.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MOST_SLOTS 64 /* a product has about ten; they are filled in on the stack, so that threads share nothing */
+#define MOST_MODES 8  /* of a result */
+
+typedef int32_t (*kernel_function)(int64_t *slots);
+typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
+
+/* A kernel with the contents of its slots, which is an object of Python. */
+typedef struct {
+	PyObject_HEAD
+	kernel_function compute;
+	Py_ssize_t slots, arrays, operands;
+	int64_t fixed[MOST_SLOTS];
+	Handle array[MOST_SLOTS];   /* the pattern's positions and coordinates */
+	int places[MOST_SLOTS]; /* theirs; then of the operands, the result, the thread count */
+	int32_t dtype;              /* of the result; of the operands of a product, too */
+	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
+} Direct;
+
+/* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */
+extern int32_t (*tensor_from_object)(void *, Handle *);
+extern int32_t (*delete_tensor)(Handle), (*get_numel)(Handle, int64_t *);
+extern int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
+extern int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
+extern int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
+extern int32_t (*layout_strided)(void), (*device_cpu)(void);
+extern bool (*grad_enabled)(void);
+
+/* The classes of tensors that are nothing but elements in memory, the class Direct, and names of attributes. */
+extern PyObject *plain, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
+extern PyTypeObject *direct_type;
+
+/* Raises a RuntimeError. */
+PyObject *failed(const char *what);
+
+/* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for. */
+PyObject *run(const Direct *self, const Handle *operands, int64_t threads);
+
+/* Whether an attribute is true; -1 with an exception. */
+int truth_of(PyObject *object, PyObject *name);
+
+/* Whether something of torch wants to see each operation, or to change its operands; -1 with an exception. */
+int is_watched(void);
+
+/* Whether a tensor's elements are those in memory with another sign; -1 with an exception. */
+int is_lazy(PyObject *tensor, int32_t dtype);
+
+/* How many threads a kernel may use; -1 with an exception. */
+int64_t count_threads(void);
+
+/* repeat.c */
+extern PyMethodDef repeat_functions[];
+int prepare_names(void);

@@ -1,0 +1,475 @@
+/* Repeated calls: _tensor/repeated.py and steps.py, which define them, in C.
+ *
+ * `call` describes the arguments of an operation by words and constants. Where the first pattern among them keeps a plan
+ * under that name, `run_plan` runs its kernels and functions; everything else is left to Python.
+ */
+#include "direct.h"
+
+#include <string.h>
+
+#define MOST_WORDS 256 /* of a description; calls with longer ones go without */
+#define MOST_LISTED 16 /* elements of a list or tuple of arguments */
+#define MOST_NESTED 3
+
+enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, TUPLE, LIST, NAMES }; /* what the words behind it describe */
+enum kind { KERNEL, FUNCTION, PROBLEM };                                  /* of a step, as in steps.py */
+
+/* Objects that `install_repeats` is given, and interned names of attributes. */
+static PyObject *sparse_classes, *constant_classes, *notes, *versions, *get_default_dtype, *operand_class, *missed;
+static PyObject *n_fill, *n_repeated, *n_runs, *n_version, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
+
+/* --- Plans ------------------------------------------------------------------------------------------------------- */
+
+/* A tensor as a step sees it: as it is (None), or detached, with another shape and strides, or copied in another order. */
+static PyObject *seen(PyObject *tensor, PyObject *view)
+{
+	PyObject *found = tensor, *next;
+	Py_INCREF(found);
+	if (view == Py_None)
+		return found;
+	PyObject *shape = PyTuple_GetItem(view, 1), *order = PyTuple_GetItem(view, 3);
+	if (PyTuple_GetItem(view, 0) == Py_True) {
+		next = PyObject_CallMethodObjArgs(found, n_detach, NULL);
+		Py_DECREF(found);
+		found = next;
+	}
+	if (found != NULL && shape != Py_None) {
+		next = PyObject_CallMethodObjArgs(found, n_as_strided, shape, PyTuple_GetItem(view, 2), NULL);
+		Py_DECREF(found);
+		found = next;
+	}
+	if (found != NULL && order != Py_None) {
+		next = PyObject_CallMethodObjArgs(found, n_permute, order, NULL);
+		Py_DECREF(found);
+		found = next == NULL ? NULL : PyObject_CallMethodObjArgs(next, n_contiguous, NULL);
+		Py_XDECREF(next);
+	}
+	return found;
+}
+
+/* The tensor that a pair of a number and a view stands for; the view itself where the number is negative. */
+static PyObject *argument(PyObject *values, PyObject *pair)
+{
+	PyObject *view = PyTuple_GetItem(pair, 1);
+	Py_ssize_t number = PyLong_AsSsize_t(PyTuple_GetItem(pair, 0));
+	if (number < 0) {
+		Py_INCREF(view);
+		return view;
+	}
+	PyObject *value = PyList_GetItem(values, number);
+	return value == NULL ? NULL : seen(value, view);
+}
+
+/* The arguments of a step, with room for others behind them. */
+static PyObject *arguments(PyObject *values, PyObject *pairs, Py_ssize_t others)
+{
+	Py_ssize_t count = PyTuple_Size(pairs);
+	PyObject *found = PyTuple_New(count + others);
+	for (Py_ssize_t n = 0; found != NULL && n < count; n++) {
+		PyObject *value = argument(values, PyTuple_GetItem(pairs, n));
+		if (value == NULL || PyTuple_SetItem(found, n, value) < 0) {
+			Py_DECREF(found);
+			return NULL;
+		}
+	}
+	return found;
+}
+
+/* The result of a kernel on tensors that stand in a tuple, with a last place for the number of threads. */
+static PyObject *kernel_result(PyObject *direct, PyObject *given)
+{
+	Py_ssize_t count = PyTuple_Size(given) - 1, read = 0;
+	int64_t threads = count_threads();
+	PyObject *out = NULL;
+	if (threads < 0)
+		return NULL;
+	if (Py_TYPE(direct) != direct_type) { /* a function in Python, such as one with a large result */
+		PyObject *number = PyLong_FromLongLong(threads);
+		return number == NULL || PyTuple_SetItem(given, count, number) < 0 ? NULL : PyObject_CallObject(direct, given);
+	}
+	Handle operands[MOST_SLOTS];
+	if (count != ((Direct *)direct)->operands)
+		return failed("a kernel has other operands");
+	while (read < count && !tensor_from_object(PyTuple_GetItem(given, read), &operands[read]))
+		read++;
+	out = read < count ? failed("an operand is no tensor") : run((Direct *)direct, operands, threads);
+	while (read > 0)
+		delete_tensor(operands[--read]);
+	return out;
+}
+
+/* Runs a kernel and adds its result: 1; 0 where another variant has taken its place. -1 with an exception. */
+static int run_kernel(PyObject *step, PyObject *values, PyObject *patterns)
+{
+	PyObject *variant = PyObject_GetAttr(PyTuple_GetItem(step, 1), n_variant), *pattern = PyTuple_GetItem(step, 5);
+	Py_XDECREF(variant); /* the step has its own reference to the one that it compares with */
+	if (variant != PyTuple_GetItem(step, 2))
+		return variant == NULL ? -1 : 0;
+	PyObject *given = arguments(values, PyTuple_GetItem(step, 4), 1);
+	PyObject *out = given == NULL ? NULL : kernel_result(PyTuple_GetItem(step, 3), given);
+	Py_XDECREF(given);
+	if (PyLong_CheckExact(pattern))
+		pattern = PyList_GetItem(patterns, PyLong_AsSsize_t(pattern));
+	int added = out == NULL || pattern == NULL || PyList_Append(values, out) < 0 || PyList_Append(patterns, pattern) < 0 ? -1 : 1;
+	Py_XDECREF(out);
+	return added;
+}
+
+/* Applies a function and adds its result: 1. -1 with an exception. */
+static int run_function(PyObject *step, PyObject *values, PyObject *patterns)
+{
+	PyObject *given = arguments(values, PyTuple_GetItem(step, 2), 0);
+	PyObject *out = given == NULL ? NULL : PyObject_CallObject(PyTuple_GetItem(step, 1), given);
+	Py_XDECREF(given);
+	int added = out == NULL || PyList_Append(values, out) < 0 || PyList_Append(patterns, Py_None) < 0 ? -1 : 1;
+	Py_XDECREF(out);
+	return added;
+}
+
+/* Computes a problem in Python, which adds its result: 1, or 0 where it is to be prepared anew. -1 with an exception. */
+static int run_problem(PyObject *step, PyObject *values, PyObject *patterns)
+{
+	PyObject *done = PyObject_CallFunctionObjArgs(PyTuple_GetItem(step, 1), values, patterns, NULL);
+	int yes = done == NULL ? -1 : PyObject_IsTrue(done);
+	Py_XDECREF(done);
+	return yes;
+}
+
+/* The result of a plan, an operand or a dense tensor; NULL without an exception where it is to be found anew. */
+static PyObject *plan_result(PyObject *plan, PyObject *values, PyObject *patterns)
+{
+	PyObject *steps = PyTuple_GetItem(plan, 0), *pattern = PyTuple_GetItem(plan, 1);
+	int done = 1;
+	for (Py_ssize_t n = 0; done == 1 && n < PyTuple_Size(steps); n++) {
+		PyObject *step = PyTuple_GetItem(steps, n);
+		switch (PyLong_AsLong(PyTuple_GetItem(step, 0))) {
+		case KERNEL:
+			done = run_kernel(step, values, patterns);
+			break;
+		case FUNCTION:
+			done = run_function(step, values, patterns);
+			break;
+		default:
+			done = run_problem(step, values, patterns);
+		}
+	}
+	PyObject *last = done == 1 ? PyList_GetItem(values, PyList_Size(values) - 1) : NULL;
+	if (last == NULL || pattern == Py_None)
+		return last == NULL ? NULL : seen(last, PyTuple_GetItem(plan, 3));
+	pattern = PyList_GetItem(patterns, PyLong_AsSsize_t(pattern));
+	return pattern == NULL ? NULL : PyObject_CallFunctionObjArgs(operand_class, pattern, last, PyTuple_GetItem(plan, 2), NULL);
+}
+
+static PyObject *run_plan(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+	(void)module;
+	if (count != 3 || !PyTuple_Check(args[0]) || !PyList_Check(args[1]) || !PyList_Check(args[2])) {
+		PyErr_SetString(PyExc_TypeError, "run_plan takes a plan, values and patterns");
+		return NULL;
+	}
+	PyObject *result = plan_result(args[0], args[1], args[2]);
+	if (result != NULL || PyErr_Occurred())
+		return result;
+	Py_RETURN_NONE;
+}
+
+/* --- Descriptions ------------------------------------------------------------------------------------------------ */
+
+/* The arguments of a call, and what they have in common with those of a call like it. */
+typedef struct {
+	int64_t words[MOST_WORDS];
+	Py_ssize_t count;
+	PyObject *constants, *tensors, *values, *patterns; /* lists; the last three have an element for each tensor */
+} Arguments;
+
+static int add(Arguments *call, int64_t word)
+{
+	if (call->count == MOST_WORDS)
+		return 0;
+	call->words[call->count++] = word;
+	return 1;
+}
+
+/* Whether a tensor of a plain class is nothing but elements in memory, and its dtype; -1 with an exception. */
+static int is_plain(PyObject *tensor, Handle handle, int32_t *dtype)
+{
+	int32_t device, layout;
+	bool stored;
+	if (get_layout(handle, &layout) || layout != layout_strided() || get_storage(handle, &stored) || !stored ||
+	    get_dtype(handle, dtype) || get_device(handle, &device) || device != device_cpu())
+		return 0;
+	int lazy = is_lazy(tensor, *dtype);
+	return lazy < 0 ? -1 : !lazy;
+}
+
+/* Adds dtype, shape and strides, and whether autograd follows; `size` is that of a pattern's values, -1 otherwise. */
+static int add_elements(Arguments *call, PyObject *tensor, int64_t size)
+{
+	Handle handle;
+	int32_t dtype;
+	int64_t ndim, length, *shape, *strides;
+	if (PySet_Contains(plain, (PyObject *)Py_TYPE(tensor)) != 1 || tensor_from_object(tensor, &handle))
+		return PyErr_Occurred() ? -1 : 0;
+	int yes = is_plain(tensor, handle, &dtype);
+	if (yes == 1)
+		yes = !get_dim(handle, &ndim) && !get_sizes(handle, &shape) && !get_strides(handle, &strides) &&
+		      (size < 0 || (ndim == 1 && !get_numel(handle, &length) && length == size)) && add(call, dtype) && add(call, ndim);
+	for (int64_t n = 0; yes == 1 && n < ndim; n++)
+		yes = add(call, shape[n]) && add(call, strides[n]);
+	delete_tensor(handle);
+	int followed = yes == 1 && grad_enabled() ? truth_of(tensor, n_requires_grad) : 0;
+	return followed < 0 ? -1 : yes == 1 ? add(call, followed) : yes;
+}
+
+/* Adds a tensor to the lists. */
+static int add_tensor(Arguments *call, PyObject *tensor, PyObject *values, PyObject *pattern)
+{
+	int failure = PyList_Append(call->tensors, tensor) < 0 || PyList_Append(call->values, values) < 0 ||
+		      PyList_Append(call->patterns, pattern) < 0;
+	return failure ? -1 : 1;
+}
+
+/* Adds a SparseTensor whose fill value is 0, by its pattern and what its values are like. */
+static int add_sparse(Arguments *call, PyObject *tensor)
+{
+	PyObject *values = PyObject_GetAttr(tensor, n_held), *pattern = NULL, *fill = NULL, *size = NULL, *zero = NULL;
+	int yes = -1;
+	if (values != NULL && (pattern = PyObject_GetAttr(tensor, n_pattern)) != NULL && (fill = PyObject_GetAttr(tensor, n_fill)) != NULL &&
+	    (size = PyObject_GetAttr(pattern, n_size)) != NULL && (zero = PyLong_FromLong(0)) != NULL &&
+	    (yes = PyObject_RichCompareBool(fill, zero, Py_EQ)) == 1) {
+		int64_t wanted = PyLong_CheckExact(size) ? PyLong_AsLongLong(size) : -1;
+		yes = wanted >= 0 && add(call, SPARSE) && add(call, (intptr_t)pattern) && add(call, values != Py_None);
+		if (yes == 1 && values != Py_None)
+			yes = add_elements(call, values, wanted);
+		if (yes == 1)
+			yes = add_tensor(call, tensor, values, pattern);
+	}
+	Py_XDECREF(values);
+	Py_XDECREF(pattern);
+	Py_XDECREF(fill);
+	Py_XDECREF(size);
+	Py_XDECREF(zero);
+	return yes;
+}
+
+static int add_float(Arguments *call, PyObject *object)
+{
+	double number = PyFloat_AsDouble(object);
+	int64_t bits; /* zeros have signs */
+	memcpy(&bits, &number, sizeof bits);
+	return number == number && add(call, FLOAT) && add(call, bits);
+}
+
+/* Adds what an argument has in common with that of a call like this: 1; 0 where that can't be said, -1 with an exception. */
+static int describe(Arguments *call, PyObject *object, int depth)
+{
+	PyObject *kind = (PyObject *)Py_TYPE(object);
+	for (Py_ssize_t n = 0; n < PyList_Size(call->tensors); n++)
+		if (PyList_GetItem(call->tensors, n) == object)
+			return add(call, AGAIN) && add(call, n);
+	int yes = PySet_Contains(sparse_classes, kind);
+	if (yes != 0)
+		return yes < 0 ? -1 : add_sparse(call, object);
+	if ((yes = PySet_Contains(plain, kind)) != 0) {
+		yes = yes < 0 ? -1 : !add(call, DENSE) ? 0 : add_elements(call, object, -1);
+		return yes == 1 ? add_tensor(call, object, object, Py_None) : yes;
+	}
+	if ((yes = PySet_Contains(constant_classes, kind)) != 0)
+		return yes < 0 || PyList_Append(call->constants, object) < 0 ? -1 : add(call, CONSTANT) && add(call, (intptr_t)kind);
+	if (PyFloat_CheckExact(object))
+		return add_float(call, object);
+	bool listed = PyList_CheckExact(object);
+	if (depth == 0 || !(listed || PyTuple_CheckExact(object)))
+		return 0;
+	Py_ssize_t length = listed ? PyList_Size(object) : PyTuple_Size(object);
+	yes = length <= MOST_LISTED && add(call, listed ? LIST : TUPLE) && add(call, length);
+	for (Py_ssize_t n = 0; yes == 1 && n < length; n++) {
+		PyObject *element = listed ? PyList_GetItem(object, n) : PyTuple_GetItem(object, n);
+		yes = element == NULL ? -1 : describe(call, element, depth - 1);
+	}
+	return yes;
+}
+
+static int describe_all(Arguments *call, PyObject *args, PyObject *kwargs)
+{
+	int yes = 1;
+	for (Py_ssize_t n = 0; yes == 1 && n < PyTuple_Size(args); n++)
+		yes = describe(call, PyTuple_GetItem(args, n), MOST_NESTED);
+	PyObject *name, *value;
+	Py_ssize_t place = 0;
+	if (yes == 1 && PyDict_Size(kwargs) > 0)
+		yes = add(call, NAMES);
+	while (yes == 1 && PyDict_Next(kwargs, &place, &name, &value)) {
+		yes = describe(call, value, MOST_NESTED);
+		if (yes == 1 && PyList_Append(call->constants, name) < 0)
+			yes = -1;
+	}
+	return yes;
+}
+
+/* The name by which a pattern keeps the plan of calls like this. */
+static PyObject *name_of(const Arguments *call, PyObject *function)
+{
+	Py_ssize_t constants = PyList_Size(call->constants);
+	PyObject *name = PyTuple_New(4 + constants), *dtype = PyObject_CallObject(get_default_dtype, NULL);
+	PyObject *version = PyObject_GetAttr(versions, n_version);
+	PyObject *words = PyBytes_FromStringAndSize((const char *)call->words, call->count * (Py_ssize_t)sizeof *call->words);
+	Py_INCREF(function);
+	if (name == NULL || dtype == NULL || version == NULL || words == NULL) {
+		Py_XDECREF(name);
+		Py_XDECREF(dtype);
+		Py_XDECREF(version);
+		Py_XDECREF(words);
+		Py_DECREF(function);
+		return NULL;
+	}
+	PyTuple_SetItem(name, 0, function);
+	PyTuple_SetItem(name, 1, dtype);
+	PyTuple_SetItem(name, 2, version);
+	PyTuple_SetItem(name, 3, words);
+	for (Py_ssize_t n = 0; n < constants; n++) {
+		PyObject *constant = PyList_GetItem(call->constants, n);
+		Py_INCREF(constant);
+		PyTuple_SetItem(name, 4 + n, constant);
+	}
+	return name;
+}
+
+/* --- call ----------------------------------------------------------------------------------------------------------- */
+
+/* Whether weak references are to the patterns behind the first of a list; -1 with an exception. */
+static int are_patterns(PyObject *references, PyObject *patterns)
+{
+	Py_ssize_t next = 0, count = PyList_Size(references);
+	bool first = true;
+	for (Py_ssize_t n = 0; n < PyList_Size(patterns); n++) {
+		PyObject *pattern = PyList_GetItem(patterns, n);
+		if (pattern == Py_None)
+			continue;
+		if (!first) {
+			PyObject *known = next < count ? PyObject_CallObject(PyList_GetItem(references, next++), NULL) : NULL;
+			Py_XDECREF(known); /* the list has its own reference to a pattern that is the same */
+			if (known != pattern)
+				return PyErr_Occurred() ? -1 : 0;
+		}
+		first = false;
+	}
+	return next == count;
+}
+
+/* The result by what the first pattern keeps under the name of a call; NULL without an exception where no plan will do. */
+static PyObject *known_result(PyObject *known, const Arguments *call)
+{
+	PyObject *result = NULL;
+	if (PyTuple_Size(known) == 2 && are_patterns(PyTuple_GetItem(known, 1), call->patterns) == 1) {
+		Py_ssize_t count = PyList_Size(call->values);
+		result = plan_result(PyTuple_GetItem(known, 0), call->values, call->patterns);
+		if (result == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_RuntimeError))
+			PyErr_Clear(); /* said by the operation in its own words */
+		if (result == NULL && !PyErr_Occurred() &&
+		    (PyList_SetSlice(call->values, count, PyList_Size(call->values), NULL) < 0 ||
+		     PyList_SetSlice(call->patterns, count, PyList_Size(call->patterns), NULL) < 0))
+			result = NULL;
+	}
+	return result;
+}
+
+/* The result of a call whose arguments are described. */
+static PyObject *described_result(const Arguments *call, PyObject *const *given)
+{
+	PyObject *home = Py_None, *result = NULL;
+	for (Py_ssize_t n = 0; home == Py_None && n < PyList_Size(call->patterns); n++)
+		home = PyList_GetItem(call->patterns, n);
+	if (home == Py_None)
+		return PyObject_Call(given[1], given[2], given[3]);
+	PyObject *name = name_of(call, given[0]), *kept = name == NULL ? NULL : PyObject_GetAttr(home, n_repeated);
+	PyObject *known = kept == NULL ? NULL : PyDict_GetItemWithError(kept, name);
+	Py_XINCREF(known); /* another thread may clear the dictionary */
+	if (known == Py_None) /* the operation came to something else than steps */
+		result = PyObject_Call(given[1], given[2], given[3]);
+	else if (known != NULL)
+		result = known_result(known, call);
+	if (result == NULL && !PyErr_Occurred())
+		result = PyObject_CallFunctionObjArgs(missed, given[0], given[1], given[2], given[3], name, call->values, call->patterns, NULL);
+	Py_XDECREF(name);
+	Py_XDECREF(kept);
+	Py_XDECREF(known);
+	return result;
+}
+
+/* Whether notes are taken in this thread; -1 with an exception. */
+static int is_noted(void)
+{
+	PyObject *runs = PyObject_GetAttr(notes, n_runs);
+	Py_XDECREF(runs);
+	return runs == NULL ? -1 : runs != Py_None;
+}
+
+static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+	(void)module;
+	if (count != 4 || !PyTuple_Check(args[2]) || !PyDict_Check(args[3])) {
+		PyErr_SetString(PyExc_TypeError, "call takes a name, an operation, its arguments and those by name");
+		return NULL;
+	}
+	int watched = is_noted();
+	watched = watched == 0 ? is_watched() : watched;
+	if (watched != 0)
+		return watched < 0 ? NULL : PyObject_Call(args[1], args[2], args[3]);
+	Arguments described;
+	described.count = 0;
+	described.constants = PyList_New(0);
+	described.tensors = PyList_New(0);
+	described.values = PyList_New(0);
+	described.patterns = PyList_New(0);
+	PyObject *result = NULL;
+	if (described.constants != NULL && described.tensors != NULL && described.values != NULL && described.patterns != NULL) {
+		int yes = describe_all(&described, args[2], args[3]);
+		if (yes < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
+			PyErr_Clear(); /* tensors of torch's transforms have no memory */
+			yes = 0;
+		}
+		if (yes >= 0)
+			result = yes ? described_result(&described, args) : PyObject_Call(args[1], args[2], args[3]);
+	}
+	Py_XDECREF(described.constants);
+	Py_XDECREF(described.tensors);
+	Py_XDECREF(described.values);
+	Py_XDECREF(described.patterns);
+	return result;
+}
+
+static PyObject *install_repeats(PyObject *module, PyObject *args)
+{
+	(void)module;
+	if (!PyArg_ParseTuple(args, "OOOOOOO", &sparse_classes, &constant_classes, &notes, &versions, &get_default_dtype,
+			      &operand_class, &missed))
+		return NULL;
+	Py_INCREF(args); /* kept for good, and the objects with it */
+	Py_RETURN_NONE;
+}
+
+PyMethodDef repeat_functions[] = {
+	{"call", (PyCFunction)(void (*)(void))call, METH_FASTCALL,
+	 "call(name, operation, args, kwargs): the result of an operation, by the plan of calls like it where one is kept."},
+	{"run_plan", (PyCFunction)(void (*)(void))run_plan, METH_FASTCALL,
+	 "run_plan(plan, values, patterns): its result, None where that has to be found anew."},
+	{"install_repeats", install_repeats, METH_VARARGS, "Takes the objects of torch and of the package that `call` needs."},
+	{NULL, NULL, 0, NULL},
+};
+
+int prepare_names(void)
+{
+	const struct {
+		PyObject **name;
+		const char *text;
+	} names[] = {
+		{&n_fill, "_fill"},           {&n_repeated, "repeated"},      {&n_runs, "runs"},
+		{&n_version, "_version"},     {&n_detach, "detach"},          {&n_as_strided, "as_strided"},
+		{&n_permute, "permute"},      {&n_contiguous, "contiguous"},
+	};
+	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
+			return -1;
+	return 0;
+}
