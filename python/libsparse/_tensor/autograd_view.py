@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch import Tensor
+from torch.utils.hooks import unserializable_hook
 
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._ops.operands import same_entries
@@ -78,6 +79,9 @@ class AutogradView:
     def requires_grad_(self: _Self, requires_grad: bool = True) -> _Self:
         """Asks autograd to follow the values.
 
+        Values of a leaf that are no entries, as behind the edge of a matrix in blocks, get no gradient, whatever is
+        computed of `values()`, so optimizers leave them alone. All elements inside of a block are entries.
+
         Raises:
             DtypeError: The tensor is only a pattern.
         """
@@ -97,4 +101,14 @@ class AutogradView:
                 "and complex ones: use A.float()"
             )
         self._held.requires_grad_(requires_grad)
+        if requires_grad and self._pattern.format.padded and self._held.is_leaf:
+            _keep_padding(self, self._held)
         return self
+
+
+def _keep_padding(tensor: Any, values: Tensor) -> None:
+    """Makes the gradient of padding 0, once for each leaf."""
+    if tensor._pattern.traced or tensor.__dict__.get("_padding_kept") is values:
+        return
+    tensor._padding_kept, pattern = values, tensor._pattern
+    values.register_hook(unserializable_hook(lambda grad: pattern.spread(pattern.entries(grad))))

@@ -52,9 +52,9 @@ def restore_tensor(
     pattern: Pattern, values: Tensor | None, requires_grad: bool, fill: int | float = 0, is_parameter: bool = False
 ) -> Any:
     """Unpickles a SparseTensor."""
-    if values is not None and requires_grad and not values.requires_grad:
-        values = values.detach().requires_grad_()
     tensor = _classes[0](pattern, values, fill)
+    if values is not None and requires_grad:
+        tensor.requires_grad_()
     if is_parameter:
         tensor._is_param = True
     return tensor

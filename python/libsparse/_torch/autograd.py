@@ -52,9 +52,9 @@ def set_data(input: Any, value: Any) -> None:
     if own.data is not None and own.fill == found.fill and same_entries(own.sparsity, found.sparsity):
         own.data.data = found.values
         return
-    if input.requires_grad:
-        found = found.with_data(found.values.requires_grad_())
+    followed = input.requires_grad
     input._hold(found)
+    input.requires_grad_(followed)
 
 
 @implements(torch._has_compatible_shallow_copy_type)

@@ -61,7 +61,8 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
         own.copy_(found.values)
         found = found.with_data(own)
     elif target.requires_grad and not followed:
-        found = found.with_data(found.values.detach().requires_grad_())
+        target._hold(found.with_data(found.values.detach()))
+        return target.requires_grad_()
     target._hold(found)
     return target
 
@@ -81,10 +82,18 @@ def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     return handler
 
 
+def _clear_padding(tensor: SparseTensor) -> SparseTensor:
+    """Sets the values that are no entries to 0."""
+    pattern, values, _ = tensor._operand()
+    if pattern is not None and values is not None and pattern.format.padded:
+        values.copy_(pattern.spread(pattern.entries(values)))
+    return tensor
+
+
 def _drawn(name: str) -> Callable[..., Any]:
     def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
         getattr(input.values(), name)(*args, **kwargs)
-        return input
+        return _clear_padding(input)
 
     handler.__name__, handler.__doc__ = name, f"Draws the stored values as `torch.Tensor.{name}` does."
     return handler
@@ -137,7 +146,7 @@ def init_constant(tensor: Any, val: float) -> Any:
     """Sets the stored values to one number; elements that are not stored stay 0."""
     with torch.no_grad():
         tensor.values().fill_(val)
-    return tensor
+        return _clear_padding(tensor)
 
 
 _register()
