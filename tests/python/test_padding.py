@@ -12,7 +12,6 @@ from torch import Tensor, nn, optim
 
 import libsparse as ls
 
-generator = torch.Generator().manual_seed(0)
 PADDED = ["bsr(2,2)", "bsr(4,4)", "ell", "sell(2)", "dia", "db", "dh"]
 
 
@@ -26,23 +25,22 @@ def padding(A: ls.SparseTensor) -> Tensor:
 @pytest.mark.parametrize("format", PADDED)
 @pytest.mark.parametrize("kind", [optim.Adam, optim.Rprop, optim.LBFGS])
 def test_padding_is_not_trained(format: str, kind: Any) -> None:
-    start, x = ls.random((7, 9), 0.3, generator=generator, dtype=torch.float64).to_format(format), torch.ones(9, 2)
+    start, x = (
+        ls.random((7, 9), 0.3, generator=torch.Generator().manual_seed(0), dtype=torch.float64).to_format(format),
+        torch.ones(9, 2),
+    )
     weight, entries = nn.Parameter(start.clone()), nn.Parameter(start.pattern.entries(start.values()).clone())
     stored = torch.zeros(7, 9, dtype=torch.bool)
     stored[tuple(start.indices())] = True
     assert padding(start).any()
     for leaf in (weight, entries):
-        optimizer = kind([leaf], lr=0.1)
+        optimizer = kind([leaf], lr=0.01)
 
         def closure(leaf: Any = leaf, optimizer: Any = optimizer) -> Tensor:
             optimizer.zero_grad()
             A = leaf if leaf is weight else ls.SparseTensor(start.pattern, start.pattern.spread(leaf))
             own = A.values()[~padding(start)] if leaf is entries else A.values()  # a loss that sees padding
-            loss = (
-                (A @ x.double()).square().sum()
-                + (own + 1).cos().sum()
-                - (own.numel() - leaf.numel()) * torch.ones((), dtype=torch.float64).cos()
-            )
+            loss = (A @ x.double()).square().sum() + (own + 1).cos().sum()
             loss.backward()
             return loss
 
