@@ -44,7 +44,7 @@ from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # 
 from ._tensor.missing import function_suggestion as _function_suggestion
 from ._tensor.sparse_tensor import SparseTensor
 from ._tools.examples import attach as _attach_examples
-from ._torch.overrides import disable, enable, override
+from ._torch import functions as _functions  # noqa: F401
 from ._trace.building import assemble as _assemble_traced
 from ._trace.building import checked as _checked
 from ._trace.compute import compute as _compute_traced
@@ -67,6 +67,7 @@ if _TYPE_CHECKING:
     from ._tools.explain import explain
     from ._tools.schedule import Schedule, schedule
     from ._torch.interop import from_scipy, from_torch
+    from ._torch.overrides import disable, enable, override
 
 # The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
@@ -84,6 +85,7 @@ _LAZY = {
     "explain": "_tools.explain",
     **dict.fromkeys(("Schedule", "schedule"), "_tools.schedule"),
     **dict.fromkeys(("from_scipy", "from_torch"), "_torch.interop"),
+    **dict.fromkeys(("disable", "enable", "override"), "_torch.overrides"),
 }
 
 __all__ = [

@@ -22,24 +22,6 @@ from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
 from libsparse._trace.frames import leave_alone
 
-from . import (  # noqa: F401  # they register what they implement
-    autograd,
-    conversions,
-    creation,
-    elementwise,
-    foreach,
-    indexing,
-    inplace,
-    joining,
-    linear_algebra,
-    losses,
-    optimizers,
-    products,
-    reductions,
-    reshaping,
-    scalars,
-    shape,
-)
 from .registry import getter, know_replaced, overridable
 from .routed_calls import PROPERTIES, run, run_product, run_shared
 from .wrapped import kept
