@@ -167,6 +167,28 @@ DERIVATIVES: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+OF_TENSORS = frozenset(
+    [
+        "softmax",
+        "log_softmax",
+        "softmin",
+        "logsumexp",
+        "normalize",
+        "layer_norm",
+        "mean",
+        "var",
+        "std",
+        "norm",
+        "prod",
+        "cumsum",
+        "cumprod",
+        "amax",
+        "amin",
+    ]
+)
+"""Functions of torch whose elements depend on several of the argument's."""
+
+
 def suggestion(name: str) -> str:
     """A sentence with the function that a name may be meant for, "" where none is like it."""
     found = difflib.get_close_matches(name, [*ARITY, *ALIASES], 1)

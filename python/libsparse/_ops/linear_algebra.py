@@ -90,6 +90,8 @@ def matrix_power(a: Any, n: int) -> Any:
     if result is None:
         diagonal = torch.arange(source.shape[0], device="cpu")
         ones = torch.ones(source.shape[0], dtype=source.dtype, device="cpu")
+        if source.values.requires_grad:  # the gradient is 0, and not that of nothing
+            ones = torch.where(ones == 0, source.values.sum(), ones)
         return assemble([diagonal, diagonal], ones, source.shape, "csr")
     return result
 

@@ -81,16 +81,10 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
     if math.isinf(p):
         return (reductions.amax if p > 0 else reductions.amin)(absolute, dim if dim is not None else (), keepdim)
-    if p == 0:
-        return (
-            reductions.count_nonzero(absolute, dim).to(absolute.dtype)
-            if not keepdim
-            else groups.shaped(reductions.count_nonzero(absolute, dim).to(absolute.dtype), keepdim)
-        )
     powers = groups.reduce(absolute.sparsity.entries(absolute.values) if p == 1 else _power(groups.entries, p))
     if size != 0:
         powers = powers + groups.absent() * size**p
-    if p == 1:
+    if p in (0, 1):
         return groups.shaped(powers, keepdim)
     # The gradient of a root is infinite at 0, where that of a norm is 0.
     root = torch.where(powers == 0, 0, torch.where(powers == 0, 1, powers) ** (1 / p))
@@ -128,4 +122,7 @@ def _square(values: Tensor) -> Tensor:
 
 
 def _power(values: Tensor, p: float) -> Tensor:
+    if p == 0:  # its gradient is 0, and not that of nothing
+        counted = (values.detach() != 0).to(values.abs().dtype)
+        return torch.where(torch.zeros_like(counted, dtype=torch.bool), values.abs(), counted)
     return _square(values) if p == 2 else values.abs() ** p

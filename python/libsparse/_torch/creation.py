@@ -117,8 +117,20 @@ def tolist(input: Any) -> Any:
 
 @implements(Tensor.__array__)
 def array(input: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """All elements, stored or not, as a NumPy array; refused where they would not fit into memory."""
-    dense = input.to_dense().detach().numpy()
+    """All elements, stored or not, as a NumPy array.
+
+    Raises:
+        FormatError: They would not fit into memory.
+        UnsupportedError: The tensor requires grad, which an array does not; a dense tensor raises a RuntimeError, too.
+        ShapeError: `copy` is False, and the array would be a copy, for which NumPy wants a ValueError.
+    """
+    if copy is False:
+        raise ShapeError(f"np.asarray(A, copy=False): an array of a sparse tensor ({to_operand(input)}) is a copy")
+    if input.requires_grad:
+        raise UnsupportedError(
+            f"np.asarray(A): the tensor ({to_operand(input)}) requires grad, which an array does not; use A.detach()"
+        )
+    dense = input.to_dense().numpy()
     return dense if dtype is None else dense.astype(dtype)
 
 

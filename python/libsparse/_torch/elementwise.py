@@ -192,8 +192,12 @@ def prelu(input: Any, weight: Any) -> Any:
             f"prelu: weight has shape {tuple(weight.shape)}; expected one element, or one for each of dimension 1 of "
             f"input ({to_operand(input)})"
         )
-    weight = assemble.to_dense(to_operand(weight)) if is_sparse(weight) else weight
     if not is_sparse(input):
-        return F.prelu(input, weight)
-    weight = weight.reshape(-1, *[1] * (len(shape) - 2)) if weight.numel() != 1 else weight.reshape(())
-    return pointwise.apply("prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight), keeps_zero=True)
+        return F.prelu(input, assemble.to_dense(to_operand(weight)))  # a vector for a dimension of a dense tensor
+    if weight.numel() == 1:
+        weight = assemble.to_dense(to_operand(weight)).reshape(())
+    else:
+        weight = weight.reshape(-1, *[1] * (len(shape) - 2))
+    return pointwise.apply(
+        "prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight), absorbing=(0,), keeps_zero=True
+    )

@@ -20,6 +20,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
+_NUMPYS = {"axis": "dim", "keepdims": "keepdim"}  # NumPy's names of arguments, which torch takes, too
 
 overridable: dict[int, bool | str] = {}
 """The identities of functions that `overrides` replaces, with the argument `layouts` of `implements`."""
@@ -91,6 +92,9 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
         if recorders and (recorder := current()) is not None:
             return recorder.take(function, args, kwargs)
         if kwargs:
+            for name in _NUMPYS.keys() & kwargs.keys():
+                if _NUMPYS[name] not in kwargs:
+                    kwargs[_NUMPYS[name]] = kwargs.pop(name)
             if kwargs.pop("inplace", False):
                 raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
             if kwargs.pop("out", None) is not None:
