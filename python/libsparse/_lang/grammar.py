@@ -206,7 +206,8 @@ class _Parser:
         if name in operations.OF_TENSORS:
             raise FormatError(
                 f"{self.text!r}: functions take single elements, and {name} takes many; use torch's {name} of the "
-                "tensor, or several statements, as e(i,j) = stored(A(i,j)) * exp(A(i,j)); s(i) = e(i,j); y(i,j) = e(i,j) / s(i)"
+                "tensor, or several statements, as "
+                "e(i,j) = stored(A(i,j)) * exp(A(i,j)); s(i) = e(i,j); y(i,j) = e(i,j) / s(i)"
             )
         if (token := self.peek()) not in (":", "-") and not token.isdigit():
             raise FormatError(
