@@ -238,6 +238,19 @@ def call(
     if traces is None or key is None:
         return _run(Recorder(done), fn, args, kwargs)
     trace = traces.find(key)
+    if trace is not None and trace.is_light:
+        trial = trace.trial
+        if trial.prefers_plain:
+            return trial.time(lambda: fn(*args, **kwargs)) if trial.is_open else fn(*args, **kwargs)
+        if trial.is_open:
+            return trial.time(lambda: _traced(fn, args, kwargs, traces, key, trace))
+    return _traced(fn, args, kwargs, traces, key, trace)
+
+
+def _traced(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], traces: Traces, key: Any, trace: Trace | None
+) -> Any:
+    """Calls a function along a trace of a call like this one; without one, the call may leave one."""
     recorder = Recorder(None, traces.begin(key)) if trace is None else Follower(trace)
     begun = recorder.learned is not None
     try:

@@ -29,9 +29,11 @@ from . import execute
 from .graph import LazyDense, LazySparse, Node, version_of
 from .groups import Group
 from .repeated_groups import RepeatedGroup
+from .trial import Trial
 
 CONSTANTS = (bool, str, type(None), torch.dtype)
 _PRODUCTS = frozenset({torch.matmul, torch.Tensor.matmul, torch.mm, torch.Tensor.mm, torch.mv, torch.Tensor.mv})
+_FEW = 2**20  # elements
 Place = tuple[str, Any]
 """Where an argument comes from: ("step", its number), ("input", its number) or ("constant", the value).
 
@@ -106,11 +108,15 @@ class Trace:
         inputs: The tensors that they read.
         handles: The tensors that stand for the results of the steps in every call that follows the trace.
         misses: How many calls have left it.
+        is_light: Whether the function without the trace takes little memory and time in any case: no result of an
+            operation has many elements, stored or not, and autograd follows nothing.
+        trial: Whether calls like it are faster without the trace; for those that are light.
     """
 
     def __init__(self) -> None:
         """Begin without steps."""
         self.misses = 0
+        self.is_light, self.trial = True, Trial()
         self.steps: list[Step] = []
         self.inputs: list[Input] = []
         self.handles: list[Any] = []
@@ -124,6 +130,7 @@ class Trace:
         """Adds a call that was noted down; ValueError where it can't be compared with later ones."""
         places = tuple([self._place(value) for value in (*args, *kwargs.values())])
         self._numbers[id(node)] = len(self.steps)
+        self.is_light = self.is_light and node.shape.numel() <= _FEW
         self.steps.append(Step(function, places, tuple(kwargs)))
         self._nodes.append(node)
 
@@ -138,6 +145,7 @@ class Trace:
         found = Input(value, self._runs.clear) if kind is SparseTensor or kind in PLAIN else None
         if found is None or found.values_of(value) is None:
             raise ValueError
+        self.is_light = self.is_light and not found.followed
         self._slots[id(value)] = len(self.inputs)
         self.inputs.append(found)
         return "input", len(self.inputs) - 1

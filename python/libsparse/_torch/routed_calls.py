@@ -12,7 +12,7 @@ from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, Un
 from libsparse._ops import layouts
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
-from libsparse._tensor import dispatch_table
+from libsparse._tensor import constructors, dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
@@ -48,9 +48,14 @@ def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         result = _computed(original, args, kwargs, layout)
     except _LEFT:
         return original(*args, **kwargs)
-    if layout is torch.sparse_coo or getattr(result, "layout", layout) is not torch.sparse_coo:
+    return _batches(original, args, kwargs, layout, result)
+
+
+def _batches(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout, result: Any) -> Any:
+    """A result; torch's where that is a batch of compressed matrices, which libsparse has computed as COO."""
+    if layout is torch.sparse_coo or getattr(result, "layout", layout) is not torch.sparse_coo or result.ndim < 3:
         return result
-    try:  # batches of several dimensions, which torch's compressed layouts hold
+    try:
         return original(*args, **kwargs)
     except _REFUSALS:
         return result
@@ -84,9 +89,10 @@ def run_shared(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], com
         return original(*args, **kwargs)
     if _is_followed((*args, *kwargs.values())):
         try:
-            return _computed_as_torch_has(original, args, kwargs, layout)
+            result = _computed_as_torch_has(original, args, kwargs, layout)
         except (RuntimeError, TypeError):
             return original(*args, **kwargs)
+        return _batches(original, args, kwargs, layout, result)
     try:
         return original(*args, **kwargs)
     except _REFUSALS as refused:
@@ -108,14 +114,17 @@ def _is_followed(operands: Iterable[Any]) -> bool:
 
 def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:
     """What libsparse computes, in the layout in which torch returns it where it can."""
-    if original in _TRANSPOSING:
-        result = _computed(original, args, kwargs, None)
-    else:
-        result = _computed(original, args, kwargs, layout)
-    if original in _SUMS and result.layout is torch.strided and result.ndim:
-        compressed = layout is torch.sparse_csr and result.ndim == 2
-        result = result.to_sparse(layout=layout) if compressed or layout is torch.sparse_coo else result
-    return result
+    result = _computed(original, args, kwargs, None if original in _TRANSPOSING else layout)
+    if original not in _SUMS or result.layout is not torch.strided or not result.ndim:
+        return result
+    if layout is torch.sparse_coo and _reduced_dims(*args, **kwargs) < args[0].ndim:
+        return _written(constructors.tensor(result, "coo"), layout)
+    return _written(constructors.tensor(result, "csr"), layout) if layout is torch.sparse_csr else result
+
+
+def _reduced_dims(input: Tensor, dim: Any = None, *_: Any, **__: Any) -> int:
+    """How many dimensions a sum is over."""
+    return input.ndim if dim is None else len(dim) if isinstance(dim, (list, tuple)) else 1
 
 
 def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout | None) -> Any:
