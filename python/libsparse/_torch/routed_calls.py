@@ -119,7 +119,11 @@ def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[st
         return result
     if layout is torch.sparse_coo and _reduced_dims(*args, **kwargs) < args[0].ndim:
         return _written(constructors.tensor(result, "coo"), layout)
-    return _written(constructors.tensor(result, "csr"), layout) if layout is torch.sparse_csr else result
+    return (
+        _written(constructors.tensor(result, "csr"), layout)
+        if layout is torch.sparse_csr and result.ndim == 2
+        else result
+    )
 
 
 def _reduced_dims(input: Tensor, dim: Any = None, *_: Any, **__: Any) -> int:
