@@ -10,18 +10,13 @@ import torch
 import torch.nn.functional as F
 from assignments import plain
 from fusion_operands import K, N, dense, matrix
-from libsparse._fusion import following, replay, trial
+from libsparse._fusion import following, replay
 
 import libsparse as ls
 
+pytestmark = pytest.mark.usefixtures("without_trials")
 A, B = matrix(1), matrix(2)
 X, Y, T = dense(3, N, K), dense(4, N, K), dense(5, K)
-
-
-@pytest.fixture(autouse=True)
-def _always(monkeypatch):
-    """Calls follow their traces, also where the function is faster without."""
-    monkeypatch.setattr(trial.Trial, "is_open", False)
 
 
 @pytest.fixture
