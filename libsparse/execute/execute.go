@@ -60,6 +60,13 @@ func (c *Call) Result(run Runner) (*format.Data, error) {
 		if err := c.revalue(run, args); err != nil {
 			return nil, err
 		}
+		coded := slices.IndexFunc(c.Kernel.Layout, func(s lower.Slot) bool { return s.Kind == "coded" })
+		if coded >= 0 {
+			args[coded] = ir.ScalarArg(1)
+			if err := c.revalue(run, args); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return c.unpack(args), nil
 }
@@ -69,6 +76,11 @@ func (c *Call) revalue(run Runner, args []ir.Arg) error {
 	at := slices.IndexFunc(c.Kernel.Layout, func(s lower.Slot) bool { return s.Operand == lower.Result && s.Kind == "vals" })
 	first := args[at].Array
 	args[at] = ir.ArrayArg(ir.NewBuffer(first.Elem, first.Len()))
+	for i, slot := range c.Kernel.Layout {
+		if slot.Before == "revalue" && args[i].Array.Len() == 0 {
+			args[i] = ir.ArrayArg(ir.NewBuffer(c.Kernel.Module.Slots[i].Array.Elem, first.Len()))
+		}
+	}
 	status, err := run(lower.RevalueName, args)
 	if err != nil {
 		return fmt.Errorf("revalue: %w", err)
@@ -128,7 +140,7 @@ func (c *Call) args() []ir.Arg {
 			args[i] = ir.ScalarArg(int64(c.Shape[slot.Level]))
 		case slot.Kind == "mode":
 			args[i] = ir.ScalarArg(int64(c.Stored[t].Shape[slot.Level]))
-		case slices.Contains([]string{"count", "bound"}, slot.Kind):
+		case slices.Contains([]string{"count", "bound", "coded"}, slot.Kind):
 			args[i] = ir.ScalarArg(0)
 		case slot.Operand == lower.Result:
 			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, 0))

@@ -21,6 +21,10 @@ func boundedKernel(p *cin.Program, s *slots, lattices *lattice.Table) *Kernel {
 	if revalued(p, lattices) {
 		again = revaluing
 	}
+	codes := codesOf(p, lattices)
+	if codes != nil {
+		codes.slots(p, s)
+	}
 	lower := func(name string, ph phase, way func(l *lowerer) assembly) *ir.Func {
 		return functionBy(p, s, lattices, name, ph, way)
 	}
@@ -30,11 +34,7 @@ func boundedKernel(p *cin.Program, s *slots, lattices *lattice.Table) *Kernel {
 			lower(BoundName, bounding, func(l *lowerer) assembly { return bounds{newPattern(l)} }),
 			lower(AssembleName, computing, newBounded),
 			moved(newLowerer(p, s)),
-			lower(RevalueName, again, func(l *lowerer) assembly {
-				r := newPattern(l)
-				clear(r.crd)
-				return byRows{r}
-			}),
+			lower(RevalueName, again, func(l *lowerer) assembly { return newValued(l, codes) }),
 		}},
 	}
 }
@@ -127,6 +127,35 @@ func (b bounded) around(l *lowerer, cursor *ir.Var, block ir.Expr) (before, afte
 func (bounded) ordered(l *lowerer, f *cin.Forall) bool {
 	out := cin.Written(f.Body)
 	return out.Tensor == l.program.Source.LHS.Tensor && slices.Contains(out.Vars, f.Var)
+}
+
+// valued writes values to rows whose coordinates are there.
+type valued struct {
+	byRows
+	// codes says which operands have an entry; it is nil where that isn't kept.
+	codes *coded
+}
+
+func newValued(l *lowerer, codes *coded) assembly {
+	p := newPattern(l)
+	clear(p.crd)
+	return valued{byRows{p}, codes}
+}
+
+func (v valued) frame(l *lowerer, _ *env) (before, after []ir.Stmt) {
+	if v.codes == nil {
+		return nil, nil
+	}
+	return v.codes.revalue(l, v.pattern), nil
+}
+
+func (v valued) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	out := v.pattern.assign(l, a, e)
+	if v.codes == nil {
+		return out
+	}
+	code := ir.Put(v.handed(l, "code"), e.cursor.get(v.groups[0].First), ir.Number(float64(v.codes.code(e.held)), dtype.U8))
+	return append([]ir.Stmt{code}, out...)
 }
 
 // blockFrame is what a block does before and after its iterations.

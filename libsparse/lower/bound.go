@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
 )
@@ -35,33 +36,36 @@ func (l *lowerer) boundLoop(f *cin.Forall, lat lattice.Lattice, e env) []ir.Stmt
 	if w, ok := e.writers.get(cin.Written(f.Body).Tensor).(terms); ok {
 		count = w.count
 	}
+	length := func(n ir.Expr) ir.Expr { return n }
+	if _, part := e.span.lookup(f.Var); part { // the last parts may begin behind the end
+		length = func(n ir.Expr) ir.Expr { return ir.Max(ir.Const(0), n) }
+	}
 	if lat.Full() {
-		return []ir.Stmt{ir.Increase(count, l.window(f.Var, e).count)}
+		return []ir.Stmt{ir.Increase(count, length(l.window(f.Var, e).count))}
 	}
 	var out []ir.Stmt
-	var least, sum ir.Expr
+	var all, shared []ir.Expr
 	for _, it := range lat.Iterators() {
 		before, r := l.narrowed(it, f.Var, e)
-		out = append(out, before...)
-		length := ir.Sub(r.Hi, r.Lo)
-		if sum == nil {
-			sum = length
-		} else {
-			sum = ir.Add(sum, length)
-		}
-		if slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return !p.Has(it.Key) }) {
-			continue
-		}
-		if least == nil {
-			least = length
-		} else {
-			least = ir.Min(least, length)
+		n := length(ir.Sub(r.Hi, r.Lo))
+		out, all = append(out, before...), append(all, n)
+		if !slices.ContainsFunc(lat.Points, func(p lattice.Point) bool { return !p.Has(it.Key) }) {
+			shared = append(shared, n)
 		}
 	}
-	if least != nil {
-		sum = least
+	if shared != nil {
+		return append(out, ir.Increase(count, fold(dtype.Min, shared)))
 	}
-	return append(out, ir.Increase(count, sum))
+	return append(out, ir.Increase(count, fold(dtype.Add, all)))
+}
+
+// fold combines expressions by an operator.
+func fold(op dtype.Op, xs []ir.Expr) ir.Expr {
+	out := xs[0]
+	for _, x := range xs[1:] {
+		out = ir.Apply(op, out, x)
+	}
+	return out
 }
 
 // boundWhere bounds the entries that the consumer of s writes. A workspace that lists elements has as many as it gets terms, and no more than places.

@@ -5,6 +5,7 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
 )
 
 // scope is a chain of bindings, innermost first. A nil scope is empty; scopes never change, so places of the nest share them.
@@ -46,6 +47,8 @@ type env struct {
 	chain []strip
 	// tile is the current tile of a split by its inner variable.
 	tile *scope[index.Var, span]
+	// held are the levels that have the coordinate of the innermost loop that merges some.
+	held []lattice.Iterator
 	// partial says that an enclosing loop skips coordinates.
 	partial bool
 

@@ -31,7 +31,7 @@ func (l *lowerer) lengths() {
 			} else {
 				length = l.resultPositions(t, slot.Level)
 			}
-		case "vals":
+		case "vals", "code":
 			length = l.resultPositions(t, l.format(t).Order()-1)
 		case "room_crd", "room_vals":
 			length = l.slots.bound

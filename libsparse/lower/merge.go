@@ -221,6 +221,7 @@ func (l *lowerer) branches(f *cin.Forall, points []lattice.Point, matches []matc
 	var branches []*ir.If
 	for _, p := range points {
 		inner := e
+		inner.held = p.Iterators
 		var conds []ir.Expr
 		for _, m := range matches {
 			if !p.Has(m.it.Key) {

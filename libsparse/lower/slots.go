@@ -18,14 +18,14 @@ const Result = -1
 // Slot is the meaning of one word of the argument block.
 type Slot struct {
 	// Kind is threads, extent, mode, pos, crd, perm, vals, or what functions leave to those that are called later: count, bound, starts,
-	// filled, room_crd and room_vals.
+	// filled, room_crd and room_vals. Repeated calls hand on code, and are told by coded that it is there.
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
 	Index string `json:"index,omitempty"`
 	// Operand and Level say whose array or count it is; of a mode, whose extent, and Level is the mode.
 	Operand int `json:"operand"`
 	Level   int `json:"level"`
-	// Before says which function needs an array of the result: bound, assemble or compute.
+	// Before says which function needs an array of the result: bound, assemble, compute or revalue.
 	Before string `json:"before,omitempty"`
 	// Length is how long an array of the result has to be: an ir.Formula over the extents, counts and arrays of other slots,
 	// named slot0, slot1 and so on.
@@ -43,6 +43,7 @@ type slots struct {
 	modes   map[modeKey]*ir.Var // the extents of modes that are accessed through windows
 	counts  map[int]*ir.Var     // of the result's levels
 	bound   *ir.Var             // of the entries of a bounded result
+	coded   *ir.Var             // whether its entries have codes
 	arrays  map[arrayKey]*ir.Array
 	first   int // level of the result that the kernel writes: those above are the operand's
 }

@@ -6,7 +6,7 @@ import ctypes
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,6 +51,34 @@ class ResultSlot(NamedTuple):
     length: Callable[[Mapping[str, Any]], Any]
 
 
+class Handed(NamedTuple):
+    """The numbers of the slots that functions hand on where entries are written before they are counted.
+
+    Attributes:
+        bound: How many entries there may be.
+        starts: Where blocks of entries begin.
+        filled: How many entries the blocks before each have.
+        length: The length of the two.
+        rooms: For room that entries are written to, its kind and the number of the slot.
+    """
+
+    bound: int
+    starts: int
+    filled: int
+    length: int
+    rooms: tuple[tuple[str, int], ...]
+
+    @classmethod
+    def of(cls, slots: Sequence[Slot]) -> Handed | None:
+        """Those among `slots`; None where entries are counted first."""
+        places = {slot.kind: place for place, slot in enumerate(slots) if slot.operand < 0}
+        if "bound" not in places:
+            return None
+        length = compiled(slots[places["starts"]].length)({})
+        rooms = tuple((kind, place) for kind, place in places.items() if kind.startswith("room_"))
+        return cls(places["bound"], places["starts"], places["filled"], length, rooms)
+
+
 class Slots(tuple[Slot, ...]):
     """The slots of a kernel in their order; the attributes are worked out once, for all calls of the kernel.
 
@@ -62,7 +90,8 @@ class Slots(tuple[Slot, ...]):
         permutations: For permutations of values of converted operands, the same.
         arrays: For positions and coordinates of operands, the number of the slot, the operand, the kind and the level.
         result: The slots of the result.
-        handed: Those that functions hand on where entries are written before they are counted, by kind.
+        coded: For whether a repeated call finds codes of the entries; None where it reads none.
+        handed: Those that functions hand on where entries are written before they are counted.
         first_level: The first level of the result that has arrays of its own.
     """
 
@@ -73,7 +102,8 @@ class Slots(tuple[Slot, ...]):
     permutations: list[tuple[int, int]]
     arrays: list[tuple[int, int, str, int]]
     result: list[ResultSlot]
-    handed: dict[str, ResultSlot]
+    coded: int | None
+    handed: Handed | None
     first_level: int
 
     def __new__(cls, slots: Iterable[Slot]) -> Slots:
@@ -81,8 +111,8 @@ class Slots(tuple[Slot, ...]):
         self = super().__new__(cls, slots)
         self.threads, self.extents, self.modes, self.values = [], [], [], []
         self.permutations, self.arrays, self.result = [], [], []
-        bounded = any(slot.kind == "bound" for slot in self)
-        self.handed = {}
+        self.handed = Handed.of(self)
+        self.coded = next((place for place, slot in enumerate(self) if slot.kind == "coded"), None)
         for place, slot in enumerate(self):
             if slot.kind == "threads":
                 self.threads.append(place)
@@ -91,11 +121,8 @@ class Slots(tuple[Slot, ...]):
             elif slot.kind == "mode":
                 self.modes.append((place, slot.operand, slot.level))
             elif slot.operand < 0 or slot.kind == "count":
-                of_result = ResultSlot(place, slot.kind, slot.level, slot.before, compiled(slot.length))
-                if bounded and slot.kind not in ("count", "pos", "crd", "vals"):
-                    self.handed[slot.kind] = of_result
-                else:
-                    self.result.append(of_result)
+                if self.handed is None or slot.kind in ("count", "pos", "crd", "vals", "code"):
+                    self.result.append(ResultSlot(place, slot.kind, slot.level, slot.before, compiled(slot.length)))
             elif slot.kind == "vals":
                 self.values.append((place, slot.operand))
             elif slot.kind == "perm":

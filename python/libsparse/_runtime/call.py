@@ -15,13 +15,12 @@ from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
 from libsparse._storage.conversion import Conversion
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import blocks
 from .direct import Direct, make
 from .problem import Operand, Problem, dense_order, stored
-from .results import ResultArrays, SlotNames
+from .results import ResultArrays, SlotNames, is_relaid, strides
 from .rooms import Rooms
 from .status import check
 
@@ -62,8 +61,8 @@ class Call:
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         extents = problem.extents(operands) if extents is None else extents
         self._shape = torch.Size(problem.result_shape(extents))
-        self._strides = _strides(kernel.format, self._shape)
-        self._relaid = _is_relaid(kernel.format, problem)
+        self._strides = strides(kernel.format, self._shape)
+        self._relaid = is_relaid(kernel.format, problem)
         self._dtype = dtypes.DTYPES[kernel.dtype]
         if kernel.format is not None and kernel.format.is_dense:
             subject = f"{problem.text}: a dense result of shape {self._shape}"
@@ -102,7 +101,7 @@ class Call:
             IndexOverflowError: The result needs wide indices.
         """
         short = self._short
-        if short is None and (self._shares or self._known is not None):
+        if short is None and (self._shares or (self._known is not None and self._coded())):
             short = self._short = self._alone(operands) and (self.direct_on(operands) or False)
         if isinstance(short, tuple):
             try:
@@ -189,6 +188,7 @@ class Call:
         carried = {number for _, number in self._slots.permutations}  # converted, with the values read where they are
         if (
             set(self._convert) != carried
+            or not self._coded()
             or len(self._slots.threads) != 1
             or (len(self._slots.result) != 1 and not self._known)
         ):
@@ -274,8 +274,26 @@ class Call:
                 if room is not None:
                     block[place] = room.data_ptr()
             values = blocks.empty((known[0].size,), (1,), self._dtype)
-            return self._compute(block, values, self.kernel.revalue), known[0]
+            if self._coded():
+                return self._compute(block, values, self.kernel.revalue), known[0]
+            return self._code(block, values, known), known[0]
         return self._discover(block, patterns)
+
+    def _coded(self) -> bool:
+        """Whether the entries have the codes that repeated calls read, if they read any."""
+        return self._slots.coded is None or bool(self._fixed[self._slots.coded])
+
+    def _code(self, block: array[int], values: Tensor, known: tuple[Pattern, list[Tensor | None]]) -> Tensor:
+        """The first repeated call leaves codes to those after it."""
+        place = [slot.kind for slot in self._slots.result].index("code")
+        codes = torch.empty(values.numel(), dtype=torch.uint8, device=_CPU)
+        block[self._slots.result[place].place] = memory.address(codes)
+        self._compute(block, values, self.kernel.revalue)
+        self._known = known[0], [*known[1][:place], codes, *known[1][place + 1 :]]
+        fixed = self._fixed[:]
+        fixed[self._slots.coded or 0] = 1
+        self._fixed = fixed
+        return values
 
     def _discover(self, block: array[int], patterns: Sequence[Pattern | None]) -> tuple[Tensor, Pattern]:
         if torch.is_inference_mode_enabled():  # the pattern is kept, and autograd may need its arrays later
@@ -317,24 +335,6 @@ def _level_array(pattern: Pattern | None, kind: str, level: int) -> Tensor:
     array = (pattern.pos if kind == "pos" else pattern.crd)[level]
     assert array is not None
     return array
-
-
-def _strides(format: Format | None, shape: Sequence[int]) -> list[int]:
-    """The strides of a dense result."""
-    strides = [0] * len(shape)
-    step = 1
-    for mode in reversed(format.order if format is not None and format.is_dense else ()):
-        strides[mode] = step
-        step *= max(1, shape[mode])
-    return strides
-
-
-def _is_relaid(format: Format | None, problem: Problem) -> bool:
-    """Whether a kernel computes a dense result in another order of modes than its caller sees."""
-    if format is None or not format.is_dense or problem.temporary:
-        return False
-    wanted = problem.output_format
-    return format.order != (tuple(range(len(format.order))) if wanted is None else wanted.order)
 
 
 def _contiguous(run: Direct) -> Direct:

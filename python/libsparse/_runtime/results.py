@@ -1,9 +1,9 @@
-"""The arrays of a sparse result, allocated as their lengths become known."""
+"""The arrays of a sparse result, allocated as their lengths become known; and how a dense one is laid out."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,6 +13,8 @@ from libsparse._compiler.kernel import ResultSlot
 from libsparse._storage import memory, packing
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+
+from .problem import Problem
 
 _CPU = torch.device("cpu")
 
@@ -73,3 +75,21 @@ class ResultArrays:
         if packing.index_dtype(shape, size) != self.dtype:
             return Pattern(self.format, shape, pos, crd)
         return Pattern._of_kernel(self.format, shape, pos, crd, size, self.dtype)
+
+
+def strides(format: Format | None, shape: Sequence[int]) -> list[int]:
+    """The strides of a dense result."""
+    steps = [0] * len(shape)
+    step = 1
+    for mode in reversed(format.order if format is not None and format.is_dense else ()):
+        steps[mode] = step
+        step *= max(1, shape[mode])
+    return steps
+
+
+def is_relaid(format: Format | None, problem: Problem) -> bool:
+    """Whether a kernel computes a dense result in another order of modes than its caller sees."""
+    if format is None or not format.is_dense or problem.temporary:
+        return False
+    wanted = problem.output_format
+    return format.order != (tuple(range(len(format.order))) if wanted is None else wanted.order)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import Final
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor
@@ -20,17 +20,29 @@ from .status import BoundError, check
 
 _LEAST: Final = 1 << 16  # bytes of a room
 _MOST: Final = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 128  # bytes of one that is kept
-_PATIENCE: Final = 32  # uses by far smaller results after which a room is given back
+_PATIENCE: Final = 32  # uses by far smaller results in a row after which a room is given back
 _WASTE: Final = 4  # a room is used for results of at least one part in so many of its size
 _SHARE: Final = 4  # a room takes at most one part in so many of the memory that is available
 
-_kept: dict[str, tuple[Tensor, int]] = {}  # by kind, with the number of uses by far smaller results
+_ALIGNED: Final = 64  # bytes
+
+
+class _Room(NamedTuple):
+    """Memory, and the number of its uses by far smaller results."""
+
+    memory: Tensor
+    address: int
+    bytes: int
+    smaller: int
+
+
+_kept: list[_Room] = []
 
 
 class Rooms:
     """Room for the entries of one result, and where the blocks of its rows are, until they are moved."""
 
-    __slots__ = ("_held", "_offsets")
+    __slots__ = ("_offsets", "_room")
 
     def __init__(self, kernel: Kernel, block: array[int], index: torch.dtype, values: torch.dtype) -> None:
         """Finds how many entries there may be, and room for their coordinates of dtype `index` and values.
@@ -38,28 +50,38 @@ class Rooms:
         Raises:
             BoundError: They are too many.
         """
-        assert kernel.bound is not None
         slots = kernel.slots.handed
-        self._held: dict[str, tuple[Tensor, int]] = {}
-        self._offsets = [array("q", bytes(8 * slots[kind].length({}))) for kind in ("starts", "filled")]
-        for kind, offsets in zip(("starts", "filled"), self._offsets, strict=True):
-            block[slots[kind].place] = offsets.buffer_info()[0]
+        assert kernel.bound is not None
+        assert slots is not None
+        self._offsets = array("q", bytes(16 * slots.length))
+        block[slots.starts] = address = self._offsets.buffer_info()[0]
+        block[slots.filled] = address + 8 * slots.length
         check(kernel.bound(block.buffer_info()[0]))
-        entries = block[slots["bound"].place]
-        for kind, dtype in (("room_crd", index), ("room_vals", values)):
-            self._held[kind] = held = _take(kind, max(_LEAST, entries * dtype.itemsize))
-            block[slots[kind].place] = held[0].data_ptr()
+        sizes = {"room_crd": index.itemsize, "room_vals": values.itemsize}
+        entries = -(-block[slots.bound] // _ALIGNED) * _ALIGNED
+        self._room = _take(max(_LEAST, entries * sum([sizes[kind] for kind, _ in slots.rooms])))
+        address = self._room.address
+        for kind, place in slots.rooms:
+            block[place] = address
+            address += entries * sizes[kind]
 
     def leave(self) -> None:
         """Keeps the memory for later calls."""
-        _kept.update({kind: held for kind, held in self._held.items() if held[0].numel() <= _MOST})
+        if self._room.bytes <= _MOST:
+            _kept[:] = [self._room]
 
 
-def _take(kind: str, need: int) -> tuple[Tensor, int]:
+def _take(need: int) -> _Room:
     """A room of at least so many bytes, kept or new."""
-    room, smaller = _kept.pop(kind, (None, 0))
-    if room is None or room.numel() < need or smaller > _PATIENCE:
-        if not memory.is_small(need, 1) and need > memory.available() // _SHARE:
-            raise BoundError
-        room, smaller = torch.empty(need, dtype=torch.uint8, device="cpu"), 0
-    return room, smaller + 1 if room.numel() > _WASTE * need else 0
+    try:
+        kept = _kept.pop()
+    except IndexError:
+        pass
+    else:
+        smaller = kept.smaller + 1 if kept.bytes > _WASTE * need else 0
+        if kept.bytes >= need and smaller <= _PATIENCE:
+            return kept._replace(smaller=smaller) if smaller else kept
+    if not memory.is_small(need, 1) and need > memory.available() // _SHARE:
+        raise BoundError
+    room = torch.empty(need, dtype=torch.uint8, device="cpu")
+    return _Room(room, room.data_ptr(), need, 0)
