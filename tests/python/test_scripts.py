@@ -25,14 +25,15 @@ def adjacency(layout, values=None):
 
 
 def fit(parameters, loss_of):
-    """The loss of the last of a few steps."""
-    optimizer = torch.optim.Adam(list(parameters), 0.01, weight_decay=5e-4)
+    """The loss of the last of a few steps, and the sizes of its gradients."""
+    parameters = list(parameters)
+    optimizer = torch.optim.Adam(parameters, 0.01, weight_decay=5e-4)
     for _ in range(STEPS):
         optimizer.zero_grad()
         loss = loss_of()
         loss.backward()
         optimizer.step()
-    return loss.item()
+    return [loss.item(), *(parameter.grad.norm().item() for parameter in parameters if parameter.grad is not None)]
 
 
 def gcn(layout):
@@ -97,8 +98,29 @@ def pyg(layer, layout, **options):
 
     x, y = torch.randn(NODES, FEATURES), torch.randint(0, CLASSES, (NODES,))
     size = (nn.Linear(FEATURES, CLASSES),) if layer == "GINConv" else (FEATURES, CLASSES)
-    net, matrix = getattr(gnn, layer)(*size, **options), adjacency(layout)
-    return fit(net.parameters(), lambda: F.cross_entropy(net(x, matrix), y))
+    net, graph = getattr(gnn, layer)(*size, **options), edges() if layout is None else adjacency(layout)
+    return fit(net.parameters(), lambda: F.cross_entropy(net(x, graph), y))
+
+
+def appnp():
+    """A linear layer and PyG's propagation by personalized PageRank."""
+    from torch_geometric import nn as gnn
+
+    x, y, matrix = torch.randn(NODES, FEATURES), torch.randint(0, CLASSES, (NODES,)), adjacency("csr")
+    linear, propagate = nn.Linear(FEATURES, CLASSES), gnn.APPNP(K=3, alpha=0.1)
+    return fit(linear.parameters(), lambda: F.cross_entropy(propagate(linear(x), matrix), y))
+
+
+def learned_weights():
+    """A graph convolution with the matrix as a leaf, which is also read as a dense one."""
+    matrix = adjacency("csr").requires_grad_()
+    x, y = torch.randn(NODES, FEATURES), torch.randint(0, CLASSES, (NODES,))
+    first, second = nn.Linear(FEATURES, 8), nn.Linear(8, CLASSES)
+    hidden = F.relu(matrix @ first(x)) + matrix.to_dense().t() @ first(x)
+    loss = F.cross_entropy(second(hidden), y)
+    loss.backward()
+    stored = matrix.detach().to_dense() != 0
+    return [loss.item(), (matrix.grad.to_dense() * stored).norm().item()]
 
 
 SCRIPTS = {
@@ -113,6 +135,14 @@ SCRIPTS = {
     "SAGEConv, max": lambda: pyg("SAGEConv", "csc", aggr="max"),
     "GINConv": lambda: pyg("GINConv", "csr"),
     "GATConv": lambda: pyg("GATConv", "csr"),
+    "GATConv, heads": lambda: pyg("GATConv", "csr", heads=2, concat=False),
+    "GATv2Conv": lambda: pyg("GATv2Conv", "csr", heads=2, concat=False),
+    "TransformerConv": lambda: pyg("TransformerConv", "csr"),
+    "GraphConv": lambda: pyg("GraphConv", "csr", aggr="mean"),
+    "SGConv": lambda: pyg("SGConv", "csr", K=2),
+    "APPNP": appnp,
+    "ChebConv, which takes edges only": lambda: pyg("ChebConv", None, K=2),
+    "learned weights": learned_weights,
 }
 
 
