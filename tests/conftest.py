@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -18,7 +20,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register markers, and keep kernels of tests out of the user's cache."""
     config.addinivalue_line("markers", "compiler: needs the built compiler")
     if "LIBSPARSE_TEST_CACHE" not in os.environ:
-        os.environ["LIBSPARSE_TEST_CACHE"] = tempfile.mkdtemp(prefix="libsparse-test-")
+        os.environ["LIBSPARSE_TEST_CACHE"] = folder = tempfile.mkdtemp(prefix="libsparse-test-")
+        config.add_cleanup(functools.partial(shutil.rmtree, folder, ignore_errors=True))
     os.environ["LIBSPARSE_CACHE_DIR"] = os.environ["LIBSPARSE_TEST_CACHE"]
 
 
