@@ -14,9 +14,8 @@ from libsparse._storage import memory, packing
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import blocks
 from .problem import Problem
-
-_CPU = torch.device("cpu")
 
 
 class SlotNames(dict[str, Any]):
@@ -66,7 +65,7 @@ class ResultArrays:
             subject = "the values" if slot.kind == "vals" else f"{slot.kind} of level {slot.level}"
             advice = f"ask for format {str(self.format.compressed)!r} or 'coo'"
             memory.check(length, dtype.itemsize, f"{subject} of a result of format {self.format}", advice)
-        return torch.empty(length, dtype=dtype, device=_CPU)
+        return blocks.empty((length,), (1,), dtype)
 
     def pattern(self, shape: torch.Size, size: int) -> Pattern:
         """The pattern of a result with `size` values, once the kernel has written the arrays."""

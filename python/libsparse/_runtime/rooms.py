@@ -16,6 +16,7 @@ from torch import Tensor
 from libsparse._compiler.kernel import Kernel
 from libsparse._storage import memory
 
+from . import blocks
 from .status import BoundError, check
 
 _LEAST: Final = 1 << 16  # bytes of a room
@@ -83,5 +84,5 @@ def _take(need: int) -> _Room:
             return kept._replace(smaller=smaller) if smaller else kept
     if not memory.is_small(need, 1) and need > memory.available() // _SHARE:
         raise BoundError
-    room = torch.empty(need, dtype=torch.uint8, device="cpu")
+    room = blocks.empty((need,), (1,), torch.uint8)
     return _Room(room, room.data_ptr(), need, 0)
