@@ -12,6 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
+from libsparse._storage.pattern import Pattern
 
 from .assemble import to_dense, to_format
 from .layout_patterns import index_arrays, look_up
@@ -19,6 +20,7 @@ from .layout_patterns import index_arrays, look_up
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
+_values_of, _to_coo = Tensor.values, Tensor.to_sparse_coo  # torch's own, also under ls.enable()
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
 
 
@@ -64,7 +66,7 @@ def _blocked_format(source: Tensor) -> str | None:
     """The format of a BSR or BSC tensor."""
     if source.layout not in _BLOCKED or source.ndim != 2:
         return None
-    height, width = source.values().shape[1:3]
+    height, width = _values_of(source).shape[1:3]
     return f"{_BLOCKED[source.layout]}({height},{width})"
 
 
@@ -72,7 +74,7 @@ def _raw_values(source: Tensor) -> Tensor:
     """The values in storage order, without a graph."""
     if source.layout is torch.sparse_coo:
         return source._values()
-    values = source.values().detach()  # else a view of the sparse tensor, which has no strides
+    values = _values_of(source).detach()  # else a view of the sparse tensor, which has no strides
     if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
         values = values.transpose(1, 2)
     return values.reshape(-1)
@@ -130,9 +132,9 @@ class _Values(torch.autograd.Function):
             arrays = [known.pattern.coordinates()]
             return _tensor(torch.sparse_coo, arrays, grad, ctx.source.shape)
         if ctx.source.layout is not torch.sparse_coo:
-            grad = grad.reshape(ctx.source.values().shape)
+            grad = grad.reshape(_values_of(ctx.source).shape)
         tensor = _with_values(ctx.source, grad)
-        return tensor if tensor.layout is ctx.layout else tensor.to_sparse_coo()
+        return tensor if tensor.layout is ctx.layout else _to_coo(tensor)
 
 
 def _keep_layout_of_grad(leaf: Tensor) -> None:
@@ -157,21 +159,21 @@ class _Followed(torch.autograd.Function):
     """A tensor of torch's layouts from values; differentiable in both directions."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, bare: Tensor) -> Tensor:
-        ctx.pattern = read(bare).pattern
+    def forward(ctx: Any, values: Tensor, bare: Tensor, pattern: Pattern) -> Tensor:
+        ctx.pattern = pattern
         ctx.set_materialize_grads(False)
         if bare.layout is not torch.sparse_coo:
-            values = _block_rows(values, bare.values().shape, bare.layout)
+            values = _block_rows(values, _values_of(bare).shape, bare.layout)
         return _with_values(bare, values)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None, None]:
         if grad is None:
-            return None, None
+            return None, None, None
         if grad.layout is torch.strided:
-            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None
+            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None, None
         source = read(grad)
-        return ctx.pattern.resample(source.values, source.sparsity), None
+        return ctx.pattern.resample(source.values, source.sparsity), None, None
 
 
 def followed(source: Operand, layout: torch.layout) -> Tensor:
@@ -191,7 +193,8 @@ def followed(source: Operand, layout: torch.layout) -> Tensor:
         format = f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})"
     else:
         format = _BATCHES[layout] if batched else _FORMATS[layout]
-    tensor: Tensor = _Followed.apply(to_format(source, format).values, bare)
+    converted = to_format(source, format)
+    tensor: Tensor = _Followed.apply(converted.values, bare, converted.sparsity)
     return tensor
 
 
