@@ -52,8 +52,7 @@ def test_products_with_zeros():
         return ls.einsum("ij->i", A.with_values(a), reduce="prod")
 
     assert gradcheck(rows, (a,))
-    with pytest.raises(ls.UnsupportedError, match="second gradient where a term is 0"):
-        gradgradcheck(rows, (a,))
+    assert gradgradcheck(rows, (a,))
 
 
 @pytest.mark.parametrize("reduce", ["min", "max", "prod"])

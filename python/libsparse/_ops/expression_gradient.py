@@ -163,20 +163,29 @@ class _Gradient:
         return Call("/", (hit, self._reduced("ties", hit, out.pattern)))
 
     def _others(self, stored: Pattern | None) -> Expr:
-        """The product of all terms but one: of the nonzero terms, or 0 where another term is 0.
+        """The product of all terms but one: of the nonzero terms, times that of the other terms that are 0.
 
-        Raises:
-            UnsupportedError: A term is zero, and the gradient is to have one of its own.
+        The latter is 1 where there is none of these, the term itself where there is one, and else 0, to a second
+        gradient.
         """
         zero = Call("eq", (self.value, Number(0)), "every")
         zeros = self._reduced("zeros", zero, stored)
-        if torch.is_grad_enabled() and bool(self.known[zeros.name].data.any()):
-            text = self.problem.text
-            raise UnsupportedError(f"{text}: a product over an index has no second gradient where a term is 0 yet")
         rest = Call("where", (zero, Number(1), self.value), "every")
         others = self._reduced("others", rest, stored, "prod")
-        alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
-        among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), self.value))
+        if not (torch.is_grad_enabled() and bool(self.known[zeros.name].data.any())):
+            alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
+            among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), self.value))
+            return Call("where", (zero, alone, among), "every")
+        null = Call("where", (zero, self.value, Number(0)), "every")
+        total = self._reduced("null", null, stored)  # 0, with a gradient
+
+        def product_of(count: Any, left: Expr) -> Expr:
+            """The product of the terms that are 0, of which there are `count` and `left` are the sum."""
+            one = Call("where", (Call("eq", (zeros, Number(count + 1)), "every"), left, Number(0)), "every")
+            return Call("where", (Call("eq", (zeros, Number(count)), "every"), Number(1), one), "every")
+
+        alone = Call("*", (others, product_of(1, Call("-", (total, null)))))
+        among = Call("/", (Call("*", (others, product_of(0, total))), rest))
         return Call("where", (zero, alone, among), "every")
 
     def _with_indices(self, total: Expr, indices: Sequence[str], dense: bool) -> Expr:

@@ -81,15 +81,20 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
     if math.isinf(p):
         return (reductions.amax if p > 0 else reductions.amin)(absolute, dim if dim is not None else (), keepdim)
-    powers = groups.reduce(absolute.sparsity.entries(absolute.values) if p == 1 else _power(groups.entries, p))
+    entries = groups.entries
+    zeros = torch.zeros((), dtype=absolute.dtype, device="cpu")
+    if p < 0:  # a zero makes the sum infinite, and the norm 0, whose gradient is 0
+        zeros = groups.reduce((entries.detach() == 0).to(absolute.dtype))
+        entries = torch.where(entries == 0, 1, entries)
+    powers = groups.reduce(absolute.sparsity.entries(absolute.values) if p == 1 else _power(entries, p))
     if size != 0:
         powers = powers + groups.absent() * size**p
     if p in (0, 1):
         return groups.shaped(powers, keepdim)
     # The gradient of a root is infinite at 0, where that of a norm is 0.
     root = torch.where(powers == 0, 0, torch.where(powers == 0, 1, powers) ** (1 / p))
-    if p < 0 and size == 0:  # a zero makes the sum infinite, and its root 0
-        root = torch.where(groups.absent() > 0, 0, root)
+    if p < 0:
+        root = torch.where((zeros + groups.absent() if size == 0 else zeros) > 0, 0, root)
     return groups.shaped(root, keepdim)
 
 
@@ -125,4 +130,6 @@ def _power(values: Tensor, p: float) -> Tensor:
     if p == 0:  # its gradient is 0, and not that of nothing
         counted = (values.detach() != 0).to(values.abs().dtype)
         return torch.where(torch.zeros_like(counted, dtype=torch.bool), values.abs(), counted)
+    if p < 1:  # the gradient of the power is infinite at 0, where that of a norm is 0
+        return torch.where(values == 0, 0, torch.where(values == 0, 1, values).abs() ** p)
     return _square(values) if p == 2 else values.abs() ** p

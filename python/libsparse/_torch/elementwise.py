@@ -199,5 +199,5 @@ def prelu(input: Any, weight: Any) -> Any:
     else:
         weight = weight.reshape(-1, *[1] * (len(shape) - 2))
     return pointwise.apply(
-        "prelu", lambda x, w: torch.where(x >= 0, x, w * x), (input, weight), absorbing=(0,), keeps_zero=True
+        "prelu", lambda x, w: torch.where(x > 0, x, w * x), (input, weight), absorbing=(0,), keeps_zero=True
     )

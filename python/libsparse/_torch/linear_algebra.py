@@ -37,7 +37,17 @@ def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:
 
 
 implements(*named("dot", torch, Tensor), layouts="raises")(_vectors("dot", "i,i->"))
-implements(*named("vdot", torch, Tensor), torch.linalg.vecdot, layouts="raises")(_vectors("vdot", "i,i->", True))
+implements(*named("vdot", torch, Tensor), layouts="raises")(_vectors("vdot", "i,i->", True))
+
+
+@implements(torch.linalg.vecdot, layouts="raises")
+def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
+    """Products of vectors along a dimension of two tensors that broadcast, the first conjugated."""
+    if x.ndim == y.ndim == 1 and dim in (0, -1):
+        return einsum("i,i->", x.conj() if x.is_complex() else x, y)
+    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
+
+
 implements(*named("outer ger", torch, Tensor), layouts="raises")(_vectors("outer", "i,j->ij"))
 
 

@@ -150,6 +150,9 @@ def scaled_dot_product_attention(
 @implements(F.linear, layouts=True)
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`."""
+    if weight.ndim == 1:
+        out = to_dense(to_operand(products.matmul(input, weight)))
+        return out if bias is None else out + bias
     agreement.check("linear", input=(input, "... features"), weight=(weight, "out features"))
     letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
     out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values

@@ -130,12 +130,15 @@ def masked_select(input: Any, mask: Any) -> Operand:
     source = sparse_operand(input, "masked_select")
     if not is_tensor(mask) or mask.dtype != torch.bool:
         raise DtypeError("masked_select: expected a mask of dtype bool")
-    if not broadcasts(mask.shape, source.shape):
+    larger = broadcasts(source.shape, mask.shape)  # or of the same shape
+    if not larger and not broadcasts(mask.shape, source.shape):
         raise ShapeError(
             f"masked_select: a mask of shape {tuple(mask.shape)} does not broadcast to {tuple(source.shape)}; expand "
             "the tensor first"
         )
-    if not is_sparse(mask):
+    if larger:
+        pass
+    elif not is_sparse(mask):
         mask = mask.expand(source.shape)
     elif mask.shape != source.shape:
         raise ShapeError(
@@ -143,6 +146,9 @@ def masked_select(input: Any, mask: Any) -> Operand:
             "expand it first"
         )
     places = true_elements(mask)
+    if larger:
+        trailing = list(places)[len(places) - source.ndim :]
+        places = [torch.zeros_like(p) if n == 1 else p for p, n in zip(trailing, source.shape, strict=True)]
     return index(source, tuple(places)) if is_traced(source) else Operand(None, look_up(source, places))
 
 
