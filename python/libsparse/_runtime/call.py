@@ -274,7 +274,7 @@ class Call:
                 if room is not None:
                     block[place] = room.data_ptr()
             values = blocks.empty((known[0].size,), (1,), self._dtype)
-            if self._coded():
+            if self._slots.coded is None or block[self._slots.coded]:  # and not what other threads do meanwhile
                 return self._compute(block, values, self.kernel.revalue), known[0]
             return self._code(block, values, known), known[0]
         return self._discover(block, patterns)
