@@ -30,7 +30,11 @@ func apply(op dtype.Op, t dtype.T, args []ir.Expr) ir.Expr {
 	case op == dtype.Where:
 		return &ir.Select{Cond: ir.Is(args[0], ir.Ne, zero(t)), Then: args[1], Else: args[2]}
 	case op.IsComparison():
-		return &ir.Cast{X: ir.Is(args[0], comparisons[op], args[1]), To: t}
+		truth := ir.Is(args[0], comparisons[op], args[1])
+		if t.IsComplex() { // which may be ordered, unlike complex numbers
+			return truth
+		}
+		return &ir.Cast{X: truth, To: t}
 	case op == dtype.Conj && !t.IsComplex(), op == dtype.Real && !t.IsComplex(), op.KeepsIntegers() && t.IsInt() && (op != dtype.Abs || t == dtype.U8):
 		return args[0]
 	case op.Arity() == 1:
