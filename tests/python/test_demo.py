@@ -65,7 +65,7 @@ def test_the_plain_script_runs_unchanged_under_override(graph):
 
 
 def test_training_learns_and_agrees(graph):
-    runs = train(graph, CONTENDERS, seeds=1, epochs=60)
+    runs = train(graph, CONTENDERS, seeds=1, epochs=30)
     assert [run.title for run in runs] == [c.title for c in CONTENDERS]
     for each in runs:
         assert each.losses[0][-1] < each.losses[0][0]

@@ -99,13 +99,13 @@ def test_damaged_archives(tmp_path):
         ls.read(tmp_path / "c.mtx.gz")
 
 
-def test_every_flipped_byte_of_an_archive(tmp_path):
+def test_flipped_bytes_of_an_archive(tmp_path):
     """The zip directory has versions, methods, flags and offsets; zipfile has errors of many types for them."""
     path = tmp_path / "a.npz"
     ls.write(path, ls.from_coo([[0, 1], [1, 0]], [1.0, 2.0], (2, 2)))
     good = path.read_bytes()
     for place in range(len(good)):
-        for flip in (0x01, 0x80, 0xFF):
+        for flip in (0x01, 0x80, 0xFF)[place % 3 :][:1]:
             path.write_bytes(good[:place] + bytes([good[place] ^ flip]) + good[place + 1 :])
             try:
                 assert ls.read(path).shape == (2, 2)

@@ -142,6 +142,7 @@ def test_no_scores_are_stored() -> None:
     assert largest < heads * n * w  # a byte for each score
 
 
+@pytest.mark.usefixtures("without_trials")
 @pytest.mark.parametrize("format", ["csr", "csc", "dcsr", "coo", "ell"])
 def test_compiled_functions_take_masks_of_other_formats(format: str, passes: list[bool]) -> None:
     where, (q, k, v) = chosen(), drawn(40, 50, 3, 5)

@@ -11,6 +11,12 @@ from .operands import is_tensor, to_operand
 _any = torch._C._is_any_autocast_enabled
 
 
+def as_product(base: Any, dtype: torch.dtype) -> Any:
+    """What is added to a product of a dtype: in the type of autocast where the product is, and this is floating."""
+    cast_to = _any() and torch.is_autocast_enabled("cpu") and dtype == torch.get_autocast_dtype("cpu")
+    return base.to(dtype) if cast_to and base.dtype.is_floating_point and base.dtype != torch.float64 else base
+
+
 def cast(operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """The operands of a product: in the type of autocast where several are floating, and it is on; else as they are."""
     if not _any() or not torch.is_autocast_enabled("cpu"):

@@ -43,6 +43,8 @@ def multiply(input: Any, other: Any) -> Any:
             kept = [n == m for n, m in zip(second.shape, first.shape[first.ndim - second.ndim :], strict=True)]
             letters = tuple(string.ascii_letters[: first.ndim])
             own = tuple(letter for letter, k in zip(letters[first.ndim - second.ndim :], kept, strict=True) if k)
+            if not own:  # one element, which has the dtype of a tensor and not that of a number
+                return pointwise.apply("mul", torch.mul, (first, second), absorbing=(0, 1))
             squeezed = second.values[tuple(slice(None) if k else 0 for k in kept)]
             return _product(letters, own, first, Operand(None, squeezed))
     return pointwise.apply("mul", torch.mul, (first, second), absorbing=(0, 1))
@@ -70,11 +72,16 @@ def _sum(name: str, function: pointwise.Function, a: Any, b: Any, alpha: Any) ->
                     raise DtypeError("sub: both operands are bool, which has no difference; use ^ or .to(torch.int64)")
                 second = second.with_data(second.values.to(first.dtype))
             if type(alpha) in (int, float) and alpha == 1:
-                return union.add(first, second if name == "add" else second.with_data(-second.values))
+                return union.add(first, second if name == "add" else _negated(second, first.dtype))
     # torch multiplies by alpha in the type of the result
     return pointwise.apply(
         name, function, (a, b), {"alpha": alpha} if isinstance(alpha, NUMBERS) and alpha != 1 else None
     )
+
+
+def _negated(operand: Operand, other: torch.dtype) -> Operand:
+    """What is subtracted from values of another dtype, in the dtype of the difference, which has its negative."""
+    return operand.with_data(-operand.values.to(torch.promote_types(operand.dtype, other)))
 
 
 def scaled(a: Any, factor: Any) -> Any:

@@ -67,16 +67,26 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     return target
 
 
+def _assign_dense(target: Tensor, result: Any, name: str) -> Tensor:
+    """A dense tensor takes over a dense result of its shape."""
+    found = to_operand(result)
+    if found.pattern is not None:
+        raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
+    if found.shape != target.shape:
+        raise ShapeError(f"{name}: the result has shape {tuple(found.shape)}, the tensor {tuple(target.shape)}")
+    if not torch.can_cast(found.dtype, target.dtype):
+        raise DtypeError(f"{name}: a result of {found.dtype} can't be cast to {target.dtype}, the dtype of the tensor")
+    return target.copy_(found.values)
+
+
 def _in_place(compute: Callable[..., Any], name: str) -> Callable[..., Any]:
     def handler(input: Any, *args: Any, **kwargs: Any) -> Any:
-        if not is_sparse(input):
-            raise DtypeError(f"{name}: a dense tensor can't take over a sparse result; use {name.strip('_')}")
         result = compute(input, *args, **kwargs)
         if result is NotImplemented:
             if name.startswith("__"):
                 return result
             raise DtypeError(f"{name}: {', '.join(type(a).__name__ for a in args)}; expected a tensor or a number")
-        return assign(input, result, name)
+        return assign(input, result, name) if is_sparse(input) else _assign_dense(input, result, name)
 
     handler.__name__, handler.__doc__ = name, f"`{name.strip('_')}`, whose result the tensor takes over."
     return handler

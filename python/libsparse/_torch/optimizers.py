@@ -26,8 +26,8 @@ _lent: WeakKeyDictionary[Any, list[tuple[SparseTensor, Tensor]]] = WeakKeyDictio
 """The sparse parameters of the optimizers that are in a step, each with its values."""
 
 
-def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> None:
-    """Puts the values of sparse parameters in their places, before a step."""
+def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+    """Puts the values of sparse parameters in their places, before a step; returns the arguments that it is to have."""
     if optimizer in _lent:  # the last step raised
         _take_back(optimizer, args, kwargs)
     lent: list[tuple[SparseTensor, Tensor]] = []
@@ -40,8 +40,25 @@ def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> None:
         if param in optimizer.state:
             state = optimizer.state.pop(param)
             optimizer.state[values] = {name: _vector(value) for name, value in state.items()}
-    if lent:
-        _lent[optimizer] = lent
+    if not lent:
+        return None
+    _lent[optimizer] = lent
+    return tuple(_guarded(optimizer, a) for a in args), {n: _guarded(optimizer, a) for n, a in kwargs.items()}
+
+
+def _guarded(optimizer: Any, closure: Any) -> Any:
+    """A closure that leaves the optimizer with its parameters if it raises; anything else as it is."""
+    if closure is optimizer or not callable(closure):
+        return closure
+
+    def call() -> Any:
+        try:
+            return closure()
+        except BaseException:
+            _take_back(optimizer, (), {})
+            raise
+
+    return call
 
 
 def _take_back(optimizer: Any, args: Any, kwargs: Any) -> None:

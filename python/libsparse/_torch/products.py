@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops import agreement, elementwise, products
+from libsparse._ops import agreement, autocast, elementwise, products
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
@@ -104,6 +104,7 @@ def sparse_addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 
 def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     """`beta * base + alpha * (a @ b)`."""
     product = to_operand(products.matmul(a, b))
+    base = autocast.as_product(base, product.dtype)
     if not broadcasts(base.shape, product.shape):
         raise ShapeError(
             f"operand 0 ({to_operand(base)}) does not broadcast to the product of the others, which has shape "
@@ -156,7 +157,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     agreement.check("linear", input=(input, "... features"), weight=(weight, "out features"))
     letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
     out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values
-    return out if bias is None else out + bias
+    return out if bias is None else out + autocast.as_product(bias, out.dtype)
 
 
 @implements(torch.einsum, layouts=True)

@@ -1,0 +1,73 @@
+"""Dtypes of differences, one-element factors, autocast of sums, dense tensors changed in place, closures that raise."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import libsparse as ls
+
+pytestmark = pytest.mark.compiler
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "csc"])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (torch.tensor([[1, 0, 2]], dtype=torch.int16), torch.tensor([[1, 3, 0]], dtype=torch.uint8)),
+        (torch.tensor([[1.0, 0, 2]]), torch.tensor([[200, 3, 0]], dtype=torch.uint8)),
+        (torch.tensor([[1.0, 0]]), torch.tensor([[-128, 0]], dtype=torch.int8)),
+        (torch.tensor([[1, 0]]), torch.tensor([[-(2**31), 0]], dtype=torch.int32)),
+        (torch.tensor([[1, 0]]), torch.tensor([[True, True]])),
+    ],
+)
+def test_differences_of_several_dtypes(format, first, second):
+    found = ls.tensor(first, format=format) - ls.tensor(second, format=format)
+    wanted = first - second.to(torch.promote_types(first.dtype, second.dtype))
+    assert found.dtype == wanted.dtype
+    assert torch.equal(found.to_dense(), wanted)
+
+
+def test_a_factor_of_one_element_keeps_its_dtype():
+    dense, factor = torch.eye(3), torch.tensor([1 / 3], dtype=torch.float64)
+    for found in (ls.tensor(dense) * factor, factor * ls.tensor(dense), torch.mul(ls.tensor(dense), factor)):
+        assert found.dtype == torch.float64
+        assert torch.equal(found.to_dense(), dense * factor)
+
+
+def test_sums_with_products_have_the_dtype_of_autocast():
+    dense, x = torch.eye(6), torch.randn(6, 6)
+    A = ls.tensor(dense)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        for function in (
+            lambda M: torch.addmm(x, M, x),
+            lambda M: torch.nn.functional.linear(x, M, x[0]),
+        ):
+            for _ in range(3):
+                assert function(A).dtype == function(dense).dtype == torch.bfloat16
+
+
+def test_dense_tensors_take_products_in_place():
+    dense, x = torch.eye(3) * 2, torch.rand(3, 2)
+    A, found, wanted = ls.tensor(dense), torch.ones(3, 2), torch.ones(3, 2)
+    assert found.addmm_(A, x) is found
+    torch.testing.assert_close(found, wanted.addmm_(dense, x))
+    torch.testing.assert_close(torch.ones(3).addmv_(A, x[:, 0]), torch.ones(3).addmv_(dense, x[:, 0]))
+    torch.testing.assert_close(torch.ones(3, 3).add_(A), torch.ones(3, 3).add_(dense))
+    with pytest.raises(ls.DtypeError, match="sparse result"):
+        torch.ones(3, 3).mul_(A)
+    with pytest.raises(ls.ShapeError):
+        torch.ones(3).add_(A)
+
+
+def test_parameters_are_back_after_a_closure_that_raised():
+    def closure():
+        raise KeyError("stop")
+
+    parameter = torch.nn.Parameter(ls.tensor(torch.eye(3)))
+    optimizer = torch.optim.SGD([parameter], lr=0.01)
+    with pytest.raises(KeyError, match="stop"):
+        optimizer.step(closure)
+    assert optimizer.param_groups[0]["params"][0] is parameter
+    with pytest.raises(ValueError, match="more than one"):
+        optimizer.add_param_group({"params": [parameter]})
