@@ -119,6 +119,10 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         edge_weight: (edges,), or None for a tensor that is only a pattern.
         num_nodes: Rows and columns; by default one more than the largest index.
 
+    Raises:
+        ShapeError: `edge_index` has another shape.
+        DtypeError: `edge_weight` is an integer, as if it were `num_nodes`.
+
     Example:
         >>> ls.from_edge_index([[0, 1], [1, 2]], num_nodes=3).indices().tolist()
         [[0, 1], [1, 2]]
@@ -126,6 +130,8 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
     edges = validate.index_array("edge_index", edge_index, 2, "(2, edges): sources and targets")
     if len(edges) != 2:
         raise ShapeError(f"edge_index has shape {tuple(edges.shape)}; expected (2, edges): sources and targets")
+    if type(edge_weight) is int:
+        raise DtypeError(f"edge_weight is the number {edge_weight}; expected (edges,): num_nodes={edge_weight}?")
     if num_nodes is None:
         count = max(int(edges.max()) + 1, 0) if edges.numel() else 0
     else:

@@ -76,8 +76,8 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         return target
     if not same or values is None:
         raise ShapeError(
-            f"copy_ needs two tensors with the same entries, got {target.pattern} and {source.pattern}; "
-            "load_state_dict takes assign=True to put another tensor in the place of a buffer"
+            f"copy_ needs two tensors with the same entries; these of {target.pattern} and {source.pattern} "
+            "are at other places: load_state_dict takes assign=True to put another tensor there"
         )
     values.copy_(source.values())
     return target
