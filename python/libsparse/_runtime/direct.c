@@ -255,6 +255,17 @@ int is_lazy(PyObject *tensor, int32_t dtype)
 	return lazy == 0 && (dtype == complex_float() || dtype == complex_double()) ? answer_of(is_conj, tensor) : lazy;
 }
 
+int is_plain(PyObject *tensor, Handle handle, int32_t *dtype)
+{
+	int32_t device, layout;
+	bool stored;
+	if (get_layout(handle, &layout) || layout != layout_strided() || get_storage(handle, &stored) || !stored ||
+	    get_dtype(handle, dtype) || get_device(handle, &device) || device != device_cpu())
+		return 0;
+	int lazy = is_lazy(tensor, *dtype);
+	return lazy < 0 ? -1 : !lazy;
+}
+
 int64_t count_threads(void)
 {
 	uint32_t number;
@@ -442,12 +453,13 @@ PyMODINIT_FUNC PyInit__direct(void)
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
 			return NULL;
-	if (prepare_names() < 0)
+	if (prepare_names() < 0 || prepare_wrap_names() < 0)
 		return NULL;
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
 	direct_type = (PyTypeObject *)type;
-	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
+	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, wrap_functions) < 0 ||
+	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);
 		Py_XDECREF(type);

@@ -1,4 +1,4 @@
-/* What direct.c and repeat.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, repeat.c and wrap.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -51,9 +51,22 @@ int is_watched(void);
 /* Whether a tensor's elements are those in memory with another sign; -1 with an exception. */
 int is_lazy(PyObject *tensor, int32_t dtype);
 
+/* Whether a tensor of a plain class is nothing but elements in memory, and its dtype; -1 with an exception. */
+int is_plain(PyObject *tensor, Handle handle, int32_t *dtype);
+
 /* How many threads a kernel may use; -1 with an exception. */
 int64_t count_threads(void);
 
 /* repeat.c */
 extern PyMethodDef repeat_functions[];
 int prepare_names(void);
+
+/* wrap.c */
+extern PyMethodDef wrap_functions[];
+int prepare_wrap_names(void);
+
+/* An operand of these parts. */
+PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);
+
+/* An operand as users get it, anything else as it is; takes the reference. Python does it where something of torch watches. */
+PyObject *dressed(PyObject *result, bool watched);

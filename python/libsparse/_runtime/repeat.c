@@ -1,7 +1,7 @@
 /* Repeated calls: _tensor/repeated.py and steps.py, which define them, in C.
  *
  * `call` describes the arguments of an operation by words and constants. Where the first pattern among them keeps a plan
- * under that name, `run_plan` runs its kernels and functions; everything else is left to Python.
+ * under that name, `run_plan` runs its kernels and functions; everything else is left to Python. Results are dressed.
  */
 #include "direct.h"
 
@@ -9,14 +9,15 @@
 
 #define MOST_WORDS 256 /* of a description; calls with longer ones go without */
 #define MOST_LISTED 16 /* elements of a list or tuple of arguments */
+#define MOST_OBJECTS 32 /* tensors of a call, and constants of it */
 #define MOST_NESTED 3
 
 enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, TUPLE, LIST, NAMES }; /* what the words behind it describe */
 enum kind { KERNEL, FUNCTION, PROBLEM };                                  /* of a step, as in steps.py */
 
 /* Objects that `install_repeats` is given, and interned names of attributes. */
-static PyObject *sparse_classes, *constant_classes, *notes, *versions, *get_default_dtype, *operand_class, *missed;
-static PyObject *n_fill, *n_repeated, *n_runs, *n_version, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
+static PyObject *sparse_classes, *constant_classes, *notes, *versions, *get_default_dtype, *missed;
+static PyObject *n_whole, *n_repeated, *n_runs, *n_version, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
 
 /* --- Plans ------------------------------------------------------------------------------------------------------- */
 
@@ -156,8 +157,15 @@ static PyObject *plan_result(PyObject *plan, PyObject *values, PyObject *pattern
 	PyObject *last = done == 1 ? PyList_GetItem(values, PyList_Size(values) - 1) : NULL;
 	if (last == NULL || pattern == Py_None)
 		return last == NULL ? NULL : seen(last, PyTuple_GetItem(plan, 3));
-	pattern = PyList_GetItem(patterns, PyLong_AsSsize_t(pattern));
-	return pattern == NULL ? NULL : PyObject_CallFunctionObjArgs(operand_class, pattern, last, PyTuple_GetItem(plan, 2), NULL);
+	if (PyLong_CheckExact(pattern)) {
+		pattern = PyList_GetItem(patterns, PyLong_AsSsize_t(pattern));
+		Py_XINCREF(pattern);
+	} else {
+		pattern = PyObject_CallObject(pattern, NULL); /* a weak reference */
+	}
+	PyObject *result = pattern == NULL || pattern == Py_None ? NULL : operand_of(pattern, last, PyTuple_GetItem(plan, 2));
+	Py_XDECREF(pattern);
+	return result;
 }
 
 static PyObject *run_plan(PyObject *module, PyObject *const *args, Py_ssize_t count)
@@ -179,7 +187,9 @@ static PyObject *run_plan(PyObject *module, PyObject *const *args, Py_ssize_t co
 typedef struct {
 	int64_t words[MOST_WORDS];
 	Py_ssize_t count;
-	PyObject *constants, *tensors, *values, *patterns; /* lists; the last three have an element for each tensor */
+	Py_ssize_t constant_count, tensor_count;
+	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the call has references to them */
+	PyObject *values, *patterns;                               /* lists of an element for each tensor */
 } Arguments;
 
 static int add(Arguments *call, int64_t word)
@@ -188,18 +198,6 @@ static int add(Arguments *call, int64_t word)
 		return 0;
 	call->words[call->count++] = word;
 	return 1;
-}
-
-/* Whether a tensor of a plain class is nothing but elements in memory, and its dtype; -1 with an exception. */
-static int is_plain(PyObject *tensor, Handle handle, int32_t *dtype)
-{
-	int32_t device, layout;
-	bool stored;
-	if (get_layout(handle, &layout) || layout != layout_strided() || get_storage(handle, &stored) || !stored ||
-	    get_dtype(handle, dtype) || get_device(handle, &device) || device != device_cpu())
-		return 0;
-	int lazy = is_lazy(tensor, *dtype);
-	return lazy < 0 ? -1 : !lazy;
 }
 
 /* Adds dtype, shape and strides, and whether autograd follows; `size` is that of a pattern's values, -1 otherwise. */
@@ -224,19 +222,44 @@ static int add_elements(Arguments *call, PyObject *tensor, int64_t size)
 /* Adds a tensor to the lists. */
 static int add_tensor(Arguments *call, PyObject *tensor, PyObject *values, PyObject *pattern)
 {
-	int failure = PyList_Append(call->tensors, tensor) < 0 || PyList_Append(call->values, values) < 0 ||
-		      PyList_Append(call->patterns, pattern) < 0;
-	return failure ? -1 : 1;
+	if (call->tensor_count == MOST_OBJECTS)
+		return 0;
+	call->tensors[call->tensor_count++] = tensor;
+	return PyList_Append(call->values, values) < 0 || PyList_Append(call->patterns, pattern) < 0 ? -1 : 1;
+}
+
+static int add_constant(Arguments *call, PyObject *constant)
+{
+	if (call->constant_count == MOST_OBJECTS)
+		return 0;
+	call->constants[call->constant_count++] = constant;
+	return 1;
+}
+
+/* Whether a fill value is 0; -1 with an exception. */
+static int is_zero(PyObject *fill)
+{
+	if (PyLong_CheckExact(fill)) {
+		int overflow;
+		return PyLong_AsLongLongAndOverflow(fill, &overflow) == 0 && !overflow;
+	}
+	int yes = PyObject_IsTrue(fill);
+	return yes < 0 ? -1 : !yes;
 }
 
 /* Adds a SparseTensor whose fill value is 0, by its pattern and what its values are like. */
 static int add_sparse(Arguments *call, PyObject *tensor)
 {
-	PyObject *values = PyObject_GetAttr(tensor, n_held), *pattern = NULL, *fill = NULL, *size = NULL, *zero = NULL;
-	int yes = -1;
-	if (values != NULL && (pattern = PyObject_GetAttr(tensor, n_pattern)) != NULL && (fill = PyObject_GetAttr(tensor, n_fill)) != NULL &&
-	    (size = PyObject_GetAttr(pattern, n_size)) != NULL && (zero = PyLong_FromLong(0)) != NULL &&
-	    (yes = PyObject_RichCompareBool(fill, zero, Py_EQ)) == 1) {
+	PyObject *whole = PyObject_GetAttr(tensor, n_whole), *size = NULL;
+	if (whole == NULL || !PyTuple_Check(whole) || PyTuple_Size(whole) != 3) {
+		Py_XDECREF(whole);
+		return PyErr_Occurred() ? -1 : 0;
+	}
+	PyObject *pattern = PyTuple_GetItem(whole, 0), *values = PyTuple_GetItem(whole, 1);
+	int yes = is_zero(PyTuple_GetItem(whole, 2));
+	if (yes == 1 && (size = PyObject_GetAttr(pattern, n_size)) == NULL)
+		yes = -1;
+	if (yes == 1) {
 		int64_t wanted = PyLong_CheckExact(size) ? PyLong_AsLongLong(size) : -1;
 		yes = wanted >= 0 && add(call, SPARSE) && add(call, (intptr_t)pattern) && add(call, values != Py_None);
 		if (yes == 1 && values != Py_None)
@@ -244,11 +267,8 @@ static int add_sparse(Arguments *call, PyObject *tensor)
 		if (yes == 1)
 			yes = add_tensor(call, tensor, values, pattern);
 	}
-	Py_XDECREF(values);
-	Py_XDECREF(pattern);
-	Py_XDECREF(fill);
 	Py_XDECREF(size);
-	Py_XDECREF(zero);
+	Py_DECREF(whole);
 	return yes;
 }
 
@@ -264,8 +284,8 @@ static int add_float(Arguments *call, PyObject *object)
 static int describe(Arguments *call, PyObject *object, int depth)
 {
 	PyObject *kind = (PyObject *)Py_TYPE(object);
-	for (Py_ssize_t n = 0; n < PyList_Size(call->tensors); n++)
-		if (PyList_GetItem(call->tensors, n) == object)
+	for (Py_ssize_t n = 0; n < call->tensor_count; n++)
+		if (call->tensors[n] == object)
 			return add(call, AGAIN) && add(call, n);
 	int yes = PySet_Contains(sparse_classes, kind);
 	if (yes != 0)
@@ -275,7 +295,7 @@ static int describe(Arguments *call, PyObject *object, int depth)
 		return yes == 1 ? add_tensor(call, object, object, Py_None) : yes;
 	}
 	if ((yes = PySet_Contains(constant_classes, kind)) != 0)
-		return yes < 0 || PyList_Append(call->constants, object) < 0 ? -1 : add(call, CONSTANT) && add(call, (intptr_t)kind);
+		return yes < 0 ? -1 : add_constant(call, object) && add(call, CONSTANT) && add(call, (intptr_t)kind);
 	if (PyFloat_CheckExact(object))
 		return add_float(call, object);
 	bool listed = PyList_CheckExact(object);
@@ -301,8 +321,8 @@ static int describe_all(Arguments *call, PyObject *args, PyObject *kwargs)
 		yes = add(call, NAMES);
 	while (yes == 1 && PyDict_Next(kwargs, &place, &name, &value)) {
 		yes = describe(call, value, MOST_NESTED);
-		if (yes == 1 && PyList_Append(call->constants, name) < 0)
-			yes = -1;
+		if (yes == 1)
+			yes = add_constant(call, name);
 	}
 	return yes;
 }
@@ -310,8 +330,7 @@ static int describe_all(Arguments *call, PyObject *args, PyObject *kwargs)
 /* The name by which a pattern keeps the plan of calls like this. */
 static PyObject *name_of(const Arguments *call, PyObject *function)
 {
-	Py_ssize_t constants = PyList_Size(call->constants);
-	PyObject *name = PyTuple_New(4 + constants), *dtype = PyObject_CallObject(get_default_dtype, NULL);
+	PyObject *name = PyTuple_New(4 + call->constant_count), *dtype = PyObject_CallObject(get_default_dtype, NULL);
 	PyObject *version = PyObject_GetAttr(versions, n_version);
 	PyObject *words = PyBytes_FromStringAndSize((const char *)call->words, call->count * (Py_ssize_t)sizeof *call->words);
 	Py_INCREF(function);
@@ -327,10 +346,9 @@ static PyObject *name_of(const Arguments *call, PyObject *function)
 	PyTuple_SetItem(name, 1, dtype);
 	PyTuple_SetItem(name, 2, version);
 	PyTuple_SetItem(name, 3, words);
-	for (Py_ssize_t n = 0; n < constants; n++) {
-		PyObject *constant = PyList_GetItem(call->constants, n);
-		Py_INCREF(constant);
-		PyTuple_SetItem(name, 4 + n, constant);
+	for (Py_ssize_t n = 0; n < call->constant_count; n++) {
+		Py_INCREF(call->constants[n]);
+		PyTuple_SetItem(name, 4 + n, call->constants[n]);
 	}
 	return name;
 }
@@ -415,15 +433,13 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 	int watched = is_noted();
 	watched = watched == 0 ? is_watched() : watched;
 	if (watched != 0)
-		return watched < 0 ? NULL : PyObject_Call(args[1], args[2], args[3]);
+		return watched < 0 ? NULL : dressed(PyObject_Call(args[1], args[2], args[3]), true);
 	Arguments described;
-	described.count = 0;
-	described.constants = PyList_New(0);
-	described.tensors = PyList_New(0);
+	described.count = described.constant_count = described.tensor_count = 0;
 	described.values = PyList_New(0);
 	described.patterns = PyList_New(0);
 	PyObject *result = NULL;
-	if (described.constants != NULL && described.tensors != NULL && described.values != NULL && described.patterns != NULL) {
+	if (described.values != NULL && described.patterns != NULL) {
 		int yes = describe_all(&described, args[2], args[3]);
 		if (yes < 0 && PyErr_ExceptionMatches(PyExc_RuntimeError)) {
 			PyErr_Clear(); /* tensors of torch's transforms have no memory */
@@ -432,18 +448,16 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 		if (yes >= 0)
 			result = yes ? described_result(&described, args) : PyObject_Call(args[1], args[2], args[3]);
 	}
-	Py_XDECREF(described.constants);
-	Py_XDECREF(described.tensors);
 	Py_XDECREF(described.values);
 	Py_XDECREF(described.patterns);
-	return result;
+	return dressed(result, false);
 }
 
 static PyObject *install_repeats(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOOOOOO", &sparse_classes, &constant_classes, &notes, &versions, &get_default_dtype,
-			      &operand_class, &missed))
+	if (!PyArg_ParseTuple(args, "OOOOOO", &sparse_classes, &constant_classes, &notes, &versions, &get_default_dtype,
+			      &missed))
 		return NULL;
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	Py_RETURN_NONE;
@@ -451,7 +465,7 @@ static PyObject *install_repeats(PyObject *module, PyObject *args)
 
 PyMethodDef repeat_functions[] = {
 	{"call", (PyCFunction)(void (*)(void))call, METH_FASTCALL,
-	 "call(name, operation, args, kwargs): the result of an operation, by the plan of calls like it where one is kept."},
+	 "call(name, operation, args, kwargs): the dressed result of an operation, by the plan of calls like it where one is kept."},
 	{"run_plan", (PyCFunction)(void (*)(void))run_plan, METH_FASTCALL,
 	 "run_plan(plan, values, patterns): its result, None where that has to be found anew."},
 	{"install_repeats", install_repeats, METH_VARARGS, "Takes the objects of torch and of the package that `call` needs."},
@@ -464,7 +478,7 @@ int prepare_names(void)
 		PyObject **name;
 		const char *text;
 	} names[] = {
-		{&n_fill, "_fill"},           {&n_repeated, "repeated"},      {&n_runs, "runs"},
+		{&n_whole, "_whole"},         {&n_repeated, "repeated"},      {&n_runs, "runs"},
 		{&n_version, "_version"},     {&n_detach, "detach"},          {&n_as_strided, "as_strided"},
 		{&n_permute, "permute"},      {&n_contiguous, "contiguous"},
 	};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import threads
+from libsparse._storage import ordinary
 from libsparse._storage.pattern import Pattern
 
 from .call import Call
@@ -18,12 +20,17 @@ from .notes import Run
 from .problem import Operand
 
 _MOST = 16  # steps of a call
+_ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
+_EXACT = 2.0**53  # up to which integers are floats
 
 View = tuple[bool, tuple[int, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]
 """How a step sees a tensor: whether detached from autograd, in which other shape and strides, copied in which order."""
 
-Plan = tuple[tuple[Any, ...], int | None, Any, View | None]
-"""Steps; the number of the pattern that the result has, None of a dense result; its fill value; how the last is seen.
+Place = int | weakref.ref[Pattern] | None
+"""The pattern of a result: the number of one, a reference to one that another keeps, None of a dense result."""
+
+Plan = tuple[tuple[Any, ...], Place, Any, View | None]
+"""Steps; the pattern of the result; its fill value; how a dense result is seen.
 
 Each step is a tuple of a kind and what belongs to that; arguments and results of steps are numbered, and each step adds
 its own. `repeat.c` runs plans, and the functions below where there is no C compiler.
@@ -50,7 +57,8 @@ def run_in_python(plan: Plan, values: list[Any], patterns: list[Any]) -> Operand
             return None
     if pattern is None:
         return _seen(values[-1], view)
-    return Operand(patterns[pattern], values[-1], fill)
+    found = patterns[pattern] if isinstance(pattern, int) else pattern()
+    return None if found is None else Operand(found, values[-1], fill)
 
 
 run: Callable[[Plan, list[Any], list[Any]], Operand | Tensor | None]
@@ -132,6 +140,8 @@ class Reader:
     def read(self, result: Any, runs: list[Run]) -> Plan | None:
         """The plan from the arguments to a result; None where something else was done on the way."""
         wanted = result if type(result) is Operand else Operand(None, result)
+        if not runs:
+            return self._transpose(wanted)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
             return None
         if self._versions != [_version(value) for value in self._values] or any(map(_unfollowed, runs)):
@@ -158,6 +168,15 @@ class Reader:
             None if pattern is None else sorted(needed).index(pattern),
         )
         return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if pattern is None else None
+
+    def _transpose(self, result: Operand) -> Plan | None:
+        """The plan of a result with the values of the only argument, under another order of its dimensions."""
+        if len(self._given) != 1 or result.pattern is None or result.data is not self._given[0]:
+            return None
+        for kept in () if self._patterns[0] is None else [*self._patterns[0].transposes.values()]:
+            if result.pattern is (kept() if isinstance(kept, weakref.ref) else kept):
+                return (), weakref.ref(result.pattern), result.fill, None
+        return None
 
     def _sources(self, run: Run) -> list[int | None] | None:
         """The numbers of what a step reads, patterns before values, None for something else; adds its result."""
@@ -205,7 +224,7 @@ class Reader:
             if run.given and type(run.given[0]) is Operand:
                 steps.append(_problem(run, new[::2], new[1::2], read))
             else:
-                given = zip(run.given, new[1::2], read, strict=True)
+                given = zip(_as_scalars(run.function, run.given), new[1::2], read, strict=True)
                 pairs = tuple((-1, x) if n is None else (n, _view(x, _there(t))) for x, n, t in given)
                 steps.append((FUNCTION, run.function, pairs))
         return tuple(steps)
@@ -237,6 +256,18 @@ def _problem(
             return KERNEL, prepared, variant, direct, reads, kept if shared is None else shared
     views = [None if o.data is None else _view(o.data, _there(t)) for o, t in zip(operands, sources, strict=True)]
     return PROBLEM, _Problem(prepared, [*zip(patterns, values, views, strict=True)])
+
+
+def _as_scalars(function: Any, given: Sequence[Any]) -> Sequence[Any]:
+    """What a function is given, with a number as a tensor where torch computes the same of it, in half of the time."""
+    if function not in _ARITHMETIC or len(given) != 2:
+        return given
+    tensor, number = given
+    exact = type(number) in (int, float) and abs(number) <= _EXACT and isinstance(tensor, Tensor)
+    if not exact or tensor.dtype not in (torch.float32, torch.float64) or not tensor.ndim:
+        return given
+    with ordinary.tensors():
+        return tensor, torch.tensor(float(number), dtype=tensor.dtype, device="cpu")
 
 
 def _there(source: Tensor | None) -> Tensor:

@@ -31,13 +31,13 @@ class Pattern:
     are kept with it. Make one through the constructors of the package, such as `ls.from_coo`.
 
     Attributes:
-        format: The storage format.
-        shape: The shape of the tensor.
+        format, shape: The storage format, and the shape of the tensor.
         seen_shape: The shape that torch itself is told.
         pos, crd: Positions and coordinates of each level, in storage order; None where a level has none.
         size: How many values there are, with those that belong to no entry.
         block: The shape of each value, for tensors whose values are arrays; then the last modes, as many, are dense.
         expanded: One element as a tensor of this shape, where torch reads extents that a graph did not know; else None.
+        transposes: The same arrays under other orders of the modes, as far as they have been wanted; some weakly.
         index_dtype: int32 where everything fits, else int64; one for all arrays.
 
     Example:
@@ -50,7 +50,6 @@ class Pattern:
         "_kept",
         "_located",
         "_statistics",
-        "_transposes",
         "_unions",
         "block",
         "calls",
@@ -64,6 +63,7 @@ class Pattern:
         "seen_shape",
         "shape",
         "size",
+        "transposes",
     )
 
     traced = False
@@ -132,7 +132,7 @@ class Pattern:
         self.repeated: dict[Any, Any] = {}
         self._kept = derived.Store()
         self._statistics: statistics.Statistics | None = None
-        self._transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
+        self.transposes: dict[tuple[int, ...], Pattern | weakref.ref[Pattern]] = {}
         # Few patterns meet others, and each of these takes long to make.
         self._unions: weakref.WeakKeyDictionary[Pattern, Pattern] | None = None
         self._located: weakref.WeakKeyDictionary[Pattern, tuple[Tensor, Tensor]] | None = None
@@ -205,15 +205,15 @@ class Pattern:
         """The pattern with its modes permuted: the same arrays under another mode order."""
         if dims == tuple(range(self.ndim)):
             return self
-        known = self._transposes.get(dims)
+        known = self.transposes.get(dims)
         if isinstance(known, weakref.ref):
             known = known()
         if known is None:
             shape = [self.shape[d] for d in dims]
             known = Pattern(self.format.permute(dims), shape, self.pos, self.crd)
             inverse = tuple(sorted(range(self.ndim), key=dims.__getitem__))
-            known._transposes[inverse] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
-            self._transposes[dims] = known
+            known.transposes[inverse] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
+            self.transposes[dims] = known
         return known
 
     def converted(self, format: Format) -> Conversion:

@@ -18,7 +18,7 @@ from libsparse._storage.format import Format
 
 from . import repeated
 from .recording import current, recorders
-from .sparse_tensor import SparseTensor, dress, operations
+from .sparse_tensor import SparseTensor, operations
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -44,7 +44,7 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
                 return found._operation(name, *args, **kwargs)
         if recorders and (recorder := current()) is not None:
             return recorder.take(call, args, kwargs)
-        return dress(repeated.call(call, operation, args, kwargs))
+        return repeated.call(call, operation, args, kwargs)
 
     name = operation.__name__
     operations[name] = operation

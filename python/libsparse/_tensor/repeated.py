@@ -23,6 +23,7 @@ from libsparse._runtime import notes, repeats
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
 
 _ENOUGH = 8  # calls that came to something else, until few more of a function are looked at
 _SELDOM = 64  # then one in so many
@@ -30,13 +31,24 @@ _CONSTANTS = frozenset({bool, int, str, type(None), torch.dtype, Format})
 _NEVER = 1 << 60
 sparse_classes: set[type] = set()
 """The class of sparse tensors, which is defined above."""
+_dress: Callable[[Any], Any]
 _grad_enabled = torch.is_grad_enabled
 _misses: dict[Any, int] = {}
 """How many calls of a function, by the types of its arguments, came to something else than steps of known effect."""
 
 
+def know(sparse_class: type, dress: Callable[[Any], Any]) -> None:
+    """Takes the class of sparse tensors, and the function that makes operands tensors."""
+    global _dress
+    sparse_classes.add(sparse_class)
+    _dress = dress
+    if native is not None:
+        make_wrapper: Any = torch.Tensor._make_wrapper_subclass
+        native.install_wrapping(sparse_class, Pattern, Operand, torch.strided, make_wrapper, dress)
+
+
 def call_in_python(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """The result of `operation(*args, **kwargs)`, by the short way where a call like it is known.
+    """The result of `operation(*args, **kwargs)` as a tensor, by the short way where a call like it is known.
 
     Args:
         function: What names the operation.
@@ -44,6 +56,11 @@ def call_in_python(function: Any, operation: Callable[..., Any], args: Sequence[
         args: Its arguments.
         kwargs: Those by name.
     """
+    return _dress(_result(function, operation, args, kwargs))
+
+
+def _result(function: Any, operation: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """The same, an operand where it is sparse."""
     tensors: list[Any] = []
     parts: list[Any] = [function, torch.get_default_dtype(), user_functions.version()]
     if not (_unwatched() and _described((*args, *kwargs.values()) if kwargs else args, parts, tensors)):
@@ -143,9 +160,7 @@ call: Callable[[Any, Callable[..., Any], Sequence[Any], dict[str, Any]], Any] = 
 """In C where there is a C compiler."""
 
 if native is not None:
-    native.install_repeats(
-        sparse_classes, _CONSTANTS, notes.notes, user_functions, torch.get_default_dtype, Operand, _by_name
-    )
+    native.install_repeats(sparse_classes, _CONSTANTS, notes.notes, user_functions, torch.get_default_dtype, _by_name)
     call = native.call
 
-_CALLING = frozenset(f.__code__ for f in (call_in_python, _by_name, repeats.run, repeats._noted))
+_CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, repeats.run, repeats._noted))

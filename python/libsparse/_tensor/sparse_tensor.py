@@ -161,14 +161,14 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
 
     def detach(self) -> SparseTensor:
         """The same entries, cut from autograd's graph."""
-        data = self._operand().data
-        return self.with_values(None if data is None else data.detach())
+        operand = self._operand()
+        return _wrapped(operand if operand.data is None else operand.with_data(operand.data.detach()))
 
     def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """A copy of the values on the same pattern; differentiable."""
         check_memory_format(self, memory_format)
-        data = self._operand().data
-        return self.with_values(None if data is None else data.clone())
+        operand = self._operand()
+        return _wrapped(operand if operand.data is None else operand.with_data(operand.data.clone()))
 
     def contiguous(self, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """The tensor itself: values are always contiguous."""
@@ -250,14 +250,14 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         if product is None:
             product = multiply_in_python(self, other)
         if product is None:
-            product = dress(repeated.call("matmul", products.matmul, (self, other), {}))
+            product = repeated.call("matmul", products.matmul, (self, other), {})
         return product
 
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""
         if recorders and (recorder := current()) is not None:
             return recorder.take(torch.matmul if isinstance(other, Tensor) else _multiply, (other, self), {})
-        return dress(repeated.call("matmul", products.matmul, (other, self), {}))
+        return repeated.call("matmul", products.matmul, (other, self), {})
 
     def _operation(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """The operation of this name, as a method: torch.compile keeps methods of a tensor in its graph as they are."""
@@ -276,7 +276,10 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Takes torch's functions above autograd."""
-        return dispatch_table.call(func, args, kwargs or {})
+        handler = dispatch_table.handlers.get(func)
+        if handler is None:
+            return dispatch_table.call(func, args, kwargs or {})
+        return handler(*args, **kwargs) if kwargs else handler(*args)
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]  # torch declares it as a plain function
@@ -323,5 +326,5 @@ def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> Sparse
 
 
 _traced_classes.append(SparseTensor)
-repeated.sparse_classes.add(SparseTensor)
+repeated.know(SparseTensor, dress)
 leave_alone(SparseTensor.__new__, _wrapped)  # where a graph breaks at a pattern, which is no tensor

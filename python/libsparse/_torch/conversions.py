@@ -12,6 +12,8 @@ from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._ops import layouts
 from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import to_operand
+from libsparse._runtime import notes
+from libsparse._runtime.problem import Operand
 from libsparse._tensor.placement import CPU_ONLY, check_memory_format
 
 from .registry import getter, implements, named
@@ -40,10 +42,15 @@ def adjoint(input: Any) -> Any:
 
 
 def _conversion(name: str, dtype: torch.dtype) -> Callable[..., Any]:
+    function = getattr(Tensor, name)
+
     def handler(input: Any, *, memory_format: torch.memory_format | None = None) -> Any:
         """The tensor in another dtype."""
         check_memory_format(input, memory_format)
-        return input.to(dtype)
+        source = to_operand(input)
+        if source.fill != 0 or source.dtype == dtype:
+            return input.to(dtype)
+        return Operand(source.pattern, notes.apply(function, source.values))
 
     handler.__name__ = name
     return handler

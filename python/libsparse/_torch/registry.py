@@ -16,7 +16,7 @@ from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._tensor import repeated
 from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
-from libsparse._tensor.sparse_tensor import SparseTensor, dress
+from libsparse._tensor.sparse_tensor import SparseTensor
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
 _WRITABLE = frozenset({"data", "real", "imag"})  # properties that torch lets users assign to
@@ -100,7 +100,7 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
             if kwargs.pop("out", None) is not None:
                 raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
         try:
-            return dress(repeated.call(call, handler, args, kwargs))
+            return repeated.call(call, handler, args, kwargs)
         except TypeError as error:
             if repeated.is_refused(error):
                 message = str(error).partition("() ")[2] or str(error)  # without the handler's name

@@ -1,0 +1,116 @@
+/* Results of operations as users get them: `dress` of _tensor/sparse_tensor.py, which defines it, in C.
+ *
+ * An operand of a pattern and ordinary values becomes a SparseTensor; everything else is left to Python.
+ */
+#include "direct.h"
+
+/* Objects that `install_wrapping` is given, and interned names of attributes. */
+static PyObject *sparse_class, *pattern_class, *operand_class, *strided, *make_wrapper, *dress_in_python;
+static PyObject *n_whole, *n_node, *n_fill, *n_fast, *n_kept_fast, *n_seen_shape, *n_dtype;
+
+PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill)
+{
+	newfunc new_tuple = (newfunc)PyType_GetSlot(&PyTuple_Type, Py_tp_new); /* what the class's own comes to */
+	PyObject *parts = PyTuple_Pack(3, pattern, values, fill), *given = parts == NULL ? NULL : PyTuple_Pack(1, parts);
+	PyObject *operand = given == NULL ? NULL : new_tuple((PyTypeObject *)operand_class, given, NULL);
+	Py_XDECREF(parts);
+	Py_XDECREF(given);
+	return operand;
+}
+
+/* Whether values are contiguous elements in memory, with a gradient or without; -1 with an exception. */
+static int are_ordinary(PyObject *values)
+{
+	Handle handle;
+	int32_t dtype;
+	bool contiguous = false;
+	if (PySet_Contains(plain, (PyObject *)Py_TYPE(values)) != 1 || tensor_from_object(values, &handle))
+		return PyErr_Occurred() ? -1 : 0;
+	int yes = is_plain(values, handle, &dtype);
+	if (yes == 1 && (get_contiguous(handle, &contiguous) || !contiguous))
+		yes = 0;
+	delete_tensor(handle);
+	return yes;
+}
+
+/* A wrapper of torch's, of the shape that a pattern shows and the dtype of values. */
+static PyObject *wrapper_of(PyObject *pattern, PyObject *values)
+{
+	PyObject *shape = PyObject_GetAttr(pattern, n_seen_shape), *dtype = PyObject_GetAttr(values, n_dtype), *given = NULL;
+	int followed = shape == NULL || dtype == NULL ? -1 : truth_of(values, n_requires_grad);
+	/* By position, which torch parses in less time: class, shape, strides, offset, memory format, dtype, layout, device,
+	 * whether pinned, whether followed. */
+	if (followed == 0)
+		given = PyTuple_Pack(6, sparse_class, shape, Py_None, Py_None, Py_None, dtype);
+	else if (followed == 1)
+		given = PyTuple_Pack(10, sparse_class, shape, Py_None, Py_None, Py_None, dtype, strided, Py_None, Py_False, Py_True);
+	Py_XDECREF(shape);
+	Py_XDECREF(dtype);
+	PyObject *wrapper = given == NULL ? NULL : PyObject_CallObject(make_wrapper, given);
+	Py_XDECREF(given);
+	return wrapper;
+}
+
+/* A SparseTensor of an operand; NULL without an exception where Python has to make it. */
+static PyObject *wrapped(PyObject *operand)
+{
+	PyObject *pattern = PyTuple_GetItem(operand, 0), *values = PyTuple_GetItem(operand, 1), *fill = PyTuple_GetItem(operand, 2);
+	if ((PyObject *)Py_TYPE(pattern) != pattern_class || values == Py_None || are_ordinary(values) != 1)
+		return NULL;
+	PyObject *self = wrapper_of(pattern, values), *zero = PyLong_FromLong(0), *fast = NULL;
+	int is_zero = self == NULL || zero == NULL ? -1 : PyObject_RichCompareBool(fill, zero, Py_EQ);
+	if (is_zero >= 0)
+		fast = is_zero ? PyObject_GetAttr(pattern, n_kept_fast) : PyDict_New();
+	if (fast == NULL || PyObject_SetAttr(self, n_whole, operand) < 0 || PyObject_SetAttr(self, n_node, Py_None) < 0 ||
+	    PyObject_SetAttr(self, n_pattern, pattern) < 0 || PyObject_SetAttr(self, n_held, values) < 0 ||
+	    PyObject_SetAttr(self, n_fill, fill) < 0 || PyObject_SetAttr(self, n_fast, fast) < 0) {
+		Py_XDECREF(self);
+		self = NULL;
+	}
+	Py_XDECREF(zero);
+	Py_XDECREF(fast);
+	return self;
+}
+
+PyObject *dressed(PyObject *result, bool watched)
+{
+	if (result == NULL || PySet_Contains(plain, (PyObject *)Py_TYPE(result)) == 1)
+		return result;
+	PyObject *tensor = NULL;
+	if (!watched && (PyObject *)Py_TYPE(result) == operand_class)
+		tensor = wrapped(result);
+	if (tensor == NULL && !PyErr_Occurred())
+		tensor = PyObject_CallFunctionObjArgs(dress_in_python, result, NULL);
+	Py_DECREF(result);
+	return tensor;
+}
+
+static PyObject *install_wrapping(PyObject *module, PyObject *args)
+{
+	(void)module;
+	if (!PyArg_ParseTuple(args, "OOOOOO", &sparse_class, &pattern_class, &operand_class, &strided, &make_wrapper,
+			      &dress_in_python))
+		return NULL;
+	Py_INCREF(args); /* kept for good, and the objects with it */
+	Py_RETURN_NONE;
+}
+
+PyMethodDef wrap_functions[] = {
+	{"install_wrapping", install_wrapping, METH_VARARGS, "Takes the classes of results, and the functions that make them."},
+	{NULL, NULL, 0, NULL},
+};
+
+int prepare_wrap_names(void)
+{
+	const struct {
+		PyObject **name;
+		const char *text;
+	} names[] = {
+		{&n_whole, "_whole"},  {&n_node, "_node"},            {&n_fill, "_fill"},   {&n_fast, "_fast"},
+		{&n_kept_fast, "fast"}, {&n_seen_shape, "seen_shape"}, {&n_dtype, "dtype"},
+	};
+	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
+		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
+			return -1;
+	return 0;
+}
