@@ -31,7 +31,11 @@ SHORTCUTS = [
         py_limited_api=True,
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
-    for room, name, *others in (("_runtime", "direct", "repeat", "wrap"), ("_runtime", "stand_in"), ("_storage", "radix"))
+    for room, name, *others in (
+        ("_runtime", "direct", "repeat", "wrap"),
+        ("_runtime", "stand_in"),
+        ("_storage", "radix"),
+    )
 ]
 
 
