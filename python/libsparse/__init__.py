@@ -37,14 +37,13 @@ from ._ops.tracing import Operators as _Operators
 from ._ops.tracing import operators as _traced_operators
 from ._runtime.conversion import convert as _convert
 from ._storage.conversion import set_converter as _set_converter
-from ._storage.format import Format
-from ._storage.pattern import Pattern
 from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
 from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # files name it
+from ._tensor.dispatch_table import load as _load_functions
+from ._tensor.dispatch_table import set_loader as _set_loader
 from ._tensor.missing import function_suggestion as _function_suggestion
-from ._tensor.sparse_tensor import SparseTensor
-from ._tools.examples import attach as _attach_examples
-from ._torch import functions as _functions  # noqa: F401
+from ._torch import batches as _batches  # noqa: F401
+from ._torch import optimizers as _optimizers  # noqa: F401
 from ._trace.building import assemble as _assemble_traced
 from ._trace.building import checked as _checked
 from ._trace.compute import compute as _compute_traced
@@ -59,18 +58,25 @@ if _TYPE_CHECKING:
     from ._runtime.dispatch import Result as _Result
     from ._runtime.problem import Operand as _Operand
     from ._runtime.problem import Problem as _Problem
+    from ._storage.format import Format
+    from ._storage.pattern import Pattern
     from ._tensor.constructors import from_coo, from_edge_index, from_mask, from_topk, tensor
     from ._tensor.from_arrays import from_bsr, from_csc, from_csr, from_levels
     from ._tensor.functions import attention, einsum, evaluate, matmul, mm, mttkrp, mv, sddmm, spgemm, spmm, spmv
     from ._tensor.generators import diag, eye, random
+    from ._tensor.sparse_tensor import SparseTensor
     from ._tools.doctor import doctor
     from ._tools.explain import explain
     from ._tools.schedule import Schedule, schedule
     from ._torch.interop import from_scipy, from_torch
     from ._torch.overrides import disable, enable, override
 
+# The modules of the classes. To read a class's name is to want all of its methods, with their documentation.
+_CLASSES = {"Format": "_storage.format", "Pattern": "_storage.pattern", "SparseTensor": "_tensor.sparse_tensor"}
+
 # The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
+    **_CLASSES,
     "cache": "_compiler.cache",
     "compile": "_fusion.compiled",
     **dict.fromkeys(("read", "write"), "_io.files"),
@@ -152,6 +158,8 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> object:
     """Python calls it for a name that the package does not have, or has not loaded yet."""
+    if name in _CLASSES:
+        _load_functions()
     if name in _LAZY:
         found = getattr(_import_module(f"{__name__}.{_LAZY[name]}"), name)
         globals()[name] = found
@@ -168,13 +176,20 @@ def _differentiate_expression(problem: _Problem, operands: _Sequence[_Operand]) 
     return expression_gradient.compute(problem, operands)
 
 
+def _register_functions() -> None:
+    """Registers the handlers of torch's functions, and writes examples into the documentation of methods."""
+    from ._tools.examples import attach  # and some forty modules, which programs that only multiply do without
+    from ._torch import functions
+
+    attach(functions.CLASSES)
+
+
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
-
-_attach_examples({"": SparseTensor, "P": Pattern, "F": Format})
+_set_loader(_register_functions)
 
 # The target that every request names is found out now, so that the first call need not wait for it.
 _identity()

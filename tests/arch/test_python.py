@@ -44,7 +44,11 @@ MAY_IMPORT = {
 LAZY = {
     "__main__.py": {"libsparse.demo"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
-    "__init__.py": {"libsparse._ops.expression_gradient"},  # and five modules that it needs
+    "__init__.py": {
+        "libsparse._ops.expression_gradient",  # and five modules that it needs
+        "libsparse._tools.examples",
+        "libsparse._torch.functions",  # and forty modules that it needs
+    },
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},
     "_io/binsparse_files.py": {"binsparse"},
     "_io/scipy_npz.py": {"numpy"},
@@ -54,8 +58,10 @@ LAZY = {
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
+    "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
+    "_trace/moves.py": {"libsparse._ops.indexing"},
     "_trace/proxies.py": {"torch.export.custom_ops", "torch.fx.experimental"},  # for make_fx only
     "_trace/patterns.py": {"torch.fx.experimental"},
     "_torch/interop.py": {"scipy.sparse"},

@@ -50,9 +50,18 @@ def test_import_loads_few_modules():
     )
     assert isinstance(beyond, list)
     own = [name for name in beyond if name.partition(".")[0] == "libsparse"]
-    assert len(own) <= 138
+    assert len(own) <= 98
     assert not [name for name in own if name.startswith("libsparse.demo")]
     assert set(beyond) - set(own) <= {"resource"}  # torch has loaded everything else that is used
+
+
+def test_functions_of_torch_load_with_the_first_call():
+    loaded = run(
+        "import json, sys, torch, libsparse as ls; A = ls.eye(2); loaded = [];"
+        "note = lambda value: loaded.append('libsparse._torch.functions' in sys.modules);"
+        "note(A @ torch.ones(2, 2)); note(A.relu()); note(torch.relu(A)); print(json.dumps(loaded))"
+    )
+    assert loaded == [False, True, True]
 
 
 def test_import_reads_few_files():

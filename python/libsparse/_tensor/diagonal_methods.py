@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from libsparse._lang.errors import DtypeError
-from libsparse._ops.indexing import diagonals
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,6 +32,8 @@ class DiagonalMethods:
             ShapeError: The tensor is no matrix, or there is another number of values.
             DtypeError: The values are no dense tensor or number.
         """
+        from libsparse._ops.indexing import diagonals  # with the rest of indexing, which few programs need
+
         return type(self)(*diagonals.set_diag(self, values, k))
 
     def fill_diag(self: _Self, fill_value: Tensor | float, k: int = 0) -> _Self:
@@ -44,4 +45,4 @@ class DiagonalMethods:
         """
         if fill_value is None:
             raise DtypeError("fill_diag: fill_value is None; expected a number")
-        return type(self)(*diagonals.set_diag(self, fill_value, k))
+        return self.set_diag(fill_value, k)

@@ -1,6 +1,7 @@
 """torch's functions on SparseTensors: a table from function to handler, consulted above autograd.
 
-A function that is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it.
+A function that is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it when the
+first function is called: programs that only multiply do without.
 """
 
 from __future__ import annotations
@@ -18,6 +19,21 @@ from libsparse._lang.errors import UnsupportedError
 handlers: dict[Any, Callable[..., Any]] = {}
 passed: set[Any] = set()
 """Questions about a tensor that the wrapper answers as any tensor does."""
+_loaders: list[Callable[[], None]] = []
+
+
+def set_loader(loader: Callable[[], None]) -> None:
+    """Says which function fills the table."""
+    _loaders.append(loader)
+
+
+def load() -> None:
+    """Fills the table, once."""
+    while _loaders:
+        loader = _loaders[0]
+        loader()  # other threads that come here meanwhile wait for the imports in it
+        if loader in _loaders:
+            _loaders.remove(loader)
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -27,6 +43,9 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         UnsupportedError: There is none.
     """
     handler = handlers.get(func)
+    if handler is None and _loaders:
+        load()
+        handler = handlers.get(func)
     if handler is not None:
         return handler(*args, **kwargs)
     if func in passed or isinstance(func, torch._ops.OpOverload) or getattr(func, "__name__", "") == "__get__":

@@ -17,6 +17,8 @@ from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 from libsparse._trace import dynamo, library, patterns
 
+from . import dispatch_table
+
 _MOST = 16  # levels
 
 
@@ -35,6 +37,7 @@ class _teaching(staticmethod):  # type: ignore[type-arg]
     """A static method that torch.compile's tracer is taught by: the tracer asks any class of tensors for it first."""
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
+        dispatch_table.load()  # the tracer reads the table
         dynamo.teach()
         return super().__get__(instance, owner)
 
@@ -109,6 +112,7 @@ class TracedView:
 
     def __dir__(self) -> list[str]:
         """The names that users read, and those of the plain tensors."""
+        dispatch_table.load()  # so that the methods have their documentation
         own = [name for name in object.__dir__(self) if not name.startswith("_") or name in dir(Tensor)]
         return [*own, *self._parts(), "_plain_values", "_followed_values"]
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import ShapeError
 
+from .optimizers import values_of
 from .registry import implements
 
 _NAMED = {"addcdiv": ("tensor1", "tensor2", "value"), "addcmul": ("tensor1", "tensor2", "value")}
@@ -57,3 +58,10 @@ def _register() -> None:
 
 
 _register()
+
+
+@implements(torch._amp_foreach_non_finite_check_and_unscale_)
+def unscale(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
+    """Divides gradients by the scale of a GradScaler, in place, and notes whether one is not finite."""
+    values = [values_of(gradient) for gradient in self]
+    torch._amp_foreach_non_finite_check_and_unscale_(values, found_inf, inv_scale)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+from libsparse._tensor.sparse_tensor import SparseTensor
+
 from . import (  # noqa: F401
     autograd,
     conversions,
@@ -13,10 +17,12 @@ from . import (  # noqa: F401
     joining,
     linear_algebra,
     losses,
-    optimizers,
     products,
     reductions,
     reshaping,
     scalars,
     shape,
 )
+
+CLASSES = {"": SparseTensor, "P": Pattern, "F": Format}
+"""The classes whose methods are complete now, by the letter before their names in the table of examples."""

@@ -7,13 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.data._utils.collate import default_collate_fn_map
 
 from libsparse._lang.errors import ShapeError
 from libsparse._ops.indexing import joining
 from libsparse._ops.operands import to_operand
 from libsparse._tensor.in_graphs import one_node
-from libsparse._tensor.sparse_tensor import SparseTensor, dress
+from libsparse._tensor.sparse_tensor import dress
 
 from .registry import implements, named
 
@@ -111,11 +110,3 @@ def broadcast_tensors(*tensors: Any) -> tuple[Any, ...]:
     given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
     shape = torch.broadcast_shapes(*(tensor.shape for tensor in given))
     return tuple(tensor.expand(shape) for tensor in given)
-
-
-def collate(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
-    """The items of a DataLoader's batch along a new first dimension; they may differ in their numbers of entries."""
-    return dress(joining.stack(batch))
-
-
-default_collate_fn_map[SparseTensor] = collate

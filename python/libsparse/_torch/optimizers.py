@@ -11,14 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import torch
 from torch import Tensor
 from torch.optim import optimizer as hooks
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._tensor.sparse_tensor import SparseTensor
-
-from .registry import implements
 
 _OF_MATRICES = frozenset(["Muon"])  # optimizers whose updates of a sparse matrix are dense
 
@@ -39,7 +36,7 @@ def _lend_values(optimizer: Any, args: Any, kwargs: Any) -> tuple[Any, Any] | No
         params[place] = values
         if param in optimizer.state:
             state = optimizer.state.pop(param)
-            optimizer.state[values] = {name: _vector(value) for name, value in state.items()}
+            optimizer.state[values] = {name: values_of(value) for name, value in state.items()}
     if not lent:
         return None
     _lent[optimizer] = lent
@@ -93,17 +90,10 @@ def _check(optimizer: Any, param: SparseTensor) -> None:
         )
 
 
-def _vector(value: Any) -> Any:
-    """A part of the state of an optimizer, which may have been made of a sparse parameter before the first step."""
+def values_of(value: Any) -> Any:
+    """The values of a SparseTensor: a gradient, or state that was made of a parameter before the first step."""
     return value._operand().values if isinstance(value, SparseTensor) else value
 
 
 hooks.register_optimizer_step_pre_hook(_lend_values)
 hooks.register_optimizer_step_post_hook(_take_back)
-
-
-@implements(torch._amp_foreach_non_finite_check_and_unscale_)
-def unscale(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
-    """Divides gradients by the scale of a GradScaler, in place, and notes whether one is not finite."""
-    values = [_vector(gradient) for gradient in self]
-    torch._amp_foreach_non_finite_check_and_unscale_(values, found_inf, inv_scale)

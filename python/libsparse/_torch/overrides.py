@@ -22,6 +22,7 @@ from libsparse._tensor.recording import recorders
 from libsparse._tensor.short_product import multiply_kept
 from libsparse._trace.frames import leave_alone
 
+from . import functions  # noqa: F401  # importing them fills `overridable`
 from .registry import getter, know_replaced, overridable
 from .routed_calls import PROPERTIES, run, run_product, run_shared
 from .wrapped import kept

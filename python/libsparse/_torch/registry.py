@@ -29,14 +29,18 @@ overridable: dict[int, bool | str] = {}
 def _attributes() -> dict[int, list[str]]:
     """The names that each method and property of `torch.Tensor` has."""
     found: dict[int, list[str]] = {}
-    for owner in Tensor.__mro__[-2::-1]:
-        for name, value in vars(owner).items():
-            if getattr(Tensor, name, None) is value:
-                found.setdefault(id(value), []).append(name)
+    for name, value in _members(Tensor).items():
+        found.setdefault(id(value), []).append(name)
     return found
 
 
+def _members(owner: type) -> dict[str, Any]:
+    """The attributes of a class, its own and those that it inherits from other classes than `object`."""
+    return {name: value for base in owner.__mro__[-2::-1] for name, value in vars(base).items()}
+
+
 _names = _attributes()
+_inherited = _members(SparseTensor)
 
 
 def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handler], _Handler]:
@@ -55,7 +59,7 @@ def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handl
             is_getter = getattr(function, "__name__", "") == "__get__"
             attribute = function.__self__ if is_getter else function
             for name in _names.get(id(attribute), ()):
-                own = getattr(SparseTensor, name) is not attribute
+                own = _inherited[name] is not attribute
                 if not own and not (is_getter and name in _WRITABLE):
                     setattr(SparseTensor, name, property(called) if is_getter else called)
         if layouts:

@@ -19,8 +19,6 @@ from torch import Tensor
 from libsparse._lang.errors import UnsupportedError
 from libsparse._ops import tracing
 from libsparse._ops.assemble import to_format
-from libsparse._ops.indexing.entries import kept_format
-from libsparse._ops.indexing.keys import true_elements
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
@@ -85,6 +83,8 @@ def _unpacked(value: Any, parts: dict[str, Sequence[Any]]) -> Any:
 
 def move(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Operand:
     """Calls a function of `tracing.movers` on operands without elements."""
+    from libsparse._ops.indexing.entries import kept_format  # which is loaded, unlike when this file is
+
     if name == "index":
         args = (args[0], _without_masks(args[1]))
     given = Arguments([args, kwargs])
@@ -134,6 +134,8 @@ def _shape(name: str, given: Arguments) -> tuple[Any, ...]:
 
 def _without_masks(key: Any) -> Any:
     """A key with the coordinates where its masks are true in their places."""
+    from libsparse._ops.indexing.keys import true_elements  # which is loaded, unlike when this file is
+
     items: list[Any] = []
     for item in key if isinstance(key, tuple) else (key,):
         if isinstance(item, Tensor) and item.dtype in (torch.bool, torch.uint8) and item.ndim:
@@ -165,6 +167,9 @@ def _move(
     shape: Sequence[int],
 ) -> list[Tensor]:
     """The places of the values of the result among those of the operands, from 1 on, and the arrays of its pattern."""
+    # Importing a module registers its functions; a graph that is read from a file may be the first to call one.
+    from libsparse._ops.indexing import diagonals, getitem, joining, reshaping  # noqa: F401
+
     operands: list[Any] = []
     first, left, lengths = 1, list(arrays), list(extents)
     for text in formats:
