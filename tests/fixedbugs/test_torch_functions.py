@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -16,8 +17,6 @@ def test_arguments_that_move_zero(dense):
     torch.testing.assert_close(F.hardtanh(A, -1.0, 2.0).to_dense(), F.hardtanh(dense, -1.0, 2.0))
     for low, high in ((1.0, 2.0), (-2.0, -1.0)):
         torch.testing.assert_close(F.hardtanh(A, low, high).to_dense(), F.hardtanh(dense, low, high))
-    with pytest.raises(ls.UnsupportedError, match="out="):
-        torch.abs(A, out=torch.empty(3))
 
 
 def test_dropout_draws_as_many_numbers_as_there_are_values(dense):
@@ -91,3 +90,27 @@ def test_arrays_of_numpy_in_compiled_functions(dense):
     A, x = ls.tensor(dense), torch.rand(dense.shape[1], 3, dtype=dense.dtype)
     torch.testing.assert_close(ls.compile(lambda a, b: torch.relu(a @ b.numpy()))(A, x), torch.relu(dense @ x))
     torch.testing.assert_close(ls.compile(lambda a, b: b.T.numpy() @ a.T)(A, x), x.T @ dense.T)
+
+
+def test_out_takes_dense_results(dense):
+    A, x = ls.tensor(dense), torch.rand(dense.shape[1], 2)
+    for out in (torch.empty(dense.shape[0], 2), torch.empty(0), torch.empty(dense.shape[0], 2, dtype=torch.float64)):
+        assert torch.mm(A, x, out=out) is out
+        torch.testing.assert_close(out, (dense @ x).to(out.dtype))
+    with pytest.raises(ls.UnsupportedError, match="out="):
+        torch.mul(A, 2, out=A)
+    torch.testing.assert_close(A.to_dense(), dense)
+
+
+@pytest.mark.parametrize("number", [np.float32(2), np.int64(2), np.float16(2), np.float64(2), np.bool_(True)])
+def test_numbers_of_numpy_are_numbers(dense, number):
+    A = ls.tensor(dense)
+    for compute in (lambda t: t * number, lambda t: number * t, lambda t: t + number, lambda t: torch.mul(t, number)):
+        torch.testing.assert_close(compute(A).to_dense(), compute(dense))
+
+
+def test_to_sparse_makes_no_dense_blocks(dense):
+    A = ls.tensor(dense)
+    assert A.to_sparse(2).sparse_dim() == 2
+    with pytest.raises(ls.UnsupportedError, match="sparse_dim is 1"):
+        A.to_sparse(1)

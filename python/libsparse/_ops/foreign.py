@@ -20,6 +20,12 @@ def is_foreign(value: Any) -> bool:
     return (numpy is not None and isinstance(value, numpy.ndarray)) or (sparse is not None and sparse.issparse(value))
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is a number of NumPy; those of float64 are Python's, too."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
 def read(value: Any, format: str | Format | None = None) -> Operand:
     """The operand of an array for which `is_foreign` holds.
 

@@ -77,8 +77,12 @@ def _alternative(func: Any) -> str:
 
 
 def _extends(first: str, second: str) -> bool:
-    """Whether one name is the other with something before or behind it."""
-    return first.startswith(second) or first.endswith(second) or second.startswith(first) or second.endswith(first)
+    """Whether the second name is the first with something before or behind it, or the first is one of its kind.
+
+    `squeeze_` is `squeeze` with something behind, and `spsolve` a kind of `solve`; `embedding_bag` is no `embedding`.
+    """
+    kind = first.removesuffix(second)
+    return second.startswith(first) or second.endswith(first) or (kind != first and kind.isalpha())
 
 
 def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

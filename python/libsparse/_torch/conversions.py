@@ -100,8 +100,17 @@ def values(input: Any) -> Tensor:
 
 @implements(Tensor.to_sparse, layouts="compressed")
 def to_sparse(input: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, **_: Any) -> Tensor:
-    """A tensor of torch's COO layout, or of another one by name."""
+    """A tensor of torch's COO layout, or of another one by name.
+
+    Raises:
+        UnsupportedError: `sparse_dim` asks for values that are dense blocks, of elements that are not stored.
+    """
     source = to_operand(input)
+    if sparse_dim is not None and sparse_dim != (own := source.ndim - len(source.sparsity.block)):
+        raise UnsupportedError(
+            f"to_sparse: sparse_dim is {sparse_dim}, and a tensor ({source}) has {own} sparse dimensions; use "
+            "A.to_dense().to_sparse(sparse_dim) for dense blocks"
+        )
     if blocksize is not None:
         height, width = blocksize
         source = to_format(source, f"{'bsc' if layout is torch.sparse_bsc else 'bsr'}({height},{width})")

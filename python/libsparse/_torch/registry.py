@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, UnsupportedError
+from libsparse._ops import foreign
+from libsparse._ops.operands import is_sparse
 from libsparse._tensor import repeated
 from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
@@ -101,10 +103,14 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
                     kwargs[_NUMPYS[name]] = kwargs.pop(name)
             if kwargs.pop("inplace", False):
                 raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
-            if kwargs.pop("out", None) is not None:
-                raise UnsupportedError("out= is not supported on an ls.SparseTensor; use the result")
+            if "out" in kwargs:
+                out = kwargs.pop("out")
+                return call(*args, **kwargs) if out is None else _copied(call(*args, **kwargs), out, title(function))
         try:
-            return repeated.call(call, handler, args, kwargs)
+            result = repeated.call(call, handler, args, kwargs)
+            if result is NotImplemented and any(map(foreign.is_number, args)):
+                return call(*(arg.item() if foreign.is_number(arg) else arg for arg in args), **kwargs)
+            return result
         except TypeError as error:
             if repeated.is_refused(error):
                 message = str(error).partition("() ")[2] or str(error)  # without the handler's name
@@ -115,3 +121,22 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
     call.__name__, call.__doc__, call.__wrapped__ = handler.__name__, handler.__doc__, handler  # type: ignore[attr-defined]
     call.__qualname__, call.__module__ = handler.__qualname__, handler.__module__
     return call
+
+
+def _copied(result: Any, out: Any, name: str) -> Tensor:
+    """The dense tensor that a call named for its result, which gets the shape of the result as torch's do.
+
+    Raises:
+        UnsupportedError: One of the two is sparse, or autograd follows one.
+        DtypeError: The dtype of the result does not convert to that of the tensor.
+    """
+    if not all(isinstance(tensor, Tensor) and not is_sparse(tensor) for tensor in (result, out)):
+        raise UnsupportedError(f"{name}: out= takes dense results of calls into dense tensors; use the result")
+    if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
+        raise UnsupportedError(f"{name}: autograd does not follow calls with out=; use the result")
+    if not torch.can_cast(result.dtype, out.dtype):
+        raise DtypeError(f"{name}: a result of {result.dtype} can't be cast to out= of {out.dtype}")
+    if out.shape != result.shape:
+        out.resize_(result.shape)
+    filled: Tensor = out.copy_(result)
+    return filled
