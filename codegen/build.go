@@ -24,6 +24,7 @@ func (c *Compiler) Flags(openmp string) []string {
 		// Passes that take a quarter of the time of -O2 and find nothing in loops as plain as these.
 		"-fno-tree-vrp", "-fno-thread-jumps", "-fno-tree-pre", "-fno-code-hoisting", "-fno-ipa-icf", "-fno-ipa-cp",
 		"-fno-asynchronous-unwind-tables", // no exception passes through a kernel
+		"-falign-loops=64",                // a loop of 90 bytes takes a fifth longer where it lies in three lines of code instead of two
 	}
 	if c.threads(openmp) {
 		return append(flags, "-fopenmp")

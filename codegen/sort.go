@@ -53,6 +53,89 @@ __attribute__((noinline)) static void NAME(ELEMENT *a, int64_t n)
 }
 `
 
+// placesVector is the size of the vectors in which short lists of places are sorted.
+const placesVector = 32
+
+// sortPlacesText counts for each of up to 64 places how many are below it, two vectors at a time: no branch depends on the places. Lists of
+// up to 8 are sorted by insertion. Longer
+// lists are sorted by a bitmap, which is walked in groups of four words; each word with places writes four of them, or multiples of four,
+// whether it has them or not, since the number of places in a word is hard to predict. If too few bits would be set, the range is halved.
+const sortPlacesText = `/* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
+static void NAME(ELEMENT *a, int64_t n, int64_t *bits, int64_t extent)
+{
+    if (n > 64 && n * 512 > extent) {
+        for (int64_t i = 0; i < n; i++) {
+            bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
+        }
+        for (int64_t w = 0; w * 64 < extent; w += 4) {
+            if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+                continue;
+            }
+            for (int64_t v = w; v < w + 4; v++) {
+                uint64_t found = (uint64_t)bits[v];
+                ELEMENT *const end = a + __builtin_popcountll(found);
+                bits[v] = 0;
+                do {
+                    for (int64_t k = 0; k < 4; k++) {
+                        a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                        found &= found - 1;
+                    }
+                    a += 4;
+                } while (a < end);
+                a = end;
+            }
+        }
+        return;
+    }
+    if (n > 64) {
+        ELEMENT least = a[0], most = a[0];
+        int64_t below = 0;
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        const ELEMENT middle = least + (most - least) / 2;
+        for (int64_t i = 0; i < n; i++) {
+            const ELEMENT x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
+        }
+        NAME(a, below, bits, extent);
+        NAME(a + below, n - below, bits, extent);
+        return;
+    }
+    if (n <= 8) {
+        for (int64_t i = 1; i < n; i++) {
+            const ELEMENT x = a[i];
+            int64_t j = i;
+            for (; j > 0 && a[j - 1] > x; j--) {
+                a[j] = a[j - 1];
+            }
+            a[j] = x;
+        }
+        return;
+    }
+    ELEMENT places[64 + 2 * WIDTH], ranks[2 * WIDTH];
+    for (int64_t i = 0; i < n; i += WIDTH) {
+        *(VECTOR *)&places[i] = *(const VECTOR *)&a[i];
+    }
+    for (int64_t i = 0; i < n; i += 2 * WIDTH) {
+        const VECTOR x = *(const VECTOR *)&places[i], y = *(const VECTOR *)&places[i + WIDTH];
+        VECTOR before_x = {0}, before_y = {0};
+        for (int64_t j = 0; j < n; j++) {
+            before_x -= places[j] - (VECTOR){0} < x;
+            before_y -= places[j] - (VECTOR){0} < y;
+        }
+        *(VECTOR *)&ranks[0] = before_x;
+        *(VECTOR *)&ranks[WIDTH] = before_y;
+        for (int64_t k = 0; k < 2 * WIDTH && i + k < n; k++) {
+            a[ranks[k]] = places[i + k];
+        }
+    }
+}
+`
+
 // sortByText is a radix sort by digits of eleven bits, from the least significant on. Short lists, for which counting digits
 // would cost more, are sorted by insertion.
 const sortByText = `/* Rearranges perm[0:n] so that key[perm[.]] ascends; ties keep their order. Returns 1 if out of memory. */

@@ -8,29 +8,34 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// interleave has several entries of a row in flight where the sums of an element are few vectors, which wait for the entry before: where
-// rows are long, or are read in an order that branches at their ends don't upset. n is the number of sums.
+// interleave has several entries of a row in flight where the sums of an element are few vectors, which wait for the entry before: as many as
+// make flights vectors, where rows are long, or are read in an order that branches at their ends don't upset. n is the number of sums.
 func (d *Decision) interleave(a bind.Assignment, n int64) {
 	c, depth := d.constants, len(d.Order)-2
-	if depth < 0 || n*int64(a.LHS.Tensor.Elem.Accum().Size()) > c.FlightBytes {
+	size := n * int64(a.LHS.Tensor.Elem.Accum().Size())
+	if depth < 0 || size > c.FlightBytes {
 		return
 	}
 	it, ok := walked(a, d.Order[depth])
-	if !ok || a.Of(it.Access.Tensor).NNZ < int64(c.Uneven) {
+	if !ok {
 		return
 	}
-	var count int64
-	switch entries := d.plan.around[depth+1] / d.plan.around[depth]; {
-	case entries >= c.FlightLong:
-		count = 4
-	case entries >= c.FlightMedium && !a.Of(it.Access.Tensor).Scattered:
-		count = 2
-	default:
+	long := c.FlightMedium
+	if a.Of(it.Access.Tensor).Scattered {
+		long = c.FlightLong
+	}
+	if d.plan.around[depth+1] < long*d.plan.around[depth] {
 		return
 	}
+	width := int64(d.machine.vectorBytes())
+	count := max(2, flights/((size+width-1)/width))
 	d.add(schedule.Unroll{Var: d.Order[depth], Factor: count})
-	d.note("%d entries over %s are added to sums of their own at once, since few vectors of sums wait for each other", count, d.Order[depth])
+	d.note("%d entries over %s are added to sums of their own at once in long rows, since few vectors of sums wait for each other", count, d.Order[depth])
 }
+
+// flights is how many vectors of sums don't wait for each other: processors begin two multiply-adds a cycle that take four, and read two
+// operands a cycle at most (measured: with 16 columns and vectors of 8, four entries at once take longer than two).
+const flights = 4
 
 // prefetch has rows of a dense operand brought near ahead of the loop that reads them by scattered coordinates.
 func (d *Decision) prefetch(a bind.Assignment) {

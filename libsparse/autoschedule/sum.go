@@ -105,6 +105,7 @@ func (d *Decision) together(a bind.Assignment, w workspace) {
 		around[depth+1] < float64(count)*around[depth] {
 		return
 	}
+	d.prefetch(a)
 	d.add(schedule.Unroll{Var: d.Order[depth], Factor: int64(count)})
 	d.note("%d elements over %s are summed at once: they share what is loaded, and vectors of sums are reduced together", count, d.Order[depth])
 }

@@ -19,16 +19,23 @@ type Machine struct {
 	Caches []int64
 }
 
+// vectorBytes is the width of a vector register, that of AVX2 where it is not known.
+func (m Machine) vectorBytes() int {
+	switch m.VectorBytes {
+	case 16, 64:
+		return m.VectorBytes
+	default:
+		return 32
+	}
+}
+
 // tileBytes is the width of a register tile: half of the vector registers, which leaves the other half for operands.
 func (m Machine) tileBytes() int64 {
-	switch m.VectorBytes {
-	case 64:
-		return 32 * 64 / 2
-	case 16:
-		return 16 * 16 / 2
-	default: // AVX2
-		return 16 * 32 / 2
+	registers := 16
+	if m.VectorBytes == 64 {
+		registers = 32
 	}
+	return int64(registers * m.vectorBytes() / 2)
 }
 
 // tile is how many sums of a fit in the registers.
@@ -68,6 +75,9 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 		at = 0
 	}
 	order := slices.Insert(slices.Clone(d.Order[:len(d.Order)-1]), at, outer)
+	if index.Exact(n) {
+		d.add(schedule.Bound{Var: v, Extent: n})
+	}
 	d.add(schedule.Split{Var: v, Outer: outer, Inner: inner, Factor: factor, Tail: tail})
 	d.add(schedule.Reorder{Vars: append(order, inner)})
 	d.add(ws)

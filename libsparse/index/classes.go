@@ -5,19 +5,20 @@ import "math/bits"
 // The compiler sees representatives of size classes, not the extents of tensors, so that a kernel serves all sizes of its class.
 
 const (
-	// largestExact is the extent up to which a loop is compiled for exactly that extent.
-	largestExact = 64
+	// largestExact is the extent up to which multiples of 8 have loops compiled for exactly that extent, and largestPower that up to which
+	// powers of two have: layers mostly have such widths.
+	largestExact, largestPower = 64, 512
 	// few is the representative of all extents below 64 for callers whose extents vary from call to call.
 	few = 10
 )
 
-// SizeClass is the representative of the class of an extent; equal classes get equal schedules. Extents below 8, and multiples of 8 up
-// to 64, are classes of their own, so that loops over them have constant bounds. Other extents are in classes between multiples of 8,
-// and beyond 64 between powers of two, whose representative is the number after the lower bound. Callers whose extents vary from
-// call to call use coarser classes; their representatives must not be extents with a class of their own here.
+// SizeClass is the representative of the class of an extent; equal classes get equal schedules. Extents below 8, multiples of 8 up
+// to 64, and powers of two up to 512 are classes of their own, so that loops over them have constant bounds. Other extents are in classes
+// between multiples of 8, and beyond 64 between powers of two, whose representative is the number after the lower bound. Callers whose
+// extents vary from call to call use coarser classes; their representatives must not be extents with a class of their own here.
 func SizeClass(n int64) int64 {
 	switch {
-	case n < 8 || n <= largestExact && n%8 == 0:
+	case Exact(n):
 		return n
 	case n < largestExact:
 		return n/8*8 + 1
@@ -26,7 +27,9 @@ func SizeClass(n int64) int64 {
 }
 
 // Exact reports whether a class holds one extent only.
-func Exact(class int64) bool { return class < 8 || class <= largestExact && class%8 == 0 }
+func Exact(class int64) bool {
+	return class < 8 || class <= largestExact && class%8 == 0 || class <= largestPower && class&(class-1) == 0
+}
 
 // Least is the smallest extent of a class of SizeClass. Of a coarser class it is positive only if 0 is not in the class.
 func Least(class int64) int64 {

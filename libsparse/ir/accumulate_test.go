@@ -96,19 +96,21 @@ func TestInterleave(t *testing.T) {
 	p, k, q, j := iv("p"), iv("k"), iv("q"), iv("j")
 	w := &ir.Array{Name: "w", Elem: dtype.F32}
 	add8 := loop(ir.Simd, k, num(8), &ir.Store{Array: w, Index: k, Reduce: dtype.Add, Value: mul(at(x, p), at(x, add(mul(j, num(8)), k)))})
-	outer := loop(ir.Serial, p, n, let(j, at(idx, p)), add8)
+	outer := loop(ir.Serial, p, n, &ir.Prefetch{Array: x, Index: add(p, num(9)), Count: 1}, let(j, at(idx, p)), add8)
 	outer.Unroll = 2
 	m := module(&ir.Alloc{Array: w, Size: num(8)}, loop(ir.Simd, q, num(8), put(w, q, f32(0))), outer, put(y, num(0), at(w, num(0))))
 	want := lines(
 		"alloc w: f32[8]", "for q = 0 .. 8 simd", "  w[q] = 0f32",
-		"alloc w_2: f32[8]", "for k_3 = 0 .. 8 simd", "  w_2[k_3] = 0f32",
-		"let p_end: i64 = n", "let p_rest: i64 = 0 + (p_end - 0) / 2 * 2",
-		"for p = 0 .. p_rest step 2",
-		"  let j_2: i64 = idx[p]", "  for k_2 = 0 .. 8 simd", "    w[k_2] += x[p] * x[j_2 * 8 + k_2]",
-		"  let j_3: i64 = idx[p + 1]", "  for k_4 = 0 .. 8 simd", "    w_2[k_4] += x[p + 1] * x[j_3 * 8 + k_4]",
+		"let p_begin: i64 = 0", "let p_end: i64 = n", "var p_rest: i64 = p_begin",
+		"if p_end - p_begin >= 16",
+		"  alloc w_2: f32[8]", "  for k_3 = 0 .. 8 simd", "    w_2[k_3] = 0f32",
+		"  p_rest = p_begin + (p_end - p_begin) / 2 * 2",
+		"  for p = p_begin .. p_rest step 2",
+		"    prefetch x[p + 9]", "    let j_2: i64 = idx[p]", "    for k_2 = 0 .. 8 simd", "      w[k_2] += x[p] * x[j_2 * 8 + k_2]",
+		"    prefetch x[p + 10]", "    let j_3: i64 = idx[p + 1]", "    for k_4 = 0 .. 8 simd", "      w_2[k_4] += x[p + 1] * x[j_3 * 8 + k_4]",
+		"  for k_5 = 0 .. 8 simd", "    w[k_5] += w_2[k_5]",
 		"for p_2 = p_rest .. p_end",
-		"  let j: i64 = idx[p_2]", "  for k = 0 .. 8 simd", "    w[k] += x[p_2] * x[j * 8 + k]",
-		"for k_5 = 0 .. 8 simd", "  w[k_5] += w_2[k_5]",
+		"  prefetch x[p_2 + 9]", "  let j: i64 = idx[p_2]", "  for k = 0 .. 8 simd", "    w[k] += x[p_2] * x[j * 8 + k]",
 		"y[0] = w[0]",
 	)
 	if got := text(ir.Interleave(m)); got != want {

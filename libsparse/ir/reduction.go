@@ -29,12 +29,12 @@ func reductionOf(s *For) (r reduction, ok bool) {
 }
 
 // constantsOf are the initial values of the variables that statements declare, each with those before it replaced; ok is false
-// where statements do something else.
+// where statements have another effect.
 func constantsOf(stmts []Stmt) (values map[string]Expr, ok bool) {
 	values = map[string]Expr{}
 	for _, s := range stmts {
 		switch s := s.(type) {
-		case *Comment:
+		case *Comment, *Prefetch:
 		case *Decl:
 			if !s.Const {
 				return nil, false

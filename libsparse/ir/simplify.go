@@ -190,11 +190,8 @@ func dropUnused(b *Block, keep map[string]bool) *Block {
 				}
 			})
 		}
-		if _, ok := s.(*Assign); ok {
-			return
-		}
-		if v := SetBy(s); v != nil { // the statement does more than to set it
-			read[v.Name] = true
+		if g, ok := s.(*Grow); ok {
+			read[g.Capacity.Name] = true
 		}
 	})
 	dropped := false

@@ -105,12 +105,14 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 	return slices.Concat([]ir.Stmt{ir.Let(share, ceilDiv(w(s.Hi), parts))}, first, last, []ir.Stmt{&mine})
 }
 
-// balanced is a region whose shared loop is divided by weight; a loop too short for a team is one part.
+// balanced is a region whose shared loop is divided by weight; one thread takes it as one part, and so does any number where it is too
+// short for a team.
 func (l *lowerer) balanced(f *cin.Forall, e env) []ir.Stmt {
 	parts := l.Index("parts")
 	many := ir.Mul(l.slots.threads, ir.Const(chunks))
+	several := ir.All(l.enough(), ir.Is(l.slots.threads, ir.Gt, ir.Const(1)))
 	return []ir.Stmt{
-		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: many, Else: ir.Const(1)}),
+		ir.Let(parts, &ir.Select{Cond: several, Then: many, Else: ir.Const(1)}),
 		l.several(parts, l.inParts(f, e, l.Index("part"), parts, nil, nil)...),
 	}
 }

@@ -65,6 +65,9 @@ var kernels = []struct {
 	{"spmm_dcsr", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ss"), dense("B", 4096, 16)}}},
 	{"spmm_transposed", libsparse.Request{Spec: "ij,ik->jk", Operands: []libsparse.Operand{matrix("A", "ds"), dense("G", 4096, 16)}}},
 	{"sddmm", libsparse.Request{Spec: "ij,ik,jk->ij", Operands: []libsparse.Operand{mask("P"), dense("Q", 4096, 32), dense("K", 4096, 32)}}},
+	{"sddmm_128_scattered", libsparse.Request{
+		Spec: "ij,ik,jk->ij", Operands: []libsparse.Operand{scattered(matrix("A", "ds")), dense("Q", 4096, 128), dense("K", 4096, 128)},
+	}},
 	{"sddmm_8", libsparse.Request{Spec: "ij,ik,jk->ij", Operands: []libsparse.Operand{matrix("A", "ds"), dense("Q", 4096, 8), dense("K", 4096, 8)}}},
 	{"spgemm", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}}},
 	{"add_csr", libsparse.Request{Expr: "C(i,j) = A(i,j) + B(i,j)", Operands: []libsparse.Operand{matrix("A", "ds"), matrix("B", "ds")}}},

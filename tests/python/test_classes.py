@@ -13,7 +13,8 @@ import libsparse as ls
 
 
 @pytest.mark.parametrize(
-    ("n", "want"), [(0, 0), (7, 7), (8, 8), (9, 9), (15, 9), (16, 16), (63, 57), (64, 64), (65, 65), (192, 129)]
+    ("n", "want"),
+    [(0, 0), (7, 7), (8, 8), (15, 9), (16, 16), (63, 57), (64, 64), (65, 65), (128, 128), (192, 129), (1024, 1025)],
 )
 def test_widths(n, want):
     assert size_classes.width(n) == want

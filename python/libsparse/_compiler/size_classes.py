@@ -15,13 +15,15 @@ _LARGEST = 59  # bits of the extents that are told apart: representatives have t
 def width(n: int) -> int:
     """The class of an extent that no sparse level stores, as a rule the width of a layer, the same in every call.
 
-    Below 8, and for multiples of 8 up to 64, a class has one member, and kernels are compiled for exactly that.
+    Below 8, for multiples of 8 up to 64 and for powers of two up to 512, a class has one member, and kernels are
+    compiled for exactly that.
     """
     if n < 8:
         return n
     if n < 64:
         return n if n % 8 == 0 else 8 * (n // 8) + 1
-    return n if n == 64 else (1 << (n.bit_length() - 1)) + 1
+    power = 1 << (n.bit_length() - 1)
+    return n if n == power <= 512 else power + 1
 
 
 def is_small_width(representative: int) -> bool:

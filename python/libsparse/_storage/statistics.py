@@ -23,6 +23,8 @@ _BLOCK = 4
 _FEW = 1 << 12  # entries up to which how they are spread hardly matters
 _RUNS, _RUN = 16, 17  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
+_BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
+_WINDOW = 32  # how many entries above are looked at, at most
 
 
 def _dense(level: Level) -> bool:
@@ -118,17 +120,24 @@ class Statistics:
     def scattered(self) -> bool:
         """Whether coordinates of neighbouring entries are seldom neighbours, which no processor guesses ahead.
 
-        Of a sample, so that it takes the same time for every pattern; few entries count as not scattered.
+        Neighbours are entries beside each other, and those of rows below each other. Of a sample, so that it takes the
+        same time for every pattern; few entries count as not scattered.
         """
         coordinates = self._crd[-1]
         if coordinates is None or len(coordinates) < _FEW or not self._format.kinds[-1].is_list:
             return False
         # Torch's operators would take several times as long, most of all the first time.
         at, size = memory.address(coordinates), coordinates.element_size()
-        every = coordinates.numel() // _RUNS * size
-        sample = array("iq"[size == 8], b"".join([string_at(at + n * every, _RUN * size) for n in range(_RUNS)]))
-        steps = list(map(operator.sub, sample[1:], sample))
-        return steps.count(1) < _NEIGHBOURS * len(steps)
+        every = coordinates.numel() // _RUNS
+        above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)
+        beside = below = 0
+        for n in range(_RUNS):
+            window = array("iq"[size == 8], string_at(at + n * every * size, (above + _RUN) * size))
+            near, run = set(window), window[above:]
+            below += sum([coordinate - 1 in near for coordinate in run])
+            beside += list(map(operator.sub, run[1:], run)).count(1)
+        entries = _RUNS * _RUN
+        return beside < _NEIGHBOURS * entries and below < _BELOW * entries
 
     @functools.cached_property
     def bandwidth(self) -> int:

@@ -281,7 +281,7 @@ int32_t kernel_revalue(int64_t *slots)
         }
         return 0;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team_ = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {

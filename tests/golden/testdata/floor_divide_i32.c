@@ -203,7 +203,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
-    const int64_t parts = A_pos2[n_i] > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {

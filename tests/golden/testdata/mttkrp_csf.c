@@ -28,7 +28,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict B_vals = (const float *)slots[10];
     const float *restrict C_vals = (const float *)slots[11];
     float *restrict out_vals = (float *)slots[12];
-    const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos3[A_pos2[n_i]] + (parts - 1)) / parts;
@@ -86,7 +86,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_j != 16) {
         return 3;
     }
-    const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos3[A_pos2[n_i]] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -46,7 +46,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict Q_vals = (const float *)slots[6];
     const float *restrict K_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + P_pos2[n_i] + (parts - 1)) / parts;
@@ -115,7 +115,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 32) {
         return 3;
     }
-    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -109,7 +109,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out_count2 = slots[10];
     int32_t *restrict out_pos2 = (int32_t *)slots[11];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? threads * 16 : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)
@@ -243,7 +243,7 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
     int32_t *restrict out_crd2 = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? threads * 16 : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)

@@ -8,7 +8,7 @@
  * unroll(j, 2)
  * vectorize(k)
  * parallelize(i, threads)
- * 2 entries over j are added to sums of their own at once, since few vectors of sums wait for each other
+ * 2 entries over j are added to sums of their own at once in long rows, since few vectors of sums wait for each other
  * workspace w: 16 sums over k in registers across the reduction
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
@@ -53,7 +53,7 @@ static void kernel_compute_work(int64_t *slots)
     const uint16_t *restrict A_vals = (const uint16_t *)slots[6];
     const uint16_t *restrict B_vals = (const uint16_t *)slots[7];
     uint16_t *restrict out_vals = (uint16_t *)slots[8];
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -83,23 +83,31 @@ static void kernel_compute_work(int64_t *slots)
             for (int64_t q = 0; q < 16; q += 8) {
                 *(f32x8 *)&w[q] = (f32x8){0};
             }
-            float w_2[16] __attribute__((aligned(64)));
-            #pragma GCC unroll 2
-            for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
-                *(f32x8 *)&w_2[k_4] = (f32x8){0};
-            }
+            const int64_t A_p2_begin = A_pos2[i];
             const int64_t A_p2_end = A_pos2[i + 1];
-            const int64_t A_p2_rest = A_pos2[i] + (A_p2_end - A_pos2[i]) / 2 * 2;
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_p2_rest; A_p2 += 2) {
-                const int64_t j_2 = A_crd2[A_p2];
+            int64_t A_p2_rest = A_p2_begin;
+            if (A_p2_end - A_p2_begin >= 16) {
+                float w_2[16] __attribute__((aligned(64)));
                 #pragma GCC unroll 2
-                for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
-                    *(f32x8 *)&w[k_3] += f32_of_bf16(A_vals[A_p2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_2 * 16 + k_3]);
+                for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
+                    *(f32x8 *)&w_2[k_4] = (f32x8){0};
                 }
-                const int64_t j_3 = A_crd2[A_p2 + 1];
+                A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
+                for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
+                    const int64_t j_2 = A_crd2[A_p2];
+                    #pragma GCC unroll 2
+                    for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
+                        *(f32x8 *)&w[k_3] += f32_of_bf16(A_vals[A_p2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_2 * 16 + k_3]);
+                    }
+                    const int64_t j_3 = A_crd2[A_p2 + 1];
+                    #pragma GCC unroll 2
+                    for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
+                        *(f32x8 *)&w_2[k_5] += f32_of_bf16(A_vals[A_p2 + 1]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_3 * 16 + k_5]);
+                    }
+                }
                 #pragma GCC unroll 2
-                for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
-                    *(f32x8 *)&w_2[k_5] += f32_of_bf16(A_vals[A_p2 + 1]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_3 * 16 + k_5]);
+                for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
+                    *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
                 }
             }
             for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
@@ -108,10 +116,6 @@ static void kernel_compute_work(int64_t *slots)
                 for (int64_t k = 0; k < 16; k += 8) {
                     *(f32x8 *)&w[k] += f32_of_bf16(A_vals[A_p2_2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j * 16 + k]);
                 }
-            }
-            #pragma GCC unroll 2
-            for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
-                *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
             }
             #pragma GCC unroll 2
             for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
@@ -130,7 +134,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -9,7 +9,7 @@
  * vectorize(k)
  * parallelize(j, threads)
  * operand A: converted from "ds" to "ds:1,0", because the loops visit it in that order; the copy is kept with its pattern
- * 2 entries over i are added to sums of their own at once, since few vectors of sums wait for each other
+ * 2 entries over i are added to sums of their own at once in long rows, since few vectors of sums wait for each other
  * workspace w: 16 sums over k in registers across the reduction
  * threads take blocks of j with equal numbers of entries of A, where there are enough of them
  */
@@ -28,7 +28,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[7];
     const float *restrict G_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
-    const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t j_share = (n_j + A_pos2[n_j] + (parts - 1)) / parts;
@@ -58,23 +58,31 @@ static void kernel_compute_work(int64_t *slots)
             for (int64_t q = 0; q < 16; q += 8) {
                 *(f32x8 *)&w[q] = (f32x8){0};
             }
-            float w_2[16] __attribute__((aligned(64)));
-            #pragma GCC unroll 2
-            for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
-                *(f32x8 *)&w_2[k_4] = (f32x8){0};
-            }
+            const int64_t A_p2_begin = A_pos2[j];
             const int64_t A_p2_end = A_pos2[j + 1];
-            const int64_t A_p2_rest = A_pos2[j] + (A_p2_end - A_pos2[j]) / 2 * 2;
-            for (int64_t A_p2 = A_pos2[j]; A_p2 < A_p2_rest; A_p2 += 2) {
-                const int64_t i_2 = A_crd2[A_p2];
+            int64_t A_p2_rest = A_p2_begin;
+            if (A_p2_end - A_p2_begin >= 16) {
+                float w_2[16] __attribute__((aligned(64)));
                 #pragma GCC unroll 2
-                for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
-                    *(f32x8 *)&w[k_3] += A_vals[A_perm[A_p2]] * *(const f32x8 *)&G_vals[i_2 * 16 + k_3];
+                for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
+                    *(f32x8 *)&w_2[k_4] = (f32x8){0};
                 }
-                const int64_t i_3 = A_crd2[A_p2 + 1];
+                A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
+                for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
+                    const int64_t i_2 = A_crd2[A_p2];
+                    #pragma GCC unroll 2
+                    for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
+                        *(f32x8 *)&w[k_3] += A_vals[A_perm[A_p2]] * *(const f32x8 *)&G_vals[i_2 * 16 + k_3];
+                    }
+                    const int64_t i_3 = A_crd2[A_p2 + 1];
+                    #pragma GCC unroll 2
+                    for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
+                        *(f32x8 *)&w_2[k_5] += A_vals[A_perm[A_p2 + 1]] * *(const f32x8 *)&G_vals[i_3 * 16 + k_5];
+                    }
+                }
                 #pragma GCC unroll 2
-                for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
-                    *(f32x8 *)&w_2[k_5] += A_vals[A_perm[A_p2 + 1]] * *(const f32x8 *)&G_vals[i_3 * 16 + k_5];
+                for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
+                    *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
                 }
             }
             for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
@@ -83,10 +91,6 @@ static void kernel_compute_work(int64_t *slots)
                 for (int64_t k = 0; k < 16; k += 8) {
                     *(f32x8 *)&w[k] += A_vals[A_perm[A_p2_2]] * *(const f32x8 *)&G_vals[i * 16 + k];
                 }
-            }
-            #pragma GCC unroll 2
-            for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
-                *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
             }
             #pragma GCC unroll 2
             for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
@@ -105,7 +109,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
