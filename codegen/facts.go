@@ -47,16 +47,15 @@ func (x *facts) stmt(s ir.Stmt) {
 		x.names[name(s.Var.Name)] = true
 	case *ir.For:
 		x.names[name(s.Var.Name)] = true
-	case *ir.Assign:
-		x.assigned[s.Var.Name] = true
-		x.reads[s.Var.Name] = true // it needs a declaration even if only assigned
 	case *ir.Alloc:
 		x.local[s.Array.Name] = true
 		x.names[name(s.Array.Name)] = true
 	case *ir.Grow:
 		x.grown[s.Array.Name] = true
-		x.assigned[s.Capacity.Name] = true
-		x.reads[s.Capacity.Name] = true
+	}
+	if v := ir.SetBy(s); v != nil {
+		x.assigned[v.Name] = true
+		x.reads[v.Name] = true // it needs a declaration even if only assigned
 	}
 }
 
@@ -82,11 +81,8 @@ func (x *facts) fresh(base string) string {
 func stable(e ir.Expr, body *ir.Block) bool {
 	changed := map[string]bool{}
 	ir.EachStmt(body, func(s ir.Stmt) {
-		switch s := s.(type) {
-		case *ir.Assign:
-			changed[s.Var.Name] = true
-		case *ir.Grow:
-			changed[s.Capacity.Name] = true
+		if v := ir.SetBy(s); v != nil {
+			changed[v.Name] = true
 		}
 		for _, a := range ir.Arrays(s) {
 			changed[a.Name] = true

@@ -47,7 +47,7 @@ func (h helper) text() string {
 	}
 	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
-		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEY", key).Replace(h.template())
+		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEY", key, "SCALAR", string(h.t.Elem)).Replace(h.template())
 }
 
 // template is the text of h before its words in capitals are replaced.
@@ -158,8 +158,8 @@ static inline int64_t NAME(int64_t key, int64_t size)
 }
 `,
 	"sort":        sortText,
-	"sort_places": sortPlacesText,
-	"sort_by":     sortByText, "sort_by_team": sortByTeamText,
+	"sort_places": sortPlacesText, "list_places": listPlacesText, "list_places_by_words": listPlacesByWordsText,
+	"sort_by": sortByText, "sort_by_team": sortByTeamText,
 }
 
 const floatChoice = `static inline ELEMENT NAME(ELEMENT x, ELEMENT y)

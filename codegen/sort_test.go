@@ -53,44 +53,6 @@ func TestSort(t *testing.T) {
 	}
 }
 
-// TestSortPlaces sorts short lists by ranks, and longer ones by a bitmap or by halves; bitmaps are left empty.
-func TestSortPlaces(t *testing.T) {
-	n, extent := iv("n"), iv("extent")
-	m := &ir.Module{Slots: vars(n, extent), Funcs: []*ir.Func{{Name: "f", Body: block()}}}
-	types := []dtype.T{dtype.I32, dtype.I64}
-	for _, elem := range types {
-		places, bits := out("places_"+string(elem), elem), out("bits_"+string(elem), dtype.I64)
-		m.Slots = append(m.Slots, ir.Slot{Array: places}, ir.Slot{Array: bits})
-		m.Funcs[0].Body.Stmts = append(m.Funcs[0].Body.Stmts, &ir.SortPlaces{Array: places, Bits: bits, Count: n, Extent: extent})
-	}
-	p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
-	rng := rand.New(rand.NewPCG(7, 8))
-	for _, length := range []int{0, 1, 2, 7, 8, 9, 16, 17, 63, 64, 65, 100, 700} {
-		for _, every := range []int{1, 3, 70, 5000} {
-			below := max(1, length*every)
-			var want []int64
-			for len(want) < length {
-				if place := rng.Int64N(int64(below)); !slices.Contains(want, place) {
-					want = append(want, place)
-				}
-			}
-			args := []ir.Arg{ir.ScalarArg(int64(length)), ir.ScalarArg(int64(below))}
-			for _, elem := range types {
-				args = append(args, ir.ArrayArg(ir.Ints(elem, append(slices.Clone(want), make([]int64, ir.PlacesRoom)...)...)))
-				args = append(args, ir.ArrayArg(ir.Ints(dtype.I64, make([]int64, (below+255)/256*4)...)))
-			}
-			slices.Sort(want)
-			p.Run(t, []string{"f"}, args)
-			for i := range types {
-				places, bits := args[2+2*i].Array.Int[:length], args[3+2*i].Array.Int
-				if !slices.Equal(places, want) || slices.ContainsFunc(bits, func(word int64) bool { return word != 0 }) {
-					t.Errorf("%d places below %d: got %v, want %v, bitmap %v", length, below, places, want, bits)
-				}
-			}
-		}
-	}
-}
-
 // TestEmptyBranch writes only the branch that does something, and compares NaN right.
 func TestEmptyBranch(t *testing.T) {
 	x, y, got := in("x", dtype.F32), in("k", dtype.I32), out("got", dtype.I32)

@@ -153,8 +153,11 @@ func (e *emitter) arrayStmt(s ir.Stmt) {
 	case *ir.Sort:
 		e.sort(s)
 	case *ir.SortPlaces:
-		fn := e.uses.helper("sort_places", ir.Type{Elem: s.Array.Elem, Lanes: placesVector / s.Array.Elem.Size()})
-		e.line("%s(%s, %s, %s, %s);", fn, name(s.Array.Name), e.index(s.Count), name(s.Bits.Name), e.index(s.Extent))
+		e.sortPlaces(s)
+	case *ir.MarkPlace:
+		e.markPlace(s)
+	case *ir.ListPlaces:
+		e.listPlaces(s)
 	case *ir.SortBy:
 		e.sortBy(s)
 	default:

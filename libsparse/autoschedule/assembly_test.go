@@ -17,8 +17,8 @@ func TestWorkspaceOverTwoVariables(t *testing.T) {
 		want      string
 	}{
 		{64, 64, 1 << 18, "precompute(all, w, at=1, row)"},
-		{64, 64, 16, "precompute(all, w, at=1, list)"},         // clearing the places would cost more than what is put there
-		{1025, 1025, 1 << 20, "precompute(all, w, at=2, row)"}, // rows of one variable fit
+		{64, 64, 16, "precompute(all, w, at=1, list)"},            // clearing the places would cost more than what is put there
+		{1025, 1025, 1 << 20, "precompute(all, w, at=2, blocks)"}, // rows of one variable fit
 	} {
 		a := request(t, "ij,jkl->ikl", []string{"ds", "dss"}, "dss", 1025)
 		a = bindtest.Change(a, []*index.Tensor{a.Tensors()[1], a.LHS.Tensor}, func(name string, s *bind.Storage) {
@@ -33,6 +33,34 @@ func TestWorkspaceOverTwoVariables(t *testing.T) {
 		}
 		if got := fmt.Sprint(d.Commands); !strings.Contains(got, c.want) {
 			t.Errorf("%d x %d, %d entries: %s, want %s", c.k, c.l, c.nnz, got, c.want)
+		}
+	}
+}
+
+// TestMarks has rows know their entries by a bitmap where those are many, by a list where they are few or most terms fall on old ones.
+func TestMarks(t *testing.T) {
+	for _, c := range []struct {
+		extent, nnz int64
+		scattered   bool
+		want        string
+	}{
+		{1 << 12, 24 << 12, true, "bitmap"},
+		{1 << 12, 24 << 12, false, "bitmap"},
+		{1 << 12, 3 << 12, true, "blocks"},
+		{1 << 16, 24 << 16, true, "blocks"},
+		{1 << 16, 3 << 16, true, "scatter"},
+		{1 << 16, 3 << 16, false, "row"},
+		{1 << 12, 2 << 12, true, "row"},
+		{1 << 10, 200 << 10, true, "row"},
+	} {
+		a := request(t, "ij,jk->ik", []string{"ds", "ds"}, "ds", c.extent)
+		a = bindtest.Change(a, a.Tensors()[:2], func(_ string, s *bind.Storage) { s.NNZ, s.Scattered = c.nnz, c.scattered })
+		d, err := Decide(a, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(d.Commands); !strings.Contains(got, "precompute(all, w, at=1, "+c.want+")") {
+			t.Errorf("%d entries in %d rows, scattered %v: %s, want %s", c.nnz, c.extent, c.scattered, got, c.want)
 		}
 	}
 }

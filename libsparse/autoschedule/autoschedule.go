@@ -231,11 +231,8 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 	case strip:
 		return d.tile(a, w)
 	case row:
-		storage, marking := cin.Row, ""
-		if d.constants.unpredictable(a, w) {
-			storage, marking = cin.Scatter, "; new entries are found without branches, since the operands' are scattered"
-		}
-		d.precompute(w.at, name, storage, "a dense row over %s with a list of its entries, since the sum over %v scatters into it%s", over[0], a.Reduced(), marking)
+		storage, marking := d.constants.marks(a, w)
+		d.precompute(w.at, name, storage, "a dense row over %s with "+marking, over[0], a.Reduced())
 	case block:
 		d.precompute(w.at, name, cin.Row, "a place for each element over %v, few enough to stay in a near cache, with a list of those in use", over)
 	case hashTable:
@@ -248,17 +245,6 @@ func (d *Decision) buffer(a bind.Assignment, w workspace) (shared bool) {
 		d.lanes(a, d.Order[max(0, len(d.Order)-1):])
 	}
 	return false
-}
-
-// unpredictable reports whether terms of a row hit new places and old ones in no order: there are many of them for each of the rows, from
-// sparse operands whose entries are scattered, and not so many that nearly all places are old ones.
-func (c *Constants) unpredictable(a bind.Assignment, w workspace) bool {
-	for _, acc := range index.Accesses(a.RHS) {
-		if s := a.Of(acc.Tensor); !s.Format.Dense() && !s.Scattered {
-			return false
-		}
-	}
-	return w.terms >= c.ScatterTerms && w.terms <= c.ScatterRepeats*w.elements()
 }
 
 // precompute adds a workspace and why it is there.

@@ -103,11 +103,18 @@ const (
 	// Scatter is a row that is written without a branch which depends on the marks: for terms that fall on places in no order, so that
 	// the processor can't predict which are new.
 	Scatter Storage = "scatter"
+	// Bitmap is a row with a bit for each element: its list is made of the bits, in order, which saves sorting it.
+	Bitmap Storage = "bitmap"
+	// Blocks is a bitmap with a mark for each of its words, for few entries in many words.
+	Blocks Storage = "blocks"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
 	List Storage = "list"
 	// Hash holds each coordinate once, found through a table by its hash; it is sorted before it is read.
 	Hash Storage = "hash"
 )
+
+// Placed reports whether a workspace has a place for each element, and records which are in use.
+func (s Storage) Placed() bool { return s == Row || s == Scatter || s == Bitmap || s == Blocks }
 
 // Program is a statement with its tensors and the relations between its variables. Source has the storage of the tensors, workspaces too.
 type Program struct {

@@ -186,7 +186,12 @@ func NewArray(a *Array, size Expr) *Alloc { return &Alloc{Array: a, Size: size, 
 // PlacesRoom is how many elements more than it sorts the array of a SortPlaces has: vectors of them are read and written whole.
 const PlacesRoom = 8
 
-// PlacesBits is the number of elements of the bitmap of a SortPlaces: one bit for each place, in groups of four words.
+// PlacesBits is the number of elements of a bitmap of places: one bit for each place, in groups of four words.
 func PlacesBits(extent Expr) Expr {
 	return Mul(Div(Add(extent, Const(255)), Const(256)), Const(4))
+}
+
+// PlacesWords is the number of bytes that say which words of a bitmap of places are not zero, in groups of 64.
+func PlacesWords(extent Expr) Expr {
+	return Mul(Div(Add(extent, Const(4095)), Const(4096)), Const(64))
 }

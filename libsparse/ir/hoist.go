@@ -99,13 +99,11 @@ func written(s Stmt) []string {
 	switch s := s.(type) {
 	case *Decl:
 		return append(out, s.Var.Name)
-	case *Assign:
-		return append(out, s.Var.Name)
 	case *For:
 		return append(out, s.Var.Name)
-	case *Grow:
-		return append(out, s.Capacity.Name)
-	default:
-		return out
 	}
+	if v := SetBy(s); v != nil {
+		out = append(out, v.Name)
+	}
+	return out
 }

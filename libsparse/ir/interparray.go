@@ -36,24 +36,14 @@ func (m *machine) arrayStmt(s Stmt) {
 		slices.Sort(m.span(s.Array, lo, hi).Int[lo:hi])
 	case *SortPlaces:
 		m.sortPlaces(s)
+	case *MarkPlace:
+		m.markPlace(s)
+	case *ListPlaces:
+		m.listPlaces(s)
 	case *SortBy:
 		m.sortBy(s)
 	default:
 		panic(fmt.Sprintf("BUG: no execution for statement %T", s))
-	}
-}
-
-func (m *machine) sortPlaces(s *SortPlaces) {
-	n, extent := m.eval(s.Count).Int, m.eval(s.Extent).Int
-	places := m.span(s.Array, 0, n+PlacesRoom).Int[:n]
-	if bits := m.span(s.Bits, 0, (extent+255)/256*4).Int; slices.ContainsFunc(bits, func(word int64) bool { return word != 0 }) {
-		m.failf("bitmap %s is not empty", s.Bits.Name)
-	}
-	slices.Sort(places)
-	for i, place := range places {
-		if place < 0 || place >= extent || i > 0 && place == places[i-1] {
-			m.failf("%s has %d, of places below %d", s.Array.Name, place, extent)
-		}
 	}
 }
 

@@ -276,10 +276,22 @@ type (
 		Lo, Hi Expr
 	}
 	// SortPlaces sorts Array[0:Count], different numbers from 0 to before Extent. Behind them Array has room for PlacesRoom more.
-	// Bits has PlacesBits(Extent) elements, which are zero before and after.
+	// Bits has PlacesBits(Extent) elements and Words PlacesWords(Extent), which are zero before and after.
 	SortPlaces struct {
-		Array, Bits   *Array
-		Count, Extent Expr
+		Array, Bits, Words *Array
+		Count, Extent      Expr
+	}
+	// MarkPlace sets the bit of Place in Bits, and the byte of its word in Words, which may be nil.
+	MarkPlace struct {
+		Bits, Words *Array
+		Place       Expr
+	}
+	// ListPlaces writes the places below Extent that are marked to Array in ascending order, with room for PlacesRoom more behind
+	// them, sets Count to their number, and clears the marks.
+	ListPlaces struct {
+		Array, Bits, Words *Array
+		Count              *Var
+		Extent             Expr
 	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
 	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.
@@ -342,6 +354,8 @@ func (*Prefetch) stmt()   {}
 func (*PrefixSum) stmt()  {}
 func (*Sort) stmt()       {}
 func (*SortPlaces) stmt() {}
+func (*MarkPlace) stmt()  {}
+func (*ListPlaces) stmt() {}
 func (*SortBy) stmt()     {}
 func (*Return) stmt()     {}
 func (*Comment) stmt()    {}

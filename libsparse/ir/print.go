@@ -156,8 +156,8 @@ func (p *printer) arrayStmt(s Stmt) {
 		p.line("prefixsum %s[0:%s]", s.Array.Name, ExprText(s.Count))
 	case *Sort:
 		p.line("sort %s[%s:%s]", s.Array.Name, ExprText(s.Lo), ExprText(s.Hi))
-	case *SortPlaces:
-		p.line("sort places %s[0:%s] below %s with %s", s.Array.Name, ExprText(s.Count), ExprText(s.Extent), s.Bits.Name)
+	case *SortPlaces, *MarkPlace, *ListPlaces:
+		p.placesStmt(s)
 	case *SortBy:
 		p.line("sort %s[0:%s] by %s below %s", s.Perm.Name, ExprText(s.Count), s.Key.Name, ExprText(s.Extent))
 	case *Return:
@@ -208,5 +208,16 @@ func assignSign(op dtype.Op) string {
 		return op.Infix() + "="
 	default:
 		return string(op) + "="
+	}
+}
+
+func (p *printer) placesStmt(s Stmt) {
+	switch s := s.(type) {
+	case *SortPlaces:
+		p.line("sort places %s[0:%s] below %s with %s", s.Array.Name, ExprText(s.Count), ExprText(s.Extent), s.Bits.Name)
+	case *MarkPlace:
+		p.line("mark %s in %s", ExprText(s.Place), s.Bits.Name)
+	case *ListPlaces:
+		p.line("list places %s[0:%s] below %s of %s", s.Array.Name, s.Count.Name, ExprText(s.Extent), s.Bits.Name)
 	}
 }

@@ -190,8 +190,11 @@ func dropUnused(b *Block, keep map[string]bool) *Block {
 				}
 			})
 		}
-		if g, ok := s.(*Grow); ok {
-			read[g.Capacity.Name] = true
+		if _, ok := s.(*Assign); ok {
+			return
+		}
+		if v := SetBy(s); v != nil { // the statement does more than to set it
+			read[v.Name] = true
 		}
 	})
 	dropped := false

@@ -78,15 +78,8 @@ func (v *verifier) arrayStmt(s Stmt) {
 		v.integers(s.Array)
 		v.index(s.Lo)
 		v.index(s.Hi)
-	case *SortPlaces:
-		v.writable(s.Array)
-		v.integers(s.Array)
-		v.writable(s.Bits)
-		if s.Bits.Elem != dtype.I64 {
-			v.failf("a bitmap of type %s", s.Bits.Elem)
-		}
-		v.index(s.Count)
-		v.index(s.Extent)
+	case *SortPlaces, *MarkPlace, *ListPlaces:
+		v.placesStmt(s)
 	case *SortBy:
 		v.writable(s.Perm)
 		v.integers(s.Perm)
@@ -102,6 +95,41 @@ func (v *verifier) arrayStmt(s Stmt) {
 		}
 	default:
 		v.failf("unknown statement %T", s)
+	}
+}
+
+func (v *verifier) placesStmt(s Stmt) {
+	switch s := s.(type) {
+	case *SortPlaces:
+		v.writable(s.Array)
+		v.integers(s.Array)
+		v.bitmap(s.Bits, s.Words)
+		v.index(s.Count)
+		v.index(s.Extent)
+	case *MarkPlace:
+		v.bitmap(s.Bits, s.Words)
+		v.index(s.Place)
+	case *ListPlaces:
+		v.writable(s.Array)
+		v.integers(s.Array)
+		v.bitmap(s.Bits, s.Words)
+		v.variable(s.Count)
+		v.index(s.Extent)
+	}
+}
+
+// bitmap checks a bitmap of places and the bytes of its words, which may be nil.
+func (v *verifier) bitmap(bits, words *Array) {
+	v.writable(bits)
+	if bits.Elem != dtype.I64 {
+		v.failf("a bitmap of type %s", bits.Elem)
+	}
+	if words == nil {
+		return
+	}
+	v.writable(words)
+	if words.Elem != dtype.U8 {
+		v.failf("marks of words of type %s", words.Elem)
 	}
 }
 

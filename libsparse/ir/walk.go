@@ -115,6 +115,10 @@ func arrayExprs(s Stmt) []Expr {
 		return []Expr{s.Lo, s.Hi}
 	case *SortPlaces:
 		return []Expr{s.Count, s.Extent}
+	case *MarkPlace:
+		return []Expr{s.Place}
+	case *ListPlaces:
+		return []Expr{s.Extent}
 	case *SortBy:
 		return given(s.Count, s.Extent, s.Threads)
 	default:
@@ -150,7 +154,33 @@ func Arrays(s Stmt) []*Array {
 	case *SortBy:
 		return []*Array{s.Perm, s.Key}
 	case *SortPlaces:
-		return []*Array{s.Array, s.Bits}
+		return []*Array{s.Array, s.Bits, s.Words}
+	case *MarkPlace:
+		return some(s.Bits, s.Words)
+	case *ListPlaces:
+		return some(s.Array, s.Bits, s.Words)
+	default:
+		return nil
+	}
+}
+
+// some are arrays of which the last may be nil.
+func some(arrays ...*Array) []*Array {
+	if last := len(arrays) - 1; arrays[last] == nil {
+		return arrays[:last]
+	}
+	return arrays
+}
+
+// SetBy is the variable that s sets, nil if there is none. A declaration sets none.
+func SetBy(s Stmt) *Var {
+	switch s := s.(type) {
+	case *Assign:
+		return s.Var
+	case *Grow:
+		return s.Capacity
+	case *ListPlaces:
+		return s.Count
 	default:
 		return nil
 	}
@@ -257,7 +287,11 @@ func mapOrder(s Stmt, e func(Expr) Expr) Stmt {
 	case *Sort:
 		return &Sort{Array: x.Array, Lo: e(x.Lo), Hi: e(x.Hi)}
 	case *SortPlaces:
-		return &SortPlaces{Array: x.Array, Bits: x.Bits, Count: e(x.Count), Extent: e(x.Extent)}
+		return &SortPlaces{Array: x.Array, Bits: x.Bits, Words: x.Words, Count: e(x.Count), Extent: e(x.Extent)}
+	case *MarkPlace:
+		return &MarkPlace{Bits: x.Bits, Words: x.Words, Place: e(x.Place)}
+	case *ListPlaces:
+		return &ListPlaces{Array: x.Array, Bits: x.Bits, Words: x.Words, Count: x.Count, Extent: e(x.Extent)}
 	case *SortBy:
 		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
 		if x.Threads != nil {

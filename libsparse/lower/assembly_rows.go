@@ -62,8 +62,7 @@ func revalued(p *cin.Program, lattices *lattice.Table) bool {
 // fillsRow reports whether the entries of the workspace of s are those of a row of the result over v.
 func (l *lowerer) fillsRow(s *cin.Where, v index.Var) bool {
 	w := cin.Written(s.Producer)
-	kind := l.program.Workspaces[w.Tensor]
-	return (kind == cin.Row || kind == cin.Scatter) && slices.Equal(w.Vars, []index.Var{v}) && l.isCopied(s)
+	return l.program.Workspaces[w.Tensor].Placed() && slices.Equal(w.Vars, []index.Var{v}) && l.isCopied(s)
 }
 
 // knownRow is the current row of the result, as an earlier call left its coordinates.

@@ -52,6 +52,8 @@ var workspaces = map[cin.Storage]kind{
 	cin.Array:   {new: newArray, dense: true, sized: func(int) bool { return true }},
 	cin.Row:     {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.Scatter: {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.Bitmap:  {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.Blocks:  {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.List:    {new: newList},
 	cin.Hash:    {new: newHash},
 }

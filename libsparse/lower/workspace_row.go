@@ -10,30 +10,31 @@ import (
 )
 
 // marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. Marks and values are
-// cleared through the list, so that a use costs what it holds and not its extent.
+// cleared through the list, so that a use costs what it holds and not its extent. Marks are bytes, which say whether a place has to be put
+// on the list, or the bits of a map from which the list is made, in order, when all terms are there.
 type marked struct {
-	tensor                 *index.Tensor
-	mark, list, bits, vals *ir.Array
-	count                  *ir.Var
+	tensor     *index.Tensor
+	list, vals *ir.Array
+	count      *ir.Var
+	// mark is nil where marks are bits.
+	mark *ir.Array
+	// bits is the map, or one that sorts the list; it is nil where the list needs no order. words marks those of its words that are not zero, and
+	// is nil where all words are read.
+	bits, words *ir.Array
 	// op reduces the terms of a place. Values of places that are not in use are its identity.
-	op dtype.Op
-	// scatters says that places are entered without a branch.
-	scatters bool
+	op   dtype.Op
+	kind cin.Storage
 }
 
 func newMarked(l *lowerer, t *index.Tensor, list string, elem dtype.T, e env) marked {
 	filled := l.filling(t)
-	w := marked{tensor: t, op: scalarOp(cmp.Or(reduction(filled.Producer), dtype.Add), t.Elem), scatters: l.program.Workspaces[t] == cin.Scatter}
+	w := marked{tensor: t, op: scalarOp(cmp.Or(reduction(filled.Producer), dtype.Add), t.Elem), kind: l.program.Workspaces[t]}
 	room := l.elements(t)
 	if e.phase != revaluing {
-		w.mark, w.list, w.count = l.Array(t.Name+"_mark", dtype.U8), l.Array(t.Name+list, elem), l.Index(t.Name+"_count")
+		w.list, w.count = l.Array(t.Name+list, elem), l.Index(t.Name+"_count")
 		e.region.allocs = append(e.region.allocs, ir.Declare(w.count, ir.Const(0)))
-		e.region.local(w.mark, room, true)
 		e.region.local(w.list, ir.Add(room, ir.Const(ir.PlacesRoom)), false)
-	}
-	if e.phase == computing || e.phase == counting && (l.format(t).Order() > 1 || !l.onlyCounted(filled)) {
-		w.bits = l.Array(t.Name+"_bits", dtype.I64)
-		e.region.local(w.bits, ir.PlacesBits(room), true)
+		w.marks(l, e, room, e.phase == computing || l.format(t).Order() > 1 || !l.onlyCounted(filled))
 	}
 	if e.phase == counting {
 		return w
@@ -46,6 +47,26 @@ func newMarked(l *lowerer, t *index.Tensor, list string, elem dtype.T, e env) ma
 	}
 	return w
 }
+
+// marks adds the arrays of the marks, and those that put the list in order.
+func (w *marked) marks(l *lowerer, e env, room ir.Expr, ordered bool) {
+	name := w.tensor.Name
+	if !w.mapped() {
+		w.mark = l.Array(name+"_mark", dtype.U8)
+		e.region.local(w.mark, room, true)
+	}
+	if ordered || w.mapped() {
+		w.bits = l.Array(name+"_bits", dtype.I64)
+		e.region.local(w.bits, ir.PlacesBits(room), true)
+	}
+	if w.bits != nil && w.kind != cin.Bitmap {
+		w.words = l.Array(name+"_words", dtype.U8)
+		e.region.local(w.words, ir.PlacesWords(room), true)
+	}
+}
+
+// mapped reports whether the marks are bits.
+func (w marked) mapped() bool { return w.kind == cin.Bitmap || w.kind == cin.Blocks }
 
 // filling is the statement that fills a workspace.
 func (l *lowerer) filling(t *index.Tensor) *cin.Where {
@@ -77,9 +98,12 @@ func (w marked) writeAt(l *lowerer, a *cin.Assign, place ir.Expr, e env) (out []
 
 // enter puts a place on the list where it is not yet there.
 func (w marked) enter(place ir.Expr) []ir.Stmt {
+	if w.mapped() {
+		return []ir.Stmt{&ir.MarkPlace{Bits: w.bits, Words: w.words, Place: place}}
+	}
 	isNew := ir.Is(ir.At(w.mark, place), ir.Eq, zero(dtype.U8))
 	list, mark := ir.Put(w.list, w.count, place), ir.Put(w.mark, place, ir.Number(1, dtype.U8))
-	if w.scatters { // the end of the list is written in any case, and counted where the place is new
+	if w.kind == cin.Scatter { // the end of the list is written in any case, and counted where the place is new
 		return []ir.Stmt{list, ir.Increase(w.count, &ir.Cast{X: isNew, To: dtype.I64}), mark}
 	}
 	return []ir.Stmt{ir.When(isNew, mark, list, ir.Increment(w.count))}
@@ -87,7 +111,7 @@ func (w marked) enter(place ir.Expr) []ir.Stmt {
 
 // clear is how one place is left as it was before its use.
 func (w marked) clear(place ir.Expr, e env) (out []ir.Stmt) {
-	if e.phase != revaluing {
+	if e.phase != revaluing && !w.mapped() {
 		out = append(out, ir.Put(w.mark, place, zero(dtype.U8)))
 	}
 	if e.phase != counting {
@@ -97,14 +121,24 @@ func (w marked) clear(place ir.Expr, e env) (out []ir.Stmt) {
 }
 
 // clearAll clears the places in use.
-func (w marked) clearAll(l *lowerer, e env) ir.Stmt {
+func (w marked) clearAll(l *lowerer, e env) []ir.Stmt {
 	q := l.Index("q")
-	return ir.Count(q, w.count, w.clear(ir.IndexAt(w.list, q), e)...)
+	if clear := w.clear(ir.IndexAt(w.list, q), e); clear != nil {
+		return []ir.Stmt{ir.Count(q, w.count, clear...)}
+	}
+	return nil
 }
 
-// order puts the list in order.
-func (w marked) order(l *lowerer) ir.Stmt {
-	return &ir.SortPlaces{Array: w.list, Bits: w.bits, Count: w.count, Extent: l.elements(w.tensor)}
+// produce runs the producer of s and makes the list of the places in use, which is in order where ordered is set.
+func (w marked) produce(l *lowerer, s *cin.Where, into writer, e env, ordered bool) []ir.Stmt {
+	terms, places := l.produce(s, into, e), l.elements(w.tensor)
+	switch {
+	case w.mapped():
+		return append(terms, &ir.ListPlaces{Array: w.list, Bits: w.bits, Words: w.words, Count: w.count, Extent: places})
+	case ordered:
+		terms = append(terms, &ir.SortPlaces{Array: w.list, Bits: w.bits, Words: w.words, Count: w.count, Extent: places})
+	}
+	return append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, terms...)
 }
 
 // row is an accumulator over one variable: places are coordinates.
@@ -125,12 +159,9 @@ func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.S
 		return v, l.produce(s, w, e), nil
 	}
 	v.crd, v.entries = []*ir.Array{w.list}, listed(w.count)
-	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
-	if e.phase == computing || !l.onlyCounted(s) {
-		before = append(before, w.order(l))
-	}
+	before = w.produce(l, s, w, e, e.phase == computing || !l.onlyCounted(s))
 	if v.leave == nil {
-		done = append(done, w.clearAll(l, e))
+		done = w.clearAll(l, e)
 	}
 	return v, before, done
 }
@@ -164,13 +195,12 @@ func (w grid) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 
 // fill puts the places in use in order, and finds the coordinates of each.
 func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.Stmt) {
-	before = append([]ir.Stmt{ir.Set(w.count, ir.Const(0))}, l.produce(s, w, e)...)
+	before = w.produce(l, s, w, e, true)
 	crd := l.sortedCrd(w.tensor)
 	for _, a := range crd {
 		before = append(before, ir.NewArray(a, ir.AtLeastOne(w.count)))
 		done = append(done, &ir.Free{Array: a})
 	}
-	before = append(before, w.order(l))
 	q, rest := l.Index("q"), l.Index("rest")
 	body := []ir.Stmt{ir.Declare(rest, ir.IndexAt(w.list, q))}
 	for d := len(crd) - 1; d > 0; d-- {
@@ -181,5 +211,5 @@ func (w grid) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.
 	element := func(l *lowerer, a *index.Access, e env) ir.Expr {
 		return ir.At(w.vals, ir.IndexAt(w.list, l.elementAt(a, e)))
 	}
-	return &view{element: element, crd: crd, entries: listed(w.count)}, before, append(done, w.clearAll(l, e))
+	return &view{element: element, crd: crd, entries: listed(w.count)}, before, append(done, w.clearAll(l, e)...)
 }

@@ -111,7 +111,8 @@ func (a *arguments) precompute() Command {
 	if c.Rename = a.renaming(); len(c.Rename) > 0 {
 		return c // the last argument
 	}
-	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.Scatter), string(cin.List), string(cin.Hash)))
+	c.Storage = cin.Storage(a.choice(string(cin.Tile), string(cin.Array), string(cin.Row), string(cin.Scatter),
+		string(cin.Bitmap), string(cin.Blocks), string(cin.List), string(cin.Hash)))
 	c.Rename = a.renaming()
 	return c
 }

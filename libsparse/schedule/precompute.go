@@ -128,7 +128,7 @@ func (c Precompute) split(p *cin.Program, s cin.Stmt, around []*cin.Forall) (cin
 func (c Precompute) where(p *cin.Program, around, loops []*cin.Forall, assign *cin.Assign, part *part) (cin.Stmt, error) {
 	outside := loops[:c.At]
 	held, produce, consume := c.sides(p, loops[c.At:], assign, part)
-	if c.Storage == cin.List || c.Storage == cin.Hash || (c.Storage == cin.Row || c.Storage == cin.Scatter) && len(held) > 1 {
+	if c.Storage == cin.List || c.Storage == cin.Hash || c.Storage.Placed() && len(held) > 1 {
 		sortByStorage(p, assign.LHS, held, consume)
 	}
 	if err := cmp.Or(c.checkLoops(produce), c.complete(p, part, assign, held)); err != nil {
@@ -253,7 +253,7 @@ func (c Precompute) workspace(p *cin.Program, part *part, held []index.Var, told
 
 // sparse reports whether a workspace holds coordinates.
 func sparse(s cin.Storage) bool {
-	return s == cin.Row || s == cin.Scatter || s == cin.List || s == cin.Hash
+	return s.Placed() || s == cin.List || s == cin.Hash
 }
 
 // storage is the kind of the workspace over held: as the command says, else by what is known of its size, and whether it should tell
@@ -275,7 +275,7 @@ func (c Precompute) storage(p *cin.Program, held []index.Var, told, known bool) 
 	case storage == cin.Tile || storage == cin.Array:
 		return storage, nil
 	case !sparse(storage):
-		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, list or hash", storage)
+		return "", failf(c, "there is no storage %q; it is tile, array, row, scatter, bitmap, blocks, list or hash", storage)
 	case derived >= 0:
 		return "", failf(c, "a %s holds coordinates, which the derived variable %s has none of; keep it as a tile or an array", storage, held[derived])
 	case len(held) == 0:

@@ -32,6 +32,35 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
+/* Writes the places in a bitmap whose words are marked to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t list_places_by_words_i64(int64_t *a, int64_t *bits, uint8_t *words, int64_t extent)
+{
+    int64_t *const begin = a;
+    for (int64_t w = 0; w * 64 < extent; w += 64) {
+        uint64_t *const marks = (uint64_t *)(words + w);
+        uint64_t marked = 0;
+        for (int64_t k = 0; k < 8; k++) {
+            marked |= marks[k] * 0x0102040810204080 >> 56 << 8 * k;
+            marks[k] = 0;
+        }
+        for (; marked; marked &= marked - 1) {
+            const int64_t v = w + __builtin_ctzll(marked);
+            uint64_t found = (uint64_t)bits[v];
+            int64_t *const end = a + __builtin_popcountll(found);
+            bits[v] = 0;
+            do {
+                for (int64_t k = 0; k < 2; k++) {
+                    a[k] = (int64_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                    found &= found - 1;
+                }
+                a += 2;
+            } while (a < end);
+            a = end;
+        }
+    }
+    return a - begin;
+}
+
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -52,30 +81,14 @@ static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 }
 
 /* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
-static void sort_places_i64x4(int64_t *a, int64_t n, int64_t *bits, int64_t extent)
+static void sort_places_i64x4(int64_t *a, int64_t n, int64_t *bits, uint8_t *words, int64_t extent)
 {
-    if (n > 64 && n * 512 > extent) {
+    if (n > 64 && n * 4096 > extent) {
         for (int64_t i = 0; i < n; i++) {
             bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
+            words[a[i] >> 6] = 1;
         }
-        for (int64_t w = 0; w * 64 < extent; w += 4) {
-            if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
-                continue;
-            }
-            for (int64_t v = w; v < w + 4; v++) {
-                uint64_t found = (uint64_t)bits[v];
-                int64_t *const end = a + __builtin_popcountll(found);
-                bits[v] = 0;
-                do {
-                    for (int64_t k = 0; k < 4; k++) {
-                        a[k] = (int64_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
-                        found &= found - 1;
-                    }
-                    a += 4;
-                } while (a < end);
-                a = end;
-            }
-        }
+        list_places_by_words_i64(a, bits, words, extent);
         return;
     }
     if (n > 64) {
@@ -92,8 +105,8 @@ static void sort_places_i64x4(int64_t *a, int64_t n, int64_t *bits, int64_t exte
             a[below] = x;
             below += x <= middle;
         }
-        sort_places_i64x4(a, below, bits, extent);
-        sort_places_i64x4(a + below, n - below, bits, extent);
+        sort_places_i64x4(a, below, bits, words, extent);
+        sort_places_i64x4(a + below, n - below, bits, words, extent);
         return;
     }
     if (n <= 8) {
@@ -156,12 +169,14 @@ int32_t kernel_assemble(int64_t *slots)
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
-        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
-        failed |= !w_mark;
         int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
         failed |= !w_list;
+        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
+        failed |= !w_mark;
         int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
         failed |= !w_bits;
+        uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
+        failed |= !w_words;
         #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t block = 0; block < 64; block++) {
             if (failed) {
@@ -209,13 +224,13 @@ int32_t kernel_assemble(int64_t *slots)
                         }
                     }
                 }
+                sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
                 w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
                 w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
                 if (!w_sorted1 || !w_sorted2) {
                     failed = 1;
                     goto next_block;
                 }
-                sort_places_i64x4(w_list, w_count, w_bits, n_k * n_l);
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
@@ -254,9 +269,10 @@ int32_t kernel_assemble(int64_t *slots)
             free(w_sorted2);
             free(w_sorted1);
         }
-        free(w_mark);
         free(w_list);
+        free(w_mark);
         free(w_bits);
+        free(w_words);
     }
     if (failed) {
         return 1;
@@ -313,12 +329,14 @@ int32_t kernel_compute(int64_t *slots)
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
-        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
-        failed |= !w_mark;
         int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
         failed |= !w_list;
+        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
+        failed |= !w_mark;
         int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
         failed |= !w_bits;
+        uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
+        failed |= !w_words;
         float *restrict w_vals = allocate_zero(n_k * n_l, sizeof *w_vals);
         failed |= !w_vals;
         #pragma omp for schedule(dynamic, 1) nowait
@@ -370,13 +388,13 @@ int32_t kernel_compute(int64_t *slots)
                         }
                     }
                 }
+                sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
                 w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
                 w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
                 if (!w_sorted1 || !w_sorted2) {
                     failed = 1;
                     goto next_block;
                 }
-                sort_places_i64x4(w_list, w_count, w_bits, n_k * n_l);
                 for (int64_t q = 0; q < w_count; q++) {
                     int64_t rest = w_list[q];
                     const int64_t above = rest / n_l;
@@ -420,9 +438,10 @@ int32_t kernel_compute(int64_t *slots)
             free(w_sorted2);
             free(w_sorted1);
         }
-        free(w_mark);
         free(w_list);
+        free(w_mark);
         free(w_bits);
+        free(w_words);
         free(w_vals);
     }
     if (failed) {

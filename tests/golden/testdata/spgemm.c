@@ -3,10 +3,10 @@
  * B: "ds" of f32
  * out: "ds" of f32
  * reorder(i, j, k)
- * precompute(all, w, at=1, row)
+ * precompute(all, w, at=1, bitmap)
  * parallelize(i, threads)
  * assemble(bounded)
- * workspace w: a dense row over k with a list of its entries, since the sum over [j] scatters into it
+ * workspace w: a dense row over k with a bit for each entry, which puts them in order, since the sum over [j] scatters into it and entries are close
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
@@ -14,13 +14,10 @@ typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
-typedef __UINT8_TYPE__ uint8_t;
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
 void free(void *);
-
-typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
 static void *allocate(int64_t count, size_t size)
 {
@@ -30,6 +27,31 @@ static void *allocate(int64_t count, size_t size)
 static void *allocate_zero(int64_t count, size_t size)
 {
     return calloc((size_t)count + 1, size);
+}
+
+/* Writes the places in a bitmap to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t list_places_i32(int32_t *a, int64_t *bits, int64_t extent)
+{
+    int32_t *const begin = a;
+    for (int64_t w = 0; w * 64 < extent; w += 4) {
+        if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+            continue;
+        }
+        for (int64_t v = w; v < w + 4; v++) {
+            uint64_t found = (uint64_t)bits[v];
+            int32_t *const end = a + __builtin_popcountll(found);
+            bits[v] = 0;
+            do {
+                for (int64_t k = 0; k < 4; k++) {
+                    a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                    found &= found - 1;
+                }
+                a += 4;
+            } while (a < end);
+            a = end;
+        }
+    }
+    return a - begin;
 }
 
 static inline int64_t max_i64(int64_t x, int64_t y)
@@ -46,81 +68,6 @@ static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
         a[i] += a[i - 1];
-    }
-}
-
-/* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
-static void sort_places_i32x8(int32_t *a, int64_t n, int64_t *bits, int64_t extent)
-{
-    if (n > 64 && n * 512 > extent) {
-        for (int64_t i = 0; i < n; i++) {
-            bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
-        }
-        for (int64_t w = 0; w * 64 < extent; w += 4) {
-            if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
-                continue;
-            }
-            for (int64_t v = w; v < w + 4; v++) {
-                uint64_t found = (uint64_t)bits[v];
-                int32_t *const end = a + __builtin_popcountll(found);
-                bits[v] = 0;
-                do {
-                    for (int64_t k = 0; k < 4; k++) {
-                        a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
-                        found &= found - 1;
-                    }
-                    a += 4;
-                } while (a < end);
-                a = end;
-            }
-        }
-        return;
-    }
-    if (n > 64) {
-        int32_t least = a[0], most = a[0];
-        int64_t below = 0;
-        for (int64_t i = 1; i < n; i++) {
-            least = a[i] < least ? a[i] : least;
-            most = a[i] > most ? a[i] : most;
-        }
-        const int32_t middle = least + (most - least) / 2;
-        for (int64_t i = 0; i < n; i++) {
-            const int32_t x = a[i];
-            a[i] = a[below];
-            a[below] = x;
-            below += x <= middle;
-        }
-        sort_places_i32x8(a, below, bits, extent);
-        sort_places_i32x8(a + below, n - below, bits, extent);
-        return;
-    }
-    if (n <= 8) {
-        for (int64_t i = 1; i < n; i++) {
-            const int32_t x = a[i];
-            int64_t j = i;
-            for (; j > 0 && a[j - 1] > x; j--) {
-                a[j] = a[j - 1];
-            }
-            a[j] = x;
-        }
-        return;
-    }
-    int32_t places[64 + 2 * 8], ranks[2 * 8];
-    for (int64_t i = 0; i < n; i += 8) {
-        *(i32x8 *)&places[i] = *(const i32x8 *)&a[i];
-    }
-    for (int64_t i = 0; i < n; i += 2 * 8) {
-        const i32x8 x = *(const i32x8 *)&places[i], y = *(const i32x8 *)&places[i + 8];
-        i32x8 before_x = {0}, before_y = {0};
-        for (int64_t j = 0; j < n; j++) {
-            before_x -= places[j] - (i32x8){0} < x;
-            before_y -= places[j] - (i32x8){0} < y;
-        }
-        *(i32x8 *)&ranks[0] = before_x;
-        *(i32x8 *)&ranks[8] = before_y;
-        for (int64_t k = 0; k < 2 * 8 && i + k < n; k++) {
-            a[ranks[k]] = places[i + k];
-        }
     }
 }
 
@@ -209,8 +156,6 @@ int32_t kernel_assemble(int64_t *slots)
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t w_count = 0;
-        uint8_t *restrict w_mark = allocate_zero(n_k, sizeof *w_mark);
-        failed |= !w_mark;
         int32_t *restrict w_crd = allocate(n_k + 8, sizeof *w_crd);
         failed |= !w_crd;
         int64_t *restrict w_bits = allocate_zero((n_k + 255) / 256 * 4, sizeof *w_bits);
@@ -246,33 +191,26 @@ int32_t kernel_assemble(int64_t *slots)
             }
             for (int64_t i = i_begin; i < i_end; i++) {
                 const int64_t begin = out_p2;
-                w_count = 0;
                 for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
                     for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
                         const int64_t k = B_crd2[B_p2];
-                        if (w_mark[k] == 0) {
-                            w_mark[k] = 1;
-                            w_crd[w_count] = (int32_t)k;
-                            w_count++;
-                        }
+                        w_bits[k >> 6] |= (int64_t)((uint64_t)1 << (k & 63));
                         w_vals[k] += A_vals[A_p2] * B_vals[B_p2];
                     }
                 }
-                sort_places_i32x8(w_crd, w_count, w_bits, n_k);
+                w_count = list_places_i32(w_crd, w_bits, n_k);
                 for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
                     const int64_t k_2 = w_crd[w_p1];
                     out_room_vals2[out_p2] = w_vals[k_2];
                     out_room_crd2[out_p2] = (int32_t)k_2;
                     out_p2++;
-                    w_mark[k_2] = 0;
                     w_vals[k_2] = 0.0f;
                 }
                 out_pos2[i + 1] = (int32_t)(out_p2 - begin);
             }
             out_filled2[block + 1] = out_p2 - out_starts2[block];
         }
-        free(w_mark);
         free(w_crd);
         free(w_bits);
         free(w_vals);

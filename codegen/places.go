@@ -1,0 +1,157 @@
+package codegen
+
+import "libsparse/libsparse/ir"
+
+// Places are numbers below an extent. Sets of them are lists, or bitmaps: those are written without reading them in order,
+// and in order when they are read.
+
+// sortPlaces writes a sort of a list.
+func (e *emitter) sortPlaces(s *ir.SortPlaces) {
+	e.uses.helper("list_places_by_words", ir.Scalar(s.Array.Elem))
+	fn := e.uses.helper("sort_places", ir.Type{Elem: s.Array.Elem, Lanes: placesVector / s.Array.Elem.Size()})
+	e.line("%s(%s, %s, %s, %s, %s);", fn, name(s.Array.Name), e.index(s.Count), name(s.Bits.Name), name(s.Words.Name), e.index(s.Extent))
+}
+
+// markPlace puts a place into a bitmap. Places are not negative, so that they are shifted where they would be divided.
+func (e *emitter) markPlace(s *ir.MarkPlace) {
+	bits, place := name(s.Bits.Name), e.expr(widened(s.Place), precUnary)
+	e.line("%s[%s >> 6] |= (int64_t)((uint64_t)1 << (%s & 63));", bits, place, place)
+	if s.Words != nil {
+		e.line("%s[%s >> 6] = 1;", name(s.Words.Name), place)
+	}
+}
+
+// listPlaces makes a list of a bitmap.
+func (e *emitter) listPlaces(s *ir.ListPlaces) {
+	kind, words := "list_places", ""
+	if s.Words != nil {
+		kind, words = "list_places_by_words", name(s.Words.Name)+", "
+	}
+	fn := e.uses.helper(kind, ir.Scalar(s.Array.Elem))
+	e.line("%s = %s(%s, %s, %s%s);", name(s.Count.Name), fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Extent))
+}
+
+// listPlacesText passes over groups of four words that are zero. A word with places writes four of them, or multiples of four, whether it has
+// them or not, since the number of places in a word is hard to predict.
+const listPlacesText = `/* Writes the places in a bitmap to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t NAME(ELEMENT *a, int64_t *bits, int64_t extent)
+{
+    ELEMENT *const begin = a;
+    for (int64_t w = 0; w * 64 < extent; w += 4) {
+        if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+            continue;
+        }
+        for (int64_t v = w; v < w + 4; v++) {
+            uint64_t found = (uint64_t)bits[v];
+            ELEMENT *const end = a + __builtin_popcountll(found);
+            bits[v] = 0;
+            do {
+                for (int64_t k = 0; k < 4; k++) {
+                    a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                    found &= found - 1;
+                }
+                a += 4;
+            } while (a < end);
+            a = end;
+        }
+    }
+    return a - begin;
+}
+`
+
+// listPlacesByWordsText reads words of the bitmap that are not zero only: 64 bytes with a mark for each are made the bits of one word,
+// eight at a time by a product. Such words have few places, so that they write two at a time.
+const listPlacesByWordsText = `/* Writes the places in a bitmap whose words are marked to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t NAME(ELEMENT *a, int64_t *bits, uint8_t *words, int64_t extent)
+{
+    ELEMENT *const begin = a;
+    for (int64_t w = 0; w * 64 < extent; w += 64) {
+        uint64_t *const marks = (uint64_t *)(words + w);
+        uint64_t marked = 0;
+        for (int64_t k = 0; k < 8; k++) {
+            marked |= marks[k] * 0x0102040810204080 >> 56 << 8 * k;
+            marks[k] = 0;
+        }
+        for (; marked; marked &= marked - 1) {
+            const int64_t v = w + __builtin_ctzll(marked);
+            uint64_t found = (uint64_t)bits[v];
+            ELEMENT *const end = a + __builtin_popcountll(found);
+            bits[v] = 0;
+            do {
+                for (int64_t k = 0; k < 2; k++) {
+                    a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                    found &= found - 1;
+                }
+                a += 2;
+            } while (a < end);
+            a = end;
+        }
+    }
+    return a - begin;
+}
+`
+
+// placesVector is the size of the vectors in which short lists of places are sorted.
+const placesVector = 32
+
+// sortPlacesText counts for each of up to 64 places how many are below it, two vectors at a time: no branch depends on the places. Lists of
+// up to 8 are sorted by insertion, longer lists by a bitmap. If too few of its bits would be set, the range is halved.
+const sortPlacesText = `/* Sorts a[0:n]: different places below extent, with room for 8 more behind them. The bitmap is zero before and after. */
+static void NAME(ELEMENT *a, int64_t n, int64_t *bits, uint8_t *words, int64_t extent)
+{
+    if (n > 64 && n * 4096 > extent) {
+        for (int64_t i = 0; i < n; i++) {
+            bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
+            words[a[i] >> 6] = 1;
+        }
+        list_places_by_words_SCALAR(a, bits, words, extent);
+        return;
+    }
+    if (n > 64) {
+        ELEMENT least = a[0], most = a[0];
+        int64_t below = 0;
+        for (int64_t i = 1; i < n; i++) {
+            least = a[i] < least ? a[i] : least;
+            most = a[i] > most ? a[i] : most;
+        }
+        const ELEMENT middle = least + (most - least) / 2;
+        for (int64_t i = 0; i < n; i++) {
+            const ELEMENT x = a[i];
+            a[i] = a[below];
+            a[below] = x;
+            below += x <= middle;
+        }
+        NAME(a, below, bits, words, extent);
+        NAME(a + below, n - below, bits, words, extent);
+        return;
+    }
+    if (n <= 8) {
+        for (int64_t i = 1; i < n; i++) {
+            const ELEMENT x = a[i];
+            int64_t j = i;
+            for (; j > 0 && a[j - 1] > x; j--) {
+                a[j] = a[j - 1];
+            }
+            a[j] = x;
+        }
+        return;
+    }
+    ELEMENT places[64 + 2 * WIDTH], ranks[2 * WIDTH];
+    for (int64_t i = 0; i < n; i += WIDTH) {
+        *(VECTOR *)&places[i] = *(const VECTOR *)&a[i];
+    }
+    for (int64_t i = 0; i < n; i += 2 * WIDTH) {
+        const VECTOR x = *(const VECTOR *)&places[i], y = *(const VECTOR *)&places[i + WIDTH];
+        VECTOR before_x = {0}, before_y = {0};
+        for (int64_t j = 0; j < n; j++) {
+            before_x -= places[j] - (VECTOR){0} < x;
+            before_y -= places[j] - (VECTOR){0} < y;
+        }
+        *(VECTOR *)&ranks[0] = before_x;
+        *(VECTOR *)&ranks[WIDTH] = before_y;
+        for (int64_t k = 0; k < 2 * WIDTH && i + k < n; k++) {
+            a[ranks[k]] = places[i + k];
+        }
+    }
+}
+`

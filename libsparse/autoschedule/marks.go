@@ -1,0 +1,36 @@
+package autoschedule
+
+import (
+	"slices"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/index"
+)
+
+// marks chooses how a dense row knows its entries, and says why of variables that are reduced. A bitmap has them in order without a sort, for
+// the price of its words: it is read as a whole where words have entries on average, and by marks of its words where a row has enough
+// entries to make up for reading those. Where most terms fall on entries that are there already, a branch for the new ones is cheaper than
+// to mark each term; so is a list, without a branch, where rows are short.
+func (c *Constants) marks(a bind.Assignment, w workspace) (cin.Storage, string) {
+	elements := w.elements()
+	several := w.terms >= c.ScatterTerms && w.terms <= c.ScatterRepeats*elements
+	switch {
+	case several && elements*c.BitmapWord >= w.places:
+		return cin.Bitmap, "a bit for each entry, which puts them in order, since the sum over %v scatters into it and entries are close"
+	case several && elements >= c.BlocksLeast+w.places/c.BlocksStep:
+		return cin.Blocks, "a bitmap of its entries and a mark for each word, which put them in order, since the sum over %v scatters into it"
+	case several && scattered(a):
+		return cin.Scatter, "a list of its entries, since the sum over %v scatters into it; new entries are found without branches, since the operands' are scattered"
+	default:
+		return cin.Row, "a list of its entries, since the sum over %v scatters into it"
+	}
+}
+
+// scattered reports whether neighbouring entries of the sparse operands are seldom neighbours, so that no branch on where they fall is predicted.
+func scattered(a bind.Assignment) bool {
+	return !slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
+		s := a.Of(acc.Tensor)
+		return !s.Format.Dense() && !s.Scattered
+	})
+}
