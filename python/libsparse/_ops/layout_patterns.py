@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import NamedTuple
 
 import torch
@@ -14,6 +15,7 @@ from libsparse._storage.pattern import Pattern
 from .assemble import assemble, pattern_from_levels
 
 _KEPT = 256
+_COMPARED = 4  # patterns of which a COO tensor may have one
 
 
 class _Known(NamedTuple):
@@ -22,6 +24,7 @@ class _Known(NamedTuple):
     Attributes:
         pattern: The pattern.
         slots: Where each value of the tensor belongs, where it has duplicates or is not sorted; else None.
+        indices: A copy of the indices of a COO tensor, as they came; None of other layouts.
         storages: The storages of the index arrays, weakly: arrays that nobody else holds are forgotten, and
             no other storage can have their address before.
         versions: Their version counters when they were read.
@@ -29,6 +32,7 @@ class _Known(NamedTuple):
 
     pattern: Pattern
     slots: Tensor | None
+    indices: Tensor | None
     storages: tuple[StorageWeakRef, ...]
     versions: tuple[int, ...]
 
@@ -38,6 +42,9 @@ class _Known(NamedTuple):
 
 
 _known: dict[tuple[object, ...], _Known] = {}
+_written: weakref.WeakValueDictionary[tuple[object, ...], Pattern] = weakref.WeakValueDictionary()
+"""Patterns by the arrays of theirs that tensors have been written with, which live as long as these."""
+_writing: weakref.WeakSet[Pattern] = weakref.WeakSet()
 
 
 def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
@@ -53,36 +60,67 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     """The pattern of index arrays, in a format by its name."""
     if any(a.is_inference() for a in arrays):
         return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
-    places = [(a.untyped_storage()._cdata, a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays]
-    key = (name, tuple(shape), *places)
-    versions = tuple(a._version for a in arrays)
+    key, versions = _key(name, shape, arrays), tuple(a._version for a in arrays)
     found = _known.get(key)
     if found is not None and found.versions == versions and not found.expired():
         return found
+    own = _written.get((key, versions))
+    if own is not None:
+        return _Known(own, None, None, (), versions)
+    found = _same_entries(shape, arrays[0], versions) if name == "coo" else None
     for gone in [k for k, known in list(_known.items()) if known.expired()]:
         _known.pop(gone, None)
     for old in list(_known)[: len(_known) + 1 - _KEPT]:
         _known.pop(old, None)
-    found = _known[key] = _read(name, shape, arrays, versions)
+    found = _known[key] = found or _read(name, shape, arrays, versions)
     return found
+
+
+def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...]) -> None:
+    """Has the index arrays of a tensor that was written from a pattern read as that pattern."""
+    if pattern not in _writing:
+        _writing.add(pattern)
+        _written[_key(name, pattern.shape, arrays), tuple(a._version for a in arrays)] = pattern
+
+
+def _key(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> tuple[object, ...]:
+    """What tells index arrays from all others whose storages live."""
+    places = [(a.untyped_storage()._cdata, a.storage_offset(), a.shape, a.stride(), a.dtype) for a in arrays]
+    return name, tuple(shape), *places
+
+
+def _same_entries(shape: torch.Size, indices: Tensor, versions: tuple[int, ...]) -> _Known | None:
+    """The pattern of another COO tensor with the same indices: torch's functions copy those of their arguments."""
+    compared = 0
+    for (_, extents, *_), known in [*_known.items()][::-1]:
+        own = known.indices
+        if own is not None and extents == shape and own.shape == indices.shape and own.dtype is indices.dtype:
+            if torch.equal(own, indices):
+                return known._replace(storages=(StorageWeakRef(indices.untyped_storage()),), versions=versions)
+            compared += 1
+            if compared == _COMPARED:
+                break
+    return None
 
 
 @torch.inference_mode(False)
 def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tuple[int, ...]) -> _Known:
     private = [validate.index_array("indices", a, a.ndim, copy=name == "coo") for a in arrays]
-    slots = None
+    slots = indices = None
     if name == "coo":
         for mode, row in enumerate(private[0]):
             place = f"shape {tuple(shape)}, layout torch.sparse_coo"
             validate.bounds(f"indices[{mode}]", row, shape[mode], meaning=place)
         pattern = assemble(list(private[0].to(torch.int64)), None, shape, "coo").sparsity
-        if pattern.nnz != private[0].shape[1] or not torch.equal(pattern.coordinates(), private[0]):
-            slots, _ = packing.locate(list(private[0]), list(pattern.coordinates()), shape)
+        indices = pattern.coordinates()
+        if pattern.nnz != private[0].shape[1] or not torch.equal(indices, private[0]):
+            indices = private[0]
+            slots, _ = packing.locate(list(indices), list(pattern.coordinates()), shape)
     elif len(shape) == 3:
         pattern = _batched(name, shape, *private)
     else:
         pattern = pattern_from_levels(name, shape, [None, private[0]], [None, private[1]], called=_names(name))
-    return _Known(pattern, slots, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
+    return _Known(pattern, slots, indices, tuple(StorageWeakRef(a.untyped_storage()) for a in arrays), versions)
 
 
 def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:

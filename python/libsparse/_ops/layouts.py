@@ -12,15 +12,17 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .assemble import to_dense, to_format
-from .layout_patterns import index_arrays, look_up
+from .layout_patterns import index_arrays, look_up, remember
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
 _values_of, _to_coo = Tensor.values, Tensor.to_sparse_coo  # torch's own, also under ls.enable()
+_MATRICES = {layout: Format(name).resolve(2) for layout, name in _FORMATS.items()}
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
 
 
@@ -44,11 +46,25 @@ def read(source: Tensor) -> Operand:
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
     shape = source.shape[: source.ndim - blocks]
-    known = look_up(name, shape, index_arrays(source))
-    values = _Values.apply(source) if source.requires_grad else _raw_values(source.detach())
+    arrays = index_arrays(source.detach())
+    known = look_up(name, shape, arrays)
+    values = _followed_values(source, arrays) if source.requires_grad else _raw_values(source.detach())
     if known.slots is not None:
         values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
     return Operand(known.pattern.with_blocks(source.shape[source.ndim - blocks :]), values.reshape(-1))
+
+
+def read_followed(source: Tensor, pattern: Pattern, arrays: Sequence[Tensor]) -> Operand:
+    """A matrix that autograd follows, by the pattern and the index arrays that it is known to have."""
+    return Operand(pattern, _followed_values(source, arrays))
+
+
+def _followed_values(source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
+    """A copy of the values that autograd follows to the sparse tensor."""
+    if source.layout is torch.sparse_coo and source.is_coalesced():
+        return _values_of(source).clone()  # of no other layout does torch differentiate the gradient
+    values: Tensor = _Values.apply(source, arrays)
+    return values
 
 
 def _tensor(
@@ -104,37 +120,40 @@ def _is_sparse(node: Any, name: str) -> bool:
 
 
 class _Values(torch.autograd.Function):
-    """The values of a sparse tensor."""
+    """The values of a sparse tensor, with its index arrays."""
 
     @staticmethod
-    def forward(ctx: Any, source: Tensor) -> Tensor:
-        ctx.source, ctx.layout = source.detach(), _gradient_layout(source)
-        needs_conversion = source.is_leaf and source.layout is not ctx.layout
-        ctx.leaf = weakref.ref(source) if needs_conversion else lambda: None
+    def forward(ctx: Any, source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
+        plain = source.detach()
+        ctx.source, ctx.arrays, ctx.layout = plain, arrays, _gradient_layout(source)
+        needs_conversion = ctx.layout is not plain.layout and source.is_leaf
+        ctx.leaf = weakref.ref(source) if needs_conversion else None
         ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
-        return _raw_values(ctx.source).clone()
+        return _raw_values(plain).clone()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor | None) -> Tensor | None:
-        if grad is None:
-            return None
-        if (leaf := ctx.leaf()) is not None:
-            _keep_layout_of_grad(leaf)
-        grad = grad.reshape(_raw_values(ctx.source).shape)
-        if ctx.source.layout in _BLOCKED:
-            return write(Operand(read(ctx.source).pattern, grad), torch.sparse_coo)
-        if ctx.source.layout is torch.sparse_coo and not ctx.source.is_coalesced():
-            # Duplicates of an entry have one gradient, as in torch.
-            sparse = ctx.source.shape[: ctx.source.sparse_dim()]
-            known = look_up("coo", sparse, index_arrays(ctx.source))
-            if known.slots is not None:
-                grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
-            arrays = [known.pattern.coordinates()]
-            return _tensor(torch.sparse_coo, arrays, grad, ctx.source.shape)
-        if ctx.source.layout is not torch.sparse_coo:
-            grad = grad.reshape(_values_of(ctx.source).shape)
-        tensor = _with_values(ctx.source, grad)
-        return tensor if tensor.layout is ctx.layout else _to_coo(tensor)
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
+        return None if grad is None else _gradient(ctx, grad), None
+
+
+def _gradient(ctx: Any, grad: Tensor) -> Tensor:
+    """The gradient of a sparse tensor from that of its values."""
+    source, layout = ctx.source, ctx.source.layout
+    if layout is torch.sparse_csr and ctx.layout is layout:
+        return _tensor(layout, ctx.arrays, grad.reshape(_values_of(source).shape), source.shape)
+    if ctx.leaf is not None and (leaf := ctx.leaf()) is not None:
+        _keep_layout_of_grad(leaf)
+    grad = grad.reshape(_raw_values(source).shape)
+    if layout in _BLOCKED:
+        return write(Operand(read(source).pattern, grad), torch.sparse_coo)
+    if layout is torch.sparse_coo:
+        # Duplicates of an entry have one gradient, as in torch.
+        known = look_up("coo", source.shape[: source.sparse_dim()], ctx.arrays)
+        if known.slots is not None:
+            grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
+        return _tensor(torch.sparse_coo, [known.pattern.coordinates()], grad, source.shape)
+    found: Tensor = _to_coo(_tensor(layout, ctx.arrays, grad.reshape(_values_of(source).shape), source.shape))
+    return found
 
 
 def _keep_layout_of_grad(leaf: Tensor) -> None:
@@ -156,15 +175,13 @@ def _converted(source: Tensor, like: Tensor) -> Tensor:
 
 
 class _Followed(torch.autograd.Function):
-    """A tensor of torch's layouts from values; differentiable in both directions."""
+    """A tensor of torch's layouts from the values of a pattern in its format; differentiable in both directions."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, bare: Tensor, pattern: Pattern) -> Tensor:
+    def forward(ctx: Any, values: Tensor, pattern: Pattern, layout: torch.layout) -> Tensor:
         ctx.pattern = pattern
         ctx.set_materialize_grads(False)
-        if bare.layout is not torch.sparse_coo:
-            values = _block_rows(values, _values_of(bare).shape, bare.layout)
-        return _with_values(bare, values)
+        return write(Operand(pattern, values), layout)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None, None]:
@@ -181,20 +198,20 @@ def followed(source: Operand, layout: torch.layout) -> Tensor:
 
     It is COO where there is no matrix, and CSR where there are no blocks.
     """
-    blocks, batched = block_shape(source), is_batch(source, layout)
+    is_known = source.ndim == 2 and source.sparsity.format == _MATRICES.get(layout)
+    blocks, batched = (None, False) if is_known else (block_shape(source), is_batch(source, layout))
     if source.ndim != 2 and not batched:
         layout = torch.sparse_coo
     elif layout in _BLOCKED and blocks is None:
         layout = torch.sparse_csr
-    bare = write(source.with_data(source.values.detach()), layout)
     if not (source.values.requires_grad and torch.is_grad_enabled()):
-        return bare
+        return write(source.with_data(source.values.detach()), layout)
+    source.need_zero_fill("a tensor of torch's")
     if layout in _BLOCKED and blocks is not None:
-        format = f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})"
-    else:
-        format = _BATCHES[layout] if batched else _FORMATS[layout]
-    converted = to_format(source, format)
-    tensor: Tensor = _Followed.apply(converted.values, bare, converted.sparsity)
+        source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
+    elif not is_known:
+        source = to_format(source, _BATCHES[layout] if batched else _FORMATS[layout])
+    tensor: Tensor = _Followed.apply(source.values, source.sparsity, layout)
     return tensor
 
 
@@ -216,24 +233,19 @@ def shaped_values(source: Operand) -> Tensor:
     return values.reshape(-1, *source.sparsity.block)
 
 
-def _with_values(source: Tensor, values: Tensor) -> Tensor:
-    """A tensor of the layout and the indices of `source` with other values."""
-    coalesced = source.layout is not torch.sparse_coo or source.is_coalesced()
-    return _tensor(source.layout, index_arrays(source), values, source.shape, coalesced)
-
-
 def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
     """A tensor of one of torch's sparse layouts; by default the one of the format, COO where there is none.
 
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
+    if layout is not None and source.ndim == 2 and source.fill == 0 and source.sparsity.format == _MATRICES.get(layout):
+        return _matrix(source, layout)
     blocks = block_shape(source)
     layout = layout or own_layout(source)
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
-    shape = source.shape
     if layout in _BLOCKED and blocks is not None:
         return _blocked(source, layout, blocks)
     if is_batch(source, layout):
@@ -243,12 +255,21 @@ def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
             f"to_torch({layout!r}) of a tensor ({source}) is not supported; expected torch.sparse_coo or, of a matrix, "
             "torch.sparse_csr, sparse_csc, or of a format of blocks sparse_bsr, sparse_bsc (see A.to_format)"
         )
-    if math.prod(shape) >= 2**63:
-        raise UnsupportedError(f"torch has no tensors of shape {tuple(shape)}, whose elements it can't number")
-    converted = to_format(source, _FORMATS[layout])
-    pattern = converted.sparsity
-    indices = [pattern.coordinates()] if layout is torch.sparse_coo else pattern.compressed(1)
-    return _tensor(layout, indices, converted.values, shape)
+    return _matrix(to_format(source, _FORMATS[layout]), layout)
+
+
+def _matrix(source: Operand, layout: torch.layout) -> Tensor:
+    """A CSR or CSC matrix, or a COO tensor, of an operand in that format.
+
+    Raises:
+        UnsupportedError: It has too many elements.
+    """
+    pattern = source.sparsity
+    if math.prod(pattern.shape) >= 2**63:
+        raise UnsupportedError(f"torch has no tensors of shape {tuple(pattern.shape)}, whose elements it can't number")
+    arrays = (pattern.coordinates(),) if layout is torch.sparse_coo else pattern.compressed(1)
+    remember(_FORMATS[layout], pattern, arrays)
+    return _tensor(layout, arrays, source.values, pattern.shape)
 
 
 def own_layout(source: Operand) -> torch.layout:

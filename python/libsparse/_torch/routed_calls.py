@@ -26,6 +26,7 @@ _SPARSE_MM = torch.sparse.mm
 _SUMS = {torch.sum, Tensor.sum, torch.sparse.sum}  # sparse where torch computes them
 _TRANSPOSING = {*named("t transpose swapaxes swapdims permute adjoint", torch, Tensor), *map(getter, PROPERTIES)}
 _ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_addmm}  # to their first argument
+_LINEAR = {*named("neg negative __neg__ mul multiply __mul__ __rmul__ div divide __truediv__", torch, Tensor)}
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
@@ -70,8 +71,8 @@ def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
 def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
     if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
-        matrix = wrapped(args[0])
-        if matrix is not None and args[1].ndim in ranks and args[1].dtype is matrix.dtype:
+        matrix = wrapped(args[0]) if args[1].ndim in ranks else None
+        if matrix is not None and args[1].dtype is matrix.dtype:
             try:
                 return matrix @ args[1]
             except _LEFT:
@@ -84,32 +85,54 @@ def run_shared(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], com
 
     torch's own backward passes of sparse layouts raise for nearly all functions.
     """
-    layout = None if torch.compiler.is_dynamo_compiling() else _layout(args, kwargs)
-    if layout is None or kwargs.get("out") is not None or (compressed_only and layout is torch.sparse_coo):
-        return original(*args, **kwargs)
-    if _is_followed((*args, *kwargs.values())):
-        try:
-            result = _computed_as_torch_has(original, args, kwargs, layout)
-        except (RuntimeError, TypeError):
-            return original(*args, **kwargs)
-        return _batches(original, args, kwargs, layout, result)
+    if _is_followed(args) or (kwargs and _is_followed(kwargs.values())):
+        return _run_followed(original, args, kwargs, compressed_only)
     try:
         return original(*args, **kwargs)
     except _REFUSALS as refused:
+        layout = _taken_layout(args, kwargs, compressed_only)
+        if layout is None:
+            raise
         try:
             return _computed_as_torch_has(original, args, kwargs, layout)
         except (RuntimeError, TypeError):
             raise refused from None
 
 
+def _run_followed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], compressed_only: bool) -> Any:
+    layout = _taken_layout(args, kwargs, compressed_only)
+    if layout is None or (layout is torch.sparse_coo and _is_linear(original, args, kwargs)):
+        return original(*args, **kwargs)
+    try:
+        result = _computed_as_torch_has(original, args, kwargs, layout)
+    except (RuntimeError, TypeError):
+        return original(*args, **kwargs)
+    return _batches(original, args, kwargs, layout, result)
+
+
+def _taken_layout(args: tuple[Any, ...], kwargs: dict[str, Any], compressed_only: bool) -> torch.layout | None:
+    """The layout of the first sparse tensor of a call that libsparse may compute."""
+    # torch's own sparse tensors in a graph are torch's affair.
+    layout = None if torch.compiler.is_dynamo_compiling() else _layout(args, kwargs)
+    return None if kwargs.get("out") is not None or (compressed_only and layout is torch.sparse_coo) else layout
+
+
+def _is_linear(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a function of a tensor and numbers is linear, so that torch's gradient of it is the same function."""
+    return original in _LINEAR and not kwargs and not any(isinstance(arg, Tensor) for arg in args[1:])
+
+
 def _is_followed(operands: Iterable[Any]) -> bool:
     """Whether autograd follows one of some operands, or of those in lists of them."""
-    return torch.is_grad_enabled() and any(
-        _is_followed(operand)
-        if isinstance(operand, (list, tuple))
-        else isinstance(operand, Tensor) and operand.requires_grad
-        for operand in operands
-    )
+    if not torch.is_grad_enabled():
+        return False
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            if operand.requires_grad:
+                return True
+        elif isinstance(operand, (list, tuple)) and _is_followed(operand):
+            return True
+    return False
 
 
 def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout) -> Any:

@@ -42,20 +42,23 @@ kept: dict[int, Kept] = {}
 def wrapped(source: Any) -> SparseTensor | None:
     """The SparseTensor that is kept for a matrix and shares its values; None where there is none."""
     known = kept.get(id(source))
-    if known is None or known.source() is not source or source._version != known.version or source.requires_grad:
+    if known is None or known.source() is not source or source._version != known.version:
         return None
     first, last = known.arrays[0], known.arrays[-1]
-    return known.tensor if first._version == known.versions[0] and last._version == known.versions[-1] else None
+    if first._version != known.versions[0] or last._version != known.versions[-1]:
+        return None
+    return _current(source, known)
 
 
 def wrap(source: Tensor) -> SparseTensor:
     """A SparseTensor of the entries of one of torch's sparse tensors; autograd follows `source`."""
-    tensor: SparseTensor = dress(layouts.read(source))
-    if source.requires_grad or source.is_inference() or source.ndim != 2:
-        return tensor
-    values = source._values() if source.layout is torch.sparse_coo else source.values()
+    if source.is_inference() or source.ndim != 2:
+        return dress(layouts.read(source))  # type: ignore[no-any-return]
+    plain = source.detach() if source.requires_grad else source
+    tensor: SparseTensor = dress(layouts.read(plain))
+    values = plain._values() if plain.layout is torch.sparse_coo else plain.values()
     shared = tensor.values().data_ptr() == values.data_ptr() and tensor.values().shape == values.shape
-    arrays = layout_patterns.index_arrays(source)
+    arrays = layout_patterns.index_arrays(plain)
     if shared and not any(array.is_inference() for array in arrays):
         for old in list(kept)[: len(kept) + 1 - _KEPT]:
             kept.pop(old, None)
@@ -63,4 +66,13 @@ def wrap(source: Tensor) -> SparseTensor:
         key = id(source)
         reference = weakref.ref(source, lambda _: kept.pop(key, None))
         kept[key] = Kept(reference, source._version, arrays, versions, tensor)
-    return tensor
+        return _current(source, kept[key])
+    return dress(layouts.read(source))  # type: ignore[no-any-return]
+
+
+def _current(source: Tensor, known: Kept) -> SparseTensor:
+    """What is kept for a matrix, with values that autograd follows to it where it does."""
+    if not (source.requires_grad and torch.is_grad_enabled()):
+        return known.tensor
+    followed: SparseTensor = dress(layouts.read_followed(source, known.tensor._pattern, known.arrays))
+    return followed

@@ -117,7 +117,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Operand:
 
 
 def _of_mode(source: Operand, mode: int, item: int | slice) -> Operand:
-    return index(source, (*(slice(None),) * mode, item))
+    return index(source, (*(slice(None),) * mode, item) if mode else item)
 
 
 def masked_select(input: Any, mask: Any) -> Operand:

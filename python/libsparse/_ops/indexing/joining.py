@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any
@@ -14,6 +15,7 @@ from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
+from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -22,6 +24,9 @@ from .entries import Entries, carry, entries_of, integers, pack, sparse_operand,
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
 from .rows import select_rows, selectable
+
+_LISTING = frozenset("suqc")
+"""Levels that list coordinates."""
 
 
 @moves(torch.cat)
@@ -64,6 +69,9 @@ def stack(tensors: Sequence[Any], dim: int = 0) -> Operand:
         if operand.shape != operands[0].shape:
             raise ShapeError(f"stack: tensor {number} ({operand}) and tensor 0 ({operands[0]}) differ in shape")
     mode = wrap(dim, operands[0].ndim + 1, "stack")
+    rows = _rows(operands) if mode == 0 and operands[0].ndim == 1 else None
+    if rows is not None:
+        return rows
     return cat([unsqueeze(operand, mode) for operand in operands], mode)
 
 
@@ -152,17 +160,83 @@ def _pattern(
     return pack(entries, format, itemsize)
 
 
+def _concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> Pattern | None:
+    """The pattern with the entries of several, where that is their arrays one behind the other; else None."""
+    if torch.is_inference_mode_enabled():
+        with torch.inference_mode(False):
+            return _concatenated(patterns, shifts, shape)
+    format, size = patterns[0].format, sum(pattern.size for pattern in patterns)
+    dtype, first = packing.common_index_dtype(shape, size, ()), 0
+    for pattern, shift in zip(patterns, shifts, strict=True):
+        same = pattern.format == format and pattern.index_dtype is dtype and not pattern.block
+        if not same or shift[format.order[0]] != first or not _follows(pattern, shift, shape):
+            return None
+        first += pattern.shape[format.order[0]]
+    levels = range(len(format.order))
+    crd = [_listed([p.crd[n] for p in patterns], [s[format.order[n]] for s in shifts]) for n in levels]
+    pos = [_starts([p.pos[n] for p in patterns], [p.crd[n] for p in patterns], outermost=n == 0) for n in levels]
+    return Pattern._of_kernel(format, torch.Size(shape), pos, crd, size, dtype)
+
+
+def _follows(pattern: Pattern, shift: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether the arrays of a pattern can follow those of another one: its inner levels stay as they are."""
+    format = pattern.format
+    return not pattern.traced and all(
+        letter in _LISTING or (letter == "d" and (n == 0 or (shift[mode] == 0 and pattern.shape[mode] == shape[mode])))
+        for n, (letter, mode) in enumerate(zip(format.levels, format.order, strict=True))
+    )
+
+
+def _listed(arrays: Sequence[Tensor | None], shifts: Sequence[int]) -> Tensor | None:
+    """The coordinates of a level of several patterns, one behind the other."""
+    moved = [a + shift if shift else a for a, shift in zip(arrays, shifts, strict=True) if a is not None]
+    return torch.cat(moved) if moved else None
+
+
+def _starts(arrays: Sequence[Tensor | None], listed: Sequence[Tensor | None], *, outermost: bool) -> Tensor | None:
+    """The positions of a level of several patterns, one behind the other; those of an outermost level are one run."""
+    given = [a for a in arrays if a is not None]
+    if not given:
+        return None
+    ends = list(accumulate(0 if a is None else a.numel() for a in listed))
+    if outermost:
+        return torch.tensor([0, ends[-1]], dtype=given[0].dtype, device="cpu")
+    return torch.cat([given[0], *(a[1:] + end for a, end in zip(given[1:], ends, strict=False))])
+
+
+def _rows(operands: Sequence[Operand]) -> Operand | None:
+    """The CSR matrix with vectors as rows; None where these are not lists of coordinates, of one dtype."""
+    if torch.is_inference_mode_enabled():
+        return None
+    patterns = [operand.sparsity for operand in operands]
+    shape, size = torch.Size((len(operands), *operands[0].shape)), sum(pattern.size for pattern in patterns)
+    dtype = packing.common_index_dtype(shape, size, ())
+    if any(p.format.levels != ("s",) or p.index_dtype is not dtype or p.traced or p.block for p in patterns):
+        return None
+    starts = torch.tensor([0, *accumulate(pattern.size for pattern in patterns)], dtype=dtype, device="cpu")
+    crd = _listed([pattern.crd[0] for pattern in patterns], [0] * len(patterns))
+    pattern = Pattern._of_kernel(default_format(2), shape, (None, starts), (None, crd), size, dtype)
+    return Operand(pattern, _values(operands), operands[0].fill)
+
+
+def _values(operands: Sequence[Operand]) -> Tensor | None:
+    """The values of several tensors, one behind the other, in the dtype that torch promotes them to."""
+    if all(operand.data is None for operand in operands):
+        return None
+    dtype = functools.reduce(torch.promote_types, (operand.dtype for operand in operands))
+    return torch.cat([operand.values.to(dtype) for operand in operands])
+
+
 def _joined(
     operands: Sequence[Operand], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format
 ) -> Operand:
-    values: Tensor | None = None
-    if any(operand.data is not None for operand in operands):
-        dtype = operands[0].dtype
-        for operand in operands:
-            dtype = torch.promote_types(dtype, operand.dtype)
-        values = torch.cat([operand.values.to(dtype) for operand in operands])
+    values = _values(operands)
+    patterns = [operand.sparsity for operand in operands]
+    pattern = _concatenated(patterns, shifts, shape)
+    if pattern is not None:
+        return Operand(pattern, values, operands[0].fill)
     size = 1 if values is None else values.element_size()
-    conversion = _pattern([o.sparsity for o in operands], shifts, shape, format, size)
+    conversion = _pattern(patterns, shifts, shape, format, size)
     return carry(Operand(operands[0].pattern, values, operands[0].fill), conversion)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -15,7 +18,6 @@ from .entries import fill_of
 from .keys import in_range
 
 _VECTOR = Format("s")
-_CPU = torch.device("cpu")
 
 
 def single(source: Operand, key: Any) -> Operand | None:
@@ -41,10 +43,16 @@ def _row(source: Operand, place: int) -> Operand:
     pattern = source.sparsity
     pos, crd = pattern.compressed(1)
     low, high = pos[place : place + 2].tolist()
-    bounds = torch.tensor([0, high - low], dtype=pos.dtype, device=_CPU)
-    arrays = (bounds,), (crd[low:high].clone(),)
+    arrays = (_bounds(high - low, pos.dtype),), (crd[low:high].clone(),)
     row = Pattern._of_kernel(_VECTOR, pattern.shape[1:], *arrays, high - low, pattern.index_dtype)
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
+
+
+@functools.lru_cache(maxsize=1024)
+def _bounds(count: int, dtype: torch.dtype) -> Tensor:
+    """The positions of a vector with so many entries; patterns share them, which write to no array."""
+    with _disable_current_modes(), ordinary.tensors():
+        return torch.tensor([0, count], dtype=dtype, device="cpu")
 
 
 def _element(source: Operand, row: int, column: int) -> Operand:
