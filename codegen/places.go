@@ -7,7 +7,8 @@ import "libsparse/libsparse/ir"
 
 // sortPlaces writes a sort of a list.
 func (e *emitter) sortPlaces(s *ir.SortPlaces) {
-	e.uses.helper("list_places_by_words", ir.Scalar(s.Array.Elem))
+	e.uses.helper("list_places", ir.Scalar(s.Array.Elem))
+	e.uses.helper("list_places_where_marked", ir.Scalar(s.Array.Elem))
 	fn := e.uses.helper("sort_places", ir.Type{Elem: s.Array.Elem, Lanes: placesVector / s.Array.Elem.Size()})
 	e.line("%s(%s, %s, %s, %s, %s);", fn, name(s.Array.Name), e.index(s.Count), name(s.Bits.Name), name(s.Words.Name), e.index(s.Extent))
 }
@@ -23,49 +24,52 @@ func (e *emitter) markPlace(s *ir.MarkPlace) {
 
 // listPlaces makes a list of a bitmap.
 func (e *emitter) listPlaces(s *ir.ListPlaces) {
-	kind, words := "list_places", ""
+	fn, words := e.uses.helper("list_places", ir.Scalar(s.Array.Elem)), ""
 	if s.Words != nil {
-		kind, words = "list_places_by_words", name(s.Words.Name)+", "
+		fn, words = e.uses.helper("list_places_where_marked", ir.Scalar(s.Array.Elem)), name(s.Words.Name)+", "
 	}
-	fn := e.uses.helper(kind, ir.Scalar(s.Array.Elem))
-	e.line("%s = %s(%s, %s, %s%s);", name(s.Count.Name), fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Extent))
+	e.line("%s = %s(%s, %s, %s%s, %s);", name(s.Count.Name), fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Lo), e.index(s.Hi))
 }
 
-// listPlacesText passes over groups of four words that are zero. A word with places writes four of them, or multiples of four, whether it has
-// them or not, since the number of places in a word is hard to predict.
-const listPlacesText = `/* Writes the places in a bitmap to a in order, with room for 8 more behind them, clears it, and returns their number. */
-static int64_t NAME(ELEMENT *a, int64_t *bits, int64_t extent)
+// listPlacesText writes four places for each word that has some, or a multiple of four, whether it has them or not, since the number of places
+// in a word is hard to predict.
+const listPlacesText = `/* Writes the places in a bitmap, all of them from lo to before hi, to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t NAME(ELEMENT *a, int64_t *bits, int64_t lo, int64_t hi)
 {
     ELEMENT *const begin = a;
-    for (int64_t w = 0; w * 64 < extent; w += 4) {
-        if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+    for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+        uint64_t found = (uint64_t)bits[v];
+        if (!found) {
             continue;
         }
-        for (int64_t v = w; v < w + 4; v++) {
-            uint64_t found = (uint64_t)bits[v];
-            ELEMENT *const end = a + __builtin_popcountll(found);
-            bits[v] = 0;
-            do {
-                for (int64_t k = 0; k < 4; k++) {
-                    a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
-                    found &= found - 1;
-                }
-                a += 4;
-            } while (a < end);
-            a = end;
-        }
+        ELEMENT *const end = a + __builtin_popcountll(found);
+        bits[v] = 0;
+        do {
+            for (int64_t k = 0; k < 4; k++) {
+                a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                found &= found - 1;
+            }
+            a += 4;
+        } while (a < end);
+        a = end;
     }
     return a - begin;
 }
 `
 
-// listPlacesByWordsText reads words of the bitmap that are not zero only: 64 bytes with a mark for each are made the bits of one word,
-// eight at a time by a product. Such words have few places, so that they write two at a time.
-const listPlacesByWordsText = `/* Writes the places in a bitmap whose words are marked to a in order, with room for 8 more behind them, clears it, and returns their number. */
-static int64_t NAME(ELEMENT *a, int64_t *bits, uint8_t *words, int64_t extent)
+// listPlacesWhereMarkedText reads words of the bitmap that are not zero only, unless the range has few words: 64 bytes with a mark for each are
+// made the bits of one word, eight at a time by a product. Such words have few places, so that they write two at a time.
+const listPlacesWhereMarkedText = `/* The same of a bitmap whose words are marked. */
+static int64_t NAME(ELEMENT *a, int64_t *bits, uint8_t *words, int64_t lo, int64_t hi)
 {
     ELEMENT *const begin = a;
-    for (int64_t w = 0; w * 64 < extent; w += 64) {
+    if (hi - lo < 1024) {
+        for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+            words[v] = 0;
+        }
+        return list_places_SCALAR(a, bits, lo, hi);
+    }
+    for (int64_t w = lo >> 12 << 6; w * 64 < hi; w += 64) {
         uint64_t *const marks = (uint64_t *)(words + w);
         uint64_t marked = 0;
         for (int64_t k = 0; k < 8; k++) {
@@ -104,7 +108,7 @@ static void NAME(ELEMENT *a, int64_t n, int64_t *bits, uint8_t *words, int64_t e
             bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
             words[a[i] >> 6] = 1;
         }
-        list_places_by_words_SCALAR(a, bits, words, extent);
+        list_places_where_marked_SCALAR(a, bits, words, 0, extent);
         return;
     }
     if (n > 64) {

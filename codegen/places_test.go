@@ -52,9 +52,9 @@ func TestSortPlaces(t *testing.T) {
 // TestListPlaces marks places, some of them twice, and lists them in order: by all words of a bitmap, and by the words that are marked. Both
 // are left empty.
 func TestListPlaces(t *testing.T) {
-	n, extent := iv("n"), iv("extent")
+	n, least, extent := iv("n"), iv("least"), iv("extent")
 	given := in("given", dtype.I32)
-	m := &ir.Module{Slots: append(vars(n, extent), arrays(given)...), Funcs: []*ir.Func{{Name: "f", Body: block()}}}
+	m := &ir.Module{Slots: append(vars(n, least, extent), arrays(given)...), Funcs: []*ir.Func{{Name: "f", Body: block()}}}
 	body := m.Funcs[0].Body
 	types := []dtype.T{dtype.I32, dtype.I64}
 	for _, elem := range types {
@@ -70,7 +70,7 @@ func TestListPlaces(t *testing.T) {
 		body.Stmts = append(body.Stmts,
 			variable(count, num(0)),
 			loop(i, num(0), n, ir.Serial, &ir.MarkPlace{Bits: bits, Words: words, Place: wide(&ir.Load{Array: given, Index: i})}),
-			&ir.ListPlaces{Array: list, Bits: bits, Words: words, Count: count, Extent: extent},
+			&ir.ListPlaces{Array: list, Bits: bits, Words: words, Count: count, Lo: least, Hi: extent},
 			put(counts, num(0), count))
 	}
 	p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
@@ -80,10 +80,10 @@ func TestListPlaces(t *testing.T) {
 		for _, below := range []int64{1, 63, 64, 65, 256, 257, 4096, 4097, 100000} {
 			places := make([]int64, length)
 			for k := range places {
-				places[k] = rng.Int64N(below)
+				places[k] = below/3 + rng.Int64N(below-below/3)
 			}
 			want := slices.Compact(slices.Sorted(slices.Values(places)))
-			args := []ir.Arg{ir.ScalarArg(length), ir.ScalarArg(below), ir.ArrayArg(ir.Ints(dtype.I32, places...))}
+			args := []ir.Arg{ir.ScalarArg(length), ir.ScalarArg(below / 3), ir.ScalarArg(below), ir.ArrayArg(ir.Ints(dtype.I32, places...))}
 			for _, elem := range types {
 				args = append(args, zeros(elem, length+ir.PlacesRoom), zeros(dtype.I64, (below+255)/256*4), zeros(dtype.I64, 1))
 				if elem == dtype.I32 {
@@ -91,14 +91,14 @@ func TestListPlaces(t *testing.T) {
 				}
 			}
 			p.Run(t, []string{"f"}, args)
-			for k, first := range []int{3, 7} {
+			for k, first := range []int{4, 8} {
 				list, bits, count := args[first].Array.Int, args[first+1].Array.Int, args[first+2].Array.Int[0]
 				if !slices.Equal(list[:count], want) || slices.Max(bits) != 0 || slices.Min(bits) != 0 {
 					t.Errorf("%d places below %d, %s: got %v, want %v, bitmap %v", length, below, types[k], list[:count], want, bits)
 				}
 			}
-			if slices.Max(args[6].Array.Int) != 0 {
-				t.Errorf("%d places below %d: marks of words %v", length, below, args[6].Array.Int)
+			if slices.Max(args[7].Array.Int) != 0 {
+				t.Errorf("%d places below %d: marks of words %v", length, below, args[7].Array.Int)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ func TestWorkspaceOverTwoVariables(t *testing.T) {
 	}{
 		{64, 64, 1 << 18, "precompute(all, w, at=1, row)"},
 		{64, 64, 16, "precompute(all, w, at=1, list)"},            // clearing the places would cost more than what is put there
-		{1025, 1025, 1 << 20, "precompute(all, w, at=2, blocks)"}, // rows of one variable fit
+		{1025, 1025, 1 << 20, "precompute(all, w, at=2, bitmap)"}, // rows of one variable fit
 	} {
 		a := request(t, "ij,jkl->ikl", []string{"ds", "dss"}, "dss", 1025)
 		a = bindtest.Change(a, []*index.Tensor{a.Tensors()[1], a.LHS.Tensor}, func(name string, s *bind.Storage) {
@@ -47,10 +47,12 @@ func TestMarks(t *testing.T) {
 		{1 << 12, 24 << 12, true, "bitmap"},
 		{1 << 12, 24 << 12, false, "bitmap"},
 		{1 << 12, 3 << 12, true, "blocks"},
+		{1 << 12, 3 << 12, false, "bitmap"},
 		{1 << 16, 24 << 16, true, "blocks"},
 		{1 << 16, 3 << 16, true, "scatter"},
 		{1 << 16, 3 << 16, false, "row"},
 		{1 << 12, 2 << 12, true, "row"},
+		{1 << 12, 192 << 12, false, "row"},
 		{1 << 10, 200 << 10, true, "row"},
 	} {
 		a := request(t, "ij,jk->ik", []string{"ds", "ds"}, "ds", c.extent)

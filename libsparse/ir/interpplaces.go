@@ -35,23 +35,26 @@ func (m *machine) markPlace(s *MarkPlace) {
 	}
 }
 
-// listPlaces leaves words that are not marked alone, as compiled code does.
+// listPlaces finds all places, to see that none is outside the range.
 func (m *machine) listPlaces(s *ListPlaces) {
-	extent := m.eval(s.Extent).Int
-	bits := m.span(s.Bits, 0, (extent+255)/256*4).Int
+	lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
+	bits := m.span(s.Bits, 0, 0).Int
 	var places []int64
-	for word := range (extent + 63) / 64 {
-		if s.Words != nil {
-			marks := m.span(s.Words, word, word+1).Int
-			if marks[word] == 0 {
+	for word := range bits {
+		marked := s.Words == nil || bits[word] == 0
+		if !marked {
+			marks := m.span(s.Words, int64(word), int64(word)+1).Int
+			marked, marks[word] = marks[word] != 0, 0
+		}
+		for bit := range 64 {
+			if bits[word]>>bit&1 == 0 {
 				continue
 			}
-			marks[word] = 0
-		}
-		for bit := range int64(64) {
-			if bits[word]>>bit&1 != 0 {
-				places = append(places, word*64+bit)
+			place := int64(word*64 + bit)
+			if !marked || place < lo || place >= hi {
+				m.failf("place %d in %s, of %d to %d", place, s.Bits.Name, lo, hi)
 			}
+			places = append(places, place)
 		}
 		bits[word] = 0
 	}

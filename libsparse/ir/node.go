@@ -286,12 +286,12 @@ type (
 		Bits, Words *Array
 		Place       Expr
 	}
-	// ListPlaces writes the places below Extent that are marked to Array in ascending order, with room for PlacesRoom more behind
-	// them, sets Count to their number, and clears the marks.
+	// ListPlaces writes the places that are marked, which are from Lo to before Hi, to Array in ascending order, with room for PlacesRoom
+	// more behind them, sets Count to their number, and clears the marks.
 	ListPlaces struct {
 		Array, Bits, Words *Array
 		Count              *Var
-		Extent             Expr
+		Lo, Hi             Expr
 	}
 	// SortBy is one stable pass of a sort of several keys: it rearranges Perm[0:Count], a permutation of
 	// 0..Count-1, so that Key[Perm[.]] ascends. Keys are in 0..Extent-1. A team of Threads does it where that is set.

@@ -218,6 +218,6 @@ func (p *printer) placesStmt(s Stmt) {
 	case *MarkPlace:
 		p.line("mark %s in %s", ExprText(s.Place), s.Bits.Name)
 	case *ListPlaces:
-		p.line("list places %s[0:%s] below %s of %s", s.Array.Name, s.Count.Name, ExprText(s.Extent), s.Bits.Name)
+		p.line("list places %s[0:%s] from %s to %s of %s", s.Array.Name, s.Count.Name, ExprText(s.Lo), ExprText(s.Hi), s.Bits.Name)
 	}
 }

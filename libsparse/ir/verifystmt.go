@@ -114,7 +114,8 @@ func (v *verifier) placesStmt(s Stmt) {
 		v.integers(s.Array)
 		v.bitmap(s.Bits, s.Words)
 		v.variable(s.Count)
-		v.index(s.Extent)
+		v.index(s.Lo)
+		v.index(s.Hi)
 	}
 }
 

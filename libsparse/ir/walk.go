@@ -118,7 +118,7 @@ func arrayExprs(s Stmt) []Expr {
 	case *MarkPlace:
 		return []Expr{s.Place}
 	case *ListPlaces:
-		return []Expr{s.Extent}
+		return []Expr{s.Lo, s.Hi}
 	case *SortBy:
 		return given(s.Count, s.Extent, s.Threads)
 	default:
@@ -291,7 +291,7 @@ func mapOrder(s Stmt, e func(Expr) Expr) Stmt {
 	case *MarkPlace:
 		return &MarkPlace{Bits: x.Bits, Words: x.Words, Place: e(x.Place)}
 	case *ListPlaces:
-		return &ListPlaces{Array: x.Array, Bits: x.Bits, Words: x.Words, Count: x.Count, Extent: e(x.Extent)}
+		return &ListPlaces{Array: x.Array, Bits: x.Bits, Words: x.Words, Count: x.Count, Lo: e(x.Lo), Hi: e(x.Hi)}
 	case *SortBy:
 		sorted := &SortBy{Perm: x.Perm, Key: x.Key, Count: e(x.Count), Extent: e(x.Extent)}
 		if x.Threads != nil {

@@ -57,6 +57,8 @@ type env struct {
 	// writers are the workspaces that producers fill, views those that consumers read.
 	writers *scope[*index.Tensor, writer]
 	views   *scope[*index.Tensor, *view]
+	// covered is the workspace whose range of places in use has the coordinates of an enclosing loop.
+	covered *index.Tensor
 
 	// out is where elements of the result go.
 	out target

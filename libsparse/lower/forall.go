@@ -138,6 +138,9 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	inner := e
 	inner.settle(f.Var, v)
 	inner.pos = inner.pos.with(it.Key, l.place(it, p, ir.Next(p), e))
+	if t, stmts := l.covers(f, it, r, e); t != nil {
+		inner.covered, before = t, append(before, stmts...)
+	}
 	body := l.visitAt(f, at, inner)
 	if len(body) == 0 {
 		return nil

@@ -5,8 +5,10 @@ import (
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
 )
 
 // marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. Marks and values are
@@ -21,6 +23,8 @@ type marked struct {
 	// bits is the map, or one that sorts the list; it is nil where the list needs no order. words marks those of its words that are not zero, and
 	// is nil where all words are read.
 	bits, words *ir.Array
+	// used is the range of the bits that one use has set, nil where that isn't known.
+	used *usedPlaces
 	// op reduces the terms of a place. Values of places that are not in use are its identity.
 	op   dtype.Op
 	kind cin.Storage
@@ -67,6 +71,39 @@ func (w *marked) marks(l *lowerer, e env, room ir.Expr, ordered bool) {
 
 // mapped reports whether the marks are bits.
 func (w marked) mapped() bool { return w.kind == cin.Bitmap || w.kind == cin.Blocks }
+
+// usedPlaces is a range, empty at first: loops over levels in order extend it by the first and the last coordinate of each segment.
+type usedPlaces struct {
+	least, end *ir.Var
+	// all says that something is written by other loops, too, so that places may be anywhere.
+	all bool
+}
+
+// bounds is the range, with the statements that declare it.
+func (u *usedPlaces) bounds(extent ir.Expr) (declared []ir.Stmt, lo, hi ir.Expr) {
+	if u == nil {
+		return nil, ir.Const(0), extent
+	}
+	declared = []ir.Stmt{ir.Declare(u.least, extent), ir.Declare(u.end, ir.Const(0))}
+	if u.all {
+		return declared, ir.Const(0), extent
+	}
+	return declared, u.least, u.end
+}
+
+// covers extends the range of the workspace that f writes by the segment r of its level, whose coordinates ascend. It returns the workspace, nil
+// where the range doesn't follow from the segment.
+func (l *lowerer) covers(f *cin.Forall, it lattice.Iterator, r format.Range, e env) (t *index.Tensor, stmts []ir.Stmt) {
+	out := cin.Written(f.Body)
+	w, ok := e.writers.get(out.Tensor).(row)
+	if !ok || w.used == nil || out.Vars[0] != f.Var || !gapless(it) || !it.Props().Ordered || l.valid(it, r.Lo, e) != nil {
+		return nil, nil
+	}
+	at := func(p ir.Expr) ir.Expr { return ir.Convert(l.coordinate(it, p, e), dtype.I64) }
+	return out.Tensor, []ir.Stmt{ir.When(ir.Is(r.Lo, ir.Lt, r.Hi),
+		ir.Set(w.used.least, ir.Min(w.used.least, at(r.Lo))),
+		ir.Set(w.used.end, ir.Max(w.used.end, ir.Next(at(ir.Sub(r.Hi, ir.Const(1)))))))}
+}
 
 // filling is the statement that fills a workspace.
 func (l *lowerer) filling(t *index.Tensor) *cin.Where {
@@ -134,7 +171,9 @@ func (w marked) produce(l *lowerer, s *cin.Where, into writer, e env, ordered bo
 	terms, places := l.produce(s, into, e), l.elements(w.tensor)
 	switch {
 	case w.mapped():
-		return append(terms, &ir.ListPlaces{Array: w.list, Bits: w.bits, Words: w.words, Count: w.count, Extent: places})
+		out, lo, hi := w.used.bounds(places)
+		list := &ir.ListPlaces{Array: w.list, Bits: w.bits, Words: w.words, Count: w.count, Lo: lo, Hi: hi}
+		return append(append(out, terms...), list)
 	case ordered:
 		terms = append(terms, &ir.SortPlaces{Array: w.list, Bits: w.bits, Words: w.words, Count: w.count, Extent: places})
 	}
@@ -145,6 +184,9 @@ func (w marked) produce(l *lowerer, s *cin.Where, into writer, e env, ordered bo
 type row struct{ marked }
 
 func (w row) write(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
+	if w.used != nil && e.covered != w.tensor {
+		w.used.all = true
+	}
 	return w.writeAt(l, a, e.coord.get(a.LHS.Vars[0]), e)
 }
 
@@ -159,6 +201,9 @@ func (w row) fill(l *lowerer, s *cin.Where, e env) (v *view, before, done []ir.S
 		return v, l.produce(s, w, e), nil
 	}
 	v.crd, v.entries = []*ir.Array{w.list}, listed(w.count)
+	if w.mapped() {
+		w.used = &usedPlaces{least: l.Index(w.tensor.Name + "_least"), end: l.Index(w.tensor.Name + "_end")}
+	}
 	before = w.produce(l, s, w, e, e.phase == computing || !l.onlyCounted(s))
 	if v.leave == nil {
 		done = w.clearAll(l, e)

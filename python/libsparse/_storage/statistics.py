@@ -21,7 +21,7 @@ from .levels import Level
 
 _BLOCK = 4
 _FEW = 1 << 12  # entries up to which how they are spread hardly matters
-_RUNS, _RUN = 16, 17  # how many runs of neighbouring entries a sample has, and how many entries each
+_RUNS, _RUN = 8, 17  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 _BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
 _WINDOW = 32  # how many entries above are looked at, at most

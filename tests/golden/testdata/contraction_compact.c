@@ -32,11 +32,40 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
-/* Writes the places in a bitmap whose words are marked to a in order, with room for 8 more behind them, clears it, and returns their number. */
-static int64_t list_places_by_words_i64(int64_t *a, int64_t *bits, uint8_t *words, int64_t extent)
+/* Writes the places in a bitmap, all of them from lo to before hi, to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t list_places_i64(int64_t *a, int64_t *bits, int64_t lo, int64_t hi)
 {
     int64_t *const begin = a;
-    for (int64_t w = 0; w * 64 < extent; w += 64) {
+    for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+        uint64_t found = (uint64_t)bits[v];
+        if (!found) {
+            continue;
+        }
+        int64_t *const end = a + __builtin_popcountll(found);
+        bits[v] = 0;
+        do {
+            for (int64_t k = 0; k < 4; k++) {
+                a[k] = (int64_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                found &= found - 1;
+            }
+            a += 4;
+        } while (a < end);
+        a = end;
+    }
+    return a - begin;
+}
+
+/* The same of a bitmap whose words are marked. */
+static int64_t list_places_where_marked_i64(int64_t *a, int64_t *bits, uint8_t *words, int64_t lo, int64_t hi)
+{
+    int64_t *const begin = a;
+    if (hi - lo < 1024) {
+        for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+            words[v] = 0;
+        }
+        return list_places_i64(a, bits, lo, hi);
+    }
+    for (int64_t w = lo >> 12 << 6; w * 64 < hi; w += 64) {
         uint64_t *const marks = (uint64_t *)(words + w);
         uint64_t marked = 0;
         for (int64_t k = 0; k < 8; k++) {
@@ -88,7 +117,7 @@ static void sort_places_i64x4(int64_t *a, int64_t n, int64_t *bits, uint8_t *wor
             bits[a[i] >> 6] |= (int64_t)((uint64_t)1 << (a[i] & 63));
             words[a[i] >> 6] = 1;
         }
-        list_places_by_words_i64(a, bits, words, extent);
+        list_places_where_marked_i64(a, bits, words, 0, extent);
         return;
     }
     if (n > 64) {

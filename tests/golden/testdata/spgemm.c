@@ -29,27 +29,25 @@ static void *allocate_zero(int64_t count, size_t size)
     return calloc((size_t)count + 1, size);
 }
 
-/* Writes the places in a bitmap to a in order, with room for 8 more behind them, clears it, and returns their number. */
-static int64_t list_places_i32(int32_t *a, int64_t *bits, int64_t extent)
+/* Writes the places in a bitmap, all of them from lo to before hi, to a in order, with room for 8 more behind them, clears it, and returns their number. */
+static int64_t list_places_i32(int32_t *a, int64_t *bits, int64_t lo, int64_t hi)
 {
     int32_t *const begin = a;
-    for (int64_t w = 0; w * 64 < extent; w += 4) {
-        if (!(bits[w] | bits[w + 1] | bits[w + 2] | bits[w + 3])) {
+    for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+        uint64_t found = (uint64_t)bits[v];
+        if (!found) {
             continue;
         }
-        for (int64_t v = w; v < w + 4; v++) {
-            uint64_t found = (uint64_t)bits[v];
-            int32_t *const end = a + __builtin_popcountll(found);
-            bits[v] = 0;
-            do {
-                for (int64_t k = 0; k < 4; k++) {
-                    a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
-                    found &= found - 1;
-                }
-                a += 4;
-            } while (a < end);
-            a = end;
-        }
+        int32_t *const end = a + __builtin_popcountll(found);
+        bits[v] = 0;
+        do {
+            for (int64_t k = 0; k < 4; k++) {
+                a[k] = (int32_t)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                found &= found - 1;
+            }
+            a += 4;
+        } while (a < end);
+        a = end;
     }
     return a - begin;
 }
@@ -191,15 +189,21 @@ int32_t kernel_assemble(int64_t *slots)
             }
             for (int64_t i = i_begin; i < i_end; i++) {
                 const int64_t begin = out_p2;
+                int64_t w_least = n_k;
+                int64_t w_end = 0;
                 for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
+                    if (B_pos2[j] < B_pos2[j + 1]) {
+                        w_least = min_i64(w_least, (int64_t)B_crd2[B_pos2[j]]);
+                        w_end = max_i64(w_end, (int64_t)B_crd2[(int64_t)B_pos2[j + 1] - 1] + 1);
+                    }
                     for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
                         const int64_t k = B_crd2[B_p2];
                         w_bits[k >> 6] |= (int64_t)((uint64_t)1 << (k & 63));
                         w_vals[k] += A_vals[A_p2] * B_vals[B_p2];
                     }
                 }
-                w_count = list_places_i32(w_crd, w_bits, n_k);
+                w_count = list_places_i32(w_crd, w_bits, w_least, w_end);
                 for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
                     const int64_t k_2 = w_crd[w_p1];
                     out_room_vals2[out_p2] = w_vals[k_2];
