@@ -27,7 +27,7 @@ from method import machine, results
 from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
-REQUESTED = ("large", "fit")  # run only when they are named: one takes much memory, one writes into the sources
+REQUESTED = ("large", "fit", "tune")  # run only when they are named: they take memory, time, or write sources
 TOOLS = ("judge", "plot")
 
 

@@ -32,6 +32,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
   pack             compile requests ahead of time, for the Python package: libsparse pack FOLDER BUILD LEVEL... <requests
+  tune             search a space for the point with the least value: libsparse tune -space=FILE -command="./program {tile} {order}"
   prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
   read, write      the entries of a tensor's file, as they are in memory: what the Python package calls in forked children
   version          print the version
@@ -55,6 +56,16 @@ run also takes
   -threads=N       the number of threads (1)
   -time=N          run N times and say how long it takes
   -check           compare with a dense evaluation
+tune takes
+  -space=FILE      a scenario as BaCO has it, JSON: the parameters, the constraints between them, and the budget
+  -command=TEXT    what measures a point, with {name} for the values: the last number that it prints is the value, and a point
+                   for which it ends with another status than 0 can't be measured. Without it, points are asked for and told
+                   on standard input, a line of JSON each: {"ask": 1}, {"point": {...}, "value": 1.5} or {"point": {...}, "failed": true}
+  -budget=N        the number of measurements (of the scenario)
+  -method=NAME     bayesian; or uniform or walk, which draw at random
+  -timeout=TIME    of a measurement (10m)
+  -log=FILE        where measurements are written, and read from to go on
+  -seed=N          another sequence of random numbers
 
 The commands of a schedule, separated by semicolons:
   COMMANDS
@@ -121,7 +132,7 @@ func run(args []string, in io.Reader, out io.Writer) (err error) {
 	}
 	command, ok := commands[args[0]]
 	if !ok {
-		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, pack, prices, functions, formats, version, help", args[0])
+		return usageError("there is no command %q; the commands are explain, compile, run, frontier, candidates, pack, prices, tune, functions, formats, version, help", args[0])
 	}
 	return command(args[1:], in, out)
 }
@@ -136,6 +147,7 @@ var commands = map[string]func(args []string, in io.Reader, out io.Writer) error
 	"frontier":   func(args []string, in io.Reader, out io.Writer) error { return printFrontier(in, out, args) },
 	"candidates": func(args []string, in io.Reader, out io.Writer) error { return printCandidates(in, out, args) },
 	"pack":       func(args []string, in io.Reader, _ io.Writer) error { return pack(in, args) },
+	"tune":       func(args []string, in io.Reader, out io.Writer) error { return tune(in, out, args) },
 	"prices":     func(_ []string, in io.Reader, out io.Writer) error { return prices.Serve(in, out, native.New()) },
 	"read":       func(args []string, _ io.Reader, out io.Writer) error { return readTensor(out, args) },
 	"write":      func(args []string, in io.Reader, _ io.Writer) error { return writeTensor(in, args) },

@@ -63,9 +63,12 @@ var allowed = map[string][]string{
 	"libsparse/frontier":   {"diag", "dtype", "format", "index", "bind", "infer", "autoschedule", "asymptotic", "/libsparse"},
 	"libsparse/candidates": {"diag", "schedule", "autoschedule", "backend", "/libsparse"},
 	"libsparse/prices":     {"diag", "autoschedule", "backend", "/libsparse"},
+	// tuners, which know nothing of tensors
+	"libsparse/tune/space": {"diag"},
+	"libsparse/tune/bayes": {"diag", "tune/space"},
 	"capi":                 {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native"},
 	"cmd/libsparse": {
-		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices",
+		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices", "tune/space", "tune/bayes",
 		"/codegen/native",
 	},
 }

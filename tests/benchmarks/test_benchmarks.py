@@ -94,3 +94,9 @@ def test_judge_tells_a_slower_build_from_noise(tmp_path: Path, monkeypatch: pyte
     assert judge.main([before, results("busy", 1, drift=2)]) == 0
     assert judge.main([before, results("faster", 0.8)]) == 0
     assert judge.main([before, results("slower", 1.2)]) == 1
+
+
+def test_tuners(tmp_path: Path) -> None:
+    run("tune", "--quick", "--rounds", "1", "--peers", "libsparse|uniform", "--out", str(tmp_path / "tune.json"))
+    found = json.loads((tmp_path / "tune.json").read_text())["tune"]
+    assert all(len(tuners["libsparse"]["needed"]) == 1 for tuners in found.values() if isinstance(tuners, dict))
