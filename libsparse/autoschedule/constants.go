@@ -110,12 +110,20 @@ type Constants struct {
 	FarRow   int64 `json:"far_row"`
 	FarAhead int64 `json:"far_ahead"`
 	FarBytes int64 `json:"far_bytes"`
-	// FlightBytes is how many bytes the sums of an element have at most for several entries to be added at once: in rows of FlightLong entries
-	// on average, and in those of FlightMedium whose entries are not scattered (measured: SpMM with 8 and 16 columns on 37 real matrices,
-	// 1.2 to 1.6 times; rows of other lengths lose up to a third to the branch at their ends).
-	FlightBytes  int64   `json:"flight_bytes"`
-	FlightLong   float64 `json:"flight_long"`
-	FlightMedium float64 `json:"flight_medium"`
+	// FlightBytes is how many bytes the sums of an element have at most for several entries to be added at once, in rows of FlightLong entries
+	// on average (measured: SpMM with 8 and 16 columns on 37 real matrices, 1.2 to 1.6 times; shorter rows lose up to a third to the branch
+	// at their ends).
+	FlightBytes int64   `json:"flight_bytes"`
+	FlightLong  float64 `json:"flight_long"`
+	// TurnsLong is how many entries rows have on average for two vectors of the sums of a scalar to take turns (measured: SpMV on real matrices;
+	// rows of 40 entries in no order lose a fifth).
+	TurnsLong float64 `json:"turns_long"`
+	// PackUses is how often a row of a wide dense operand is read at least for strips of it to be copied, and how many entries rows of the sparse
+	// operand have at least. Strips are halved while they exceed the near cache, down to rows of PackRow bytes, and may have PackCaches times
+	// its size (measured: SpMM with 256 columns on 15 real matrices gains 1.13 times where both are 16, up to 1.8; below, it loses up to a third).
+	PackUses   float64 `json:"pack_uses"`
+	PackRow    int64   `json:"pack_row"`
+	PackCaches int64   `json:"pack_caches"`
 	// StripUses is how often a row of the operand that is cut into strips has to be used for them to pay: each strip reads the
 	// sparse operand once more, and rows in pieces (measured: on graphs and random matrices strips won from 64 entries a row
 	// on, 1.3 to 1.5 times, changed little at 16 to 32, and lost below, 0.7 on a mesh of 7 entries a row).
@@ -134,9 +142,9 @@ type Constants struct {
 var common = Constants{
 	Copy: 0.5, Hash: 3, Shortest: 8, LongRow: 1 << 20, CompactBytes: 1 << 18, Repeats: 2, RepeatsTogether: 8, ScatterTerms: 8, ScatterRepeats: 8,
 	BitmapWord: 64, BitmapNear: 8, BlocksLeast: 4, BlocksStep: 2048,
-	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 48, ShortRow: 2,
+	WorthThreads: 1 << 15, StripCount: 64, HoistTrips: 2, StripUses: 64, PackUses: 16, PackRow: 128, PackCaches: 4, ShortRow: 2,
 	FarRow: 256, FarAhead: 16, FarBytes: 1 << 16,
-	FlightBytes: 64, FlightLong: 64, FlightMedium: 8,
+	FlightBytes: 64, FlightLong: 12, TurnsLong: 64,
 	Exhaustive: 5, PathExhaustive: 3, PathOperands: 8, PathSplits: 25,
 }
 

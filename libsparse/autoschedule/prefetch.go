@@ -9,22 +9,14 @@ import (
 )
 
 // interleave has several entries of a row in flight where the sums of an element are few vectors, which wait for the entry before: as many as
-// make flights vectors, where rows are long, or are read in an order that branches at their ends don't upset. n is the number of sums.
+// make flights vectors, where rows are long. n is the number of sums.
 func (d *Decision) interleave(a bind.Assignment, n int64) {
 	c, depth := d.constants, len(d.Order)-2
 	size := n * int64(a.LHS.Tensor.Elem.Accum().Size())
 	if depth < 0 || size > c.FlightBytes {
 		return
 	}
-	it, ok := walked(a, d.Order[depth])
-	if !ok {
-		return
-	}
-	long := c.FlightMedium
-	if a.Of(it.Access.Tensor).Scattered {
-		long = c.FlightLong
-	}
-	if d.plan.around[depth+1] < long*d.plan.around[depth] {
+	if _, ok := walked(a, d.Order[depth]); !ok || d.plan.around[depth+1] < c.FlightLong*d.plan.around[depth] {
 		return
 	}
 	width := int64(d.machine.vectorBytes())

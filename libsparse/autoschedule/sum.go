@@ -39,7 +39,7 @@ func (d *Decision) gather(a bind.Assignment, w workspace) {
 	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
 	}
-	if around[depth+1] >= d.constants.FlightLong*around[depth] && !a.Of(it.Access.Tensor).Scattered {
+	if around[depth+1] >= d.constants.TurnsLong*around[depth] && !a.Of(it.Access.Tensor).Scattered {
 		d.add(schedule.Unroll{Var: v, Factor: 2})
 		d.note("two vectors of sums over %s take turns, since rows are long", v)
 	}

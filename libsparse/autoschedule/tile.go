@@ -47,6 +47,10 @@ func (m Machine) tile(a bind.Assignment) int64 {
 // a loop among threads.
 func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	v := d.Order[len(d.Order)-1]
+	if x, width := d.packed(a, v); x != nil && w.tiles {
+		d.pack(a, x, width)
+		return true
+	}
 	n, width := a.Extent(v), d.machine.tile(a)
 	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
 	if !w.tiles {

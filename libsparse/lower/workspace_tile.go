@@ -2,6 +2,7 @@ package lower
 
 import (
 	"cmp"
+	"slices"
 
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/dtype"
@@ -9,7 +10,7 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// sums is a workspace with a place for each element. An array is allocated once and cleared before each use. A tile is declared
+// sums is a workspace with a place for each element. An array is allocated once, and cleared before each use that doesn't write it all. A tile is declared
 // by each use: it is a scalar, or an array whose size is known at compile time, and the C compiler keeps it in registers.
 type sums struct {
 	tensor *index.Tensor
@@ -61,10 +62,47 @@ func (w *sums) start(l *lowerer, s *cin.Where, e env) (out []ir.Stmt) {
 		size, w.vals = ir.SimplifyExpr(size), l.Array(t.Name, t.Elem)
 		out = append(out, &ir.Alloc{Array: w.vals, Size: size})
 	}
+	if !w.tile && l.overwrites(s.Producer) {
+		return out
+	}
 	q := l.Index("q")
 	loop := ir.Count(q, size, &ir.Store{Array: w.vals, Index: q, Value: value})
 	loop.Kind = ir.Simd
 	return append(out, loop)
+}
+
+// overwrites reports whether a statement copies a dense operand to every element of a workspace: one loop for each of its variables visits
+// all coordinates, or all of a strip where strips are whole.
+func (l *lowerer) overwrites(s cin.Stmt) bool {
+	var copied []index.Var
+	for f, ok := s.(*cin.Forall); ok; f, ok = s.(*cin.Forall) {
+		if !l.lattices.Loop(f).Dense() {
+			return false
+		}
+		copied, s = append(copied, l.program.Original(f.Var)), f.Body
+	}
+	a, ok := s.(*cin.Assign)
+	if !ok || a.Reduce != "" || len(copied) != len(a.LHS.Vars) {
+		return false
+	}
+	read, ok := a.RHS.(*index.Access)
+	if !ok || read.Windowed() || !slices.Contains(l.program.Source.Tensors(), read.Tensor) || !l.format(read.Tensor).Dense() {
+		return false
+	}
+	return !slices.ContainsFunc(copied, func(v index.Var) bool { return !slices.Contains(a.LHS.Vars, v) || !l.whole(v) })
+}
+
+// whole reports whether loops over v visit as many coordinates wherever they stand: all, or those of a strip of an extent that is a multiple.
+func (l *lowerer) whole(v index.Var) bool {
+	switch r := l.program.Derivation(v).(type) {
+	case nil:
+		return true
+	case *cin.Split:
+		n, known := l.extent(r.Parent).(*ir.Int)
+		return known && v == r.Inner && r.Factor > 0 && n.Value%r.Factor == 0 && l.program.Derivation(r.Parent) == nil
+	default:
+		return false
+	}
 }
 
 // startOf is the value that the sums of s start with.

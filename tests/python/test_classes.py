@@ -37,6 +37,14 @@ def test_numbers_of_entries(n, rows, want):
 
 
 @pytest.mark.parametrize(
+    ("n", "rows", "want"),
+    [(0, 0, 60), (100, 100, 1542), (1599, 100, 1542), (1600, 100, 12336), (12799, 100, 12336), (9, 100, 10)],
+)
+def test_numbers_of_entries_of_one_operand(n, rows, want):
+    assert size_classes.entries_alone(n, rows) == want
+
+
+@pytest.mark.parametrize(
     ("n", "want"), [(0, 10), (15, 10), (16, 25), (31, 25), (1024, 1537), (2047, 1537), (2048, 3073)]
 )
 def test_octaves(n, want):

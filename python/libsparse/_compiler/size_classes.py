@@ -60,6 +60,18 @@ def entries(n: int, rows: int) -> int:
 
 
 @functools.lru_cache(maxsize=1 << 12)
+def entries_alone(n: int, rows: int) -> int:
+    """The class of a number of entries of the only sparse operand: up to 16 for each of the rows, 128, 1024 and so on.
+
+    From 16 on, several entries of a row are added at once, and copies of dense operands pay.
+    """
+    if n < rows:
+        return entries(n, rows)
+    power = max(((max(n, 1) // max(rows, 1)).bit_length() + 1) // 3, 1)
+    return extent(rows) * 3 << (3 * power - 2)
+
+
+@functools.lru_cache(maxsize=1 << 12)
 def finely_entries(n: int, rows: int) -> int:
     """The class of a number of entries by powers of two, to go with `finely`."""
     n, rows = max(n, 1), max(rows, 1)

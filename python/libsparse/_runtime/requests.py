@@ -42,12 +42,12 @@ class _Outline(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
-    extent, entries = size_classes.extent, size_classes.entries
+    several = sum(format is not None for format in formats) > 1
+    extent, entries = size_classes.extent, size_classes.entries if several else size_classes.entries_alone
     if problem.temporary:
         extent, entries = size_classes.finely, size_classes.finely_entries
     varying = _varying(problem, formats)
     classes = tuple(tuple(extent if i in varying else size_classes.width for i in term) for term in problem.inputs)
-    several = sum(format is not None for format in formats) > 1
     meets = several and not {i for term in problem.inputs for i in term} <= set(problem.output)
     return _Outline(classes, entries, several, meets)
 
