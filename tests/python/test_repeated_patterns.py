@@ -126,3 +126,45 @@ def test_threads_repeat_at_once() -> None:
         thread.join()
     assert len(found) == 80
     assert all(torch.equal(x.values(), y.values()) for pair in found for x, y in zip(pair, expected, strict=True))
+
+
+def test_many_calls_that_come_once_leave_what_is_known() -> None:
+    A, x = ls.random((300, 40), density=0.2), torch.rand(40, 3)
+    for _ in range(3):
+        torch.mm(A, x)
+    known = [name for name, plan in A.pattern.repeated.items() if plan]
+    assert known
+    for start in range(250):
+        assert torch.equal(A[start : start + 3].to_dense(), A.to_dense()[start : start + 3])
+    assert len(A.pattern.repeated) <= 128
+    assert [name for name, plan in A.pattern.repeated.items() if plan] == known
+
+
+def test_slices_differ_by_their_parts() -> None:
+    A = ls.random((9, 9), density=0.5)
+    dense = A.to_dense()
+    for _ in range(3):
+        for key in (
+            slice(1, 5),
+            slice(1, None),
+            slice(None, 5),
+            slice(1, 5, 2),
+            (1, slice(5)),
+            (slice(1), 5),
+            ...,
+            None,
+        ):
+            assert torch.equal(A[key].to_dense(), dense[key])
+
+
+def test_patterns_that_are_dropped_are_found_anew() -> None:
+    A = ls.random((9, 9), density=0.5)
+    dense = A.to_dense()
+    for _ in range(3):
+        for low in range(8):
+            for high in range(low + 1, 9):  # more than a pattern keeps
+                assert torch.equal(A[low:high].to_dense(), dense[low:high])
+    with ls.options(derived_bytes=0):
+        for _ in range(4):
+            assert torch.equal(A[2:5].to_dense(), dense[2:5])
+            assert torch.equal(A.reshape(27, 3).to_dense(), dense.reshape(27, 3))

@@ -12,12 +12,13 @@
 #define MOST_OBJECTS 32 /* tensors of a call, and constants of it */
 #define MOST_NESTED 3
 
-enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, TUPLE, LIST, NAMES }; /* what the words behind it describe */
+enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES }; /* what the words behind it describe */
 enum kind { KERNEL, FUNCTION, PROBLEM };                                  /* of a step, as in steps.py */
 
 /* Objects that `install_repeats` is given, and interned names of attributes. */
 static PyObject *sparse_classes, *constant_classes, *notes, *versions, *get_default_dtype, *missed;
 static PyObject *n_whole, *n_repeated, *n_runs, *n_version, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
+static PyObject *n_start, *n_stop, *n_step;
 
 /* --- Plans ------------------------------------------------------------------------------------------------------- */
 
@@ -280,6 +281,21 @@ static int add_float(Arguments *call, PyObject *object)
 	return number == number && add(call, FLOAT) && add(call, bits);
 }
 
+static int describe(Arguments *call, PyObject *object, int depth);
+
+/* Adds a slice by its three parts, of which integers and None are constants. */
+static int add_slice(Arguments *call, PyObject *slice)
+{
+	PyObject *const parts[] = {n_start, n_stop, n_step};
+	int yes = add(call, SLICE);
+	for (int n = 0; yes == 1 && n < 3; n++) {
+		PyObject *part = PyObject_GetAttr(slice, parts[n]); /* the slice has its own reference */
+		yes = part == NULL ? -1 : describe(call, part, 0);
+		Py_XDECREF(part);
+	}
+	return yes;
+}
+
 /* Adds what an argument has in common with that of a call like this: 1; 0 where that can't be said, -1 with an exception. */
 static int describe(Arguments *call, PyObject *object, int depth)
 {
@@ -298,6 +314,8 @@ static int describe(Arguments *call, PyObject *object, int depth)
 		return yes < 0 ? -1 : add_constant(call, object) && add(call, CONSTANT) && add(call, (intptr_t)kind);
 	if (PyFloat_CheckExact(object))
 		return add_float(call, object);
+	if (kind == (PyObject *)&PySlice_Type)
+		return add_slice(call, object);
 	bool listed = PyList_CheckExact(object);
 	if (depth == 0 || !(listed || PyTuple_CheckExact(object)))
 		return 0;
@@ -481,6 +499,7 @@ int prepare_names(void)
 		{&n_whole, "_whole"},         {&n_repeated, "repeated"},      {&n_runs, "runs"},
 		{&n_version, "_version"},     {&n_detach, "detach"},          {&n_as_strided, "as_strided"},
 		{&n_permute, "permute"},      {&n_contiguous, "contiguous"},
+		{&n_start, "start"},          {&n_stop, "stop"},              {&n_step, "step"},
 	};
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)

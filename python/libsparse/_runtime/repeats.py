@@ -61,12 +61,21 @@ def run(
 
 
 def _drop(kept: dict[Any, Any]) -> None:
-    """Drops computations on patterns that are gone, of whose results arrays are kept; all where there are too many."""
+    """Drops computations on patterns that are gone, of whose results arrays are kept; where there are too many, others.
+
+    Of many, which take time to look through, one call in 16 does it.
+    """
+    if len(kept) >= 16 and len(kept) % 16:
+        return
     for name, known in list(kept.items()):
         if known and any(ref() is None for ref in known[1]):
             kept.pop(name, None)
     if len(kept) >= _KEPT:
-        kept.clear()
+        for name, known in list(kept.items()):
+            if known == ():  # came only once
+                kept.pop(name, None)
+        if len(kept) >= _KEPT // 2:
+            kept.clear()
 
 
 def _noted(operation: Callable[[], Any], reader: Reader) -> tuple[Any, Plan | None]:

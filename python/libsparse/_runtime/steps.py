@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from libsparse._compiler import threads
-from libsparse._storage import ordinary
+from libsparse._storage import derived, ordinary
 from libsparse._storage.pattern import Pattern
 
 from .call import Call
@@ -141,7 +141,7 @@ class Reader:
         """The plan from the arguments to a result; None where something else was done on the way."""
         wanted = result if type(result) is Operand else Operand(None, result)
         if not runs:
-            return self._transpose(wanted)
+            return self._only_pattern(wanted)
         if not 0 < len(runs) <= _MOST or type(wanted.data) is not Tensor or not _same(wanted.data, runs[-1].data):
             return None
         if self._versions != [_version(value) for value in self._values] or any(map(_unfollowed, runs)):
@@ -161,21 +161,28 @@ class Reader:
         if self._reads_all and not needed.issuperset(range(first)):
             return None
         needed.update(range(first))
-        if wanted.pattern is not None and pattern not in needed:
+        kept = None if pattern in needed else self._kept(wanted.pattern)
+        if wanted.pattern is not None and pattern not in needed and kept is None:
             return None
-        steps, place = (
-            self._steps(runs, found, sorted(needed)),
-            None if pattern is None else sorted(needed).index(pattern),
-        )
-        return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if pattern is None else None
+        steps = self._steps(runs, found, sorted(needed))
+        place: Place = kept if kept is not None or pattern is None else sorted(needed).index(pattern)
+        return steps, place, wanted.fill, _view(wanted.values, runs[-1].data) if place is None else None
 
-    def _transpose(self, result: Operand) -> Plan | None:
-        """The plan of a result with the values of the only argument, under another order of its dimensions."""
-        if len(self._given) != 1 or result.pattern is None or result.data is not self._given[0]:
+    def _only_pattern(self, result: Operand) -> Plan | None:
+        """The plan of a result with the values of the only argument, and a pattern that is kept with its pattern."""
+        place = self._kept(result.pattern)
+        if place is None or len(self._given) != 1 or result.data is not self._given[0]:
             return None
-        for kept in () if self._patterns[0] is None else [*self._patterns[0].transposes.values()]:
-            if result.pattern is (kept() if isinstance(kept, weakref.ref) else kept):
-                return (), weakref.ref(result.pattern), result.fill, None
+        return (), place, result.fill, None
+
+    def _kept(self, pattern: Pattern | None) -> weakref.ref[Pattern] | None:
+        """A pattern that depends on nothing but that of the first argument, which keeps it."""
+        home = next((p for p in self._patterns if p is not None), None)
+        if pattern is None or home is None:
+            return None
+        known = [*home.transposes.values(), *derived.patterns(home._kept)]
+        if any(pattern is (kept() if isinstance(kept, weakref.ref) else kept) for kept in known):
+            return weakref.ref(pattern)
         return None
 
     def _sources(self, run: Run) -> list[int | None] | None:

@@ -85,6 +85,15 @@ PyObject *dressed(PyObject *result, bool watched)
 	return tensor;
 }
 
+static PyObject *wrap(PyObject *module, PyObject *operand)
+{
+	(void)module;
+	PyObject *tensor = (PyObject *)Py_TYPE(operand) == operand_class ? wrapped(operand) : NULL;
+	if (tensor != NULL || PyErr_Occurred())
+		return tensor;
+	Py_RETURN_NONE;
+}
+
 static PyObject *install_wrapping(PyObject *module, PyObject *args)
 {
 	(void)module;
@@ -96,6 +105,7 @@ static PyObject *install_wrapping(PyObject *module, PyObject *args)
 }
 
 PyMethodDef wrap_functions[] = {
+	{"wrap", wrap, METH_O, "wrap(operand): a SparseTensor, None where Python has to make it."},
 	{"install_wrapping", install_wrapping, METH_VARARGS, "Takes the classes of results, and the functions that make them."},
 	{NULL, NULL, 0, NULL},
 };

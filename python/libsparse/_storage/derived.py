@@ -57,6 +57,11 @@ class Derived(Mapping[str, Derivation]):
         return "\n".join(lines) or "nothing"
 
 
+def patterns(store: Store) -> list[Any]:
+    """The patterns among the values of a store, and in conversions among them."""
+    return [getattr(value, "pattern", value) for value, _ in list(store.entries.values())]
+
+
 class Store:
     """The values behind `Derived`, by kind and arguments.
 

@@ -27,7 +27,7 @@ from libsparse._storage.pattern import Pattern
 
 _ENOUGH = 8  # calls that came to something else, until few more of a function are looked at
 _SELDOM = 64  # then one in so many
-_CONSTANTS = frozenset({bool, int, str, type(None), torch.dtype, Format})
+_CONSTANTS = frozenset({bool, int, str, type(None), type(...), torch.dtype, Format})
 _NEVER = 1 << 60
 sparse_classes: set[type] = set()
 """The class of sparse tensors, which is defined above."""
@@ -137,6 +137,10 @@ def _described(args: Sequence[Any], parts: list[Any], tensors: list[Any]) -> boo
             if value != value:
                 return False
             parts += (kind, value or str(value))  # zeros have signs
+        elif kind is slice:
+            parts.append(kind)
+            if not _described((value.start, value.stop, value.step), parts, tensors):
+                return False
         elif kind is tuple or kind is list:
             parts += (kind, len(value))
             if len(value) > 16 or not _described(value, parts, tensors):

@@ -18,6 +18,7 @@ from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._ops import assemble, export, layouts, products
 from libsparse._ops.operands import check_values
 from libsparse._ops.prepared_products import PreparedProduct
+from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.format import Format
@@ -300,6 +301,10 @@ def dress(result: Any) -> Any:
 
 def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
     """A tensor that wraps a sparse operand."""
+    if native is not None and cls is SparseTensor and not _dispatch_modes():
+        found: SparseTensor | None = native.wrap(operand)
+        if found is not None:
+            return found
     pattern, values = operand.sparsity, operand.data
     if values is None:
         if pattern.format.pads:

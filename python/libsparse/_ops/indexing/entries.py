@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -12,11 +13,14 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory, packing, sorting
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
+
+_NOTED = 1 << 15  # values, up to which finding the places takes longer than moving them
 
 
 class Entries(NamedTuple):
@@ -90,6 +94,17 @@ def carry(source: Operand, conversion: Conversion) -> Operand:
     return Operand(conversion.pattern, data, source.fill)
 
 
+def carry_kept(source: Operand, conversion: Conversion) -> Operand:
+    """As `carry`, by a conversion that is kept with the pattern: a call like this needs to find none."""
+    data = source.data
+    if data is None or (conversion.source is None and conversion.target is None):
+        return Operand(conversion.pattern, data, source.fill)
+    found = conversion.values(data, source.fill)
+    if found.numel() <= _NOTED and data.numel() <= _NOTED:  # what is noted keeps the places
+        notes.applied(functools.partial(conversion.values, fill=source.fill), (data,), found)
+    return Operand(conversion.pattern, found, source.fill)
+
+
 def derive(
     source: Operand, name: tuple[Any, ...], change: Callable[[Entries], Entries], format: Format | None = None
 ) -> Operand:
@@ -111,7 +126,7 @@ def derive(
         return pack(changed, kept_format(pattern.format, len(changed.shape)) if format is None else format, size)
 
     found = pattern.derive((*name, format), build)
-    return carry(source, found) if isinstance(found, Conversion) else scalar(source, found)
+    return carry_kept(source, found) if isinstance(found, Conversion) else scalar(source, found)
 
 
 def scalar(source: Operand, entries: Entries) -> Operand:

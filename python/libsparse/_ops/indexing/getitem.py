@@ -22,7 +22,7 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
 from .copied_rows import copies, copy_rows
-from .entries import Entries, carry, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
+from .entries import Entries, carry, carry_kept, entries_of, kept_format, look_up, pack, sparse_operand, unravel, wrap
 from .keys import INDEX, NEW, Key, Slice, checked, in_range, parse, true_elements
 from .rows import ragged, select_rows, selectable
 from .single_rows import single
@@ -205,7 +205,7 @@ def _select(source: Operand, key: Key) -> Operand:
     if key.picks or INDEX in key.dims:
         return carry(source, _selection(pattern, key, size))
     name = "slices", tuple(key.slices.values()), key.dims
-    return carry(source, pattern.derive(name, lambda: _selection(pattern, key, size)))
+    return carry_kept(source, pattern.derive(name, lambda: _selection(pattern, key, size)))
 
 
 @torch.inference_mode(False)
