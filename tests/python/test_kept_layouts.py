@@ -130,3 +130,18 @@ def test_equal_indices_are_one_pattern() -> None:
     assert torch.equal(again.to_dense(), second.to_dense())
     pattern = ls.from_torch(a.to_torch()).pattern
     assert pattern is a.pattern
+
+
+def test_arrays_that_are_gone_are_no_name_of_a_pattern() -> None:
+    patterns = []
+    for seed in range(40):  # storages of arrays that were dropped come again at the same addresses
+        with ls.options(derived_bytes=0):
+            A = ls.tensor(_dense(seed % 7)).to_format("coo")
+            patterns.append(A.pattern)
+            written = A.to_torch()
+            assert torch.equal(ls.from_torch(written).to_dense(), A.to_dense())
+            del written
+            A.pattern.converted(ls.Format("csr").resolve(2))
+        indices = _dense(seed % 5).nonzero().T.contiguous()
+        other = torch.sparse_coo_tensor(indices, torch.ones(indices.shape[1]), (6, 6), is_coalesced=True)
+        assert torch.equal(ls.from_torch(other).to_dense(), other.to_dense())

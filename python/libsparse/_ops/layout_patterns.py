@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -42,8 +43,8 @@ class _Known(NamedTuple):
 
 
 _known: dict[tuple[object, ...], _Known] = {}
-_written: weakref.WeakValueDictionary[tuple[object, ...], Pattern] = weakref.WeakValueDictionary()
-"""Patterns by the arrays of theirs that tensors have been written with, which live as long as these."""
+_written: dict[object, tuple[Callable[[], Pattern | None], tuple[StorageWeakRef, ...]]] = {}
+"""Patterns, weakly, by arrays that tensors have been written with, and the storages of these."""
 _writing: weakref.WeakSet[Pattern] = weakref.WeakSet()
 
 
@@ -64,9 +65,10 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     found = _known.get(key)
     if found is not None and found.versions == versions and not found.expired():
         return found
-    own = _written.get((key, versions))
-    if own is not None:
-        return _Known(own, None, None, (), versions)
+    own, storages = _written.get((key, versions), (_nothing, ()))
+    pattern = None if any(storage.expired() for storage in storages) else own()
+    if pattern is not None:
+        return _Known(pattern, None, None, (), versions)
     found = _same_entries(shape, arrays[0], versions) if name == "coo" else None
     for gone in [k for k, known in list(_known.items()) if known.expired()]:
         _known.pop(gone, None)
@@ -78,9 +80,15 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
 
 def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...]) -> None:
     """Has the index arrays of a tensor that was written from a pattern read as that pattern."""
-    if pattern not in _writing:
+    if pattern not in _writing and not any(a.is_inference() for a in arrays):
         _writing.add(pattern)
-        _written[_key(name, pattern.shape, arrays), tuple(a._version for a in arrays)] = pattern
+        key = _key(name, pattern.shape, arrays), tuple(a._version for a in arrays)
+        storages = tuple(StorageWeakRef(a.untyped_storage()) for a in arrays)
+        _written[key] = weakref.ref(pattern, lambda _: _written.pop(key, None)), storages
+
+
+def _nothing() -> None:
+    """What is known of arrays that no tensor has been written with."""
 
 
 def _key(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> tuple[object, ...]:
