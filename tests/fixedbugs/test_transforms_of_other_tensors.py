@@ -34,6 +34,11 @@ CONSTANTS: dict[str, Callable[[Any], Tensor]] = {
     "slices": lambda a: a[1:4, ::2].sum(),
     "union": lambda a: (a + a.to_format("csc")).sum(),
     "cat": lambda a: torch.cat([a, a]) @ _X,
+    "block_diag": lambda a: torch.block_diag(a, a)[:6, :8] @ _X,
+    "one row": lambda a: a[3] * _X[:, 0],
+    "rows one by one": lambda a: sum((row * _X[:, 0]).sum() for row in a),
+    "rows stacked": lambda a: torch.stack([a[1], a[2]]) @ _X,
+    "one more dimension": lambda a: (a[None] * 2)[0] @ _X,
     "softmax": lambda a: torch.softmax(a, 1) @ _X,
     "of a dense tensor": lambda a: ls.diag(_V[:, 0]) @ a @ _X,
 }

@@ -145,3 +145,20 @@ def test_arrays_that_are_gone_are_no_name_of_a_pattern() -> None:
         indices = _dense(seed % 5).nonzero().T.contiguous()
         other = torch.sparse_coo_tensor(indices, torch.ones(indices.shape[1]), (6, 6), is_coalesced=True)
         assert torch.equal(ls.from_torch(other).to_dense(), other.to_dense())
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1, (0, 2), [1], None])
+def test_sums_have_entries_where_torch_has_them(dim: Any) -> None:
+    dense = torch.stack([_dense(0), torch.zeros(6, 6, dtype=torch.float64), _dense(1) - _dense(2)])
+    source = dense.to_sparse().requires_grad_()
+    want = torch.sparse.sum(source) if dim is None else torch.sparse.sum(source, dim)
+    for _ in range(3):
+        with ls.override():
+            found = torch.sparse.sum(source) if dim is None else torch.sparse.sum(source, dim)
+            assert found.layout is want.layout
+            (gradient,) = torch.autograd.grad(found.to_dense().square().sum(), source)
+        torch.testing.assert_close(found.to_dense(), want.to_dense())
+        if dim is not None:
+            assert torch.equal(found.detach().coalesce().indices(), want.detach().coalesce().indices())
+        sums = want.detach().to_dense() if dim is None else dense.sum(dim, keepdim=True)
+        torch.testing.assert_close(gradient.to_dense(), torch.where(dense != 0, 2 * sums.expand(dense.shape), 0))

@@ -10,8 +10,11 @@ from torch import Tensor
 
 from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
 from libsparse._ops import layouts
+from libsparse._ops.assemble import assemble
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
+from libsparse._runtime.problem import Operand
+from libsparse._storage.pattern import Pattern
 from libsparse._tensor import constructors, dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
@@ -140,8 +143,8 @@ def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[st
     result = _computed(original, args, kwargs, None if original in _TRANSPOSING else layout)
     if original not in _SUMS or result.layout is not torch.strided or not result.ndim:
         return result
-    if layout is torch.sparse_coo and _reduced_dims(*args, **kwargs) < args[0].ndim:
-        return _written(constructors.tensor(result, "coo"), layout)
+    if layout is torch.sparse_coo:
+        return _sum_of_coo(result, *args, **kwargs)
     return (
         _written(constructors.tensor(result, "csr"), layout)
         if layout is torch.sparse_csr and result.ndim == 2
@@ -149,9 +152,23 @@ def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[st
     )
 
 
-def _reduced_dims(input: Tensor, dim: Any = None, *_: Any, **__: Any) -> int:
-    """How many dimensions a sum is over."""
-    return input.ndim if dim is None else len(dim) if isinstance(dim, (list, tuple)) else 1
+def _sum_of_coo(result: Tensor, input: Tensor, dim: Any = None, *_: Any, **__: Any) -> Tensor:
+    """A dense sum as torch has that of a COO tensor: with an entry where one of `input` was added."""
+    dims = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
+    if len(dims) == input.ndim:
+        return result
+    if input.dense_dim() or result.ndim + len(dims) != input.ndim:
+        return _written(constructors.tensor(result, "coo"), torch.sparse_coo)  # type: ignore[no-any-return]
+    source = _as_sparse(input)._pattern
+    reduced = {d % input.ndim for d in dims}
+    kept = tuple(d for d in range(input.ndim) if d not in reduced)
+
+    def build() -> Pattern:
+        return assemble([source.coordinates()[d] for d in kept], None, result.shape, "coo").sparsity
+
+    pattern = source.derive(("modes", kept), build)
+    values = result.reshape(-1).index_select(0, pattern.linear())
+    return layouts.followed(Operand(pattern, values), torch.sparse_coo)
 
 
 def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout | None) -> Any:

@@ -15,7 +15,7 @@ from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.tracing import is_traced, moves
 from libsparse._runtime.problem import Operand
-from libsparse._storage import packing
+from libsparse._storage import ordinary, packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
@@ -162,8 +162,8 @@ def _pattern(
 
 def _concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> Pattern | None:
     """The pattern with the entries of several, where that is their arrays one behind the other; else None."""
-    if torch.is_inference_mode_enabled():
-        with torch.inference_mode(False):
+    if torch.is_inference_mode_enabled() or ordinary.in_transform() is not None:
+        with ordinary.tensors():
             return _concatenated(patterns, shifts, shape)
     format, size = patterns[0].format, sum(pattern.size for pattern in patterns)
     dtype, first = packing.common_index_dtype(shape, size, ()), 0
@@ -206,7 +206,7 @@ def _starts(arrays: Sequence[Tensor | None], listed: Sequence[Tensor | None], *,
 
 def _rows(operands: Sequence[Operand]) -> Operand | None:
     """The CSR matrix with vectors as rows; None where these are not lists of coordinates, of one dtype."""
-    if torch.is_inference_mode_enabled():
+    if torch.is_inference_mode_enabled() or ordinary.in_transform() is not None:
         return None
     patterns = [operand.sparsity for operand in operands]
     shape, size = torch.Size((len(operands), *operands[0].shape)), sum(pattern.size for pattern in patterns)

@@ -27,7 +27,7 @@ def single(source: Operand, key: Any) -> Operand | None:
         IndexBoundsError: An integer is out of range.
     """
     pattern = source.sparsity
-    if pattern.format.levels != ("d", "s") or torch.is_inference_mode_enabled():
+    if pattern.format.levels != ("d", "s") or torch.is_inference_mode_enabled() or ordinary.in_transform() is not None:
         return None
     outer, inner = pattern.format.order
     if type(key) is int and outer == 0:
