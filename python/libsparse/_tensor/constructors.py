@@ -69,7 +69,7 @@ def from_coo(
         shape: The shape.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         reduce: The reduction of duplicates: `sum mean prod max min`.
-        check: Whether to verify that every index is within `shape`.
+        check: Whether to verify that every index is within `shape`; without it, others crash the process.
 
     Raises:
         IndexBoundsError: An index is out of range.

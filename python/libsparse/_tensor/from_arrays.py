@@ -24,7 +24,8 @@ def from_csr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         col: (nnz,), ascending in each row.
         values: (nnz,), or None for a tensor that is only a pattern.
         shape: (rows, columns).
-        check: Whether to verify contents, not only lengths.
+        check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
+            results, or crash the process.
 
     Example:
         >>> ls.from_csr([0, 1, 2], [1, 0], [2.0, 1.0], (2, 2)).to_dense().tolist()
@@ -42,7 +43,8 @@ def from_csc(ccol: Any, row: Any, values: Any, shape: Sequence[int], check: bool
         row: (nnz,), ascending in each column.
         values: (nnz,), or None.
         shape: (rows, columns).
-        check: Whether to verify contents, not only lengths.
+        check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
+            results, or crash the process.
 
     Example:
         >>> ls.from_csc([0, 1, 2], [1, 0], [1.0, 2.0], (2, 2)).to_dense().tolist()
@@ -60,7 +62,8 @@ def from_bsr(crow: Any, col: Any, values: Any, shape: Sequence[int], check: bool
         col: (blocks,), ascending in each row, counted in blocks.
         values: (blocks, height, width).
         shape: (rows, columns).
-        check: Whether to verify contents, not only lengths.
+        check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
+            results, or crash the process.
 
     Example:
         >>> ls.from_bsr([0, 1], [1], torch.ones(1, 2, 2), (2, 4)).to_dense().tolist()
@@ -96,7 +99,8 @@ def from_levels(
         crd: Coordinates of each level; None where a level has none.
         values: (nnz,), or None for a tensor that is only a pattern; or `(nnz, *block)` for values that are arrays, of
             which `shape` has the extents behind its others.
-        check: Whether to verify contents, not only lengths.
+        check: Whether to verify contents, not only lengths. Without it, arrays that are not as described give wrong
+            results, or crash the process.
 
     Raises:
         FormatError: Positions decrease, coordinates are not sorted, or arrays don't fit the format.
