@@ -32,7 +32,7 @@ const usage = `usage: libsparse COMMAND [EXPRESSION] [OPTIONS...]
   frontier         print the loop nests that no other stays asymptotically below; -taco for those that TACO can run, -json
   candidates       print, as JSON, every schedule that the compiler can carry out; -plain for one an order of the loops
   pack             compile requests ahead of time, for the Python package: libsparse pack FOLDER BUILD LEVEL... <requests
-  tune             search a space for the point with the least value: libsparse tune -space=FILE -command="./program {tile} {order}"
+  tune             search a space for the point with the least value: libsparse tune -space=FILE -command='./program {tile} "{order}"'
   prices           the cost of every order of the loops of many requests, for programs that fit the model's constants
   read, write      the entries of a tensor's file, as they are in memory: what the Python package calls in forked children
   version          print the version
@@ -58,7 +58,7 @@ run also takes
   -check           compare with a dense evaluation
 tune takes
   -space=FILE      a scenario as BaCO has it, JSON: the parameters, the constraints between them, and the budget
-  -command=TEXT    what measures a point, with {name} for the values: the last number that it prints is the value, and a point
+  -command=TEXT    what measures a point, with {name} for the values: the last word that is a number is the value, and a point
                    for which it ends with another status than 0 can't be measured. Without it, points are asked for and told
                    on standard input, a line of JSON each: {"ask": 1}, {"point": {...}, "value": 1.5} or {"point": {...}, "failed": true}
   -budget=N        the number of measurements (of the scenario)

@@ -14,11 +14,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/tune/bayes"
@@ -34,13 +34,66 @@ type search struct {
 	command  string
 	limit    time.Duration
 	log      io.Writer
+	earlier  int // measurements in the log
 }
 
 // measured is a line of a log, and of the conversation with a program.
 type measured struct {
-	Point  map[string]string `json:"point"`
-	Value  float64           `json:"value"`
-	Failed bool              `json:"failed,omitempty"`
+	Point  texts   `json:"point"`
+	Value  float64 `json:"value"`
+	Failed bool    `json:"failed,omitempty"`
+}
+
+// UnmarshalJSON reads a measurement, which has a value or failed.
+func (m *measured) UnmarshalJSON(text []byte) error {
+	var read struct {
+		Point  texts    `json:"point"`
+		Value  *float64 `json:"value"`
+		Failed bool     `json:"failed"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return err
+	}
+	if read.Point != nil && read.Value == nil && !read.Failed {
+		return errors.New("a point has a value, or failed")
+	}
+	m.Point, m.Failed = read.Point, read.Failed
+	if read.Value != nil {
+		m.Value = *read.Value
+	}
+	return nil
+}
+
+// texts are the values of a point by the names of parameters: numbers in JSON where they are numbers.
+type texts map[string]string
+
+// MarshalJSON writes numbers as such.
+func (t texts) MarshalJSON() ([]byte, error) {
+	values := map[string]any{}
+	for name, text := range t {
+		values[name] = text
+		if _, err := strconv.ParseFloat(text, 64); err == nil && json.Valid([]byte(text)) {
+			values[name] = json.RawMessage(text)
+		}
+	}
+	return json.Marshal(values)
+}
+
+// UnmarshalJSON reads numbers and strings.
+func (t *texts) UnmarshalJSON(text []byte) error {
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(text, &values); err != nil {
+		return err
+	}
+	*t = texts{}
+	for name, value := range values {
+		var plain string
+		if json.Unmarshal(value, &plain) != nil {
+			plain = string(value)
+		}
+		(*t)[name] = plain
+	}
+	return nil
 }
 
 // tune searches a space: with a command, which it runs for each point, or for a program that asks and tells.
@@ -59,6 +112,9 @@ func tune(in io.Reader, out io.Writer, args []string) (err error) {
 	}
 	if *file == "" || !slices.Contains([]string{"bayesian", "uniform", "walk"}, *method) {
 		return usageError("tune needs -space=FILE, and takes -method=bayesian, uniform or walk")
+	}
+	if *budget < 0 || *limit <= 0 {
+		return usageError("tune: -budget is %d and -timeout %v; expected positive ones", *budget, *limit)
 	}
 	text, err := os.ReadFile(*file)
 	if err != nil {
@@ -102,17 +158,26 @@ func (s *search) resume(name string) (*os.File, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.Errorf(diag.System, "%v", err)
 	}
-	lines := json.NewDecoder(bytes.NewReader(earlier))
-	for lines.More() {
+	whole := earlier[:bytes.LastIndexByte(earlier, '\n')+1] // a line that was being written when the run ended is lost
+	for line := range bytes.Lines(whole) {
 		var m measured
-		if err := lines.Decode(&m); err != nil {
-			return nil, diag.Errorf(diag.Syntax, "%s is no log of this command: %v", name, err)
+		if err := json.Unmarshal(line, &m); err != nil || m.Point == nil {
+			return nil, diag.Errorf(diag.Syntax, "%s is no log of this command: %q", name, line)
 		}
 		if err := s.tell(m); err != nil {
-			return nil, err
+			return nil, diag.Errorf(diag.Syntax, "%s is no log of this space: %v", name, err)
 		}
+		if s.method != "bayesian" { // the next point is the one behind this in the sequence of random ones
+			if _, err := s.ask(); err != nil {
+				return nil, err
+			}
+		}
+		s.earlier++
 	}
-	return os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err := os.WriteFile(name, whole, 0o666); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o666)
 }
 
 func (s *search) ask() (space.Point, error) {
@@ -127,15 +192,18 @@ func (s *search) ask() (space.Point, error) {
 }
 
 // named is a point by the names of its parameters.
-func (s *search) named(at space.Point) map[string]string {
-	texts := map[string]string{}
+func (s *search) named(at space.Point) texts {
+	named := texts{}
 	for i, p := range s.scenario.Space.Params {
-		texts[p.Name] = p.Text(at[i])
+		named[p.Name] = p.Text(at[i])
 	}
-	return texts
+	return named
 }
 
 func (s *search) tell(m measured) error {
+	if len(m.Point) != len(s.scenario.Space.Params) {
+		return diag.Errorf(diag.Syntax, "a point has %d values; the space has %d parameters", len(m.Point), len(s.scenario.Space.Params))
+	}
 	at := make(space.Point, len(s.scenario.Space.Params))
 	for i, p := range s.scenario.Space.Params {
 		x, err := p.Coordinate(m.Point[p.Name])
@@ -149,12 +217,18 @@ func (s *search) tell(m measured) error {
 
 // run measures points with the command, and prints each; the best one comes last, as JSON.
 func (s *search) run(out io.Writer, budget int) error {
-	for number := range budget {
+	if !slices.ContainsFunc(s.scenario.Space.Params, func(p *space.Parameter) bool { return strings.Contains(s.command, "{"+p.Name+"}") }) {
+		return usageError("the command %q has no value of a point, such as {%s}", s.command, s.scenario.Space.Params[0].Name)
+	}
+	for number := s.earlier; number < budget; number++ {
 		at, err := s.ask()
+		if errors.Is(err, bayes.ErrNoMore) {
+			break
+		}
 		if err != nil {
 			return err
 		}
-		m := s.measure(at)
+		m, why := s.measure(at)
 		if err := s.tuner.Tell(bayes.Observation{At: at, Value: m.Value, Failed: m.Failed}); err != nil {
 			return err
 		}
@@ -163,7 +237,7 @@ func (s *search) run(out io.Writer, budget int) error {
 		}
 		value := strconv.FormatFloat(m.Value, 'g', 6, 64)
 		if m.Failed {
-			value = "failed"
+			value = "failed: " + why
 		}
 		best := "none"
 		if o, ok := s.tuner.Best(); ok {
@@ -175,7 +249,7 @@ func (s *search) run(out io.Writer, budget int) error {
 	}
 	o, ok := s.tuner.Best()
 	if !ok {
-		return diag.Errorf(diag.Unsupported, "the command failed for all of %d points", budget)
+		return diag.Errorf(diag.Unsupported, "the command failed for all points that were measured")
 	}
 	return json.NewEncoder(out).Encode(measured{Point: s.named(o.At), Value: o.Value})
 }
@@ -188,33 +262,47 @@ func (s *search) text(at space.Point) string {
 	return strings.Join(parts, " ")
 }
 
-// number is what the last number on the output of a command looks like.
-var number = regexp.MustCompile(`[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?`)
-
-// measure runs the command with the values of a point in the places of {name}: the last number that it prints is the
-// value. It failed if it ends with another status than 0, prints no number, or takes too long.
-func (s *search) measure(at space.Point) measured {
-	m := measured{Point: s.named(at), Failed: true}
-	line := s.command
+// measure runs the command with the values of a point in the places of {name}: the last word that is a number, perhaps
+// behind an equals sign, is the value. It returns why there is none.
+func (s *search) measure(at space.Point) (m measured, why string) {
+	m = measured{Point: s.named(at), Failed: true}
+	var values []string
 	for name, text := range m.Point {
-		line = strings.ReplaceAll(line, "{"+name+"}", text)
+		values = append(values, "{"+name+"}", text)
 	}
+	line := strings.NewReplacer(values...).Replace(s.command)
 	ctx, cancel := context.WithTimeout(context.Background(), s.limit)
 	defer cancel()
 	command := exec.CommandContext(ctx, "sh", "-c", line)
 	command.WaitDelay = time.Second
 	command.Stderr = os.Stderr
 	printed, err := command.Output()
-	found := number.FindAllString(string(printed), -1)
-	if err != nil || len(found) == 0 {
-		return m
+	if ctx.Err() != nil {
+		return m, fmt.Sprintf("took longer than %v", s.limit)
 	}
-	value, err := strconv.ParseFloat(found[len(found)-1], 64)
-	if err != nil || (s.scenario.Log && value <= 0) || math.IsInf(value, 0) {
-		return m
+	if err != nil {
+		return m, err.Error()
+	}
+	value, found := lastNumber(string(printed))
+	switch {
+	case !found:
+		return m, "printed no number"
+	case s.scenario.Log && value <= 0:
+		return m, fmt.Sprintf("%g has no logarithm", value)
 	}
 	m.Value, m.Failed = value, false
-	return m
+	return m, ""
+}
+
+// lastNumber is the value of the last word of a text that is a finite number.
+func lastNumber(text string) (float64, bool) {
+	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '=' || r == ':' })
+	for _, word := range slices.Backward(words) {
+		if value, err := strconv.ParseFloat(word, 64); err == nil && !math.IsNaN(value) && !math.IsInf(value, 0) {
+			return value, true
+		}
+	}
+	return 0, false
 }
 
 // serve answers a program, a line of JSON each: {"ask": 2} with two points, and a measured point, which has no answer.
@@ -224,23 +312,27 @@ func (s *search) serve(in io.Reader, out io.Writer) error {
 	for lines.Scan() {
 		var request struct {
 			Ask int `json:"ask"`
-			measured
 		}
-		if err := json.Unmarshal(lines.Bytes(), &request); err != nil || (request.Ask < 1) == (request.Point == nil) {
+		var told measured
+		err := errors.Join(json.Unmarshal(lines.Bytes(), &request), json.Unmarshal(lines.Bytes(), &told))
+		if err != nil || (request.Ask < 1) == (told.Point == nil) {
 			return diag.Errorf(diag.Syntax, `%q is neither {"ask": 1} nor {"point": {...}, "value": 1.5}`, lines.Text())
 		}
-		if request.Point != nil {
-			if err := s.tell(request.measured); err != nil {
+		if told.Point != nil {
+			if err := s.tell(told); err != nil {
 				return err
 			}
-			if err := json.NewEncoder(s.log).Encode(request.measured); err != nil {
+			if err := json.NewEncoder(s.log).Encode(told); err != nil {
 				return err
 			}
 			continue
 		}
-		points := []map[string]string{}
+		points := []texts{}
 		for range request.Ask {
 			at, err := s.ask()
+			if errors.Is(err, bayes.ErrNoMore) {
+				break // fewer points than were asked for say so
+			}
 			if err != nil {
 				return err
 			}

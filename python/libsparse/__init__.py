@@ -178,7 +178,7 @@ def _differentiate_expression(problem: _Problem, operands: _Sequence[_Operand]) 
 
 def _register_functions() -> None:
     """Registers the handlers of torch's functions, and writes examples into the documentation of methods."""
-    from ._tools.examples import attach  # and some forty modules, which programs that only multiply do without
+    from ._tools.examples import attach  # and some forty modules, which programs without sparse tensors do without
     from ._torch import functions
 
     attach(functions.CLASSES)

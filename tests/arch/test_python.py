@@ -47,7 +47,7 @@ LAZY = {
     "__init__.py": {
         "libsparse._ops.expression_gradient",  # and five modules that it needs
         "libsparse._tools.examples",
-        "libsparse._torch.functions",  # and forty modules that it needs
+        "libsparse._torch.functions",  # with the first tensor, and forty modules that it needs
     },
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},
     "_io/binsparse_files.py": {"binsparse"},

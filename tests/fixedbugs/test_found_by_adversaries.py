@@ -71,3 +71,30 @@ def test_parameters_are_back_after_a_closure_that_raised():
     assert optimizer.param_groups[0]["params"][0] is parameter
     with pytest.raises(ValueError, match="more than one"):
         optimizer.add_param_group({"params": [parameter]})
+
+
+def test_masks_of_multihead_attention_are_refused() -> None:
+    x, mask = torch.randn(1, 4, 8), ls.from_mask(torch.eye(4) > 0)
+    heads = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+    with pytest.raises(ls.UnsupportedError, match="to_dense"):
+        heads(x, x, x, attn_mask=mask, need_weights=False)
+    torch.testing.assert_close(heads(x, x, x, attn_mask=mask)[0], heads(x, x, x, attn_mask=mask.to_dense())[0])
+
+
+def test_stored_is_about_entries_where_the_rest_has_a_value() -> None:
+    F = torch.exp(ls.tensor([[0.0, 2.0], [1.0, 0.0]]))
+    assert F.fill_value == 1
+    assert ls.evaluate("c = stored(F(i,j))", F=F) == 2
+    assert ls.evaluate("C(i,j) = stored(F(i,j)) * F(i,j)", F=F).fill_value == 0
+
+
+def test_conversions_refuse_what_they_do_not_do() -> None:
+    A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+    assert torch.ones(2, 3, dtype=torch.int32).to(A).dtype == torch.float32
+    for arguments in ({"dense_dim": 1}, {"blocksize": (1, 2)}, {"blocksize": (1, 2), "layout": torch.sparse_csr}):
+        with pytest.raises(ls.UnsupportedError):
+            A.to_sparse(**arguments)
+    with pytest.raises(TypeError):
+        A.to_sparse(foo=1)
+    with pytest.raises(ls.UnsupportedError, match="out="):
+        torch.mm(A, torch.ones(2, 2), out=torch.empty(2, 2, device="meta"))

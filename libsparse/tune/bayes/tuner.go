@@ -35,6 +35,9 @@ type Observation struct {
 	Failed bool // it could not be measured: Value means nothing
 }
 
+// ErrNoMore says that all points of a space have been proposed.
+var ErrNoMore = diag.Errorf(diag.Unsupported, "all points of the space have been proposed")
+
 // Tuner proposes points. It is not for use by several goroutines at once.
 type Tuner struct {
 	space   *space.Space
@@ -80,7 +83,7 @@ func key(at space.Point) string {
 // Ask proposes a point to measure, never one that was proposed or told before. Several may be asked before the first is
 // told: the others are expected to turn out as the model predicts.
 //
-// It is an error that all points have been proposed.
+// The error is ErrNoMore where all points have been proposed.
 func (t *Tuner) Ask() (space.Point, error) {
 	for len(t.first) > 0 {
 		at := t.first[0]
@@ -189,5 +192,5 @@ func (t *Tuner) unseen() (space.Point, error) {
 			}
 		}
 	}
-	return nil, diag.Errorf(diag.Unsupported, "all points of the space have been proposed")
+	return nil, ErrNoMore
 }

@@ -115,6 +115,9 @@ func (p *Parameter) prepare() error {
 		if len(p.Labels) == 0 {
 			return diag.Errorf(diag.Syntax, "%s: a categorical parameter needs values", p.Name)
 		}
+		if distinct := slices.Compact(slices.Sorted(slices.Values(p.Labels))); len(distinct) < len(p.Labels) {
+			return diag.Errorf(diag.Syntax, "%s: a category is there twice", p.Name)
+		}
 	case Permutation:
 		if p.Length < 1 || p.Length > longestPermutation {
 			return diag.Errorf(diag.Unsupported, "%s: a permutation of %d elements; expected 1 to %d", p.Name, p.Length, longestPermutation)

@@ -14,6 +14,9 @@ import (
 // mostIntegers bounds the values of an integer parameter, which are enumerated.
 const mostIntegers = 1 << 20
 
+// mostExact bounds the integers that are told apart from their neighbours.
+const mostExact = 1 << 52
+
 // Scenario is what a file says about a search: the fields of BaCO's scenarios that concern the space and the budget.
 //
 // Fields that this package does not know are left unread, so that scenarios of HyperMapper and BaCO serve as they are.
@@ -48,6 +51,10 @@ type description struct {
 	Transform   string            `json:"transform"`
 	Semimetric  string            `json:"parametrization"`
 	Constraints []string          `json:"constraints"`
+
+	// Constraints name what they depend on, and no prior of points is taken; both are fields of BaCO's scenarios.
+	Dependencies json.RawMessage `json:"dependencies"`
+	Prior        json.RawMessage `json:"prior"`
 }
 
 // ReadScenario reads a scenario.
@@ -67,7 +74,7 @@ func ReadScenario(text []byte) (*Scenario, error) {
 	return s, s.setDefault(defaults)
 }
 
-// setDefault sets the default point, if each parameter has a default and they satisfy the constraints.
+// setDefault sets the default point, if each parameter has a default; it has to satisfy the constraints.
 func (s *Scenario) setDefault(texts []string) error {
 	at := make(Point, len(texts))
 	for i, text := range texts {
@@ -80,9 +87,12 @@ func (s *Scenario) setDefault(texts []string) error {
 		}
 		at[i] = x
 	}
-	if s.Space.Contains(at) {
-		s.Space.Default = at
+	for _, c := range s.Space.checks {
+		if c.holds(at) == 0 {
+			return diag.Errorf(diag.Syntax, "the default point breaks the constraint %q; change a parameter_default", c.text)
+		}
 	}
+	s.Space.Default = at
 	return nil
 }
 
@@ -92,8 +102,8 @@ func readParameters(text json.RawMessage) (params []*Parameter, defaults, constr
 		return nil, nil, nil, diag.Errorf(diag.Syntax, "the scenario has no input_parameters")
 	}
 	lines := json.NewDecoder(bytes.NewReader(text))
-	if _, err := lines.Token(); err != nil {
-		return nil, nil, nil, err
+	if start, err := lines.Token(); err != nil || start != json.Delim('{') {
+		return nil, nil, nil, diag.Errorf(diag.Syntax, "input_parameters is no object of parameters by their names")
 	}
 	for lines.More() {
 		name, err := lines.Token()
@@ -102,6 +112,7 @@ func readParameters(text json.RawMessage) (params []*Parameter, defaults, constr
 		}
 		var d description
 		title, ok := name.(string)
+		lines.DisallowUnknownFields() // a constraint that is lost to a wrong letter would not be missed
 		if err := lines.Decode(&d); err != nil || !ok {
 			return nil, nil, nil, diag.Errorf(diag.Syntax, "input_parameters: %v is no description of a parameter: %v", name, err)
 		}
@@ -150,7 +161,7 @@ func (d *description) describe(p *Parameter, numbers []float64) bool {
 		return true
 	case "permutation":
 		semimetric, known := Semimetrics[d.Semimetric]
-		if len(numbers) != 1 || (!known && d.Semimetric != "") {
+		if len(numbers) != 1 || numbers[0] != math.Floor(numbers[0]) || math.Abs(numbers[0]) > mostIntegers || (!known && d.Semimetric != "") {
 			return false
 		}
 		p.Kind, p.Length, p.Semimetric = Permutation, int(numbers[0]), semimetric
@@ -164,7 +175,7 @@ func (d *description) describe(p *Parameter, numbers []float64) bool {
 	case d.Type == "real":
 		p.Kind, p.Low, p.High = Real, low, high
 		return true
-	case d.Type == "integer" && high-low < mostIntegers:
+	case d.Type == "integer" && high-low < mostIntegers && math.Abs(low) < mostExact:
 		p.Kind = Ordinal
 		for x := math.Ceil(low); x <= high; x++ {
 			p.Values = append(p.Values, x)

@@ -29,6 +29,9 @@ type Space struct {
 // Errors name the parameter or the constraint: names that are taken twice, values that make no sense, expressions that
 // can't be read, and constraints that no point satisfies.
 func New(params []*Parameter, constraints []string) (*Space, error) {
+	if len(params) == 0 {
+		return nil, diag.Errorf(diag.Syntax, "a space needs parameters")
+	}
 	s := &Space{Params: params, related: make([][]*constraint, len(params))}
 	for i, p := range params {
 		if p.Name == "" || slices.ContainsFunc(params[:i], func(o *Parameter) bool { return o.Name == p.Name }) {

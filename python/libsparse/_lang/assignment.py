@@ -183,15 +183,15 @@ def fresh(name: str, taken: Collection[str]) -> str:
     return f"{name}_{number}"
 
 
-def replace(expr: Expr, change: Callable[[Access], Expr]) -> Expr:
-    """An expression with every access replaced by the result of `change`."""
+def replace(expr: Expr, change: Callable[[Access], Expr], but: str = "") -> Expr:
+    """An expression with every access replaced by the result of `change`, other than in calls of the function `but`."""
     calls = []
-    while isinstance(expr, Call):  # sums are deep to the left
+    while isinstance(expr, Call) and expr.op != but:  # sums are deep to the left
         calls.append(expr)
         expr = expr.args[0]
     result = change(expr) if isinstance(expr, Access) else expr
     for call in reversed(calls):
-        result = call._replace(args=(result, *[replace(arg, change) for arg in call.args[1:]]))
+        result = call._replace(args=(result, *[replace(arg, change, but) for arg in call.args[1:]]))
     return result
 
 

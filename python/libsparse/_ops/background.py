@@ -304,7 +304,7 @@ def filled(value: Expr, known: dict[str, Any], neutral: str) -> tuple[Expr, dict
         return Call(functions[node.name], (node,)) if node.name in functions else node
 
     plain = {name: Operand(operand.pattern, operand.data) for name, operand in fills.items()}
-    return assignment.replace(value, change), {**known, **plain}, definitions
+    return assignment.replace(value, change, but="stored"), {**known, **plain}, definitions
 
 
 def combined(value: Expr, combine: str) -> Expr:

@@ -21,9 +21,9 @@ def is_foreign(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of NumPy; those of float64 are Python's, too."""
+    """Whether a value is a number of NumPy that has a counterpart in Python; those of float64 are Python's, too."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(value, numpy.generic)
+    return numpy is not None and isinstance(value, numpy.generic) and type(value.item()) in (bool, int, float, complex)
 
 
 def read(value: Any, format: str | Format | None = None) -> Operand:

@@ -1,7 +1,7 @@
 """torch's functions on SparseTensors: a table from function to handler, consulted above autograd.
 
 A function that is not in the table is refused by name; nothing falls back to a dense tensor. `_torch` fills it when the
-first function is called: programs that only multiply do without.
+first SparseTensor is made. A first call would be too late: torch's methods refuse arrays of NumPy before they ask.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from libsparse._lang.errors import UnsupportedError
 handlers: dict[Any, Callable[..., Any]] = {}
 passed: set[Any] = set()
 """Questions about a tensor that the wrapper answers as any tensor does."""
-_loaders: list[Callable[[], None]] = []
+loaders: list[Callable[[], None]] = []
+"""The function that fills the table, until it has."""
 
 
 def set_loader(loader: Callable[[], None]) -> None:
     """Says which function fills the table."""
-    _loaders.append(loader)
+    loaders.append(loader)
 
 
 def load() -> None:
     """Fills the table, once."""
-    while _loaders:
-        loader = _loaders[0]
+    while loaders:
+        loader = loaders[0]
         loader()  # other threads that come here meanwhile wait for the imports in it
-        if loader in _loaders:
-            _loaders.remove(loader)
+        if loader in loaders:
+            loaders.remove(loader)
 
 
 def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -43,9 +44,6 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         UnsupportedError: There is none.
     """
     handler = handlers.get(func)
-    if handler is None and _loaders:
-        load()
-        handler = handlers.get(func)
     if handler is not None:
         return handler(*args, **kwargs)
     if func in passed or isinstance(func, torch._ops.OpOverload) or getattr(func, "__name__", "") == "__get__":
@@ -88,7 +86,9 @@ def _extends(first: str, second: str) -> bool:
 def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Handles the few operators that torch applies to any tensor below autograd."""
     aten, source = torch.ops.aten, args[0]
-    values = source._plain_values
+    values: Any = getattr(source, "_plain_values", None)
+    if not hasattr(type(source), "_operand"):
+        raise UnsupportedError(f"{func} is not supported on an ls.SparseTensor{_facts(args)}; use A.to_dense()")
     if func in (aten.detach.default, aten.alias.default):
         return source._rewrapped(None if values is None else values.detach())
     if func is aten.clone.default:

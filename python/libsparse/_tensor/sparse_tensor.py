@@ -206,7 +206,10 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         return dense
 
     def to_torch(self, layout: torch.layout | None = None) -> Tensor:
-        """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none."""
+        """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none.
+
+        Values and index arrays may be shared with this tensor; those of indices must not be written to.
+        """
         return layouts.write(self._operand(), layout)
 
     def to_scipy(self) -> Any:
@@ -301,6 +304,8 @@ def dress(result: Any) -> Any:
 
 def _wrapped(operand: Operand, cls: type[SparseTensor] = SparseTensor) -> SparseTensor:
     """A tensor that wraps a sparse operand."""
+    if dispatch_table.loaders:
+        dispatch_table.load()
     if native is not None and cls is SparseTensor and not _dispatch_modes():
         found: SparseTensor | None = native.wrap(operand)
         if found is not None:

@@ -112,7 +112,6 @@ class TracedView:
 
     def __dir__(self) -> list[str]:
         """The names that users read, and those of the plain tensors."""
-        dispatch_table.load()  # so that the methods have their documentation
         own = [name for name in object.__dir__(self) if not name.startswith("_") or name in dir(Tensor)]
         return [*own, *self._parts(), "_plain_values", "_followed_values"]
 

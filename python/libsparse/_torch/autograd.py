@@ -67,7 +67,10 @@ def has_compatible_shallow_copy_type(input: Any, other: Any) -> bool:
 def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     """Copies the values of a tensor with the same entries."""
     if not is_sparse(target) or not is_sparse(source):
-        raise DtypeError("copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor")
+        raise DtypeError(
+            "copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor, or assign=True to load "
+            "a state of the other kind"
+        )
     same = target.pattern is source.pattern or (
         target.shape == source.shape and torch.equal(target.indices(), source.indices())
     )

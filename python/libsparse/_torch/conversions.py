@@ -11,7 +11,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, UnsupportedError
 from libsparse._ops import layouts
 from libsparse._ops.assemble import to_format
-from libsparse._ops.operands import to_operand
+from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._tensor.placement import CPU_ONLY, check_memory_format
@@ -88,7 +88,18 @@ def accelerated(input: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 implements(Tensor.to_dense, layouts="raises")(lambda input, *args, **options: input.to_dense(*args, **options))
-implements(Tensor.to, layouts="compressed")(lambda input, *args, **options: input.to(*args, **options))
+
+
+@implements(Tensor.to, layouts="compressed")
+def to(input: Any, *args: Any, **options: Any) -> Any:
+    """A tensor of another dtype, or of the dtype of another tensor; a dense one stays dense."""
+    if args and is_sparse(args[0]):
+        args = (args[0].dtype, *args[1:])
+    if "other" in options:
+        options["dtype"] = options.pop("other").dtype
+    return input.to(*args, **options)
+
+
 implements(Tensor.contiguous, layouts="compressed")(lambda input, **options: input.contiguous(**options))
 
 
@@ -99,13 +110,20 @@ def values(input: Any) -> Tensor:
 
 
 @implements(Tensor.to_sparse, layouts="compressed")
-def to_sparse(input: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, **_: Any) -> Tensor:
+def to_sparse(
+    input: Any, sparse_dim: Any = None, *, layout: Any = None, blocksize: Any = None, dense_dim: Any = None
+) -> Tensor:
     """A tensor of torch's COO layout, or of another one by name.
 
     Raises:
-        UnsupportedError: `sparse_dim` asks for values that are dense blocks, of elements that are not stored.
+        UnsupportedError: `sparse_dim` or `dense_dim` asks for values that are dense blocks, of elements that are not
+            stored; or there is a `blocksize` for a layout without blocks.
     """
     source = to_operand(input)
+    if dense_dim is not None and sparse_dim is None:
+        sparse_dim = source.ndim - dense_dim
+    if blocksize is not None and layout not in (torch.sparse_bsr, torch.sparse_bsc):
+        raise UnsupportedError(f"to_sparse: blocksize={blocksize} needs layout=torch.sparse_bsr or torch.sparse_bsc")
     if sparse_dim is not None and sparse_dim != (own := source.ndim - len(source.sparsity.block)):
         raise UnsupportedError(
             f"to_sparse: sparse_dim is {sparse_dim}, and a tensor ({source}) has {own} sparse dimensions; use "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
@@ -145,6 +146,11 @@ def scaled_dot_product_attention(
     """`ls.attention` with a sparse mask."""
     if is_causal or enable_gqa or attn_mask is None:
         raise UnsupportedError("scaled_dot_product_attention takes a sparse attn_mask, and no is_causal or enable_gqa")
+    if _in_multihead_attention():
+        raise UnsupportedError(
+            "torch.nn.MultiheadAttention adds attn_mask to all scores, and a sparse one would leave some out; use "
+            "attn_mask.to_dense(), or ls.attention in a module of your own"
+        )
     return attention(query, key, value, attn_mask, scale, dropout_p)
 
 
@@ -164,3 +170,15 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 def torch_einsum(equation: Any, *operands: Any) -> Any:
     """Sums of products in Einstein's notation."""
     return einsum(equation, *operands)
+
+
+def _in_multihead_attention() -> bool:
+    """Whether torch's module of several heads calls, whose masks mean something else; no argument says so."""
+    caller: Any = inspect.currentframe()
+    for _ in range(8):
+        caller = caller.f_back
+        if caller is None:
+            return False
+        if caller.f_code is F.multi_head_attention_forward.__code__:
+            return True
+    return False

@@ -134,6 +134,10 @@ def _copied(result: Any, out: Any, name: str) -> Tensor:
         raise UnsupportedError(f"{name}: out= takes dense results of calls into dense tensors; use the result")
     if torch.is_grad_enabled() and (result.requires_grad or out.requires_grad):
         raise UnsupportedError(f"{name}: autograd does not follow calls with out=; use the result")
+    if out.device != result.device or out.layout is not torch.strided:
+        raise UnsupportedError(
+            f"{name}: out= is a {out.layout} tensor on {out.device}; expected a dense one on the CPU"
+        )
     if not torch.can_cast(result.dtype, out.dtype):
         raise DtypeError(f"{name}: a result of {result.dtype} can't be cast to out= of {out.dtype}")
     if out.shape != result.shape:
