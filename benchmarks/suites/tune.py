@@ -91,7 +91,7 @@ def _ours(method: str, objective: Objective, seed: int, budget: int) -> Iterator
         for _ in range(budget):
             print('{"ask": 1}', file=process.stdin, flush=True)
             (point,) = json.loads(process.stdout.readline())
-            value = objective.value({name: ast.literal_eval(text) for name, text in point.items()})
+            value = objective.value({n: ast.literal_eval(v) if isinstance(v, str) else v for n, v in point.items()})
             told = {"failed": True} if value is None else {"value": value}
             print(json.dumps({"point": point, **told}), file=process.stdin, flush=True)
             yield math.inf if value is None else value
