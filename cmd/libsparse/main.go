@@ -65,6 +65,7 @@ tune takes
   -method=NAME     bayesian; or uniform or walk, which draw at random
   -timeout=TIME    of a measurement (10m)
   -log=FILE        where measurements are written, and read from to go on
+  -known=FILE      the log of a search of this space for a similar objective, of which the shape is expected
   -seed=N          another sequence of random numbers
 
 The commands of a schedule, separated by semicolons:

@@ -107,8 +107,9 @@ func tune(in io.Reader, out io.Writer, args []string) (err error) {
 	method := flags.String("method", "bayesian", "")
 	limit := flags.Duration("timeout", 10*time.Minute, "")
 	log := flags.String("log", "", "")
+	known := flags.String("known", "", "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
-		return usageError("tune: %v; it takes -space, -command, -budget, -seed, -method, -timeout and -log", errors.Join(err, extra(flags.Args())))
+		return usageError("tune: %v; it takes -space, -command, -budget, -seed, -method, -timeout, -log and -known", errors.Join(err, extra(flags.Args())))
 	}
 	if *file == "" || !slices.Contains([]string{"bayesian", "uniform", "walk"}, *method) {
 		return usageError("tune needs -space=FILE, and takes -method=bayesian, uniform or walk")
@@ -125,8 +126,12 @@ func tune(in io.Reader, out io.Writer, args []string) (err error) {
 		return err
 	}
 	s := &search{scenario: scenario, random: rand.New(rand.NewPCG(*seed, 1)), method: *method, command: *command, limit: *limit, log: io.Discard}
+	similar, err := s.known(*known)
+	if err != nil {
+		return err
+	}
 	s.tuner = bayes.New(scenario.Space, bayes.Options{
-		First: scenario.First.Samples, Log: scenario.Log, Threshold: scenario.Feasible.Threshold, Seed: *seed,
+		Known: similar, First: scenario.First.Samples, Log: scenario.Log, Threshold: scenario.Feasible.Threshold, Seed: *seed,
 	})
 	if *log != "" {
 		file, err := s.resume(*log)
@@ -159,12 +164,12 @@ func (s *search) resume(name string) (*os.File, error) {
 		return nil, diag.Errorf(diag.System, "%v", err)
 	}
 	whole := earlier[:bytes.LastIndexByte(earlier, '\n')+1] // a line that was being written when the run ended is lost
-	for line := range bytes.Lines(whole) {
-		var m measured
-		if err := json.Unmarshal(line, &m); err != nil || m.Point == nil {
-			return nil, diag.Errorf(diag.Syntax, "%s is no log of this command: %q", name, line)
-		}
-		if err := s.tell(m); err != nil {
+	observations, err := s.observations(name, whole)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range observations {
+		if err := s.tuner.Tell(o); err != nil {
 			return nil, diag.Errorf(diag.Syntax, "%s is no log of this space: %v", name, err)
 		}
 		if s.method != "bayesian" { // the next point is the one behind this in the sequence of random ones
@@ -178,6 +183,38 @@ func (s *search) resume(name string) (*os.File, error) {
 		return nil, err
 	}
 	return os.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0o666)
+}
+
+// known reads the log of a search for a similar objective, if there is one.
+func (s *search) known(name string) ([]bayes.Observation, error) {
+	if name == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, diag.Errorf(diag.System, "%v", err)
+	}
+	return s.observations(name, text)
+}
+
+// observations are the lines of a log.
+func (s *search) observations(name string, text []byte) ([]bayes.Observation, error) {
+	var all []bayes.Observation
+	for line := range bytes.Lines(text) {
+		var m measured
+		if err := json.Unmarshal(line, &m); err != nil || m.Point == nil {
+			return nil, diag.Errorf(diag.Syntax, "%s is no log of this command: %q", name, line)
+		}
+		o, err := s.observation(m)
+		if err != nil {
+			return nil, diag.Errorf(diag.Syntax, "%s is no log of this space: %v", name, err)
+		}
+		if s.scenario.Log && !o.Failed && o.Value <= 0 {
+			return nil, diag.Errorf(diag.Syntax, "%s: %g has no logarithm", name, o.Value)
+		}
+		all = append(all, o)
+	}
+	return all, nil
 }
 
 func (s *search) ask() (space.Point, error) {
@@ -200,19 +237,20 @@ func (s *search) named(at space.Point) texts {
 	return named
 }
 
-func (s *search) tell(m measured) error {
+// observation is a measurement with the coordinates of its point.
+func (s *search) observation(m measured) (o bayes.Observation, err error) {
 	if len(m.Point) != len(s.scenario.Space.Params) {
-		return diag.Errorf(diag.Syntax, "a point has %d values; the space has %d parameters", len(m.Point), len(s.scenario.Space.Params))
+		return o, diag.Errorf(diag.Syntax, "a point has %d values; the space has %d parameters", len(m.Point), len(s.scenario.Space.Params))
 	}
 	at := make(space.Point, len(s.scenario.Space.Params))
 	for i, p := range s.scenario.Space.Params {
 		x, err := p.Coordinate(m.Point[p.Name])
 		if err != nil {
-			return err
+			return o, err
 		}
 		at[i] = x
 	}
-	return s.tuner.Tell(bayes.Observation{At: at, Value: m.Value, Failed: m.Failed})
+	return bayes.Observation{At: at, Value: m.Value, Failed: m.Failed}, nil
 }
 
 // run measures points with the command, and prints each; the best one comes last, as JSON.
@@ -319,7 +357,11 @@ func (s *search) serve(in io.Reader, out io.Writer) error {
 			return diag.Errorf(diag.Syntax, `%q is neither {"ask": 1} nor {"point": {...}, "value": 1.5}`, lines.Text())
 		}
 		if told.Point != nil {
-			if err := s.tell(told); err != nil {
+			o, err := s.observation(told)
+			if err != nil {
+				return err
+			}
+			if err := s.tuner.Tell(o); err != nil {
 				return err
 			}
 			if err := json.NewEncoder(s.log).Encode(told); err != nil {

@@ -41,6 +41,15 @@ func TestTuneRunsACommand(t *testing.T) {
 		t.Errorf("15 measurements came to %v", best)
 	}
 
+	// The log of a similar search is a start: of the few points that are measured, one is the best.
+	out.Reset()
+	if err := run([]string{"tune", "-space=" + file, "-command", command, "-known=" + log, "-budget=8"}, nil, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `"a":8`) {
+		t.Errorf("with a log, 8 measurements came to %s", out.String())
+	}
+
 	// The log counts as measured: the 18 points that are left of 33 are proposed, then the search ends.
 	out.Reset()
 	err := run([]string{"tune", "-space=" + file, "-command", command, "-log=" + log, "-budget=40"}, nil, &out)
@@ -76,6 +85,7 @@ func TestTuneRefuses(t *testing.T) {
 		{"-space=/nowhere"},
 		{"-space=" + file, "extra"},
 		{"-space=" + file, "-method=odd"},
+		{"-space=" + file, "-known=/nowhere"},
 		{"-odd"},
 		{"-space=" + scenario(t, "{")},
 		{"-space=" + file, "-command=exit 1", "-budget=3"},

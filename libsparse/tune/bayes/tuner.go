@@ -13,10 +13,8 @@ import (
 // Options say how a search goes.
 type Options struct {
 	// First is the number of points before the model chooses; the number of parameters and one by default. The default
-	// point of the space comes first, then Start, then random ones.
+	// point of the space comes first, then random ones.
 	First int
-	// Start are points to measure first, such as the best ones of earlier searches.
-	Start []space.Point
 	// Known are the measurements of a search for a similar objective, of which the shape is expected here, too.
 	Known []Observation
 	// Log models the logarithm of values, which are times then, or other positive numbers.
@@ -64,7 +62,6 @@ func New(s *space.Space, o Options) *Tuner {
 	if s.Default != nil {
 		t.first = append(t.first, s.Default)
 	}
-	t.first = append(t.first, o.Start...)
 	if measured := measurements(o.Known, o.Log); len(measured) > 1 {
 		t.prior = t.learn(measured, nil)
 	}

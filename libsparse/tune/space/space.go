@@ -118,15 +118,6 @@ func (s *Space) Size() *big.Int {
 	return size
 }
 
-// Sizes are the numbers of leaves of the trees.
-func (s *Space) Sizes() []uint64 {
-	var sizes []uint64
-	for _, t := range s.trees {
-		sizes = append(sizes, t.root.count())
-	}
-	return sizes
-}
-
 // Contains says whether a point satisfies the constraints.
 func (s *Space) Contains(at Point) bool {
 	return !slices.ContainsFunc(s.checks, func(c *constraint) bool { return c.holds(at) == 0 })

@@ -32,7 +32,7 @@ class DiagonalMethods:
             ShapeError: The tensor is no matrix, or there is another number of values.
             DtypeError: The values are no dense tensor or number.
         """
-        from libsparse._ops.indexing import diagonals  # with the rest of indexing, which few programs need
+        from libsparse._ops.indexing import diagonals  # with the rest of indexing, which loads with the first tensor
 
         return type(self)(*diagonals.set_diag(self, values, k))
 
