@@ -207,6 +207,27 @@ def test_what_came_to_kernels_alone_is_known() -> None:
         assert _known(arguments["A"].pattern) >= 1, name
 
 
+def test_operands_in_the_same_memory_are_told_apart() -> None:
+    A, y, z = ls.random((5, 5), density=0.5), torch.rand(5, 5), torch.rand(5, 5)
+    views: list[Callable[[Any], Any]] = [lambda y: y, lambda y: y.T]
+    for first in views:
+        for second in views:
+            A.pattern.repeated.clear()
+            repeated._misses.clear()
+            for _ in range(3):
+                found = ls.sddmm(A, first(y), second(y))
+                _same(found.to_dense(), A.to_dense() * (first(y) @ second(y)))
+            assert _known(A.pattern) == 1
+            for left, right in ((y, z), (z, y), (z, z)):
+                found = ls.sddmm(A, first(left), second(right))
+                _same(found.to_dense(), A.to_dense() * (first(left) @ second(right)))
+    for _ in range(3):
+        left, right = y.clone().requires_grad_(), y.clone().requires_grad_()
+        ls.sddmm(A, left, left.detach().T).sum().backward()
+        ls.sddmm(A, right, y.T).sum().backward()
+        torch.testing.assert_close(left.grad, right.grad)
+
+
 def test_gradients_are_followed_after_calls_without() -> None:
     A, v = ls.random((4, 5), density=0.5), torch.rand(5)
     for _ in range(2):

@@ -209,9 +209,15 @@ class Reader:
         return found
 
     def _place(self, data: Tensor | None) -> int | None:
-        """Which argument or result has the elements that a tensor is; None where none has, or several have."""
+        """Which argument or result a tensor is, or has its elements; None where none has, or several others have.
+
+        Of several arguments in the same memory, as `P` and `P.T`, another call may get tensors that share none.
+        """
         if data is None or not data.numel():
             return None
+        itself = next((number for number, value in enumerate(self._values) if value is data), None)
+        if itself is not None:
+            return itself
         found = [
             number
             for number, value in enumerate(self._values)
