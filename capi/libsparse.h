@@ -36,7 +36,7 @@ int32_t libsparse_compile(libsparse_text request, libsparse_kernel *kernel, char
 /* Describes a kernel: path and checksum of its object, entry points, slots, output, conversions. */
 int32_t libsparse_kernel_info(libsparse_kernel kernel, char **info, char **error);
 
-/* Releases a handle of either kind. */
+/* Releases a handle of any kind. */
 int32_t libsparse_release(uintptr_t handle, char **error);
 
 /* Prints one stage of the compilation of a request, or all of them where stage is "". */
@@ -62,6 +62,22 @@ typedef const void *libsparse_values;
 /* Writes a file from such arrays and their description. Any dtype may be described: values of integers are int64_t, of floats
  * double, of complex types two doubles; bool has none. */
 int32_t libsparse_write(libsparse_text path, libsparse_text header, libsparse_coordinates coordinates, libsparse_values values, char **error);
+
+/* A search for the schedule of a request that is fastest. Its handles are checked as kernels' are. */
+typedef uintptr_t libsparse_tuner;
+
+/* Begins a search. Options are {"seed": n, "formats": {"A0": ["ds", ...]}}: the formats that sparse operands may be converted to, where
+ * their entries are known. What takes several kernels is an error of kind "unsupported". */
+int32_t libsparse_tune_open(libsparse_text request, libsparse_text options, libsparse_tuner *tuner, char **error);
+
+/* Proposes a schedule: {"point": {...}, "schedule": "...", "default": true}, or null where there is none left. The compiler's own is first. */
+int32_t libsparse_tune_ask(libsparse_tuner tuner, char **proposal, char **error);
+
+/* Says what a point gave, of this search or one before it: {"point": {...}, "seconds": s} or {"point": {...}, "failed": true}. */
+int32_t libsparse_tune_tell(libsparse_tuner tuner, libsparse_text result, char **error);
+
+/* Says in words how many points there are, of which parameters. */
+int32_t libsparse_tune_space(libsparse_tuner tuner, char **text, char **error);
 
 /* Panics inside, on purpose: shows that a panic becomes an error of kind "internal" and the library lives on. */
 int32_t libsparse_debug_panic(char **error);

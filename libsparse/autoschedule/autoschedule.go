@@ -76,14 +76,8 @@ func decide(prices *model, profile string) (*Decision, error) {
 		return nil, diag.Errorf(diag.Unsupported, "%s: no loop order suits the formats", a)
 	}
 	terms, _ := prices.price(order)
-	best := prices.plan(order, terms)
-	d.Order, d.Conversions, d.Terms = best.order, best.conversions, best.terms
-	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(best.order), best.terms.Sum(), len(d.Considered))
-	for _, c := range best.conversions {
-		d.Notes = append(d.Notes, conversion(a, c))
-	}
-	d.converted = Convert(a, best.conversions)
-	d.carryOut(d.converted, best)
+	d.follow(a, prices.plan(order, terms))
+	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g, best of %d orders", names(d.Order), terms.Sum(), len(d.Considered))
 	return d, nil
 }
 

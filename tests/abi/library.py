@@ -51,6 +51,10 @@ class Library:
             "tensor_info": [c_size_t, place, place],
             "tensor_copy": [c_size_t, c_void_p, c_void_p, place],
             "write": [text, text, c_void_p, c_void_p, place],
+            "tune_open": [text, text, POINTER(c_size_t), place],
+            "tune_ask": [c_size_t, place, place],
+            "tune_tell": [c_size_t, text, place],
+            "tune_space": [c_size_t, place, place],
             "debug_panic": [place],
             "free": [c_void_p],
         }.items():
@@ -124,6 +128,29 @@ class Library:
         error = c_void_p()
         status = self.c.libsparse_write(path and path.encode(), encode(header), coordinates, values, byref(error))
         return self.outcome(status, error)
+
+    def tune_open(self, request: object, options: object = "{}") -> tuple[int, dict[str, Any], int]:
+        """Begin a search."""
+        handle, error = c_size_t(), c_void_p()
+        status = self.c.libsparse_tune_open(encode(request), encode(options), byref(handle), byref(error))
+        return (*self.outcome(status, error), handle.value)
+
+    def tune_ask(self, tuner: int) -> tuple[int, dict[str, Any], Any]:
+        """A schedule to measure."""
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_tune_ask(tuner, byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "{}"))
+
+    def tune_tell(self, tuner: int, result: object) -> Outcome:
+        """A measurement."""
+        error = c_void_p()
+        return self.outcome(self.c.libsparse_tune_tell(tuner, encode(result), byref(error)), error)
+
+    def tune_space(self, tuner: int) -> tuple[int, dict[str, Any], str]:
+        """The space in words."""
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_tune_space(tuner, byref(out), byref(error))
+        return (*self.outcome(status, error), self.take(out))
 
     def panic(self) -> Outcome:
         """Panic inside the library."""

@@ -70,6 +70,29 @@ def test_handles_are_checked(tmp_path: Path) -> None:
     )
 
 
+def test_tuners(tmp_path: Path) -> None:
+    """A search begins with the compiler's schedule, takes measurements, and checks what it is given."""
+    run(
+        """
+        status, error, tuner = lib.tune_open(spmv(cache))
+        assert (status, error) == (0, {}) and "order" in lib.tune_space(tuner)[2]
+        first, second = lib.tune_ask(tuner)[2], lib.tune_ask(tuner)[2]
+        assert first["default"] and "default" not in second and second["schedule"] != first["schedule"]
+        assert lib.tune_tell(tuner, {"point": first["point"], "seconds": 1e-3}) == (0, {})
+        assert lib.tune_tell(tuner, {"point": second["point"], "failed": True}) == (0, {})
+        assert kind(lib.tune_tell(tuner, {"point": second["point"], "seconds": 0})) == "syntax"
+        assert kind(lib.tune_tell(tuner, {"point": {}, "seconds": 1})) == "syntax"
+        assert kind(lib.tune_tell(tuner, None)) == "syntax"
+        assert kind(lib.tune_open(None)) == kind(lib.tune_open(spmv(cache), "[]")) == "syntax"
+        kernel = lib.compile(spmv(cache))[2]
+        assert kind(lib.tune_ask(kernel)) == kind(lib.info(tuner)) == "handle"
+        assert lib.release(tuner) == (0, {})
+        assert kind(lib.tune_ask(tuner)) == kind(lib.tune_tell(tuner, {})) == kind(lib.tune_space(tuner)) == "handle"
+        """,
+        tmp_path,
+    )
+
+
 def test_null_arguments(tmp_path: Path) -> None:
     """NULL is an error where something is needed, and allowed for the place of the error."""
     run(

@@ -66,7 +66,11 @@ var allowed = map[string][]string{
 	// tuners, which know nothing of tensors
 	"libsparse/tune/space": {"diag"},
 	"libsparse/tune/bayes": {"diag", "tune/space"},
-	"capi":                 {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native"},
+	// the schedules of a request as a space
+	"libsparse/tune/kernels": {
+		"diag", "format", "index", "bind", "cin", "schedule", "autoschedule", "backend", "tune/space", "tune/bayes", "/libsparse",
+	},
+	"capi": {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native", "tune/kernels"},
 	"cmd/libsparse": {
 		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices", "tune/space", "tune/bayes",
 		"/codegen/native",

@@ -254,16 +254,13 @@ func (t *Tuner) starts(a *acquisition) []proposal {
 	best := make([]proposal, climbs)
 	add := func(at space.Point) {
 		last := &best[climbs-1]
-		if t.seen[key(at)] {
-			return
-		}
-		if value := a.at(at, last.value); value > last.value {
+		if value := a.at(at, last.value); value > last.value && t.free(at) {
 			*last = proposal{slices.Clone(at), value}
 			slices.SortStableFunc(best, func(x, y proposal) int { return cmp.Compare(y.value, x.value) })
 		}
 	}
 	for range candidates {
-		if at, err := t.space.Sample(t.random); err == nil {
+		if at, err := t.options.Sample(t.random); err == nil {
 			add(at)
 		}
 	}
@@ -278,7 +275,7 @@ func (t *Tuner) climb(from proposal, a *acquisition) proposal {
 	for {
 		next := from
 		t.space.Neighbours(from.at, t.random, func(to space.Point) {
-			if value := a.at(to, next.value); value > next.value && !t.seen[key(to)] {
+			if value := a.at(to, next.value); value > next.value && t.free(to) {
 				next = proposal{slices.Clone(to), value}
 			}
 		})

@@ -24,6 +24,12 @@ type Options struct {
 	Threshold float64
 	// Seed makes searches repeatable.
 	Seed uint64
+	// Starts are proposed after the default point, before random ones.
+	Starts []space.Point
+	// Sample draws the random points; all points of the space have the same probability by default.
+	Sample func(*rand.Rand) (space.Point, error)
+	// Feasible says what constraints can't: whether a point may be proposed. It is asked of those only that the search would go on to.
+	Feasible func(space.Point) bool
 }
 
 // Observation is a measurement.
@@ -55,6 +61,9 @@ func New(s *space.Space, o Options) *Tuner {
 	if o.First <= 0 {
 		o.First = len(s.Params) + 1
 	}
+	if o.Sample == nil {
+		o.Sample = s.Sample
+	}
 	if o.Threshold == 0 {
 		o.Threshold = 0.1
 	}
@@ -62,6 +71,7 @@ func New(s *space.Space, o Options) *Tuner {
 	if s.Default != nil {
 		t.first = append(t.first, s.Default)
 	}
+	t.first = append(t.first, o.Starts...)
 	if measured := measurements(o.Known, o.Log); len(measured) > 1 {
 		t.prior = t.learn(measured, nil)
 	}
@@ -85,7 +95,7 @@ func (t *Tuner) Ask() (space.Point, error) {
 	for len(t.first) > 0 {
 		at := t.first[0]
 		t.first = t.first[1:]
-		if !t.seen[key(at)] && t.space.Contains(at) {
+		if t.space.Contains(at) && t.free(at) {
 			return t.propose(at), nil
 		}
 	}
@@ -100,6 +110,19 @@ func (t *Tuner) Ask() (space.Point, error) {
 		return nil, err
 	}
 	return t.propose(at), nil
+}
+
+// free reports whether a point may be proposed. One that is not feasible never is, as if it had been proposed before.
+func (t *Tuner) free(at space.Point) bool {
+	name := key(at)
+	if t.seen[name] {
+		return false
+	}
+	if t.options.Feasible != nil && !t.options.Feasible(at) {
+		t.seen[name] = true
+		return false
+	}
+	return true
 }
 
 func (t *Tuner) propose(at space.Point) space.Point {
@@ -170,13 +193,13 @@ func measurements(told []Observation, log bool) []measurement {
 
 // unseen draws a point that was not proposed before.
 func (t *Tuner) unseen() (space.Point, error) {
-	const tries = 200
+	const tries = 400
 	for range tries {
-		at, err := t.space.Sample(t.random)
+		at, err := t.options.Sample(t.random)
 		if err != nil {
 			return nil, err
 		}
-		if !t.seen[key(at)] {
+		if t.free(at) {
 			return at, nil
 		}
 	}
@@ -184,7 +207,7 @@ func (t *Tuner) unseen() (space.Point, error) {
 	if size != nil && size.IsUint64() && size.Uint64() <= uint64(len(t.seen))*tries {
 		n := size.Uint64()
 		for number, first := uint64(0), t.random.Uint64N(n); number < n; number++ {
-			if at := t.space.At((first + number) % n); !t.seen[key(at)] {
+			if at := t.space.At((first + number) % n); t.free(at) {
 				return at, nil
 			}
 		}

@@ -1,0 +1,55 @@
+package autoschedule
+
+import (
+	"fmt"
+	"slices"
+
+	"libsparse/libsparse/bind"
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/index"
+	"libsparse/libsparse/lattice"
+	"libsparse/libsparse/schedule"
+)
+
+// Ordered is what follows from an order of a's loops, as Decide would choose it; an error where no conversion makes the formats suit it.
+func Ordered(a bind.Assignment, m Machine, order []index.Var) (*Decision, error) {
+	c, profile := ConstantsFor(m.CPU)
+	prices := newModel(a, c, m)
+	numbers := make([]int, len(order))
+	for i, v := range order {
+		numbers[i] = slices.Index(prices.vars, v)
+	}
+	terms, ok := prices.price(numbers)
+	if !ok {
+		return nil, diag.Errorf(diag.Unsupported, "%s: the formats suit no loops %s", a, names(order))
+	}
+	d := &Decision{Profile: profile, constants: c, machine: m}
+	d.follow(a, prices.plan(numbers, terms))
+	d.Summary = fmt.Sprintf("loops %s: estimated cost %.3g", names(d.Order), terms.Sum())
+	return d, nil
+}
+
+// follow writes the commands and conversions of a plan for a.
+func (d *Decision) follow(a bind.Assignment, p *plan) {
+	d.Order, d.Conversions, d.Terms = p.order, p.conversions, p.terms
+	for _, c := range p.conversions {
+		d.Notes = append(d.Notes, conversion(a, c))
+	}
+	d.converted = Convert(a, p.conversions)
+	d.carryOut(d.converted, p)
+}
+
+// Lanes is the commands that run an innermost loop over v in lanes; none where it can't be.
+func Lanes(a bind.Assignment, v index.Var) []schedule.Command {
+	d := &Decision{}
+	d.lanes(a, []index.Var{v})
+	return d.Commands
+}
+
+// Dense reports whether the loop over v visits every coordinate, and matches nothing that is stored.
+func Dense(a bind.Assignment, v index.Var) bool { return dense(a, v) }
+
+// Meeting reports whether the loop over v meets what several operands store.
+func Meeting(a bind.Assignment, v index.Var) bool {
+	return len(lattice.Loop(a.Table, a.RHS, v).Iterators()) > 1
+}
