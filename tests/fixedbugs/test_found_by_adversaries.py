@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 
@@ -98,3 +100,44 @@ def test_conversions_refuse_what_they_do_not_do() -> None:
         A.to_sparse(foo=1)
     with pytest.raises(ls.UnsupportedError, match="out="):
         torch.mm(A, torch.ones(2, 2), out=torch.empty(2, 2, device="meta"))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::torch.jit.TracerWarning")
+@pytest.mark.parametrize("name", ["product", "softmax", "slice"])
+def test_graphs_of_torch_jit_would_have_no_kernels(name: str) -> None:
+    A = ls.tensor([[0.0, 2.0], [1.0, 0.0]]).to_format("csr")
+    functions: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+        "product": lambda v: A.with_values(v) @ torch.ones(2),
+        "softmax": lambda v: torch.softmax(A.with_values(v), 1).values(),
+        "slice": lambda v: A.with_values(v)[:1].values(),
+    }
+    for _ in range(4):  # the last ones are repeated calls
+        functions[name](A.values())
+    with pytest.raises(ls.UnsupportedError, match=r"torch\.export"):
+        torch.jit.trace(functions[name], (A.values(),))
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_extrema_with_places_give_the_gradient_to_one_place(dim: int, format: str) -> None:
+    dense = torch.tensor([[2.0, 2.0, 0.0], [-1.0, -1.0, -1.0], [0.0, 0.0, 0.0]], dtype=torch.float64)
+    A, D = ls.tensor(dense).to_format(format).requires_grad_(), dense.clone().requires_grad_()
+    for function in (torch.max, torch.min):
+        A.grad = D.grad = None
+        found, expected = function(A, dim), function(D, dim)
+        assert torch.equal(found[0], expected[0])
+        assert torch.equal(found[1], expected[1])
+        (found[0] * torch.arange(1, 4)).sum().backward()
+        (expected[0] * torch.arange(1, 4)).sum().backward()
+        assert torch.equal(A.grad.to_dense(), D.grad * (dense != 0))
+
+
+def test_questions_that_torch_answers() -> None:
+    A = ls.tensor([[0.0, 2.0], [1.0, 0.0]])
+    assert torch.is_same_size(A, torch.ones(2, 2))
+    assert not torch.ones(2).is_same_size(A)
+    assert A.is_cpu
+    assert (A.to("meta").is_meta, A.to("meta").is_cpu) == (True, False)
+    assert torch.ones(4).view_as(A).shape == (2, 2)
+    found = torch.logsumexp(A.to(torch.complex64), 1)
+    torch.testing.assert_close(found, torch.logsumexp(A.to(torch.complex64).to_dense(), 1))

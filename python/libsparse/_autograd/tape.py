@@ -27,13 +27,14 @@ watchers = (
     torch._C._autograd._profiler_enabled,
     torch._C._is_any_autocast_enabled,
     ordinary.in_transform,
+    torch._C._get_tracing_state,
 )
-_dispatch_modes, _profiled, _autocast, _in_transform = watchers  # called one by one: calls ask them all
+_dispatch_modes, _profiled, _autocast, _in_transform, _jit_trace = watchers  # called one by one: calls ask them all
 
 
 def is_watched() -> bool:
     """Whether something of torch wants to see each operation, or to change its operands: no short way then."""
-    return bool(_dispatch_modes() or _profiled() or _autocast()) or _in_transform() is not None
+    return bool(_dispatch_modes() or _profiled() or _autocast() or _jit_trace()) or _in_transform() is not None
 
 
 class Node:

@@ -186,6 +186,11 @@ class _Parser:
         windows: list[Part] = []
         if self.accept("(") and not self.accept(")"):
             while True:
+                if self.peek() == ":":
+                    raise FormatError(
+                        f"{self.text!r}: {name} has ':' for an index; name one for each dimension, such as "
+                        f"{name}(i,j): a name in the result is kept, others are summed over"
+                    )
                 indices.append(self.name("an index variable"))
                 windows.append(self.window(name))
                 if not self.accept(","):

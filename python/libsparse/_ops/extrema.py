@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 from torch._C._functorch import is_batchedtensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError, UnsupportedError
 from libsparse._storage.fakes import is_fake
 
@@ -40,17 +42,24 @@ def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Tensor:
 
 
 def greatest(input: Any, dim: int, keepdim: bool = False) -> Extremum:
-    """The greatest elements over a dimension, and where they are."""
-    found = reductions.amax(input, dim)
-    groups = Groups(input, dim)
-    return Extremum(groups.shaped(found, keepdim), _places(groups, found.detach(), dim, keepdim))
+    """The greatest elements over a dimension, and where they are; the gradient of each goes to that place alone."""
+    return _extremum(reductions.amax, input, dim, keepdim)
 
 
 def least(input: Any, dim: int, keepdim: bool = False) -> Extremum:
-    """The least elements over a dimension, and where they are."""
-    found = reductions.amin(input, dim)
+    """The least elements over a dimension, and where they are; the gradient of each goes to that place alone."""
+    return _extremum(reductions.amin, input, dim, keepdim)
+
+
+def _extremum(over: Callable[[Any, int], Tensor], input: Any, dim: int, keepdim: bool) -> Extremum:
     groups = Groups(input, dim)
-    return Extremum(groups.shaped(found, keepdim), _places(groups, found.detach(), dim, keepdim))
+    found = over(groups.source.with_data(groups.source.values.detach()), dim)
+    places = _places(groups, found, dim, False)
+    if tape.needed([groups.source]):
+        chosen = groups.at_entries(places) == groups.source.sparsity.coordinates()[next(iter(groups.dims))]
+        stored = groups.reduce(torch.where(chosen, groups.entries, 0))
+        found = torch.where(groups.reduce(chosen.to(torch.int64)) > 0, stored, found)
+    return Extremum(groups.shaped(found, keepdim), groups.shaped(places, keepdim))
 
 
 def _constant(input: Any) -> Any:

@@ -112,12 +112,13 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Tensor:
     if groups.extent == 0:
         kept = [groups.source.shape[d] for d in groups.kept]
         return groups.shaped(groups.source.values.new_full(kept, -math.inf), keepdim)
-    top = reductions.amax(groups.source.with_data(groups.source.values.detach()), dim)
+    values = groups.source.values.detach()
+    top = reductions.amax(groups.source.with_data(values.real if values.is_complex() else values), dim)
     top = torch.where(top.isfinite(), top, 0)
     total = groups.reduce((groups.entries - groups.at_entries(top)).exp())
     absent = groups.absent()
     total = total + torch.where(
-        absent > 0, absent * (torch.tensor(groups.source.fill, dtype=top.dtype, device="cpu") - top).exp(), 0
+        absent > 0, absent * (torch.tensor(groups.source.fill, dtype=total.dtype, device="cpu") - top).exp(), 0
     )
     return groups.shaped(total.log() + top, keepdim)
 

@@ -123,6 +123,12 @@ def _read(
     indices = {index for access in (*seen, target) for index in access.indices}
     for access in seen:  # without indices it may be an index variable as a value
         if access.name not in operands and (access.indices or access.name not in indices):
+            if access.name in operations.ARITY and operands & set(access.indices):
+                given = next(name for name in access.indices if name in operands)
+                raise FormatError(
+                    f"evaluate {text!r}: {access.name} takes elements, and {given!r} is a tensor; name its indices, "
+                    f"as in {access.name}({given}(i,j))"
+                )
             hint = operations.suggestion(access.name)
             raise FormatError(f"evaluate {text!r}: {access.name!r} is not given; pass it as {access.name}=...{hint}")
     value, origin = assignment.distinct(value, operands & {access.name for access in seen})

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, ParamSpec
 
 from libsparse._runtime.problem import Operand
 from libsparse._storage.checks import Names
-from libsparse._storage.fakes import is_fake
+from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -64,6 +64,7 @@ def moves(
         def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Operand:
             if is_traced(args[0]):
                 return operators[0].move(name, args, kwargs)
+            refuse_jit_trace()
             return function(*args, **kwargs)
 
         return call

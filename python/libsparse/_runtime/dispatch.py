@@ -13,6 +13,7 @@ from libsparse._compiler import kernel
 from libsparse._lang import assignment, dtypes, grammar, operations
 from libsparse._lang.errors import DivisionByZeroError, LibsparseError
 from libsparse._storage import ordinary
+from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -144,7 +145,12 @@ class Prepared:
 
 
 def run(problem: Problem, operands: Sequence[Operand]) -> Result:
-    """Computes a problem, prepared or as the first pattern keeps it; torch's profiler sees it by its text."""
+    """Computes a problem, prepared or as the first pattern keeps it; torch's profiler sees it by its text.
+
+    Raises:
+        UnsupportedError: `torch.jit.trace` is under way.
+    """
+    refuse_jit_trace()
     if ordinary.in_transform() is not None:  # of other tensors than the operands: its results have no memory
         with ordinary.outside_transforms():
             return run(problem, operands)

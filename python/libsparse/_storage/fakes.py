@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 
+from libsparse._lang.errors import UnsupportedError
+
 _FAKE = (FakeTensor, FunctionalTensor)
+_jit_trace = torch._C._get_tracing_state
 
 
 def is_fake(value: Any) -> bool:
@@ -16,8 +20,22 @@ def is_fake(value: Any) -> bool:
     return value.is_meta if type(value) is Tensor else isinstance(value, _FAKE)
 
 
+def refuse_jit_trace() -> None:
+    """Raises where `torch.jit.trace` is under way, whose graph has the memory of results, but no kernels that write it.
+
+    Raises:
+        UnsupportedError: It is.
+    """
+    if _jit_trace() is not None:
+        raise UnsupportedError(
+            "torch.jit.trace can't follow kernels of libsparse; use torch.export.export or torch.compile"
+        )
+
+
 def is_unknown(extent: Any) -> bool:
     """Whether an extent is a symbol that depends on elements, such as the number of those that a mask has."""
+    if isinstance(extent, Tensor):  # as torch.jit.trace has it
+        refuse_jit_trace()
     return not isinstance(extent, int) and not extent.node.has_hint()
 
 

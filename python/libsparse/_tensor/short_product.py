@@ -16,7 +16,7 @@ from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
 from libsparse._runtime.dispatch import Prepared
 
-_dispatch_modes, _profiled, _autocast, _in_transform = (
+_dispatch_modes, _profiled, _autocast, _in_transform, _jit_trace = (
     tape.watchers
 )  # called one by one: this is the way of every product
 _grad_enabled = torch.is_grad_enabled
@@ -45,6 +45,7 @@ def multiply_in_python(matrix: Any, other: Any) -> Tensor | None:
             and not _profiled()
             and not _autocast()
             and _in_transform() is None
+            and _jit_trace() is None
         ):
             if _grad_enabled() and (other.requires_grad or values.requires_grad):
                 return _followed(matrix, known, values, other)

@@ -18,7 +18,7 @@ from .registry import getter, implements, named
 passed.update(
     named(
         "dim ndimension is_floating_point is_complex is_signed element_size is_contiguous __hash__ stride "
-        "storage_offset is_same_size is_conj is_neg is_inference __setattr__ __dir__ type __format__ _is_view "
+        "storage_offset is_conj is_neg is_inference __setattr__ __dir__ type __format__ _is_view "
         "untyped_storage _has_symbolic_sizes_strides _is_zerotensor is_pinned _use_count",
         torch,
         Tensor,
@@ -28,6 +28,21 @@ passed.update(
 
 implements(*named("clone", torch, Tensor), layouts="compressed")(lambda input, **options: input.clone(**options))
 implements(*named("detach", torch, Tensor), getter("data"))(lambda input: input.detach())
+
+
+implements(*named("is_same_size", torch, Tensor))(lambda input, other: input.shape == other.shape)
+
+
+@implements(getter("is_meta"))
+def is_meta(input: Any) -> bool:
+    """Whether the tensor has shapes and dtypes alone."""
+    return bool(input.device.type == "meta")
+
+
+@implements(getter("is_cpu"))
+def is_cpu(input: Any) -> bool:
+    """Whether the tensor's elements are in the CPU's memory."""
+    return not is_meta(input)
 
 
 @implements(Tensor.data.__set__)  # type: ignore[attr-defined]

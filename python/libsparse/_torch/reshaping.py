@@ -51,7 +51,7 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
 @implements(*named("view_as reshape_as", Tensor))
 def reshape_as(input: Any, other: Any) -> Any:
     """The elements in row-major order under the shape of another tensor."""
-    return reshaping.reshape(input, other.shape)
+    return reshaping.reshape(input, other.shape) if is_sparse(input) else input.reshape(other.shape)
 
 
 @implements(*named("unflatten", torch, Tensor), layouts="raises")
