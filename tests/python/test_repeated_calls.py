@@ -347,20 +347,3 @@ def test_errors_are_those_of_the_operation() -> None:
     v.untyped_storage().resize_(0)
     with pytest.raises(ls.LibsparseError):
         A * v
-
-
-def test_patterns_are_released() -> None:
-    import gc
-    import weakref
-
-    A, B = ls.random((40, 50), density=0.5), ls.random((40, 50), density=0.5)
-    for _ in range(3):
-        A + B, A * B, torch.softmax(A, 1), A.sum(1)
-    released = weakref.ref(A.pattern), weakref.ref(B.pattern)
-    gc.disable()
-    try:
-        del A, B
-        assert released[1]() is None
-        assert released[0]() is None
-    finally:
-        gc.enable()

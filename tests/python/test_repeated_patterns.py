@@ -168,3 +168,17 @@ def test_patterns_that_are_dropped_are_found_anew() -> None:
         for _ in range(4):
             assert torch.equal(A[2:5].to_dense(), dense[2:5])
             assert torch.equal(A.reshape(27, 3).to_dense(), dense.reshape(27, 3))
+
+
+def test_patterns_are_released() -> None:
+    A, B = ls.random((40, 50), density=0.5), ls.random((40, 50), density=0.5)
+    for _ in range(3):
+        A + B, A * B, torch.softmax(A, 1), A.sum(1)
+    released = weakref.ref(A.pattern), weakref.ref(B.pattern)
+    gc.disable()
+    try:
+        del A, B
+        assert released[1]() is None
+        assert released[0]() is None
+    finally:
+        gc.enable()

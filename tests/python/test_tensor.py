@@ -6,6 +6,7 @@ import pickle
 
 import pytest
 import torch
+from libsparse._ops import assemble
 
 import libsparse as ls
 
@@ -170,6 +171,48 @@ def test_arrays_of_indices_are_copied(dense):
     a = ls.from_csr(crow, col, t.values(), (5, 6))
     col.zero_()
     assert torch.equal(a.to_dense(), dense)
+
+
+_ARRAYS = [
+    ([0, 2, 3], [0, 3, 1]),
+    ([0, 0, 3], [0, 1, 3]),
+    ([0, 0, 0], []),
+    ([0, 2, 3], [3, 0, 1]),
+    ([0, 2, 3], [1, 1, 1]),
+    ([0, 2, 3], [0, 4, 1]),
+    ([0, 2, 3], [0, -1, 1]),
+    ([0, 2, 3], [0, 2**32, 1]),
+    ([1, 2, 3], [0, 3, 1]),
+    ([0, 4, 3], [0, 3, 1]),
+    ([0, -1, 3], [0, 1, 2]),
+    ([0, 2, 2], [0, 3, 1]),
+    ([0, 2, 4], [0, 3, 1]),
+    ([0, 3], [0, 3, 1]),
+    ([0, 2, 3, 3], [0, 3, 1]),
+    ([0, 2**32, 3], [0, 3, 1]),
+]
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_arrays_are_copied_in_c_as_in_python(dtype, check, monkeypatch):
+    def made(function, shape, pos, crd):
+        try:
+            tensor = function(pos, crd, torch.rand(len(crd)), shape, check=check)
+        except ls.LibsparseError as error:
+            return type(error), str(error)
+        return tensor.format, tensor.nnz, tensor.indices().tolist() if check else None
+
+    for pos, crd in _ARRAYS:
+        if dtype == torch.int32 and max(pos + crd) >= 2**31:
+            continue
+        for function, shape in ((ls.from_csr, (2, 4)), (ls.from_csc, (4, 2))):
+            arrays = torch.tensor(pos, dtype=dtype), torch.tensor(crd, dtype=dtype)
+            if check or max(pos + crd) < 2**31:
+                found = made(function, shape, *arrays)
+                with monkeypatch.context() as patched:
+                    patched.setattr(assemble, "native", None)
+                    assert made(function, shape, *arrays) == found
 
 
 def test_formats_are_equal_by_meaning():

@@ -11,6 +11,7 @@ from torch import Tensor
 from libsparse._compiler import threads
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
+from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, sorting, validate
 from libsparse._storage.fakes import is_fake
@@ -29,6 +30,8 @@ REDUCTIONS: Final = {
     "amin": "amin",
 }
 """The reductions of duplicates, and torch's names of them."""
+
+_COMPRESSED: Final = {name: Format(name).resolve(2) for name in ("csr", "csc")}
 
 
 def assemble(
@@ -152,10 +155,32 @@ def pattern_from_levels(
     if wanted.is_dense:
         raise FormatError(f"format {wanted} has no positions and coordinates: it is a strided torch tensor")
     own_pos, own_crd = _index_arrays("pos", pos, called), _index_arrays("crd", crd, called)
+    if len(own_pos) == len(own_crd) == 2 and own_pos[0] is None and own_crd[0] is None:
+        known = compressed_pattern(format, size, own_pos[1], own_crd[1], check)
+        if known is not None:
+            return known
     if any(map(is_fake, (*own_pos, *own_crd))):
         return tracing.operators[0].checked(wanted, size, own_pos, own_crd, check, called)
     checks.check(wanted, size, own_pos, own_crd, check, called)
     return Pattern._of_copies(wanted, size, own_pos, own_crd)
+
+
+def compressed_pattern(format: str | Format, shape: torch.Size, pos: Any, crd: Any, check: bool) -> Pattern | None:
+    """What `pattern_from_levels` makes of a CSR or CSC matrix, in C; None where something is unusual or wrong."""
+    wanted = _COMPRESSED.get(format) if type(format) is str else None
+    if wanted is None or native is None or len(shape) != 2:
+        return None
+    rows, columns = wanted.order
+    parents, extent = shape[rows], shape[columns]
+    if type(parents) is not int or type(extent) is not int:
+        return None
+    found: tuple[Tensor, Tensor] | None = native.copy_compressed(pos, crd, parents, extent, check)
+    if found is None:
+        return None
+    starts, coordinates = found
+    return Pattern._of_kernel(
+        wanted, shape, (None, starts), (None, coordinates), coordinates.numel(), coordinates.dtype
+    )
 
 
 def _index_arrays(kind: str, given: Any, called: checks.Names) -> list[Tensor | None]:

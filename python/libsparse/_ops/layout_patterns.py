@@ -39,7 +39,7 @@ class _Known(NamedTuple):
 
     def expired(self) -> bool:
         """Whether an array is gone."""
-        return any(storage.expired() for storage in self.storages)
+        return any([storage.expired() for storage in self.storages])
 
 
 _known: dict[tuple[object, ...], _Known] = {}
@@ -59,9 +59,9 @@ def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
 
 def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     """The pattern of index arrays, in a format by its name."""
-    if any(a.is_inference() for a in arrays):
+    if any([a.is_inference() for a in arrays]):
         return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
-    key, versions = _key(name, shape, arrays), tuple(a._version for a in arrays)
+    key, versions = _key(name, shape, arrays), tuple([a._version for a in arrays])
     found = _known.get(key)
     if found is not None and found.versions == versions and not found.expired():
         return found

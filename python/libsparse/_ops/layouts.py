@@ -45,12 +45,14 @@ def read(source: Tensor) -> Operand:
         raise UnsupportedError(
             f"tensors of layout {source.layout} and shape {tuple(source.shape)} are not supported yet"
         )
-    shape = source.shape[: source.ndim - blocks]
-    arrays = index_arrays(source.detach())
+    shape, followed = source.shape[: source.ndim - blocks], source.requires_grad
+    arrays = index_arrays(source.detach() if followed else source)
     known = look_up(name, shape, arrays)
-    values = _followed_values(source, arrays) if source.requires_grad else _raw_values(source.detach())
+    values = _followed_values(source, arrays) if followed else _raw_values(source)
     if known.slots is not None:
         values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
+    if values.ndim == 1 and not blocks:
+        return Operand(known.pattern, values)
     return Operand(known.pattern.with_blocks(source.shape[source.ndim - blocks :]), values.reshape(-1))
 
 
@@ -93,7 +95,7 @@ def _raw_values(source: Tensor) -> Tensor:
     values = _values_of(source).detach()  # else a view of the sparse tensor, which has no strides
     if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
         values = values.transpose(1, 2)
-    return values.reshape(-1)
+    return values if values.ndim == 1 else values.reshape(-1)
 
 
 def _gradient_layout(source: Tensor) -> torch.layout:

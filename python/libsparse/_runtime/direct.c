@@ -14,9 +14,10 @@ int32_t (*delete_tensor)(Handle), (*get_data)(Handle, void **), (*get_numel)(Han
 int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
 int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
 int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
-int32_t (*layout_strided)(void), (*device_cpu)(void), (*complex_float)(void), (*complex_double)(void);
+int32_t (*layout_strided)(void), (*device_cpu)(void), (*dtype_int32)(void), (*dtype_int64)(void);
+int32_t (*complex_float)(void), (*complex_double)(void);
 bool (*grad_enabled)(void);
-static int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
+int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
 static int32_t (*get_threads)(uint32_t *);
 
 static const struct {
@@ -39,6 +40,8 @@ static const struct {
 	{"aoti_torch_empty_strided", (void **)&allocate},
 	{"aoti_torch_layout_strided", (void **)&layout_strided},
 	{"aoti_torch_device_type_cpu", (void **)&device_cpu},
+	{"aoti_torch_dtype_int32", (void **)&dtype_int32},
+	{"aoti_torch_dtype_int64", (void **)&dtype_int64},
 	{"aoti_torch_dtype_complex64", (void **)&complex_float},
 	{"aoti_torch_dtype_complex128", (void **)&complex_double},
 	{"aoti_torch_grad_mode_is_enabled", (void **)&grad_enabled},
@@ -407,6 +410,8 @@ static PyObject *connect(PyObject *module, PyObject *args)
 	bool complete = library != NULL;
 	for (size_t n = 0; complete && n < sizeof torch_functions / sizeof torch_functions[0]; n++)
 		complete = (*torch_functions[n].address = dlsym(library, torch_functions[n].name)) != NULL;
+	if (complete)
+		prepare_integers();
 	return PyBool_FromLong(complete);
 }
 
@@ -459,6 +464,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
 	direct_type = (PyTypeObject *)type;
 	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, wrap_functions) < 0 ||
+	    PyModule_AddFunctions(module, compressed_functions) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

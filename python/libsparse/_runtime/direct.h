@@ -1,4 +1,4 @@
-/* What direct.c, repeat.c and wrap.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, repeat.c, wrap.c and compressed.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -25,11 +25,13 @@ typedef struct {
 
 /* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */
 extern int32_t (*tensor_from_object)(void *, Handle *);
-extern int32_t (*delete_tensor)(Handle), (*get_numel)(Handle, int64_t *);
+extern int32_t (*object_from_tensor)(Handle, void *, void **);
+extern int32_t (*delete_tensor)(Handle), (*get_data)(Handle, void **), (*get_numel)(Handle, int64_t *);
 extern int32_t (*get_dtype)(Handle, int32_t *), (*get_device)(Handle, int32_t *), (*get_layout)(Handle, int32_t *);
 extern int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *);
 extern int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
-extern int32_t (*layout_strided)(void), (*device_cpu)(void);
+extern int32_t (*layout_strided)(void), (*device_cpu)(void), (*dtype_int32)(void), (*dtype_int64)(void);
+extern int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
 extern bool (*grad_enabled)(void);
 
 /* The classes of tensors that are nothing but elements in memory, the class Direct, and names of attributes. */
@@ -64,6 +66,10 @@ int prepare_names(void);
 /* wrap.c */
 extern PyMethodDef wrap_functions[];
 int prepare_wrap_names(void);
+
+/* compressed.c */
+extern PyMethodDef compressed_functions[];
+void prepare_integers(void);
 
 /* An operand of these parts. */
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);

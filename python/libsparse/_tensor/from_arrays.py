@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
-from libsparse._ops.assemble import pattern_from_levels
+from libsparse._ops.assemble import compressed_pattern, pattern_from_levels
+from libsparse._ops.operands import PLAIN
+from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, validate
 from libsparse._storage.format import Format
 
 from .arguments import one_an_entry, split_blocks
 from .in_graphs import one_node
-from .sparse_tensor import SparseTensor
+from .sparse_tensor import SparseTensor, dress
 
 
 @one_node
@@ -120,7 +124,13 @@ def _compressed(
     format: str, arrays: tuple[Any, Any], values: Any, shape: Any, check: bool, called: checks.Names
 ) -> SparseTensor:
     """A matrix of two levels, of which the second has these arrays; `called` names them in messages."""
-    size, block = split_blocks(validate.shape(shape), "values", values)
+    whole = validate.shape(shape)
+    if type(values) in PLAIN and values.ndim == 1 and values.layout is torch.strided and values.is_cpu:
+        known = compressed_pattern(format, whole, *arrays, check)
+        if known is not None and known.size == values.numel():
+            tensor: SparseTensor = dress(Operand(known, values))
+            return tensor
+    size, block = split_blocks(whole, "values", values)
     if len(size) != 2:
         raise FormatError(f"shape is {tuple(size)}; expected (rows, columns), the 2 dimensions of format {format}")
     pos, crd = arrays
