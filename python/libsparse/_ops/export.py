@@ -18,7 +18,7 @@ _SHOWN = 6  # entries in a repr
 
 
 def to_scipy(source: Operand) -> Any:
-    """A SciPy sparse array; values are shared where their order allows it.
+    """A SciPy sparse array; values are shared where their order allows it, index arrays are copies.
 
     Raises:
         ShapeError: SciPy has no compressed arrays of this rank.
@@ -32,18 +32,18 @@ def to_scipy(source: Operand) -> Any:
     blocks = block_shape(source)
     if blocks is not None:
         crow, col, values = block_arrays(to_format(source, f"bsr({blocks[0]},{blocks[1]})"), blocks)
-        return sp.bsr_array((values.detach().numpy(), col.numpy(), crow.numpy()), shape=shape)
+        return sp.bsr_array((values.detach().numpy(), col.clone().numpy(), crow.clone().numpy()), shape=shape)
     if pattern.format == "dia":
         (offsets,) = (crd for crd in pattern.crd if crd is not None)
-        return sp.dia_array((_by_column(source, offsets).numpy(), offsets.numpy()), shape=shape)
+        return sp.dia_array((_by_column(source, offsets).numpy(), offsets.clone().numpy()), shape=shape)
     entries = pattern.entries(source.values.detach()).numpy()
     if pattern.format == "csr" or pattern.format == "csc":
         array = sp.csr_array if pattern.format == "csr" else sp.csc_array
         pos, crd = pattern.compressed(1)
-        return array((entries, crd.numpy(), pos.numpy()), shape=shape)
+        return array((entries, crd.clone().numpy(), pos.clone().numpy()), shape=shape)
     if source.ndim != 2:
         raise ShapeError(f"to_scipy takes matrices, got shape {shape}")
-    return sp.coo_array((entries, tuple(pattern.coordinates().numpy())), shape=shape)
+    return sp.coo_array((entries, tuple(pattern.coordinates().clone().numpy())), shape=shape)
 
 
 def _by_column(source: Operand, offsets: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from libsparse._storage.pattern import Pattern
 from .assemble import assemble, pattern_from_levels
 
 _KEPT = 256
+_COPIES = 8  # arrays of a pattern that tensors have been written with, with its own
 _COMPARED = 4  # patterns of which a COO tensor may have one
 
 
@@ -45,7 +46,8 @@ class _Known(NamedTuple):
 _known: dict[tuple[object, ...], _Known] = {}
 _written: dict[object, tuple[Callable[[], Pattern | None], tuple[StorageWeakRef, ...]]] = {}
 """Patterns, weakly, by arrays that tensors have been written with, and the storages of these."""
-_writing: weakref.WeakSet[Pattern] = weakref.WeakSet()
+_writing: weakref.WeakKeyDictionary[Pattern, list[object]] = weakref.WeakKeyDictionary()
+"""The last of these arrays of each pattern, its own before copies."""
 
 
 def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
@@ -78,13 +80,27 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
     return found
 
 
-def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...]) -> None:
-    """Has the index arrays of a tensor that was written from a pattern read as that pattern."""
-    if pattern not in _writing and not any(a.is_inference() for a in arrays):
-        _writing.add(pattern)
-        key = _key(name, pattern.shape, arrays), tuple(a._version for a in arrays)
-        storages = tuple(StorageWeakRef(a.untyped_storage()) for a in arrays)
-        _written[key] = weakref.ref(pattern, lambda _: _written.pop(key, None)), storages
+def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...], copied: bool) -> None:
+    """Has the index arrays of a tensor that was written from a pattern read as that pattern.
+
+    Args:
+        name: The name of the pattern's format.
+        pattern: The pattern.
+        arrays: Its own arrays, which are the same each time, or copies of them.
+        copied: Whether they are copies.
+    """
+    written = _writing.setdefault(pattern, [None])
+    if (written[0] is not None and not copied) or any([a.is_inference() for a in arrays]):
+        return
+    key = _key(name, pattern.shape, arrays), tuple([a._version for a in arrays])
+    storages = tuple([StorageWeakRef(a.untyped_storage()) for a in arrays])
+    _written[key] = weakref.ref(pattern, lambda _: _written.pop(key, None)), storages
+    if not copied:
+        written[0] = key
+        return
+    written.append(key)
+    if len(written) > _COPIES:
+        _written.pop(written.pop(1), None)
 
 
 def _nothing() -> None:

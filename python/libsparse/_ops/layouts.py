@@ -12,6 +12,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
+from libsparse._storage import ordinary
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
@@ -235,32 +236,37 @@ def shaped_values(source: Operand) -> Tensor:
     return values.reshape(-1, *source.sparsity.block)
 
 
-def write(source: Operand, layout: torch.layout | None = None) -> Tensor:
+def write(source: Operand, layout: torch.layout | None = None, *, copied: bool = False) -> Tensor:
     """A tensor of one of torch's sparse layouts; by default the one of the format, COO where there is none.
+
+    Args:
+        source: The entries.
+        layout: The layout.
+        copied: Whether index arrays are copies, for users who may write to them, and not the pattern's own memory.
 
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
     if layout is not None and source.ndim == 2 and source.fill == 0 and source.sparsity.format == _MATRICES.get(layout):
-        return _matrix(source, layout)
+        return _matrix(source, layout, copied)
     blocks = block_shape(source)
     layout = layout or own_layout(source)
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
     if layout in _BLOCKED and blocks is not None:
-        return _blocked(source, layout, blocks)
+        return _blocked(source, layout, blocks, copied)
     if is_batch(source, layout):
-        return _write_batch(source, layout)
+        return _write_batch(source, layout, copied)
     if layout not in _FORMATS or (source.ndim != 2 and layout is not torch.sparse_coo):
         raise UnsupportedError(
             f"to_torch({layout!r}) of a tensor ({source}) is not supported; expected torch.sparse_coo or, of a matrix, "
             "torch.sparse_csr, sparse_csc, or of a format of blocks sparse_bsr, sparse_bsc (see A.to_format)"
         )
-    return _matrix(to_format(source, _FORMATS[layout]), layout)
+    return _matrix(to_format(source, _FORMATS[layout]), layout, copied)
 
 
-def _matrix(source: Operand, layout: torch.layout) -> Tensor:
+def _matrix(source: Operand, layout: torch.layout, copied: bool) -> Tensor:
     """A CSR or CSC matrix, or a COO tensor, of an operand in that format.
 
     Raises:
@@ -269,9 +275,18 @@ def _matrix(source: Operand, layout: torch.layout) -> Tensor:
     pattern = source.sparsity
     if math.prod(pattern.shape) >= 2**63:
         raise UnsupportedError(f"torch has no tensors of shape {tuple(pattern.shape)}, whose elements it can't number")
-    arrays = (pattern.coordinates(),) if layout is torch.sparse_coo else pattern.compressed(1)
-    remember(_FORMATS[layout], pattern, arrays)
+    own = (pattern.coordinates(),) if layout is torch.sparse_coo else pattern.compressed(1)
+    arrays = _copies(own) if copied else own
+    remember(_FORMATS[layout], pattern, arrays, copied)
     return _tensor(layout, arrays, source.values, pattern.shape)
+
+
+def _copies(arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Copies of index arrays, which no transform of torch.func wraps."""
+    if ordinary.in_transform() is None:
+        return tuple([array.clone() for array in arrays])
+    with ordinary.outside_transforms():
+        return tuple([array.clone() for array in arrays])
 
 
 def own_layout(source: Operand) -> torch.layout:
@@ -282,7 +297,7 @@ def own_layout(source: Operand) -> torch.layout:
     return next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
 
 
-def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> Tensor:
+def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int], copied: bool) -> Tensor:
     """A BSR or BSC tensor with blocks of this height and width."""
     source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
     if layout is torch.sparse_bsr:
@@ -290,7 +305,7 @@ def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int]) -> 
     else:  # the blocks of the format run along columns, torch's are row-major
         *arrays, values = block_arrays(source, blocks[::-1])
         values = values.transpose(1, 2).contiguous()
-    return _tensor(layout, arrays, values, source.shape)
+    return _tensor(layout, _copies(arrays) if copied else arrays, values, source.shape)
 
 
 def is_batch(source: Operand, layout: torch.layout) -> bool:
@@ -301,14 +316,14 @@ def is_batch(source: Operand, layout: torch.layout) -> bool:
     return bool((counts == counts[0]).all())
 
 
-def _write_batch(source: Operand, layout: torch.layout) -> Tensor:
+def _write_batch(source: Operand, layout: torch.layout, copied: bool) -> Tensor:
     converted = to_format(source, _BATCHES[layout])
     pos, crd = converted.sparsity.compressed(2)
     count, values = source.shape[0], converted.values
     each, lines = values.numel() // count, (pos.numel() - 1) // count
     first = torch.arange(count, device="cpu")[:, None]
     starts = pos[first * lines + torch.arange(lines + 1, device="cpu")] - first * each
-    arrays = starts.to(pos.dtype), crd.reshape(count, each)
+    arrays = starts.to(pos.dtype), (_copies([crd])[0] if copied else crd).reshape(count, each)
     return _tensor(layout, arrays, values.reshape(count, each), source.shape)
 
 

@@ -208,12 +208,12 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
     def to_torch(self, layout: torch.layout | None = None) -> Tensor:
         """A tensor of one of torch's sparse layouts; by default the one of this format, COO where there is none.
 
-        Values and index arrays may be shared with this tensor; those of indices must not be written to.
+        Values may be shared with this tensor; index arrays are copies.
         """
-        return layouts.write(self._operand(), layout)
+        return layouts.write(self._operand(), layout, copied=True)
 
     def to_scipy(self) -> Any:
-        """A SciPy sparse array of this format (COO where SciPy has none)."""
+        """A SciPy sparse array of this format (COO where SciPy has none); index arrays are copies."""
         return export.to_scipy(self._operand())
 
     def _hold(self, operand: Operand) -> None:

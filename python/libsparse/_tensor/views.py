@@ -47,7 +47,8 @@ dynamo.inlined["map"] = _apply_to_values
 class LevelViews:
     """Read-only access to coordinates and positions; mixed into `SparseTensor`.
 
-    The arrays are the pattern's own: they must not be written to.
+    The arrays are the pattern's own, which costs nothing: they must not be written to. Conversions (`to_torch`,
+    `to_sparse`, `to_scipy`) copy theirs.
     """
 
     _pattern: Pattern
@@ -78,31 +79,34 @@ class LevelViews:
     nelement = numel
 
     def pos(self, level: int) -> Tensor | None:
-        """The positions of a level, None where it has none."""
+        """The positions of a level, None where it has none; not to be written to."""
         return self._pattern.pos[self._level(level)]
 
     def crd(self, level: int) -> Tensor | None:
-        """The coordinates of a level, None where it has none."""
+        """The coordinates of a level, None where it has none; not to be written to."""
         return self._pattern.crd[self._level(level)]
 
     def indices(self) -> Tensor:
-        """The coordinates of the stored entries: (ndim, nnz), int64, columns in storage order; for every format."""
+        """The coordinates of the stored entries: (ndim, nnz), int64, columns in storage order; for every format.
+
+        They are the pattern's own memory and not to be written to: clone them.
+        """
         return self._pattern.coordinates()
 
     def crow_indices(self) -> Tensor:
-        """The row positions of a CSR matrix."""
+        """The row positions of a CSR matrix; not to be written to."""
         return self._array("csr", self._pattern.pos)
 
     def col_indices(self) -> Tensor:
-        """The columns of a CSR matrix."""
+        """The columns of a CSR matrix; not to be written to."""
         return self._array("csr", self._pattern.crd)
 
     def ccol_indices(self) -> Tensor:
-        """The column positions of a CSC matrix."""
+        """The column positions of a CSC matrix; not to be written to."""
         return self._array("csc", self._pattern.pos)
 
     def row_indices(self) -> Tensor:
-        """The rows of a CSC matrix."""
+        """The rows of a CSC matrix; not to be written to."""
         return self._array("csc", self._pattern.crd)
 
     _nnz = _count
@@ -136,12 +140,12 @@ class LevelViews:
 
     @property
     def row(self) -> Tensor:
-        """The row of each stored entry, in storage order."""
+        """The row of each stored entry, in storage order; not to be written to."""
         return self._along(0)
 
     @property
     def col(self) -> Tensor:
-        """The column of each stored entry, in storage order."""
+        """The column of each stored entry, in storage order; not to be written to."""
         return self._along(1)
 
     @property
@@ -152,17 +156,17 @@ class LevelViews:
     map = _apply_to_values
 
     def coo(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Rows, columns and values, sorted by row."""
+        """Rows, columns and values, sorted by row; indices are not to be written to."""
         csr = self.to_format("csr")
         return csr.row, csr.col, csr.values()
 
     def csr(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Row positions, columns and values of the CSR form."""
+        """Row positions, columns and values of the CSR form; indices are not to be written to."""
         csr = self.to_format("csr")
         return csr.crow_indices(), csr.col_indices(), csr.values()
 
     def csc(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Column positions, rows and values of the CSC form."""
+        """Column positions, rows and values of the CSC form; indices are not to be written to."""
         csc = self.to_format("csc")
         return csc.ccol_indices(), csc.row_indices(), csc.values()
 

@@ -132,7 +132,7 @@ def to_sparse(
     if blocksize is not None:
         height, width = blocksize
         source = to_format(source, f"{'bsc' if layout is torch.sparse_bsc else 'bsr'}({height},{width})")
-    return layouts.write(source, layout or torch.sparse_coo)
+    return layouts.write(source, layout or torch.sparse_coo, copied=True)
 
 
 def _to_layout(layout: torch.layout) -> Callable[..., Any]:
@@ -140,7 +140,7 @@ def _to_layout(layout: torch.layout) -> Callable[..., Any]:
 
     def handler(input: Any, dense_dim: None = None) -> Tensor:
         """A tensor of one of torch's layouts."""
-        return layouts.write(to_operand(input), layout)
+        return layouts.write(to_operand(input), layout, copied=True)
 
     return handler
 
@@ -153,7 +153,8 @@ def to_sparse_bsr(input: Any, blocksize: tuple[int, int], dense_dim: None = None
         >>> ls.eye(4).to_sparse_bsr((2, 2)).values().shape
         torch.Size([2, 2, 2])
     """
-    return layouts.write(to_format(to_operand(input), f"bsr({blocksize[0]},{blocksize[1]})"), torch.sparse_bsr)
+    blocks = to_format(to_operand(input), f"bsr({blocksize[0]},{blocksize[1]})")
+    return layouts.write(blocks, torch.sparse_bsr, copied=True)
 
 
 @implements(Tensor.to_sparse_bsc, layouts="compressed")
@@ -164,7 +165,8 @@ def to_sparse_bsc(input: Any, blocksize: tuple[int, int], dense_dim: None = None
         >>> ls.eye(4).to_sparse_bsc((2, 2)).row_indices().tolist()
         [0, 1]
     """
-    return layouts.write(to_format(to_operand(input), f"bsc({blocksize[0]},{blocksize[1]})"), torch.sparse_bsc)
+    blocks = to_format(to_operand(input), f"bsc({blocksize[0]},{blocksize[1]})")
+    return layouts.write(blocks, torch.sparse_bsc, copied=True)
 
 
 implements(Tensor.to_sparse_coo, layouts="compressed")(_to_layout(torch.sparse_coo))
