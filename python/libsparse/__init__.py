@@ -68,6 +68,7 @@ if _TYPE_CHECKING:
     from ._tools.doctor import doctor
     from ._tools.explain import explain
     from ._tools.schedule import Schedule, schedule
+    from ._tools.tune import tune
     from ._torch.interop import from_scipy, from_torch
     from ._torch.overrides import disable, enable, override
 
@@ -90,6 +91,7 @@ _LAZY = {
     "doctor": "_tools.doctor",
     "explain": "_tools.explain",
     **dict.fromkeys(("Schedule", "schedule"), "_tools.schedule"),
+    "tune": "_tools.tune",
     **dict.fromkeys(("from_scipy", "from_torch"), "_torch.interop"),
     **dict.fromkeys(("disable", "enable", "override"), "_torch.overrides"),
 }
@@ -146,6 +148,7 @@ __all__ = [
     "spmm",
     "spmv",
     "tensor",
+    "tune",
     "unregister",
     "write",
 ]

@@ -1,4 +1,4 @@
-"""The command line: python -m libsparse doctor | demo | explain | bench."""
+"""The command line: python -m libsparse doctor | demo | explain | tune | bench."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 import torch
 
 import libsparse as ls
+from libsparse._compiler import request
+from libsparse._runtime import tuned
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,21 +49,35 @@ def _parser() -> argparse.ArgumentParser:
 
     explain = commands.add_parser("explain", help="show how an einsum is compiled, stage by stage")
     explain.add_argument("spec", help="an einsum such as 'ij,jk->ik', or an assignment such as 'y(i) = A(i,j) * x(j)'")
-    explain.add_argument(
-        "operands",
-        nargs="+",
-        metavar="format:shape",
-        help="such as csr:4096x4096 or dense:4096x64; of an assignment A=csr:4096x4096",
-    )
-    explain.add_argument("--density", type=float, default=0.01, help="of the sparse operands (default: %(default)s)")
-    explain.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
+    _add_operands(explain, "+")
     explain.add_argument("--stage", help="only this stage")
     explain.add_argument("--schedule", help="commands in place of what the compiler would choose")
     explain.set_defaults(command=_explain)
 
+    tune = commands.add_parser("tune", help="measure schedules of an einsum and keep the fastest; list what is kept")
+    tune.add_argument("spec", nargs="?", help="as of explain")
+    _add_operands(tune, "*")
+    tune.add_argument("--budget", type=int, default=60, help="measurements, kept ones included (default: %(default)s)")
+    tune.add_argument("--seconds", type=float, help="after which to stop")
+    tune.add_argument("--list", action="store_true", help="list what is kept")
+    tune.add_argument("--remove", metavar="NAME", help="remove what is kept under names that begin so")
+    tune.set_defaults(command=_tune)
+
     bench = commands.add_parser("bench", help="measure against other libraries (from a clone)", add_help=False)
     bench.set_defaults(command=_bench)
     return parser
+
+
+def _add_operands(parser: argparse.ArgumentParser, number: str) -> None:
+    parser.add_argument(
+        "operands",
+        nargs=number,
+        metavar="operand",
+        help="format:shape, such as csr:4096x4096 or dense:4096x64, or a file of a sparse tensor; of an assignment "
+        "with its name, as A=csr:4096x4096",
+    )
+    parser.add_argument("--density", type=float, default=0.01, help="of the sparse operands (default: %(default)s)")
+    parser.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
 
 
 def _doctor(_: argparse.Namespace, __: Sequence[str]) -> int:
@@ -78,7 +94,8 @@ def _demo(options: argparse.Namespace, _: Sequence[str]) -> int:
     return run(options.data, options.dataset, options.seeds, options.epochs, options.report, options.quick)
 
 
-def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
+def _operands(options: argparse.Namespace) -> tuple[list[torch.Tensor], dict[str, Any]]:
+    """The operands that the command line describes, those with names by name."""
     dtype = getattr(torch, options.dtype, None)
     if not isinstance(dtype, torch.dtype):
         raise ls.DtypeError(f"--dtype {options.dtype!r} is no torch dtype; use float32, float64, int64, ...")
@@ -86,6 +103,13 @@ def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
     named: dict[str, Any] = {}
     for operand in options.operands:
         key, equals, text = operand.rpartition("=")
+        if Path(text).is_file():
+            tensor: torch.Tensor = ls.read(text).to(dtype)
+            if equals:
+                named[key] = tensor
+            else:
+                operands.append(tensor)
+            continue
         # the last colon: a format may hold one, as in ds:1,0:100x100
         name, colon, extents = text.rpartition(":")
         try:
@@ -103,10 +127,34 @@ def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
             named[key] = tensor
         else:
             operands.append(tensor)
+    return operands, named
+
+
+def _explain(options: argparse.Namespace, _: Sequence[str]) -> int:
+    operands, named = _operands(options)
     if options.schedule:
         print(ls.schedule(options.spec, *operands, **named).then(options.schedule).explain(options.stage))
         return 0
     print(ls.explain(options.spec, *operands, stage=options.stage, **named))
+    return 0
+
+
+def _tune(options: argparse.Namespace, _: Sequence[str]) -> int:
+    if options.remove:
+        print(f"removed {tuned.remove(options.remove)}")
+    if options.list:
+        for name, record in sorted(request.tuned().items()):
+            found = {record["class"], *(p["schedule"] for p in record["patterns"].values())} - {None}
+            count = sum(len(p["trials"]) for p in record["patterns"].values())
+            about = f"{record['threads']} threads, {count} measured"
+            print(f"{name[:12]}  {record['expression']} on {record['formats']}, {about}")
+            print("\n".join(f"    {schedule}" for schedule in sorted(found)) or "    the compiler's schedule")
+    if options.spec:
+        operands, named = _operands(options)
+        print(ls.tune(options.spec, *operands, budget=options.budget, seconds=options.seconds, **named))
+    elif not (options.list or options.remove):
+        print("libsparse: tune needs an expression and its operands, or --list, or --remove", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -56,7 +56,9 @@ LAZY = {
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"scipy.sparse"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
+    "_runtime/dispatch.py": {"libsparse._runtime.tuned"},  # where something has been tuned
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
+    "_tools/tuning_report.py": {"html"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
     "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled

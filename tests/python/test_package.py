@@ -17,7 +17,7 @@ DenseResultWarning DivisionByZeroError DtypeError Format FormatError IndexBounds
 Pattern Schedule ShapeError SparseTensor ToolchainError UnsupportedError attention cache compile diag disable doctor
 einsum enable evaluate explain eye from_bsr from_coo from_csc from_csr from_edge_index from_levels from_mask from_scipy
 from_topk from_torch matmul mm mttkrp mv options override random read register schedule sddmm spgemm spmm spmv
-tensor unregister write
+tensor tune unregister write
 """
 
 

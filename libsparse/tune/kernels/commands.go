@@ -18,6 +18,9 @@ import (
 // of a sparse tensor's shape.
 const slowest = 30
 
+// mostPlaces bounds the elements of a workspace that has a place for each.
+const mostPlaces = 1 << 24
+
 // loop is a loop of the nest that a point describes.
 type loop struct {
 	name index.Var
@@ -189,6 +192,9 @@ func (s *Search) base(d *draft, splits []schedule.Command, at space.Point) ([]sc
 		if depth > len(d.loops) {
 			return nil, diag.Errorf(diag.Unsupported, "there are no %d loops", depth)
 		}
+		if d.places(depth) > mostPlaces && storage != cin.List && storage != cin.Hash {
+			return nil, diag.Errorf(diag.Unsupported, "the workspace is too large")
+		}
 		base = append(base, schedule.Precompute{At: depth, Name: string(s.fresh("w")), Storage: storage})
 	}
 	if last := d.loops[len(d.loops)-1]; last.name == last.root {
@@ -197,6 +203,17 @@ func (s *Search) base(d *draft, splits []schedule.Command, at space.Point) ([]sc
 		base = append(base, schedule.Vectorize{Var: last.name})
 	}
 	return append(base, schedule.Parallelize{Var: d.loops[0].name}), nil
+}
+
+// places is how many elements of the result there are for each iteration of so many outer loops.
+func (d *draft) places(depth int) int64 {
+	n := int64(1)
+	for _, v := range d.assignment.LHS.Vars {
+		if slices.IndexFunc(d.loops, func(l loop) bool { return l.name == d.within(v) }) >= depth {
+			n = min(n*max(1, d.assignment.Extent(v)), 2*mostPlaces)
+		}
+	}
+	return n
 }
 
 // planned is what the compiler would do with the order, around and inside of strips.

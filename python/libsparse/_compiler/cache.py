@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
 
-from . import kernel, native, target
+from . import kernel, native, request, target
 
 
 class CacheInfo(NamedTuple):
@@ -23,6 +23,7 @@ class CacheInfo(NamedTuple):
         bytes: Their size.
         loaded: How many kernels this process knows.
         packed: How many kernels came with the package, for machines without a C compiler.
+        tuned: For how many computations `ls.tune` has kept what it measured.
     """
 
     path: Path
@@ -30,6 +31,7 @@ class CacheInfo(NamedTuple):
     bytes: int
     loaded: int
     packed: int = 0
+    tuned: int = 0
 
 
 class Cache:
@@ -61,10 +63,10 @@ class Cache:
         """
         objects = list(self.path.glob("kernels/*/*/kernel.so"))
         size = sum(f.stat().st_size for f in self.path.rglob("*") if f.is_file())
-        return CacheInfo(self.path, len(objects), size, len(kernel.known()), packed())
+        return CacheInfo(self.path, len(objects), size, len(kernel.known()), packed(), len(request.tuned()))
 
     def clear(self) -> None:
-        """Deletes every kernel of this version, and forgets those this process knows.
+        """Deletes every kernel of this version and what `ls.tune` has found, and forgets those this process knows.
 
         Raises:
             ToolchainError: The folder can't be deleted.

@@ -212,6 +212,7 @@ def forget() -> None:
     """Drops every kernel that this process knows; those in use stay alive."""
     _kernels.clear()
     prepared.clear()
+    request.records.clear()
 
 
 def known() -> list[tuple[request.Request, Kernel]]:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import InternalError, ToolchainError, from_kind
+from libsparse._lang.errors import InternalError, ToolchainError, UnsupportedError, from_kind
 
 from .version import ABI_VERSION
 
@@ -111,6 +111,41 @@ def explain_request(request: dict[str, Any], stage: str) -> str:
         return _run(["explain", stage] if stage else ["explain"], text.encode()).decode()
     library = _load()
     return _string(library, lambda out, error: library.libsparse_explain(text.encode(), stage.encode(), out, error))
+
+
+class Tuner:
+    """A search for the fastest schedule of a request."""
+
+    def __init__(self, request: dict[str, Any], options: dict[str, Any]) -> None:
+        """Begin a search.
+
+        Raises:
+            UnsupportedError: The request takes several kernels, or has nothing to choose; or this is a forked process.
+        """
+        if _must_not_enter():
+            raise UnsupportedError("tune: the compiler can't be asked for schedules in a forked process; tune before")
+        self._library, self._handle = _load(), ctypes.c_size_t()
+        texts = json.dumps(request).encode(), json.dumps(options).encode()
+        open_ = self._library.libsparse_tune_open
+        _check(self._library, lambda error: open_(*texts, ctypes.byref(self._handle), error))
+        self.space = _string(
+            self._library, lambda out, error: self._library.libsparse_tune_space(self._handle, out, error)
+        )
+
+    def ask(self) -> dict[str, Any] | None:
+        """A point and its schedule, None where there is none left."""
+        ask = self._library.libsparse_tune_ask
+        found: dict[str, Any] | None = json.loads(_string(self._library, lambda o, error: ask(self._handle, o, error)))
+        return found
+
+    def tell(self, result: dict[str, Any]) -> None:
+        """What was measured at a point: `seconds`, or that it `failed`."""
+        text = json.dumps(result).encode()
+        _check(self._library, lambda error: self._library.libsparse_tune_tell(self._handle, text, error))
+
+    def close(self) -> None:
+        """Ends the search."""
+        _check(self._library, lambda error: self._library.libsparse_release(self._handle, error))
 
 
 def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:
@@ -230,6 +265,10 @@ def _load() -> ctypes.CDLL:
             "tensor_info": [handle, pointer],
             "tensor_copy": [handle, pointer, pointer],
             "write": [text, text, pointer, pointer],
+            "tune_open": [text, text, pointer],
+            "tune_ask": [handle, pointer],
+            "tune_tell": [handle, text],
+            "tune_space": [handle, pointer],
         }
         for name, arguments in signatures.items():
             getattr(library, f"libsparse_{name}").argtypes = [*arguments, pointer]  # the last is the error's

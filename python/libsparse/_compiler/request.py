@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from libsparse._lang.user_functions import Definition
 
 from . import size_classes, target
+from .version import VERSION
+
+records: dict[str, dict[str, Any]] = {}
+"""What `tuned` has read, by the folder of the cache."""
 
 
 class OperandInfo(NamedTuple):
@@ -105,3 +112,25 @@ def _any_size(operand: OperandInfo) -> OperandInfo:
 def complete(request: Request, name: str) -> dict[str, Any]:
     """The request as the compiler takes it, its answer to be kept under `name`."""
     return {**request.describe(), "target": target.target(), "request_key": name}
+
+
+def tuned() -> dict[str, Any]:
+    """What measurements have shown about requests, by their names; read from the cache when it is first asked for."""
+    folder = f"{target.cache_dir()}/v{VERSION}/tuned"
+    found = records.get(folder)
+    if found is None:
+        found = {}
+        if os.path.isdir(folder):  # noqa: PTH112  # a first call has no time for pathlib
+            found = {file.stem: record for file in Path(folder).glob("*.json") if (record := _record(file)) is not None}
+        records[folder] = found
+    return found
+
+
+def _record(file: Path) -> dict[str, Any] | None:
+    """A record as `tune` writes it; None where the file is anything else."""
+    try:
+        record = json.loads(file.read_text())
+        schedules = [record["class"], *(pattern["schedule"] for pattern in record["patterns"].values())]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return record if all(text is None or isinstance(text, str) for text in schedules) else None

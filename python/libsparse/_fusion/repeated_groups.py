@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
@@ -17,6 +18,8 @@ from libsparse._tensor.sparse_tensor import SparseTensor, dress
 from . import execute
 from .groups import Group
 
+_profiled = torch._C._autograd._profiler_enabled
+
 
 class RepeatedGroup:
     """The problem of a group, for tensors of the patterns, shapes and dtypes that it was first computed for.
@@ -24,7 +27,18 @@ class RepeatedGroup:
     It keeps no tensor that the group read, so that patterns may die.
     """
 
-    __slots__ = ("_constants", "_followed", "_kind", "_narrowed", "_problem", "_shortcut", "_sparse", "_whole")
+    __slots__ = (
+        "_constants",
+        "_followed",
+        "_kind",
+        "_narrowed",
+        "_prepared",
+        "_problem",
+        "_shortcut",
+        "_sparse",
+        "_variant",
+        "_whole",
+    )
 
     def __init__(self, group: Group) -> None:
         """Reads the problem off a group whose operands are computed."""
@@ -39,7 +53,13 @@ class RepeatedGroup:
         self._sparse = [operand.pattern is not None for operand in operands]
         self._whole, self._followed = group.node.sparse, group.node.grad and tape.needed(operands)
         self._kind = execute.node_of(group, self._problem) if self._followed else None
-        self._shortcut = _shortcut(self._problem, operands)
+        self._find_shortcut(operands)
+
+    def _find_shortcut(self, operands: Sequence[Operand]) -> None:
+        """Finds the shortest way of the present variant, which another may replace."""
+        self._prepared = dispatch.prepare(self._problem, operands)
+        self._variant = self._prepared.variant
+        self._shortcut = _shortcut(self._variant, self._problem, operands)
 
     def __call__(self, given: Sequence[Any]) -> Any:
         """The result, given what the group reads."""
@@ -49,13 +69,20 @@ class RepeatedGroup:
         data = self._computed(given, [*datas, *self._constants])
         return dress(Operand(given[0]._pattern, data)) if self._whole else data
 
+    def _is_short(self) -> bool:
+        """Whether nobody watches problems, and the variant is the one that the shortest way runs."""
+        return self._prepared.variant is self._variant and not _profiled()
+
     def _computed(self, given: Sequence[Any], datas: list[Any]) -> Tensor:
-        if self._shortcut is not None and not self._followed:
+        if self._shortcut is not None and not self._followed and self._is_short():
             return self._shortcut(datas)
         patterns: list[Any] = [given[n]._pattern if sparse else None for n, sparse in enumerate(self._sparse)]
+        if self._prepared.variant is not self._variant:
+            detached = [None if data is None else data.detach() for data in datas]
+            self._find_shortcut(list(map(Operand, patterns, detached)))
         if self._kind is None:
             data, pattern = tape.compute(self._problem, list(map(Operand, patterns, datas)))
-        elif self._shortcut is None:
+        elif self._shortcut is None or not self._is_short():
             data, pattern = tape.follow(self._kind, self._problem, list(map(Operand, patterns, datas)))
         else:
             node = self._kind(self._problem, patterns)
@@ -68,9 +95,11 @@ class RepeatedGroup:
         return resampled
 
 
-def _shortcut(problem: Problem, operands: Sequence[Operand]) -> Callable[[Sequence[Any]], Tensor] | None:
+def _shortcut(
+    variant: dispatch.Variant, problem: Problem, operands: Sequence[Operand]
+) -> Callable[[Sequence[Any]], Tensor] | None:
     """The shortest way from the values of operands to those of the result; None where the kernel does more."""
-    variant, wanted = dispatch.prepare(problem, operands).variant, problem.output_format
+    wanted = problem.output_format
     found = variant.direct_on(operands) if isinstance(variant, Call) else None
     if found is None or (wanted is not None and wanted.writable != wanted):
         return None

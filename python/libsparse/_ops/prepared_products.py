@@ -23,6 +23,7 @@ from libsparse._storage.pattern import Pattern
 from . import product_gradient
 from .product_gradient import conjugate
 
+_profiled = torch._C._autograd._profiler_enabled
 _KEPT = 64  # short ways that a pattern keeps, one for each shape (and strides, if unusual) of the dense operand
 _PRODUCTS = {
     (transposed, ndim): product(
@@ -38,7 +39,7 @@ def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
     followed = tape.needed((Operand(pattern, values), Operand(None, dense)))
     prepared = _product(pattern, values, dense)
     direct = None if prepared is None else prepared.variant.direct
-    if prepared is None or direct is None:
+    if prepared is None or direct is None or _profiled():
         return None
     values = stored(pattern, values)
     if not followed and notes.notes.runs is None:
@@ -69,8 +70,8 @@ class PreparedProduct(tape.Node):
 
     def forward(self, datas: Sequence[Any]) -> tuple[Tensor, None]:
         direct = self.prepared.variant.direct
-        if direct is None:  # the variant has been replaced by one without a short way
-            return self.prepared(self.operands(datas))[0], None
+        if direct is None or _profiled():  # the variant has been replaced by one without a short way
+            return dispatch.run(self.problem, self.operands(datas))[0], None
         return direct(datas[0], datas[1], threads.count()), None
 
     def gradients(
@@ -80,7 +81,8 @@ class PreparedProduct(tape.Node):
         assert pattern is not None
         values = stored(pattern, values)
         found: list[Tensor | None] = [None, None]
-        if not torch.is_grad_enabled() and grad.is_contiguous() and grad.dtype is self.prepared.dtype:
+        short = not torch.is_grad_enabled() and not _profiled()
+        if short and grad.is_contiguous() and grad.dtype is self.prepared.dtype:
             if wanted[0] and dense.is_contiguous():
                 found[0] = _run(_sampled(pattern, grad, dense), grad, conjugate(dense))
             if wanted[1]:

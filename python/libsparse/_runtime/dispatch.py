@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel
+from libsparse._compiler import kernel, request
 from libsparse._lang import assignment, dtypes, grammar, operations
-from libsparse._lang.errors import DivisionByZeroError, LibsparseError
+from libsparse._lang.errors import DivisionByZeroError, FormatError, LibsparseError, UnsupportedError
 from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
@@ -27,6 +27,9 @@ from .status import BoundError, IndexOverflowError
 _profiled = torch._C._autograd._profiler_enabled
 _PREPARED_KEPT = 256  # for each pattern
 _SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes begin
+
+watcher: Callable[[Prepared, Sequence[Operand]], None] | None = None
+"""Is told of each problem that is computed while torch's profiler runs, during which nothing takes a shorter way."""
 
 Result = tuple[Tensor, "Pattern | None"]
 """A dense tensor and None, or the values of a sparse result and its pattern."""
@@ -156,7 +159,10 @@ def run(problem: Problem, operands: Sequence[Operand]) -> Result:
             return run(problem, operands)
     if _profiled():
         with torch.profiler.record_function(f"libsparse::{problem.text}"):
-            return prepare(problem, operands)(operands)
+            prepared = prepare(problem, operands)
+            if watcher is not None:
+                watcher(prepared, operands)
+            return prepared(operands)
     return notes.run(prepare(problem, operands), operands)
 
 
@@ -178,15 +184,31 @@ def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
     return prepared
 
 
-def build(problem: Problem, operands: Sequence[Operand], *, wide: bool = False, counted: bool = False) -> Variant:
-    """The variant that the compiler answers a problem with.
+def build(
+    problem: Problem,
+    operands: Sequence[Operand],
+    *,
+    wide: bool = False,
+    counted: bool = False,
+    measured: bool = True,
+) -> Variant:
+    """The variant that the compiler answers a problem with, or one that was found to be faster.
 
     Args:
         problem: The computation; its schedule, if it has one, is followed.
         operands: Its operands.
         wide: Whether positions and coordinates of the result must be int64.
         counted: Whether entries of the result must be counted before they are written.
+        measured: Whether it may be one that was found by measuring.
     """
+    if measured and not (problem.schedule or wide or counted) and request.tuned():
+        from . import tuned  # few programs have been tuned
+
+        if (commands := tuned.schedule(problem, operands)) is not None:
+            try:
+                return build(problem._replace(schedule=commands), operands)
+            except (UnsupportedError, FormatError):  # it is not what `tune` has written
+                pass
     name = signature(problem, operands, wide, counted)
     known: Call | None = None if name is None else kernel.prepared.get(name)
     if known is not None:

@@ -131,14 +131,14 @@ def _time(problem: Problem, operands: Sequence[Operand], measure: bool | None) -
         if count is None:
             return advice
         bound = limits.of(problem, operands, dtype, count * dtype.itemsize)
-        return f"{advice}\nat best {_duration(bound.seconds)}: {bound}"
+        return f"{advice}\nat best {limits.duration(bound.seconds)}: {bound}"
     with torch.no_grad():
         values, pattern = dispatch.run(problem, operands)
         taken = limits.fastest(lambda: dispatch.run(problem, operands), seconds=0.2)
     bound = limits.of(problem, operands, values.dtype, limits.size(Operand(pattern, values)))
     return (
-        f"measured {_duration(taken)}, the fastest of a few calls with all that surrounds the kernel\n"
-        f"at best {_duration(bound.seconds)}: {bound}\n"
+        f"measured {limits.duration(taken)}, the fastest of a few calls with all that surrounds the kernel\n"
+        f"at best {limits.duration(bound.seconds)}: {bound}\n"
         f"this is {bound.seconds / taken:.1%} of the machine's limit"
     )
 
@@ -162,9 +162,3 @@ def _has_run(problem: Problem, operands: Sequence[Operand]) -> bool:
         return False
     _, *own = key(problem, operands)
     return any(name[0].text == problem.text and list(name[1:]) == own for name in first.calls)
-
-
-def _duration(seconds: float) -> str:
-    units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-    unit = next((unit for unit, size in units.items() if seconds >= size), "ns")
-    return f"{seconds / units[unit]:.3g} {unit}"

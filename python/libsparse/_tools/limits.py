@@ -96,6 +96,13 @@ def fastest(work: Callable[[], object], seconds: float = 0.1) -> float:
     return max(1e-9, min(end - start for start, end in itertools.pairwise(times)))
 
 
+def duration(seconds: float) -> str:
+    """A time for people."""
+    units = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+    unit = next((unit for unit, size in units.items() if seconds >= size), "ns")
+    return f"{seconds / units[unit]:.3g} {unit}"
+
+
 def _count(number: float) -> str:
     for unit in ("", "k", "M", "G"):
         if number < 1000:

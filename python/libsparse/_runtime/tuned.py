@@ -1,0 +1,88 @@
+"""Schedules that were found by measuring: which of them is for a problem, and the records of them in the cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Sequence
+from ctypes import string_at
+from pathlib import Path
+from typing import Any
+
+from libsparse._compiler import kernel, native, request, threads
+from libsparse._storage import memory
+
+from .problem import Operand, Problem
+from .requests import to_request
+
+_BOUND = re.compile(r"bound\((\w+), (\d+)\)")
+_TAIL = re.compile(r"split\((\w+), [^)]*tail=(\d+)\)")
+
+Record = dict[str, Any]
+"""What is known for a request: `expression`, `formats`, `threads`; `class`, the schedule for all patterns of the class
+(None: the compiler's); `patterns`, for digests of patterns the schedule for exactly these and what was measured."""
+
+
+def name(problem: Problem, operands: Sequence[Operand]) -> str:
+    """The name of the record for a problem, which stands for the machine, the compiler and the threads, too."""
+    return f"{request.key(to_request(problem, operands), native.BUILD)}-{threads.count()}"
+
+
+def schedule(problem: Problem, operands: Sequence[Operand]) -> str | None:
+    """The fastest schedule that is known for a problem on these patterns; None where that is the compiler's."""
+    record = request.tuned().get(name(problem, operands))
+    if record is None:
+        return None
+    exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
+    commands: str | None = record["class"] if exact is None else exact["schedule"]
+    return commands if commands and _fits(commands, problem.extents(operands)) else None
+
+
+def _fits(commands: str, extents: dict[str, int]) -> bool:
+    """Whether a schedule is for loops of these extents: exact ones that it states, and strips that are shifted."""
+    return all(extents.get(v) == int(n) for v, n in _BOUND.findall(commands)) and all(
+        extents.get(v, 0) >= int(n) for v, n in _TAIL.findall(commands)
+    )
+
+
+def digest(operands: Sequence[Operand]) -> str:
+    """A digest of the patterns and shapes of operands."""
+    found = hashlib.blake2b(digest_size=16)
+    for operand in operands:
+        found.update(f"{operand}".encode())
+        for array in () if operand.pattern is None else operand.pattern.tensors():
+            found.update(string_at(memory.address(array), array.nbytes))
+    return found.hexdigest()
+
+
+def read(name: str) -> Record | None:
+    """The record of a name, None where there is none."""
+    record: Record | None = request.tuned().get(name)
+    return record
+
+
+def save(name: str, record: Record) -> None:
+    """Writes a record, for this process and later ones."""
+    folder = kernel.store() / "tuned"
+    folder.mkdir(parents=True, exist_ok=True)
+    written = folder / f"{name}.{os.getpid()}"
+    written.write_text(json.dumps(record))
+    written.replace(folder / f"{name}.json")
+    _changed()
+
+
+def remove(beginning: str) -> int:
+    """Removes the records whose names begin so; returns how many there were."""
+    found = [file for file in Path(kernel.store(), "tuned").glob("*.json") if file.stem.startswith(beginning)]
+    for file in found:
+        file.unlink(missing_ok=True)
+    _changed()
+    return len(found)
+
+
+def _changed() -> None:
+    """Forgets the records, and what was prepared from them."""
+    request.records.clear()
+    kernel.prepared.clear()

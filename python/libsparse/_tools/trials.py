@@ -1,0 +1,288 @@
+"""Trials: schedules of one problem, measured on copies of its operands beside the compiler's own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from libsparse._compiler import native, request
+from libsparse._lang.errors import InternalError, LibsparseError
+from libsparse._runtime import dispatch
+from libsparse._runtime.call import Call
+from libsparse._runtime.dispatch import Result
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._runtime.requests import to_request
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+_BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
+_BLOCKS = 4  # measurements, of which the shortest counts: others may use the processor meanwhile
+_ROUNDS = 5  # of a trial and the compiler's schedule in turn
+_CALIBRATION = 0.1  # seconds at most to find out how long the compiler's schedule takes
+_PROMISING = 0.97  # below which a ratio is measured three times as often
+_FINAL = 21  # of the last comparison
+_WINS = 16  # of these that the winner has to be faster in: of equal ones, as many happen once in 75 times
+_GAIN = 1.02  # and by how much, in the middle
+_FINALISTS = 3
+_HOPELESS = 3  # times as slow as the compiler's: measured once
+_PADDING = 3  # elements that a padded format may store for each entry
+
+
+class Trial(NamedTuple):
+    """A schedule that was tried.
+
+    Attributes:
+        point: The parameters' values.
+        schedule: The commands.
+        ratio: Its time, in times that of the compiler's schedule; None where it could not be measured.
+        error: Why not.
+    """
+
+    point: dict[str, str]
+    schedule: str
+    ratio: float | None
+    error: str = ""
+
+
+class Subject:
+    """A problem on copies of its operands, and the kernel that the compiler chooses for it.
+
+    Attributes:
+        problem: The problem.
+        operands: The copies: patterns of their own, which keep what they are converted to as long as this lives.
+        default: The compiler's variant.
+        seconds: Its time, when it was first measured.
+    """
+
+    def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
+        """Copy the operands, build the compiler's kernel and measure it."""
+        self.problem, self.operands = problem, _copies(operands)
+        default = dispatch.build(problem, self.operands, measured=False)
+        assert isinstance(default, Call)
+        self.default = default
+        self._expected = default(self.operands)
+        default(self.operands)  # results whose pattern was found are computed in another way from now on
+        self._count, self.seconds = 1, math.inf
+        begun, rounds = time.perf_counter(), 0
+        while rounds < 3 or (
+            time.perf_counter() - begun < _CALIBRATION and rounds < 20
+        ):  # threads may be late at first
+            rounds += 1
+            self.seconds = min(self.seconds, self._clock(default))
+            self._count = max(1, math.ceil(_BLOCK / self.seconds))
+
+    def variant(self, schedule: str) -> Call:
+        """The kernel of a schedule, which computes the same as the compiler's.
+
+        Raises:
+            LibsparseError: It can't be compiled, or does not.
+        """
+        found = dispatch.build(self.problem._replace(schedule=schedule), self.operands)
+        assert isinstance(found, Call)  # what has a schedule is one kernel
+        found(self.operands)
+        if not _same(found(self.operands), self._expected):
+            raise InternalError("the result differs from that of the compiler's schedule")
+        return found
+
+    def ratio(self, variant: Call) -> float:
+        """The time of a variant, in times that of the compiler's, which takes turns with it: the least of each."""
+        own, default = self._turns(variant, 2)
+        if own < _HOPELESS * default:
+            own, default = self._turns(variant, _ROUNDS)
+        if own < _PROMISING * default:
+            own, default = self._turns(variant, 3 * _ROUNDS)
+        return own / default
+
+    def _turns(self, variant: Call, rounds: int) -> tuple[float, float]:
+        """The least times of a variant and of the compiler's in so many rounds."""
+        pairs = [(self._clock(variant), self._clock(self.default)) for _ in range(rounds)]
+        return min(own for own, _ in pairs), min(default for _, default in pairs)
+
+    def compare(self, variants: Sequence[Call]) -> list[list[float]]:
+        """The times of each variant and, the last, of the compiler's, in rounds of all of them in changing order."""
+        every = [*variants, self.default]
+        times: list[list[float]] = [[] for _ in every]
+        for number in range(_FINAL):
+            for place in range(len(every)):
+                at = (place + number) % len(every)
+                times[at].append(self._clock(every[at]))
+        return times
+
+    def _clock(self, variant: Call) -> float:
+        """The time of a call, of the fastest block of calls."""
+        least, operands = math.inf, self.operands
+        for _ in range(_BLOCKS):
+            begun = time.perf_counter()
+            for _ in range(self._count):
+                variant(operands)
+            least = min(least, time.perf_counter() - begun)
+            if least > 30 * _BLOCK * _BLOCKS:
+                break  # long calls, or hopeless ones
+        return max(least, 1e-9) / self._count
+
+    def conversions(self, variant: Call) -> tuple[int, float]:
+        """The bytes of the patterns that a variant reads in place of the operands', and the seconds to convert them."""
+        found = [
+            self.operands[number].sparsity.derived[f"format {format}"]
+            for number, format in variant.kernel.convert.items()
+            if self.operands[number].pattern is not None and self.operands[number].sparsity.format != format
+        ]
+        return sum(d.bytes for d in found), sum(d.seconds for d in found)
+
+
+def _copies(operands: Sequence[Operand]) -> list[Operand]:
+    """Operands with copies of the values, and patterns of their own on the same arrays, which nobody writes."""
+    patterns: dict[int, Pattern] = {}
+    copies = []
+    for pattern, data, fill in operands:
+        own = None
+        if pattern is not None:
+            own = patterns.get(id(pattern))
+            if own is None:
+                own = Pattern(pattern.format, pattern.shape, pattern.pos, pattern.crd, pattern.block)
+                patterns[id(pattern)] = own
+        copies.append(Operand(own, None if data is None else data.detach().clone(), fill))
+    return copies
+
+
+def _same(found: Result, expected: Result) -> bool:
+    """Whether two results are equal but for rounding."""
+    (values, pattern), (others, other) = found, expected
+    if (pattern is None) is not (other is None) or values.shape != others.shape:
+        return False
+    if pattern is not None and other is not None:
+        arrays = pattern.tensors(), other.tensors()
+        if pattern.format != other.format or not all(map(_equal, *arrays)):
+            return False
+    if not (values.is_floating_point() or values.is_complex()):
+        return torch.equal(values, others)
+    if not values.numel():
+        return True
+    finite = others.abs().nan_to_num(0, 0, 0).max()
+    margin = torch.finfo(values.dtype).eps ** 0.5 * float(finite)
+    return torch.allclose(values, others, rtol=0, atol=max(margin, 1e-30), equal_nan=True)
+
+
+def _equal(array: Tensor, other: Tensor) -> bool:
+    return array.dtype == other.dtype and torch.equal(array, other)
+
+
+def search(
+    subject: Subject,
+    trials: list[Trial],
+    budget: int,
+    until: float,
+    seed: int,
+    progress: Callable[[], None],
+) -> str:
+    """Measures schedules, after those of an earlier search, until there are as many or the time is up.
+
+    Args:
+        subject: The problem.
+        trials: Those that were measured before; new ones are added.
+        budget: How many there may be.
+        until: When to stop, in seconds of the clock that only goes forward.
+        seed: Of the random numbers.
+        progress: Called after each.
+
+    Returns:
+        The space in words.
+    """
+    question = request.complete(to_request(subject.problem, subject.operands), "")
+    formats = {
+        name: [f.text for f in _formats(operand.pattern)]
+        for name, operand in zip(subject.problem.names, subject.operands, strict=True)
+        if operand.pattern is not None
+    }
+    tuner = native.Tuner(question, {"seed": seed, "formats": formats})
+    try:
+        for trial in trials:
+            tuner.tell(_told(trial))
+        while len(trials) < budget and time.monotonic() < until:
+            asked = tuner.ask()
+            if asked is None:
+                break
+            trial = _measured(subject, asked)
+            trials.append(trial)
+            tuner.tell(_told(trial))
+            progress()
+        return tuner.space
+    finally:
+        tuner.close()
+
+
+def _told(trial: Trial) -> dict[str, Any]:
+    return {"point": trial.point, **({"failed": True} if trial.ratio is None else {"seconds": trial.ratio})}
+
+
+def _measured(subject: Subject, asked: dict[str, Any]) -> Trial:
+    """The trial of a proposal."""
+    point, schedule = asked["point"], asked["schedule"]
+    if asked.get("default"):
+        return Trial(point, schedule, 1.0)
+    try:
+        return Trial(point, schedule, subject.ratio(subject.variant(schedule)))
+    except (LibsparseError, MemoryError) as error:
+        return Trial(point, schedule, None, str(error).partition("\n")[0])
+
+
+def decide(subject: Subject, trials: Sequence[Trial]) -> tuple[Trial | None, Call | None, list[float], list[float]]:
+    """The winner, if one of the best trials is faster than the compiler's schedule beyond doubt.
+
+    Returns:
+        The winner and its kernel, or None; the times of the best trial, and of the compiler's schedule in turn with it.
+    """
+    measured = sorted((t for t in trials[1:] if t.ratio is not None), key=lambda t: t.ratio or 0.0)
+    finalists = [(trial, subject.variant(trial.schedule)) for trial in measured[:_FINALISTS]]
+    *times, own = subject.compare([variant for _, variant in finalists])
+    if not finalists:
+        return None, None, own, own
+    best = min(range(len(finalists)), key=lambda n: statistics.median(times[n]))
+    wins = sum(a < b for a, b in zip(times[best], own, strict=True))
+    gain = statistics.median(own) / statistics.median(times[best])
+    trial, variant = finalists[best]
+    if wins >= _WINS and gain >= _GAIN:
+        return trial, variant, times[best], own
+    return None, None, times[best], own
+
+
+def _formats(pattern: Pattern) -> Iterable[Format]:
+    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small."""
+    ndim = pattern.ndim
+    if ndim < 2 or ndim > 4:
+        return
+    orders = list(itertools.permutations(range(ndim)))[:6]
+    for order in orders:
+        suffix = ":" + ",".join(map(str, order))
+        yield Format("s" * ndim + suffix)
+        yield Format("d" + "s" * (ndim - 1) + suffix)
+    lengths = pattern.statistics.lengths
+    if ndim > 2 or lengths is None or not pattern.size or pattern.format.order != (0, 1):
+        return
+    rows, columns = pattern.shape
+    most = _PADDING * pattern.size
+    if rows * pattern.statistics.longest <= most:
+        yield Format("ell")
+    for height in (8, 32):
+        padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
+        if height * int(padded.amax(1).sum()) <= most:
+            yield Format(f"sell({height})")
+    if pattern.format.levels == ("d", "s"):
+        numbers = torch.repeat_interleave(torch.arange(rows, device="cpu"), lengths)
+        coordinates = pattern.crd[1]
+        assert coordinates is not None
+        if rows * len(torch.unique(coordinates - numbers)) <= most:
+            yield Format("dia")
+        for size in (2, 4, 8):
+            blocks = torch.unique(numbers // size * (columns // size + 1) + coordinates // size)
+            if len(blocks) * size * size <= most:
+                yield Format(f"bsr({size},{size})")
+    if rows * columns <= 8 * most:
+        yield Format("db")

@@ -1,0 +1,312 @@
+"""`tune`: the fastest schedules for computations on given operands, found by measuring, and kept."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import torch
+from torch import nn
+from torch.autograd import profiler_legacy
+
+from libsparse._compiler import threads
+from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._ops import evaluate
+from libsparse._runtime import dispatch, tuned
+from libsparse._runtime.dispatch import Prepared
+from libsparse._runtime.problem import Operand
+from libsparse._runtime.status import BoundError, IndexOverflowError
+from libsparse._storage.format import Format
+from libsparse._tensor import functions
+from libsparse._tensor.sparse_tensor import SparseTensor
+
+from . import limits, trials
+from .trials import Trial
+from .tuning_report import Report, Tuned
+
+_LEAST = 6  # measurements of a computation that are worth it
+_SHARE = 0.03  # of the time, below which a computation of a function is left alone
+
+
+def tune(
+    fn_or_spec: str | Callable[..., Any],
+    *args: Any,
+    budget: int = 60,
+    seconds: float | None = None,
+    method: str = "bayesian",
+    format: str | Format | None = None,
+    reduce: str = "sum",
+    combine: str = "mul",
+    progress: bool | None = None,
+    seed: int = 0,
+    **named: Any,
+) -> Report:
+    """Measures schedules of a computation on these operands, and computes with the fastest from now on.
+
+    Of a function or a module it is called once, with its gradients where something requires them, and every computation
+    with sparse operands in it gets a share of the budget by its time. Tried are orders of loops, strips, formats of
+    operands, workspaces, threads, lanes, unrolled loops and distances of prefetching; what was measured chooses what is
+    measured next. The result of each is compared with that of the compiler's schedule, which stays unless another one
+    is faster beyond doubt: in 16 of 21 rounds of both in turn, and by 2 % in the middle. Calls of this process use the
+    winner at once, and later processes find it in the cache: for the same patterns, and where nothing is converted for
+    all of the same class of sizes. What was measured is kept, too: a search that was stopped (by Ctrl-C, or by
+    `seconds`) goes on from there. It measures with copies.
+
+    Args:
+        fn_or_spec: An einsum specification, an assignment with operands by name, a function or a module.
+        args: The operands, or the arguments of the function.
+        budget: The number of measurements, with those that were kept.
+        seconds: The time after which to stop.
+        method: "bayesian".
+        format: As in `einsum`.
+        reduce: As in `einsum`.
+        combine: As in `einsum`.
+        progress: Whether to show how far it is; None does so in a terminal or a notebook.
+        seed: Of the random numbers.
+        named: The operands of an assignment, or arguments by name.
+
+    Returns:
+        What was tried, and what won and why; prints as text, shows as HTML in a notebook.
+
+    Example:
+        >>> A = ls.random((100, 100), 0.1)
+        >>> report = ls.tune("ij,j->i", A, torch.ones(100), budget=3)
+        >>> len(report[0].trials)
+        3
+    """
+    until = _end(method, budget, seconds)
+    if callable(fn_or_spec):
+        work = _call_of(fn_or_spec, args, named)
+    elif isinstance(fn_or_spec, str):
+        settings = {"format": format, "reduce": reduce, "combine": combine}
+        work = _computation(fn_or_spec, args, named, settings)
+    else:
+        raise DtypeError(
+            f"tune: the first argument is a {type(fn_or_spec).__name__}; expected an einsum such as 'ij,jk->ik', or a "
+            "function"
+        )
+    return _tune(_watched(work), budget, until, seed, _Bar(progress))
+
+
+def _end(method: str, budget: int, seconds: float | None) -> float:
+    """When to stop, by the clock that only goes forward.
+
+    Raises:
+        FormatError: A setting is out of range.
+        UnsupportedError: There is no such method yet.
+    """
+    if method != "bayesian":
+        if method != "learned":
+            raise FormatError(f"tune(method={method!r}): expected 'bayesian'")
+        raise UnsupportedError("tune(method='learned'): there is no learned model yet; use method='bayesian'")
+    if type(budget) is not int or budget < 1:
+        raise FormatError(f"tune(budget={budget!r}): expected a positive number of measurements")
+    if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
+        raise FormatError(f"tune(seconds={seconds!r}): expected a positive number, or None")
+    return time.monotonic() + (seconds or float("inf"))
+
+
+def _computation(text: str, args: Sequence[Any], named: dict[str, Any], settings: dict[str, Any]) -> Callable[[], Any]:
+    """A function that computes an einsum or an assignment."""
+    if named or "=" in text:
+        return lambda: evaluate.evaluate(text, **settings, **named)
+    return lambda: functions.einsum(text, *args, **settings)
+
+
+def _call_of(function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Callable[[], Any]:
+    """Calls a function on copies of its arguments and buffers, and computes gradients where some are required."""
+
+    def work() -> None:
+        given, by_name = [_copied(a) for a in args], {name: _copied(a) for name, a in named.items()}
+        with torch.random.fork_rng(devices=[]):
+            if isinstance(function, nn.Module):
+                buffers = {name: _copied(buffer) for name, buffer in function.named_buffers()}
+                result = torch.func.functional_call(function, buffers, tuple(given), by_name)
+            else:
+                result = function(*given, **by_name)
+            _differentiate(result)
+
+    return work
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a tensor, and of those in lists, tuples and dictionaries; anything else as it is."""
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if type(value) in (list, tuple):
+        return type(value)(_copied(v) for v in value)
+    if type(value) is dict:
+        return {name: _copied(v) for name, v in value.items()}
+    return value
+
+
+def _differentiate(result: Any) -> None:
+    """Computes the gradients of all leaves of autograd's graph, without adding them to anything."""
+    outputs = [t for t in _tensors(result) if t.requires_grad and t.grad_fn is not None]
+    leaves: dict[int, torch.Tensor] = {}
+    nodes: list[Any] = [t.grad_fn for t in outputs]
+    seen: set[Any] = set()
+    while nodes:
+        node = nodes.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if hasattr(node, "variable"):
+            leaves[id(node.variable)] = node.variable
+        nodes.extend(following for following, _ in node.next_functions)
+    if leaves:
+        ones = [torch.ones_like(t) for t in outputs]
+        torch.autograd.grad(outputs, list(leaves.values()), ones, allow_unused=True)
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, SparseTensor):
+        yield value.values()
+    elif isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors(part)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+
+
+def _watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
+    """The problems that something computes, each once, with how often: those of one kernel that patterns keep."""
+    found: dict[int, tuple[Prepared, list[Operand]]] = {}
+
+    def watch(prepared: Prepared, operands: Sequence[Operand]) -> None:
+        if any(o.pattern is not None for o in operands) and not prepared.problem.schedule:
+            plain = [o._replace(data=None if o.data is None else o.data.detach()) for o in operands]
+            found.setdefault(id(prepared), (prepared, plain))
+
+    with _watching(watch):
+        work()
+    return [(p, operands) for p, operands in found.values() if not isinstance(p.variant, dispatch.Chain)]
+
+
+@contextmanager
+def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[None]:
+    """Has each problem reported that this thread computes meanwhile."""
+    before, dispatch.watcher = dispatch.watcher, watch
+    try:
+        if torch._C._autograd._profiler_enabled():
+            yield
+        else:
+            with profiler_legacy.profile():  # the present one writes to the terminal
+                yield
+    finally:
+        dispatch.watcher = before
+
+
+class _Bar:
+    """A line that says how far it is."""
+
+    def __init__(self, wanted: bool | None) -> None:
+        self._shown = sys.stderr.isatty() or "ipykernel" in sys.modules if wanted is None else wanted
+        self._begun = time.monotonic()
+        self.done = self.total = 0
+        self.best = 1.0
+
+    def show(self, text: str) -> None:
+        """Draws the line anew."""
+        if not self._shown:
+            return
+        part = self.done / max(self.total, 1)
+        bar = "#" * round(20 * part)
+        spent = time.monotonic() - self._begun
+        line = f"tune {self.done}/{self.total} [{bar:20}] {1 / self.best:.2f} times the speed, {spent:.0f} s  {text}"
+        print(f"\r{line[:118]:118}", end="", file=sys.stderr, flush=True)
+
+    def close(self) -> None:
+        """Ends the line."""
+        if self._shown:
+            print(file=sys.stderr)
+
+
+def _tune(
+    problems: Sequence[tuple[Prepared, list[Operand]]], budget: int, until: float, seed: int, bar: _Bar
+) -> Report:
+    """Tunes problems, those that take longest first."""
+    if not problems:
+        raise UnsupportedError("tune: nothing with a sparse operand was computed; give it SparseTensors")
+    ranked = []
+    for prepared, operands in problems:
+        with suppress(BoundError, IndexOverflowError):  # where results are larger than usual, which takes other kernels
+            ranked.append((trials.Subject(prepared.problem, operands), prepared, operands))
+    ranked.sort(key=lambda entry: -entry[0].seconds)
+    total, left = sum(subject.seconds for subject, *_ in ranked), budget
+    found: list[Tuned] = []
+    bar.total = budget
+    try:
+        for number, (subject, prepared, operands) in enumerate(ranked):
+            share = subject.seconds / total
+            own = left if number == len(ranked) - 1 else min(left, max(_LEAST, round(budget * share)))
+            if own < min(_LEAST, budget) or (number and share < _SHARE) or time.monotonic() > until:
+                found.append(Tuned.left(subject, f"it takes {share:.0%} of the time"))
+                continue
+            found.append(_tune_one(subject, prepared, operands, own, until, seed, bar))
+            left -= own
+            if found[-1].stopped:
+                break
+    finally:
+        bar.close()
+    return Report(found)
+
+
+def _tune_one(
+    subject: trials.Subject,
+    prepared: Prepared,
+    operands: Sequence[Operand],
+    budget: int,
+    until: float,
+    seed: int,
+    bar: _Bar,
+) -> Tuned:
+    """Tunes a problem, keeps what was measured and computes with the winner."""
+    name, exact = tuned.name(prepared.problem, operands), tuned.digest(operands)
+    record = tuned.read(name) or _record(prepared, operands)
+    tried = [Trial(*trial) for trial in record["patterns"].get(exact, {}).get("trials", ())]
+    before = {record["class"], record["patterns"].get(exact, {}).get("schedule")}
+    bar.best = min((t.ratio for t in tried if t.ratio is not None), default=1.0)
+    bar.done += len(tried)
+
+    def progress() -> None:
+        bar.done += 1
+        bar.best = min(bar.best, tried[-1].ratio or bar.best)
+        bar.show(prepared.problem.text)
+
+    space, stopped = "", False
+    try:
+        space = trials.search(subject, tried, budget, until, seed, progress)
+    except KeyboardInterrupt:
+        stopped = True
+    except UnsupportedError as error:
+        return Tuned.left(subject, str(error))
+    winner, variant, own, default = trials.decide(subject, tried)
+    kept = {"schedule": winner.schedule if winner else None, "trials": [list(trial) for trial in tried]}
+    record["patterns"][exact] = kept
+    converted = variant is not None and any(subject.operands[n].pattern is not None for n in variant.kernel.convert)
+    if not converted:
+        record["class"] = kept["schedule"]
+    tuned.save(name, record)
+    if winner is not None or before != {None}:
+        prepared.replace(dispatch.build(prepared.problem, operands))
+    result, pattern = (variant or subject.default)(subject.operands)
+    bound = limits.of(prepared.problem, subject.operands, result.dtype, limits.size(Operand(pattern, result)))
+    spent = (0, 0.0) if variant is None else subject.conversions(variant)
+    times = statistics.median(default), statistics.median(own)
+    return Tuned(prepared.problem.text, record["formats"], tried, winner, *times, bound, *spent, space, "", stopped)
+
+
+def _record(prepared: Prepared, operands: Sequence[Operand]) -> tuned.Record:
+    """The record of a problem of which nothing is known."""
+    formats = ["dense" if o.pattern is None else str(o.pattern.format) for o in operands]
+    shapes = [" x ".join(map(str, o.shape)) for o in operands]
+    described = ", ".join(f"{shape} {format}" for shape, format in zip(shapes, formats, strict=True))
+    text = prepared.problem.text
+    return {"expression": text, "formats": described, "threads": threads.count(), "class": None, "patterns": {}}
