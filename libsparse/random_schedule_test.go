@@ -145,7 +145,7 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(20) {
+	switch g.rng.IntN(21) {
 	case 0, 1:
 		return fmt.Sprintf("split(%s, %s, %s, %d%s)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}), g.tail(v))
 	case 2:
@@ -170,6 +170,8 @@ func (g *scheduler) command() string {
 		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
 	case 18:
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
+	case 19:
+		return fmt.Sprintf("order(%s, %s)", v, of)
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append", "bounded"}))
 	}

@@ -46,8 +46,20 @@ func (d *Decision) gather(a bind.Assignment, w workspace) {
 	d.add(schedule.Vectorize{Var: v})
 	d.note("sums over %s are kept in lanes, which don't wait for each other", v)
 	if w.at == depth {
+		d.order(a, it.Access, depth-1)
 		d.rows(a, depth-1)
 	}
+}
+
+// order visits rows of similar length one after the other, where the lengths of neighbours can't be foreseen. What is converted has rows that
+// nobody has looked at.
+func (d *Decision) order(a bind.Assignment, rows *index.Access, depth int) {
+	s := a.Of(rows.Tensor)
+	if depth < 0 || !s.Uneven || s.Permuted || a.Result().Discovered() || !cin.HasRows(a, rows, d.Order[depth]) {
+		return
+	}
+	d.add(schedule.Order{Var: d.Order[depth], Of: rows.Tensor.Name})
+	d.note("rows of %s of similar length are summed one after the other, since processors can't foresee the lengths of neighbours", rows.Tensor.Name)
 }
 
 // rows has the lanes of neighbouring elements reduced together: those over the innermost loop around the sums that is not bound to one iteration.

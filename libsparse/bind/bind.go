@@ -42,6 +42,8 @@ type Statistics struct {
 	Reach int64
 	// Scattered says that the coordinates of neighbouring entries are seldom neighbours.
 	Scattered bool
+	// Uneven says that the lengths of neighbouring rows differ, and can't be foreseen.
+	Uneven bool
 }
 
 // Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.

@@ -27,6 +27,8 @@ type (
 		Unroll int64
 		// Prefetch is how many iterations ahead what is read by the coordinate is brought near; 0 leaves it to the processor.
 		Prefetch int64
+		// Order is the operand whose rows are visited by their lengths; nil has them visited as they come.
+		Order *index.Tensor
 		// Gallop says that levels which are intersected search for their common coordinates.
 		Gallop bool
 		Body   Stmt
@@ -68,6 +70,16 @@ const (
 	// result is the same for the same number of threads.
 	Temporary Race = "temporary"
 )
+
+// HasRows reports whether an access has rows over v, all of which are stored, each as a run of entries.
+func HasRows(a bind.Assignment, acc *index.Access, v index.Var) bool {
+	f := a.Of(acc.Tensor).Format
+	if f.Order() < 2 || acc.Windowed() || acc.Vars[f.ModeOrder[0]] != v {
+		return false
+	}
+	rows, entries := f.Levels[0].Props(), f.Levels[1].Props()
+	return rows.Full && rows.Ordered && entries.Segmented && entries.HasPos && !entries.Padded && !entries.RowRelative
+}
 
 // With is f around another body.
 func (f *Forall) With(body Stmt) *Forall {

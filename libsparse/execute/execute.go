@@ -146,15 +146,35 @@ func (c *Call) args() []ir.Arg {
 			args[i] = ir.ArrayArg(ir.NewBuffer(array.Elem, 0))
 		case slot.Kind == "vals":
 			args[i] = ir.ArrayArg(values(array.Elem, c.Stored[t].Vals))
-		case slot.Kind == "perm":
-			args[i] = ir.ArrayArg(ir.Ints(array.Elem, c.Perms[t]...))
-		case slot.Kind == "pos":
-			args[i] = ir.ArrayArg(ir.Ints(array.Elem, c.Stored[t].Pos[slot.Level]...))
 		default:
-			args[i] = ir.ArrayArg(ir.Ints(array.Elem, c.Stored[t].Crd[slot.Level]...))
+			args[i] = ir.ArrayArg(ir.Ints(array.Elem, c.structure(t, slot)...))
 		}
 	}
 	return args
+}
+
+// structure is one of the arrays beside its values that a kernel reads of an operand.
+func (c *Call) structure(t *index.Tensor, slot lower.Slot) []int64 {
+	switch slot.Kind {
+	case "perm":
+		return c.Perms[t]
+	case "order":
+		return byLength(c.Stored[t].Pos[1])
+	case "pos":
+		return c.Stored[t].Pos[slot.Level]
+	default:
+		return c.Stored[t].Crd[slot.Level]
+	}
+}
+
+// byLength is the numbers of the rows between positions, the longest first.
+func byLength(pos []int64) []int64 {
+	rows := make([]int64, len(pos)-1)
+	for i := range rows {
+		rows[i] = int64(i)
+	}
+	slices.SortStableFunc(rows, func(a, b int64) int { return int(pos[b+1] - pos[b] - pos[a+1] + pos[a]) })
+	return rows
 }
 
 func values(t dtype.T, v []dtype.Value) *ir.Buffer {

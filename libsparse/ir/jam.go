@@ -144,8 +144,33 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 	for k, s := range j.stores {
 		stores[k] = &Store{Array: s.Array, Index: replaceVars(s.Index, values), Reduce: s.Reduce, Value: replaceVars(s.Value, values)}
 	}
+	if j.scatters() {
+		return append(out, j.each(all, len(sums), names)...), true
+	}
 	written, ok := x.body(stores, j.around.Var, len(sums))
 	return append(out, written...), ok
+}
+
+// scatters reports whether iterations that follow each other store to places that don't.
+func (j jam) scatters() bool {
+	values, _ := constantsOf(j.constants)
+	return slices.ContainsFunc(j.stores, func(s *Store) bool { return !consecutive(replaceVars(s.Index, values), j.around.Var) })
+}
+
+// each stores what each of n iterations gives, whose sums are the lanes of all.
+func (j jam) each(all *Var, n int, names *Builder) []Stmt {
+	kept := names.Array(j.sum.Name, all.T.Elem)
+	out := []Stmt{&Alloc{Array: kept, Size: Const(int64(n))}, &Store{Array: kept, Index: Const(0), Value: all, Lanes: n}}
+	values, _ := constantsOf(j.constants)
+	for q := range int64(n) {
+		iteration := SimplifyExpr(Add(j.around.Var, Const(q)))
+		values[j.sum.Name] = At(kept, Const(q))
+		of := func(e Expr) Expr { return at(replaceVars(e, values), j.around.Var, iteration) }
+		for _, s := range j.stores {
+			out = append(out, &Store{Array: s.Array, Index: of(s.Index), Reduce: s.Reduce, Value: of(s.Value)})
+		}
+	}
+	return out
 }
 
 // reductions are the reductions of as many iterations as the loop of j is unrolled by, and the vector that each leaves.

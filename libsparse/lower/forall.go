@@ -63,7 +63,37 @@ func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind
 	r := l.window(f.Var, e)
 	inner := e
 	v := inner.enter(l, f.Var, r)
-	return l.counted(f, v, ir.Const(0), r.count, kind, l.visitAt(f, at, inner), nil)
+	body := l.visitAt(f, at, inner)
+	order := l.order(f)
+	if order == nil || len(body) == 0 {
+		return l.counted(f, v, ir.Const(0), r.count, kind, body, nil)
+	}
+	place := l.Index(v.Name + "_place")
+	before := append([]ir.Stmt{ir.Let(v, ir.IndexAt(order, place))}, l.nextRows(f.Order, place, r.count)...)
+	return l.counted(f, place, ir.Const(0), r.count, kind, append(before, body...), nil)
+}
+
+// ahead is how many rows before they are visited the entries of rows are brought near: about those that are visited in an order of their own,
+// which processors don't guess.
+const ahead = 64
+
+// nextRows brings entries near that rows have which are visited soon, in the order in which they are stored.
+func (l *lowerer) nextRows(t *index.Tensor, place *ir.Var, rows ir.Expr) []ir.Stmt {
+	entries := l.slots.storage(l.slots.Owner(t), 1, nil)
+	from := ir.IndexAt(entries.Pos, ir.Min(rows, ir.Add(place, ir.Const(ahead))))
+	out := []ir.Stmt{&ir.Prefetch{Array: entries.Crd, Index: from, Count: 1}}
+	if vals := l.slots.vals(t); vals != nil {
+		out = append(out, &ir.Prefetch{Array: vals, Index: from, Count: 1})
+	}
+	return out
+}
+
+// order is the order in which f visits all rows of an operand, nil where it visits them as they come.
+func (l *lowerer) order(f *cin.Forall) *ir.Array {
+	if f.Order == nil || f.Unit == cin.Lanes || l.program.Derivation(f.Var) != nil || l.result.ordered(l, f) {
+		return nil
+	}
+	return l.slots.order(f.Order)
 }
 
 // inStoredOrder finds a level with all coordinates in an order of its own, which the loop of f over all coordinates then follows,

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"libsparse/libsparse/bind"
@@ -17,7 +18,7 @@ const Result = -1
 
 // Slot is the meaning of one word of the argument block.
 type Slot struct {
-	// Kind is threads, extent, mode, pos, crd, perm, vals, or what functions leave to those that are called later: count, bound, starts,
+	// Kind is threads, extent, mode, pos, crd, perm, vals, order, which has the rows of an operand by their lengths, or what functions leave to those that are called later: count, bound, starts,
 	// filled, room_crd and room_vals. Repeated calls hand on code, and are told by coded that it is there.
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
@@ -69,6 +70,7 @@ func newSlots(p *cin.Program) *slots {
 		s.windowed(p.Source.Assignment, t, i)
 		s.tensor(t, i, "")
 	}
+	s.orders(p)
 	s.windowed(p.Source.Assignment, p.Source.LHS.Tensor, Result)
 	if level, ok := Conversion(p.Source); ok {
 		s.first = level
@@ -80,6 +82,20 @@ func newSlots(p *cin.Program) *slots {
 	newLowerer(p, s).lengths()
 	return s
 }
+
+// orders adds the orders in which loops visit the rows of operands.
+func (s *slots) orders(p *cin.Program) {
+	tensors := p.Source.Tensors()
+	for _, f := range cin.Loops(p.Body) {
+		if f.Order != nil && s.order(f.Order) == nil {
+			at := Slot{Kind: "order", Operand: slices.Index(tensors, f.Order)}
+			s.array(f.Order, f.Order.Name+"_order", s.Of(f.Order).Index, at)
+		}
+	}
+}
+
+// order is the order of the rows of t, nil where no loop visits them in one.
+func (s *slots) order(t *index.Tensor) *ir.Array { return s.arrays[arrayKey{t, "order", 0}] }
 
 // windowed adds the extents of the modes of t that are accessed through windows.
 func (s *slots) windowed(a *index.Assignment, t *index.Tensor, operand int) {

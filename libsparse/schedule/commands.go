@@ -29,6 +29,7 @@ var readers = map[string]func(a *arguments) Command{
 	"prefetch": func(a *arguments) Command {
 		return Prefetch{Var: a.variable(), Distance: a.number(a.next("the distance"))}
 	},
+	"order":       func(a *arguments) Command { return Order{Var: a.variable(), Of: string(a.variable())} },
 	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
 	"reorder":     (*arguments).reorder,
 	"parallelize": (*arguments).parallelize,

@@ -66,6 +66,11 @@ positions fp: f as stored in A(i,j)
     forall k
       C(i,k) += A(i,j) * B(j,k)
 `},
+		{spmm, []Command{Order{"i", "A"}}, "order(i, A)", `forall i by the lengths of rows of A
+  forall k
+    forall j
+      C(i,k) += A(i,j) * B(j,k)
+`},
 		{spmm, []Command{Bound{"k", 16}}, "bound(k, 16)", `forall i
   forall k
     forall j
@@ -266,6 +271,8 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Bound{"q", 4}}, "there is no variable q"},
 		{spmm, nil, []Command{Bound{"k", 4}, Bound{"k", 5}}, "k is already bound to 4"},
 		{spmm, nil, []Command{Prefetch{"k", 0}}, "the distance has to be from 1 to 256"},
+		{spmm, nil, []Command{Order{"i", "D"}}, "there is no operand D"},
+		{spmm, csr, []Command{Order{"j", "A"}}, "not by rows over j"},
 		{spmm, nil, []Command{Unroll{"k", 1}}, "the factor has to be from 2 to 64"},
 		{spmm, csr, []Command{Parallelize{Var: "j"}}, "iterations over j write the same elements of C(i,k)"},
 		{spmm, nil, []Command{Parallelize{Var: "i"}, Parallelize{Var: "k"}}, "the loop over i around it runs on threads already"},

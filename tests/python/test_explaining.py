@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from libsparse._compiler import kernel
+from libsparse._storage import conversion, sorting
 
 import libsparse as ls
 
@@ -99,6 +100,32 @@ def test_scattered_entries_are_found_by_a_sample():
     B = torch.rand(3000, 64)
     assert "prefetch(j, 16)" in str(ls.explain("ij,jk->ik", scattered, B))
     torch.testing.assert_close(scattered @ B, scattered.to_dense() @ B)
+
+
+@pytest.mark.parametrize("index", [torch.int32, torch.int64])
+def test_rows_of_lengths_that_nobody_foresees_are_summed_by_their_lengths(index):
+    lengths = torch.arange(20000) * 7 % 20
+    crow = torch.cat((torch.zeros(1, dtype=torch.int64), lengths.cumsum(0))).to(index)
+    col = torch.cat([torch.arange(n) * 3 for n in lengths]).to(index)
+    A, x = ls.from_csr(crow, col, torch.rand(len(col)), (20000, 60)), torch.rand(60)
+    assert A.pattern.statistics.uneven
+    assert "order(i, A0)" in str(ls.explain("ij,j->i", A, x))
+    torch.testing.assert_close(A @ x, A.to_dense() @ x)
+    assert sorted(conversion.rows_by_length(A.pattern).tolist()) == list(range(20000))
+    even = ls.from_csr(torch.arange(0, 200001, 10), torch.arange(10).repeat(20000), torch.rand(200000), (20000, 60))
+    assert not even.pattern.statistics.uneven
+
+
+def test_rows_are_ordered_alike_without_c(monkeypatch):
+    A = ls.random((300, 90), 0.1)
+    in_c = conversion.rows_by_length(A.pattern)
+    monkeypatch.setattr(sorting, "in_c", lambda: None)
+    without, pos = sorting.by_length(A.pattern.pos[1]), A.pattern.pos[1]
+    for window in range(0, 300, 64):
+        of_window = slice(window, window + 64)
+        assert sorted(without[of_window].tolist()) == sorted(in_c[of_window].tolist())
+        longest_first = pos.diff()[without[of_window]]
+        assert bool((longest_first.diff() <= 0).all())
 
 
 def test_spread_of_entries():

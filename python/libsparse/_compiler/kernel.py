@@ -88,7 +88,8 @@ class Slots(tuple[Slot, ...]):
         modes: For extents of modes, the number of the slot, the operand (-1 for the result) and the mode.
         values: For values of operands, the number of the slot and the operand.
         permutations: For permutations of values of converted operands, the same.
-        arrays: For positions and coordinates of operands, the number of the slot, the operand, the kind and the level.
+        arrays: For positions, coordinates and orders of rows of operands, the number of the slot, the operand, the kind
+            and the level.
         result: The slots of the result.
         coded: For whether a repeated call finds codes of the entries; None where it reads none.
         handed: Those that functions hand on where entries are written before they are counted.

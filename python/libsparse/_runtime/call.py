@@ -14,7 +14,7 @@ from libsparse._compiler import threads
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, rows_by_length
 from libsparse._storage.pattern import Pattern
 
 from . import blocks
@@ -330,9 +330,9 @@ class Call:
 
 
 def _level_array(pattern: Pattern | None, kind: str, level: int) -> Tensor:
-    """The positions or coordinates of a level."""
+    """The positions or coordinates of a level, or the order of its rows."""
     assert pattern is not None
-    array = (pattern.pos if kind == "pos" else pattern.crd)[level]
+    array = rows_by_length(pattern) if kind == "order" else (pattern.pos if kind == "pos" else pattern.crd)[level]
     assert array is not None
     return array
 

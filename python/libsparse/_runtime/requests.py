@@ -105,7 +105,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     if problem.temporary:
         return None
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    rows_are_wide = _has_wide_rows(operands)
+    rows_are_wide, sums = _has_wide_rows(operands), _sums_rows(outline, operands)
     parts: list[Any] = [problem, flags]
     for pattern, data, _ in operands:
         if pattern is None:
@@ -117,7 +117,8 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         dtype = None if data is None else data.dtype
         scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
         entries = outline.entries(pattern.size, rows)
-        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered))
+        uneven = sums and pattern.statistics.uneven
+        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered, uneven))
     return tuple(parts)
 
 
@@ -125,7 +126,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
     """The operands as requests describe them."""
     first_of: dict[int, int] = {}
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
-    wide = _has_wide_rows(operands)
+    wide, sums = _has_wide_rows(operands), _sums_rows(outline, operands)
     infos = []
     for number, (name, operand, classes) in enumerate(zip(problem.names, operands, outline.classes, strict=True)):
         pattern, data, _ = operand
@@ -152,6 +153,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 skew,
                 reach,
                 _gathers(outline, wide, pattern, rows) and pattern.statistics.scattered,
+                sums and pattern.statistics.uneven,
             )
         )
     return tuple(infos)
@@ -160,6 +162,11 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
 def _has_wide_rows(operands: Sequence[Operand]) -> bool:
     """Whether rows of a dense operand are read."""
     return any([o.pattern is None and o.ndim > 0 and o.shape[-1] >= _WIDE for o in operands])
+
+
+def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
+    """Whether the rows of one sparse operand are summed, entry by entry."""
+    return not outline.several and all([o.pattern is not None or o.ndim < 2 or o.shape[-1] == 1 for o in operands])
 
 
 def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:

@@ -1,3 +1,4 @@
+def order_rows(pos: int, wide: bool, rows: int, order: int, /) -> None: ...
 def sort(
     coords: tuple[tuple[int, bool], ...],
     extents: tuple[int, ...],

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import InternalError
 
+from . import sorting
 from .format import Format
 
 Pattern = Any
@@ -58,3 +59,11 @@ def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
 def convert(pattern: Pattern, format: Format) -> Conversion:
     """A pattern in another format, by the function that is registered."""
     return _convert(pattern, format)
+
+
+def rows_by_length(pattern: Pattern) -> Tensor:
+    """The numbers of the rows, stored as those of CSR, with those of similar length side by side; found once."""
+    pos = pattern.pos[1]
+    assert pos is not None
+    order: Tensor = pattern._keep(("order of rows",), lambda: sorting.by_length(pos))
+    return order

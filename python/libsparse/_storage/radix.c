@@ -299,7 +299,55 @@ done:
 	return answer;
 }
 
+#define WINDOW 64  /* rows that are sorted together, so that their entries stay near each other in memory */
+#define LENGTHS 64 /* classes of lengths */
+#define CHUNK 4    /* entries that lengths of one class may differ by */
+
+static int length_class(int64_t length)
+{
+	int64_t chunks = (length + CHUNK - 1) / CHUNK;
+	return (int)(chunks < LENGTHS ? LENGTHS - 1 - chunks : 0);
+}
+
+/* Writes the numbers of rows, those with most entries of each window first. */
+static PyObject *order_rows(PyObject *self, PyObject *args)
+{
+	(void)self;
+	unsigned long long given, order;
+	long long rows;
+	int wide;
+	if (!PyArg_ParseTuple(args, "KpLK", &given, &wide, &rows, &order))
+		return NULL;
+	const int32_t *pos = (const int32_t *)(uintptr_t)given;
+	const int64_t *wide_pos = (const int64_t *)(uintptr_t)given;
+	int32_t *to = (int32_t *)(uintptr_t)order;
+	int64_t *wide_to = (int64_t *)(uintptr_t)order;
+	Py_BEGIN_ALLOW_THREADS
+	for (int64_t first = 0; first < rows; first += WINDOW) {
+		int count = (int)(rows - first < WINDOW ? rows - first : WINDOW), next[LENGTHS + 1] = {0}, class[WINDOW];
+		for (int n = 0; n < count; n++) {
+			int64_t row = first + n;
+			class[n] = length_class(wide ? wide_pos[row + 1] - wide_pos[row] : (int64_t)pos[row + 1] - pos[row]);
+			next[class[n] + 1]++;
+		}
+		for (int n = 0; n < LENGTHS; n++)
+			next[n + 1] += next[n];
+		for (int n = 0; n < count; n++) {
+			int64_t place = first + next[class[n]]++;
+			if (wide)
+				wide_to[place] = first + n;
+			else
+				to[place] = (int32_t)(first + n);
+		}
+	}
+	Py_END_ALLOW_THREADS
+	Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
+	{"order_rows", order_rows, METH_VARARGS,
+	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
+	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},
 	{"sort", sort_entries, METH_VARARGS,
 	 "sort(coords, extents, moved, order, count, threads): whether all coordinates are within the extents.\n\n"
 	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32."},

@@ -1,7 +1,7 @@
 """Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
-No call of a kernel waits for them, but for `scattered`, of a sample: kernels divide their work by the positions
-themselves.
+No call of a kernel waits for them, but for `scattered` and `uneven`, of samples: kernels divide their work by the
+positions themselves.
 """
 
 from __future__ import annotations
@@ -24,6 +24,10 @@ _FEW = 1 << 12  # entries up to which how they are spread hardly matters
 _RUNS, _RUN = 8, 17  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 _BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
+_ROWS = 1 << 14  # rows up to which processors learn how long each is
+_SHORT, _LONG = 7, 24  # mean entries of rows between which it takes long that ends of rows are not foreseen
+_VECTOR = 4  # entries that are added at once
+_ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
 _WINDOW = 32  # how many entries above are looked at, at most
 
 
@@ -138,6 +142,20 @@ class Statistics:
             beside += list(map(operator.sub, run[1:], run)).count(1)
         entries = _RUNS * _RUN
         return beside < _NEIGHBOURS * entries and below < _BELOW * entries
+
+    @functools.cached_property
+    def uneven(self) -> bool:
+        """Whether the lengths of neighbouring rows differ so often that no processor foresees them, of a sample."""
+        begins, rows = self._pos[1] if self._listed else None, self._rows
+        if begins is None or rows < _ROWS or not _SHORT * rows <= self._size <= _LONG * rows:
+            return False
+        at, size = memory.address(begins), begins.element_size()
+        alike = 0
+        for n in range(2 * _RUNS):
+            run = array("iq"[size == 8], string_at(at + n * (rows // (2 * _RUNS)) * size, (_RUN + 1) * size))
+            vectors = [-(-length // _VECTOR) for length in map(operator.sub, run[1:], run)]
+            alike += sum(map(operator.eq, vectors[1:], vectors))
+        return alike < _ALIKE * 2 * _RUNS * (_RUN - 1)
 
     @functools.cached_property
     def bandwidth(self) -> int:

@@ -110,6 +110,10 @@ class Schedule:
         """Brings near what a loop over stored coordinates reads by them `distance` iterations later."""
         return self.then(f"prefetch({index}, {distance})")
 
+    def order(self, index: str, operand: str) -> Schedule:
+        """Has a loop over the rows of a sparse operand visit rows of similar length one after the other."""
+        return self.then(f"order({index}, {operand})")
+
     def vectorize(self, index: str) -> Schedule:
         """Runs an innermost loop in vector lanes."""
         return self.then(f"vectorize({index})")

@@ -1,0 +1,209 @@
+/* out(i) = A(i,j) * x(j)
+ * A: "ds" of f32
+ * x: "d" of f32
+ * out: "d" of f32
+ * reorder(i, j)
+ * precompute(all, w, at=1, tile)
+ * vectorize(j)
+ * order(i, A)
+ * unroll(i, 4)
+ * parallelize(i, threads)
+ * workspace w: a scalar, since [j] is summed inside each element
+ * sums over j are kept in lanes, which don't wait for each other
+ * rows of A of similar length are summed one after the other, since processors can't foresee the lengths of neighbours
+ * the lanes of 4 elements over i are reduced together
+ * threads take blocks of i with equal numbers of entries of A, where there are enough of them
+ */
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT32_TYPE__ uint32_t;
+
+typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int32_t i32x4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef int64_t i64x2 __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* Coordinates are read two at a time, since such loops wait for loads. */
+static inline f32x4 gather_f32x4(const float *x, const int32_t *crd)
+{
+    const i64x2 pairs = (i64x2)*(const i32x4 *)crd;
+    return (f32x4){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32]};
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static inline f32x4 reduce4_add_f32x4(f32x4 a, f32x4 b, f32x4 c, f32x4 d)
+{
+    const f32x4 level0_0 = (f32x4){a[0], b[0], a[1], b[1]} + (f32x4){a[2], b[2], a[3], b[3]};
+    const f32x4 level0_1 = (f32x4){c[0], d[0], c[1], d[1]} + (f32x4){c[2], d[2], c[3], d[3]};
+    const f32x4 level1 = (f32x4){level0_0[0], level0_0[1], level0_1[0], level0_1[1]} + (f32x4){level0_0[2], level0_0[3], level0_1[2], level0_1[3]};
+    return level1;
+}
+
+static inline float reduce_add_f32x4(f32x4 a)
+{
+    const f32x4 level0 = a + (f32x4){a[2], a[3], a[0], a[1]};
+    const f32x4 level1 = level0 + (f32x4){level0[1], level0[0], level0[3], level0[2]};
+    return level1[0];
+}
+
+static inline f32x4 tail_f32x4(f32x4 x, int64_t count, float other)
+{
+    const i32x4 kept = (i32x4){0, 1, 2, 3} >= (int32_t)(4 - count);
+    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)(other - (f32x4){0})));
+}
+
+static void kernel_compute_work(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
+    const float *restrict A_vals = (const float *)slots[5];
+    const float *restrict x_vals = (const float *)slots[6];
+    const int32_t *restrict A_order = (const int32_t *)slots[7];
+    float *restrict out_vals = (float *)slots[8];
+    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    #pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t part = 0; part < parts; part++) {
+        const int64_t i_place_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+        int64_t i_place_begin = 0;
+        int64_t i_place_begin_above = n_i;
+        while (i_place_begin < i_place_begin_above) {
+            const int64_t i_place_begin_middle = i_place_begin + (i_place_begin_above - i_place_begin) / 2;
+            if (i_place_begin_middle + A_pos2[i_place_begin_middle] < part * i_place_share) {
+                i_place_begin = i_place_begin_middle + 1;
+            } else {
+                i_place_begin_above = i_place_begin_middle;
+            }
+        }
+        int64_t i_place_end = i_place_begin;
+        int64_t i_place_end_above = n_i;
+        while (i_place_end < i_place_end_above) {
+            const int64_t i_place_end_middle = i_place_end + (i_place_end_above - i_place_end) / 2;
+            if (i_place_end_middle + A_pos2[i_place_end_middle] < (part + 1) * i_place_share) {
+                i_place_end = i_place_end_middle + 1;
+            } else {
+                i_place_end_above = i_place_end_middle;
+            }
+        }
+        const int64_t i_place_end_2 = i_place_end;
+        const int64_t i_place_rest = i_place_begin + (i_place_end_2 - i_place_begin) / 4 * 4;
+        for (int64_t i_place = i_place_begin; i_place < i_place_rest; i_place += 4) {
+            const int64_t i_2 = A_order[i_place];
+            __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 64)]]);
+            __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 64)]]);
+            f32x4 w_lanes = (f32x4){0};
+            int64_t A_p2_2 = A_pos2[i_2];
+            const int64_t A_p2_end = A_pos2[i_2 + 1];
+            while (A_p2_2 + 4 < A_p2_end) {
+                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_f32x4(x_vals, &A_crd2[A_p2_2]);
+                A_p2_2 += 4;
+            }
+            if (A_p2_end >= 4) {
+                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end - 4]), A_p2_end - A_p2_2, 0.0f);
+            } else {
+                for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
+                    w_lanes += (f32x4){A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const int64_t i_3 = A_order[i_place + 1];
+            __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 65)]]);
+            __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 65)]]);
+            f32x4 w_lanes_2 = (f32x4){0};
+            int64_t A_p2_4 = A_pos2[i_3];
+            const int64_t A_p2_end_2 = A_pos2[i_3 + 1];
+            while (A_p2_4 + 4 < A_p2_end_2) {
+                w_lanes_2 += *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(x_vals, &A_crd2[A_p2_4]);
+                A_p2_4 += 4;
+            }
+            if (A_p2_end_2 >= 4) {
+                w_lanes_2 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_2 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_2 - 4]), A_p2_end_2 - A_p2_4, 0.0f);
+            } else {
+                for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
+                    w_lanes_2 += (f32x4){A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const int64_t i_4 = A_order[i_place + 2];
+            __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 66)]]);
+            __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 66)]]);
+            f32x4 w_lanes_3 = (f32x4){0};
+            int64_t A_p2_6 = A_pos2[i_4];
+            const int64_t A_p2_end_3 = A_pos2[i_4 + 1];
+            while (A_p2_6 + 4 < A_p2_end_3) {
+                w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(x_vals, &A_crd2[A_p2_6]);
+                A_p2_6 += 4;
+            }
+            if (A_p2_end_3 >= 4) {
+                w_lanes_3 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_3 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_3 - 4]), A_p2_end_3 - A_p2_6, 0.0f);
+            } else {
+                for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
+                    w_lanes_3 += (f32x4){A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const int64_t i_5 = A_order[i_place + 3];
+            __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 67)]]);
+            __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 67)]]);
+            f32x4 w_lanes_4 = (f32x4){0};
+            int64_t A_p2_8 = A_pos2[i_5];
+            const int64_t A_p2_end_4 = A_pos2[i_5 + 1];
+            while (A_p2_8 + 4 < A_p2_end_4) {
+                w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(x_vals, &A_crd2[A_p2_8]);
+                A_p2_8 += 4;
+            }
+            if (A_p2_end_4 >= 4) {
+                w_lanes_4 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_4 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_4 - 4]), A_p2_end_4 - A_p2_8, 0.0f);
+            } else {
+                for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
+                    w_lanes_4 += (f32x4){A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
+            float w_3[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_3[0] = w_2;
+            out_vals[A_order[i_place]] = w_3[0];
+            out_vals[A_order[i_place + 1]] = w_3[1];
+            out_vals[A_order[i_place + 2]] = w_3[2];
+            out_vals[A_order[i_place + 3]] = w_3[3];
+        }
+        for (int64_t i_place_2 = i_place_rest; i_place_2 < i_place_end_2; i_place_2++) {
+            const int64_t i = A_order[i_place_2];
+            __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place_2 + 64)]]);
+            __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place_2 + 64)]]);
+            f32x4 w_lanes_5 = (f32x4){0};
+            int64_t A_p2_10 = A_pos2[i];
+            const int64_t A_p2_end_5 = A_pos2[i + 1];
+            while (A_p2_10 + 4 < A_p2_end_5) {
+                w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(x_vals, &A_crd2[A_p2_10]);
+                A_p2_10 += 4;
+            }
+            if (A_p2_end_5 >= 4) {
+                w_lanes_5 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_5 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_5 - 4]), A_p2_end_5 - A_p2_10, 0.0f);
+            } else {
+                for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
+                    w_lanes_5 += (f32x4){A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]], 0.0f, 0.0f, 0.0f};
+                }
+            }
+            const float w = reduce_add_f32x4(w_lanes_5);
+            out_vals[i] = w;
+        }
+    }
+}
+
+int32_t kernel_compute(int64_t *slots)
+{
+    const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
+    const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
+    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t team = parts > 1 ? threads : 1;
+    if (team > 1) {
+        #pragma omp parallel num_threads(team)
+        kernel_compute_work(slots);
+    } else {
+        kernel_compute_work(slots);
+    }
+    return 0;
+}
