@@ -182,3 +182,24 @@ def test_patterns_are_released() -> None:
         assert released[0]() is None
     finally:
         gc.enable()
+
+
+def test_tensors_that_are_joined_again_have_the_same_pattern() -> None:
+    A, B = ls.random((4, 5), density=0.5), ls.random((3, 5), density=0.5)
+    for first, second in ((A, B), (A, A), (A, B), (A, B * 2), (A.double(), B)):
+        joined = torch.cat([first, second])
+        assert torch.equal(joined.to_dense(), torch.cat([first.to_dense(), second.to_dense()]))
+        assert joined.pattern is torch.cat([first * 3, second]).pattern
+        assert joined.dtype == first.dtype
+    assert torch.cat([A, B]).pattern is not torch.cat([A, A]).pattern
+    assert any(name.startswith("cat to (7, 5)") for name in A.pattern.derived)
+    del B, joined, first, second
+    for _ in range(3):  # another pattern at the same address
+        other = ls.random((3, 5), density=0.5)
+        found = torch.cat([A, other])
+        assert torch.equal(found.to_dense(), torch.cat([A.to_dense(), other.to_dense()]))
+        del other, found
+    values = A.values().clone().requires_grad_()
+    for _ in range(3):
+        torch.cat([A.with_values(values), A]).sum().backward()
+    assert torch.equal(values.grad, torch.full((A.nnz,), 3.0))

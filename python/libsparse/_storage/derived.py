@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -66,56 +66,62 @@ class Store:
     """The values behind `Derived`, by kind and arguments.
 
     Attributes:
-        entries: Each value with the bytes and seconds that it took.
+        entries: Each value with the seconds that it took.
     """
 
     __slots__ = ("entries",)
 
     def __init__(self) -> None:
-        self.entries: dict[tuple[Any, ...], tuple[Any, Derivation]] = {}
+        self.entries: dict[tuple[Any, ...], tuple[Any, float]] = {}
 
     def get(self, name: tuple[Any, ...]) -> Any:
         """The value of a name, None where there is none."""
         found = self.entries.get(name)
         return None if found is None else found[0]
 
-    def add(self, name: tuple[Any, ...], build: Callable[[], Any], own: Iterable[Tensor]) -> Any:
+    def add(self, name: tuple[Any, ...], build: Callable[[], Any]) -> Any:
         """Builds a value and keeps it; that of the first thread that has built it is everybody's.
 
         Args:
             name: The kind, and what tells it from others.
             build: Computes it.
-            own: The arrays of the pattern, which count for nothing.
         """
-        with ordinary.tensors():
-            begun = time.perf_counter()
+        begun = time.perf_counter()
+        if ordinary.are_made():
             value = build()
-            seconds = time.perf_counter() - begun
-        return self.entries.setdefault(name, (value, Derivation(size(value, own), seconds)))[0]
+        else:
+            with ordinary.tensors():
+                value = build()
+        return self.entries.setdefault(name, (value, time.perf_counter() - begun))[0]
 
-    def drop(self, kept: tuple[Any, ...]) -> bool:
+    def drop(self, kept: tuple[Any, ...], own: Sequence[Tensor]) -> bool:
         """Drops the oldest values, but not `kept`, where there are too many of a kind or too many bytes.
+
+        Args:
+            kept: The name of a value.
+            own: The arrays of the pattern, which count for nothing.
 
         Returns:
             Whether bytes were to be saved, so that nothing else may keep these values either.
         """
-        functions = [name for name in self.entries if name[0] == "function"]
-        for name in functions[: len(functions) - _FUNCTIONS_KEPT]:
-            self.entries.pop(name, None)
+        if len(self.entries) > _FUNCTIONS_KEPT:
+            functions = [name for name in self.entries if name[0] == "function"]
+            for name in functions[: len(functions) - _FUNCTIONS_KEPT]:
+                self.entries.pop(name, None)
         if limit is None:
             return False
-        total = sum(derivation.bytes for _, derivation in self.entries.values())
-        saving = False
-        for name in [name for name in self.entries if name != kept]:
+        sizes = {name: size(value, own) for name, (value, _) in self.entries.items()}
+        total, saving = sum(sizes.values()), False
+        for name in [name for name in sizes if name != kept]:
             if total <= limit:
                 break
-            _, derivation = self.entries.pop(name)
-            total -= derivation.bytes
-            saving = saving or derivation.bytes > 0
+            self.entries.pop(name, None)
+            total -= sizes[name]
+            saving = saving or sizes[name] > 0
         return saving
 
 
-def listed(store: Store, calls: Mapping[Any, Any], own: Iterable[Tensor]) -> Derived:
+def listed(store: Store, calls: Mapping[Any, Any], own: Sequence[Tensor]) -> Derived:
     """What a pattern keeps, with the patterns of results that its prepared calls have found.
 
     Args:
@@ -123,7 +129,7 @@ def listed(store: Store, calls: Mapping[Any, Any], own: Iterable[Tensor]) -> Der
         calls: Its prepared calls.
         own: Its arrays.
     """
-    found = {_title(name): derivation for name, (_, derivation) in store.entries.items()}
+    found = {_title(name): Derivation(size(value, own), seconds) for name, (value, seconds) in store.entries.items()}
     for (problem, *_), (prepared, _) in list(calls.items()):
         result = getattr(prepared.variant, "result_pattern", None)
         if result is not None:

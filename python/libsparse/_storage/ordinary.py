@@ -20,6 +20,11 @@ outside_transforms = temporarily_clear_interpreter_stack
 """A context in which torch.func's transforms don't see, and so don't wrap, what is computed."""
 
 
+def are_made() -> bool:
+    """Whether ordinary tensors are made of ordinary ones here, as inside of `tensors()`."""
+    return not torch.is_inference_mode_enabled() and in_transform() is None
+
+
 @contextlib.contextmanager
 def tensors() -> Iterator[None]:
     """Makes ordinary tensors of ordinary ones, inside of `torch.inference_mode()` and of torch.func's transforms."""

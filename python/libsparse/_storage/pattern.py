@@ -235,8 +235,8 @@ class Pattern:
         """A value that is computed from the pattern, once."""
         known = self._kept.get(name)
         if known is None:
-            known = self._kept.add(name, build, self.tensors())
-            if self._kept.drop(name):  # prepared calls hold arrays of other formats, too
+            known = self._kept.add(name, build)
+            if self._kept.drop(name, self.tensors()):  # prepared calls hold arrays of other formats, too
                 for calls in (self.calls, self.fast, self.repeated):
                     calls.clear()
         return known

@@ -19,7 +19,6 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from libsparse._lang.errors import UnsupportedError
 from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
-from libsparse._storage.derived import Derivation
 from libsparse._storage.fakes import is_fake, is_unknown
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -176,7 +175,7 @@ class TracedPattern(Pattern):
         known = self._kept.get(name)
         if known is None:
             known = build()
-            self._kept.entries[name] = known, Derivation(0, 0.0)
+            self._kept.entries[name] = known, 0.0
         return known
 
     def _expanded(self) -> tuple[Tensor, Tensor | None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.tracing import is_traced, moves
+from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary, packing
 from libsparse._storage.conversion import Conversion
@@ -23,10 +25,7 @@ from libsparse._storage.pattern import Pattern
 from .entries import Entries, carry, entries_of, integers, pack, sparse_operand, wrap
 from .getitem import index, select
 from .reshaping import reshape, unsqueeze
-from .rows import select_rows, selectable
-
-_LISTING = frozenset("suqc")
-"""Levels that list coordinates."""
+from .rows import are_consecutive, concatenated, listed, select_rows, selectable
 
 
 @moves(torch.cat)
@@ -133,6 +132,18 @@ def _operands(tensors: Any, name: str) -> list[Operand]:
     return found
 
 
+class _Others(NamedTuple):
+    """What a pattern has been joined with, by which it keeps the result: patterns that are gone equal no others."""
+
+    patterns: tuple[weakref.ref[Pattern], ...]
+    shifts: tuple[tuple[int, ...], ...]
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        """The shape, for the list of what is kept."""
+        return f"to {self.shape}"
+
+
 @torch.inference_mode(False)
 def _pattern(
     patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int], format: Format, itemsize: int
@@ -150,58 +161,14 @@ def _pattern(
     ]
     places, size = None, 0
     if any(part.places is not None for part in parts):
-        listed: list[Tensor] = []
+        numbers: list[Tensor] = []
         for part, pattern in zip(parts, patterns, strict=True):
             own = torch.arange(part.nnz, device="cpu") if part.places is None else part.places
-            listed.append(own + size)
+            numbers.append(own + size)
             size += pattern.size
-        places = torch.cat(listed)
+        places = torch.cat(numbers)
     entries = Entries(tuple(coords), places, tuple(shape), sum(part.nnz for part in parts))
     return pack(entries, format, itemsize)
-
-
-def _concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> Pattern | None:
-    """The pattern with the entries of several, where that is their arrays one behind the other; else None."""
-    if torch.is_inference_mode_enabled() or ordinary.in_transform() is not None:
-        with ordinary.tensors():
-            return _concatenated(patterns, shifts, shape)
-    format, size = patterns[0].format, sum(pattern.size for pattern in patterns)
-    dtype, first = packing.common_index_dtype(shape, size, ()), 0
-    for pattern, shift in zip(patterns, shifts, strict=True):
-        same = pattern.format == format and pattern.index_dtype is dtype and not pattern.block
-        if not same or shift[format.order[0]] != first or not _follows(pattern, shift, shape):
-            return None
-        first += pattern.shape[format.order[0]]
-    levels = range(len(format.order))
-    crd = [_listed([p.crd[n] for p in patterns], [s[format.order[n]] for s in shifts]) for n in levels]
-    pos = [_starts([p.pos[n] for p in patterns], [p.crd[n] for p in patterns], outermost=n == 0) for n in levels]
-    return Pattern._of_kernel(format, torch.Size(shape), pos, crd, size, dtype)
-
-
-def _follows(pattern: Pattern, shift: Sequence[int], shape: Sequence[int]) -> bool:
-    """Whether the arrays of a pattern can follow those of another one: its inner levels stay as they are."""
-    format = pattern.format
-    return not pattern.traced and all(
-        letter in _LISTING or (letter == "d" and (n == 0 or (shift[mode] == 0 and pattern.shape[mode] == shape[mode])))
-        for n, (letter, mode) in enumerate(zip(format.levels, format.order, strict=True))
-    )
-
-
-def _listed(arrays: Sequence[Tensor | None], shifts: Sequence[int]) -> Tensor | None:
-    """The coordinates of a level of several patterns, one behind the other."""
-    moved = [a + shift if shift else a for a, shift in zip(arrays, shifts, strict=True) if a is not None]
-    return torch.cat(moved) if moved else None
-
-
-def _starts(arrays: Sequence[Tensor | None], listed: Sequence[Tensor | None], *, outermost: bool) -> Tensor | None:
-    """The positions of a level of several patterns, one behind the other; those of an outermost level are one run."""
-    given = [a for a in arrays if a is not None]
-    if not given:
-        return None
-    ends = list(accumulate(0 if a is None else a.numel() for a in listed))
-    if outermost:
-        return torch.tensor([0, ends[-1]], dtype=given[0].dtype, device="cpu")
-    return torch.cat([given[0], *(a[1:] + end for a, end in zip(given[1:], ends, strict=False))])
 
 
 def _rows(operands: Sequence[Operand]) -> Operand | None:
@@ -214,7 +181,7 @@ def _rows(operands: Sequence[Operand]) -> Operand | None:
     if any(p.format.levels != ("s",) or p.index_dtype is not dtype or p.traced or p.block for p in patterns):
         return None
     starts = torch.tensor([0, *accumulate(pattern.size for pattern in patterns)], dtype=dtype, device="cpu")
-    crd = _listed([pattern.crd[0] for pattern in patterns], [0] * len(patterns))
+    crd = listed([pattern.crd[0] for pattern in patterns], [0] * len(patterns))
     pattern = Pattern._of_kernel(default_format(2), shape, (None, starts), (None, crd), size, dtype)
     return Operand(pattern, _values(operands), operands[0].fill)
 
@@ -223,8 +190,13 @@ def _values(operands: Sequence[Operand]) -> Tensor | None:
     """The values of several tensors, one behind the other, in the dtype that torch promotes them to."""
     if all(operand.data is None for operand in operands):
         return None
-    dtype = functools.reduce(torch.promote_types, (operand.dtype for operand in operands))
-    return torch.cat([operand.values.to(dtype) for operand in operands])
+    dtype = functools.reduce(torch.promote_types, [operand.dtype for operand in operands])
+    return notes.apply(_behind, dtype, *[operand.values for operand in operands])
+
+
+def _behind(dtype: torch.dtype, *values: Tensor) -> Tensor:
+    """Values one behind the other, in a dtype."""
+    return torch.cat([own if own.dtype is dtype else own.to(dtype) for own in values])
 
 
 def _joined(
@@ -232,8 +204,9 @@ def _joined(
 ) -> Operand:
     values = _values(operands)
     patterns = [operand.sparsity for operand in operands]
-    pattern = _concatenated(patterns, shifts, shape)
-    if pattern is not None:
+    if are_consecutive(patterns, shifts, shape):
+        others = _Others(tuple(map(weakref.ref, patterns[1:])), tuple(map(tuple, shifts)), tuple(shape))
+        pattern = patterns[0].derive(("cat", others), lambda: concatenated(patterns, shifts, shape))
         return Operand(pattern, values, operands[0].fill)
     size = 1 if values is None else values.element_size()
     conversion = _pattern(patterns, shifts, shape, format, size)

@@ -1,18 +1,24 @@
-"""Rows: coordinates of the outermost level selected, with all that is stored below them and in the same format.
+"""Rows: coordinates of the outermost level with all that is stored below them, in the same format.
 
-Only what is selected is read.
+They are selected, and only what is selected is read; or those of several patterns follow each other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate
+
 import torch
 from torch import Tensor
 
+from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 _CPU = torch.device("cpu")
+_LISTING = frozenset("suqc")
+"""Levels that list coordinates."""
 
 
 def selectable(format: Format) -> bool:
@@ -103,3 +109,50 @@ def ragged(low: Tensor, high: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     places = torch.arange(owners.numel(), device=_CPU)
     places += (low - starts[:-1]).index_select(0, owners)
     return starts, owners, places
+
+
+def are_consecutive(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> bool:
+    """Whether the arrays of several patterns, one behind the other, are those of the pattern with their entries."""
+    format, first = patterns[0].format, 0
+    dtype = packing.common_index_dtype(shape, sum([pattern.size for pattern in patterns]), ())
+    for pattern, shift in zip(patterns, shifts, strict=True):
+        same = pattern.format == format and pattern.index_dtype is dtype and not pattern.block
+        if not same or shift[format.order[0]] != first or not _follows(pattern, shift, shape):
+            return False
+        first += pattern.shape[format.order[0]]
+    return True
+
+
+def concatenated(patterns: Sequence[Pattern], shifts: Sequence[Sequence[int]], shape: Sequence[int]) -> Pattern:
+    """The pattern with the entries of several, whose arrays stand one behind the other."""
+    format, size = patterns[0].format, sum([pattern.size for pattern in patterns])
+    levels = range(len(format.order))
+    crd = [listed([p.crd[n] for p in patterns], [s[format.order[n]] for s in shifts]) for n in levels]
+    pos = [_starts([p.pos[n] for p in patterns], [p.crd[n] for p in patterns], outermost=n == 0) for n in levels]
+    return Pattern._of_kernel(format, torch.Size(shape), pos, crd, size, patterns[0].index_dtype)
+
+
+def _follows(pattern: Pattern, shift: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether the arrays of a pattern can follow those of another one: its inner levels stay as they are."""
+    format = pattern.format
+    return not pattern.traced and all(
+        letter in _LISTING or (letter == "d" and (n == 0 or (shift[mode] == 0 and pattern.shape[mode] == shape[mode])))
+        for n, (letter, mode) in enumerate(zip(format.levels, format.order, strict=True))
+    )
+
+
+def listed(arrays: Sequence[Tensor | None], shifts: Sequence[int]) -> Tensor | None:
+    """The coordinates of a level of several patterns, one behind the other."""
+    moved = [a + shift if shift else a for a, shift in zip(arrays, shifts, strict=True) if a is not None]
+    return torch.cat(moved) if moved else None
+
+
+def _starts(arrays: Sequence[Tensor | None], listed: Sequence[Tensor | None], *, outermost: bool) -> Tensor | None:
+    """The positions of a level of several patterns, one behind the other; those of an outermost level are one run."""
+    given = [a for a in arrays if a is not None]
+    if not given:
+        return None
+    ends = list(accumulate(0 if a is None else a.numel() for a in listed))
+    if outermost:
+        return torch.tensor([0, ends[-1]], dtype=given[0].dtype, device="cpu")
+    return torch.cat([given[0], *(a[1:] + end for a, end in zip(given[1:], ends, strict=False))])
