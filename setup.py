@@ -26,7 +26,7 @@ SHORTCUTS = [
         f"libsparse.{room}._{name}",
         sources=[f"python/libsparse/{room}/{source}.c" for source in (name, *others)],
         depends=[f"python/libsparse/{room}/{name}.h"] if others else [],
-        extra_compile_args=["-O2", "-std=c11", "-Wall", "-Wextra", "-pthread", "-fvisibility=hidden"],
+        extra_compile_args=["-O3", "-std=c11", "-Wall", "-Wextra", "-pthread", "-fvisibility=hidden"],
         extra_link_args=["-pthread"],
         py_limited_api=True,
         optional=True,  # without a C compiler or Python's headers, its steps run in Python

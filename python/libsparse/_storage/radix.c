@@ -1,4 +1,5 @@
-/* Sorts entries by their coordinates: what sorting.py does with torch's functions, by threads, in less time and memory.
+/* Sorts entries by their coordinates: what sorting.py does with torch's functions, by threads, in less time and memory. Below
+ * that, rows, which are runs of entries between positions: whether they are right, and their order by length.
  *
  * The key of an entry numbers its place in a dense tensor. Entries are put into buckets by the first bits of their keys, and
  * each bucket is sorted by the rest. The order is stable. Only Python's limited interface is used.
@@ -344,10 +345,64 @@ static PyObject *order_rows(PyObject *self, PyObject *args)
 	Py_RETURN_NONE;
 }
 
+/* Whether `count` coordinates are from 0 to before `extent`, and ascend in each of the rows between positions, which ascend from 0 to `count`.
+ *
+ * Those that don't ascend are counted everywhere and where rows begin: the loop over all of them has no branch, and runs in vectors. */
+#define DEFINE_ARE_RIGHT(name, T, U)                                                                             \
+	static bool name(const T *pos, const T *crd, int64_t rows, int64_t extent, int64_t count)               \
+	{                                                                                                        \
+		U falls = 0, outside = 0, last = (U)(extent - 1 < (T)(~(U)0 >> 1) ? extent - 1 : (T)(~(U)0 >> 1)); \
+		if (pos[0] != 0 || pos[rows] != count || (count > 0 && extent < 1))                              \
+			return false;                                                                            \
+		for (int64_t row = 0; row < rows; row++)                                                         \
+			falls |= pos[row + 1] < pos[row];                                                        \
+		for (int64_t n = 0; n < count; n++)                                                              \
+			outside |= (U)crd[n] | (last - (U)crd[n]);                                               \
+		if (falls || (T)outside < 0)                                                                     \
+			return false;                                                                            \
+		int64_t everywhere = 0, between = 0;                                                             \
+		for (int64_t first = 1; first < count; first += PART_LENGTH) {                                         \
+			int64_t end = first + PART_LENGTH < count ? first + PART_LENGTH : count;                             \
+			U here = 0;                                                                              \
+			for (int64_t n = first; n < end; n++)                                                    \
+				here += crd[n] <= crd[n - 1];                                                    \
+			everywhere += here;                                                                      \
+		}                                                                                                \
+		for (int64_t row = 1; row < rows; row++) {                                                       \
+			int64_t at = pos[row];                                                                   \
+			between += at > 0 && at < pos[row + 1] && crd[at] <= crd[at - 1];                        \
+		}                                                                                                \
+		return everywhere == between;                                                                    \
+	}
+#define PART_LENGTH (1 << 20) /* coordinates of which those that don't ascend are counted in their own type */
+DEFINE_ARE_RIGHT(narrow_are_right, int32_t, uint32_t)
+DEFINE_ARE_RIGHT(wide_are_right, int64_t, uint64_t)
+
+static PyObject *rows_are_right(PyObject *self, PyObject *args)
+{
+	(void)self;
+	unsigned long long pos, crd;
+	long long rows, extent, count;
+	int wide;
+	bool right;
+	if (!PyArg_ParseTuple(args, "KKpLLL", &pos, &crd, &wide, &rows, &extent, &count))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	if (wide)
+		right = wide_are_right((const int64_t *)(uintptr_t)pos, (const int64_t *)(uintptr_t)crd, rows, extent, count);
+	else
+		right = narrow_are_right((const int32_t *)(uintptr_t)pos, (const int32_t *)(uintptr_t)crd, rows, extent, count);
+	Py_END_ALLOW_THREADS
+	return PyBool_FromLong(right);
+}
+
 static PyMethodDef functions[] = {
 	{"order_rows", order_rows, METH_VARARGS,
 	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
 	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},
+	{"rows_are_right", rows_are_right, METH_VARARGS,
+	 "rows_are_right(pos, crd, wide, rows, extent, count): whether positions ascend from 0 to count, and coordinates in each row.\n\n"
+	 "`pos` and `crd` are addresses of int64 where `wide`, else of int32."},
 	{"sort", sort_entries, METH_VARARGS,
 	 "sort(coords, extents, moved, order, count, threads): whether all coordinates are within the extents.\n\n"
 	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32."},

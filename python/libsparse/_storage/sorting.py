@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch._C import _functorch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import IndexBoundsError
@@ -21,6 +22,7 @@ _KEY_LIMIT = 2**63 - 1
 _MODES = 16  # that C sorts by
 _MANY = 1 << 14  # entries from which on C is worth its call
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
+_INDICES = (torch.int32, torch.int64)
 _PART = 1 << 20  # entries that are compared or gathered at a time, so that what is needed for a while stays small
 
 
@@ -88,6 +90,32 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
     if not radix.sort(given, tuple(extents), taken, order.data_ptr(), count, threads):
         raise outside()
     return _distinct(moved, order)
+
+
+_validate = torch._validate_compressed_sparse_indices
+
+
+def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
+    """Whether positions ascend from 0 to the number of coordinates, which ascend in each row and are below `extent`.
+
+    Both arrays have one dtype.
+    """
+    radix = in_c()
+    if radix is not None and _is_plain(pos) and _is_plain(crd):
+        wide = pos.dtype == torch.int64
+        return bool(radix.rows_are_right(memory.address(pos), memory.address(crd), wide, rows, extent, crd.numel()))
+    try:
+        _validate(True, pos, crd, rows, extent, crd.numel())
+    except RuntimeError:
+        return False
+    return True
+
+
+def _is_plain(array: Tensor) -> bool:
+    """Whether C can read an array of indices."""
+    if is_fake(array) or _functorch.is_functorch_wrapped_tensor(array) or array.layout != torch.strided:
+        return False
+    return array.is_cpu and array.ndim == 1 and array.dtype in _INDICES and array.is_contiguous()
 
 
 def by_length(pos: Tensor) -> Tensor:
