@@ -89,7 +89,9 @@ def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...], copied: bo
         arrays: Its own arrays, which are the same each time, or copies of them.
         copied: Whether they are copies.
     """
-    written = _writing.setdefault(pattern, [None])
+    written = _writing.get(pattern)
+    if written is None:
+        written = _writing.setdefault(pattern, [None])
     if (written[0] is not None and not copied) or any([a.is_inference() for a in arrays]):
         return
     key = _key(name, pattern.shape, arrays), tuple([a._version for a in arrays])

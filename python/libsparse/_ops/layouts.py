@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import weakref
 from collections.abc import Sequence
@@ -108,14 +109,18 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
     node = source.grad_fn
-    keeps = type(node) is _Followed._backward_cls or any(_is_sparse(node, name) for name in dir(node))
+    keeps = type(node) is _Followed._backward_cls or any([_is_sparse(node, name) for name in _saved(type(node))])
     return torch.sparse_csr if keeps else torch.sparse_coo
+
+
+@functools.cache
+def _saved(node: type) -> tuple[str, ...]:
+    """The names of what nodes of a class keep for the backward pass."""
+    return tuple([name for name in dir(node) if name.startswith("_saved_")])
 
 
 def _is_sparse(node: Any, name: str) -> bool:
     """Whether an attribute of a node of autograd's graph is a sparse tensor that was kept for the backward pass."""
-    if not name.startswith("_saved_"):
-        return False
     try:
         return getattr(getattr(node, name), "layout", None) in LAYOUTS
     except RuntimeError:  # it has been freed or written to, which torch says when there is a gradient

@@ -29,7 +29,10 @@ _SPARSE_MM = torch.sparse.mm
 _SUMS = {torch.sum, Tensor.sum, torch.sparse.sum}  # sparse where torch computes them
 _TRANSPOSING = {*named("t transpose swapaxes swapdims permute adjoint", torch, Tensor), *map(getter, PROPERTIES)}
 _ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_addmm}  # to their first argument
-_LINEAR = {*named("neg negative __neg__ mul multiply __mul__ __rmul__ div divide __truediv__", torch, Tensor)}
+_LINEAR = {
+    *named("neg negative __neg__ mul multiply __mul__ __rmul__ div divide __truediv__", torch, Tensor),
+    Tensor.to_dense,
+}
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
 _LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
@@ -46,7 +49,7 @@ def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         return original(*args, **kwargs)
     if layout is not torch.sparse_coo:  # as torch's own products are
         deciding = args[:2] if original is _SPARSE_MM else args[:1] if original in _ADDING else ()
-        columns = deciding and all(getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding)
+        columns = deciding and all([getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding])
         layout = torch.sparse_csc if columns else torch.sparse_csr
     try:
         result = _computed(original, args, kwargs, layout)
@@ -67,8 +70,13 @@ def _batches(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layou
 
 def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
     """Whether a product's operands have several dtypes, which torch promotes only under autocast."""
-    dtypes = {operand.dtype for operand in operands if isinstance(operand, Tensor)}
-    return len(dtypes) > 1 and not torch._C._is_any_autocast_enabled()
+    first = None
+    for operand in operands:
+        if isinstance(operand, Tensor):
+            first = operand.dtype if first is None else first
+            if operand.dtype is not first:
+                return not torch._C._is_any_autocast_enabled()
+    return False
 
 
 def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,8 +129,8 @@ def _taken_layout(args: tuple[Any, ...], kwargs: dict[str, Any], compressed_only
 
 
 def _is_linear(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a function of a tensor and numbers is linear, so that torch's gradient of it is the same function."""
-    return original in _LINEAR and not kwargs and not any(isinstance(arg, Tensor) for arg in args[1:])
+    """Whether a function of a tensor and numbers is linear, so that torch's gradient of it needs nothing else."""
+    return original in _LINEAR and not kwargs and not any([isinstance(arg, Tensor) for arg in args[1:]])
 
 
 def _is_followed(operands: Iterable[Any]) -> bool:
