@@ -66,8 +66,8 @@ int32_t libsparse_write(libsparse_text path, libsparse_text header, libsparse_co
 /* A search for the schedule of a request that is fastest. Its handles are checked as kernels' are. */
 typedef uintptr_t libsparse_tuner;
 
-/* Begins a search. Options are {"seed": n, "formats": {"A0": ["ds", ...]}}: the formats that sparse operands may be converted to, where
- * their entries are known. What takes several kernels is an error of kind "unsupported". */
+/* Begins a search. Options are {"seed": n, "first": n, "formats": {"A0": ["ds", ...]}}: how many points come before measurements choose, and
+ * the formats that sparse operands may be converted to, where their entries are known. What takes several kernels is an error of kind "unsupported". */
 int32_t libsparse_tune_open(libsparse_text request, libsparse_text options, libsparse_tuner *tuner, char **error);
 
 /* Proposes a schedule: {"point": {...}, "schedule": "...", "default": true}, or null where there is none left. The compiler's own is first. */

@@ -39,6 +39,9 @@ func (d *Decision) follow(a bind.Assignment, p *plan) {
 	d.carryOut(d.converted, p)
 }
 
+// Around is how often the loop at a depth of the order is expected to start, as the number of its last depth is how often the body runs.
+func (d *Decision) Around(depth int) float64 { return d.plan.around[depth] }
+
 // Lanes is the commands that run an innermost loop over v in lanes; none where it can't be.
 func Lanes(a bind.Assignment, v index.Var) []schedule.Command {
 	d := &Decision{}

@@ -144,11 +144,10 @@ def _tune(options: argparse.Namespace, _: Sequence[str]) -> int:
         print(f"removed {tuned.remove(options.remove)}")
     if options.list:
         for name, record in sorted(request.tuned().items()):
-            found = {record["class"], *(p["schedule"] for p in record["patterns"].values())} - {None}
-            count = sum(len(p["trials"]) for p in record["patterns"].values())
-            about = f"{record['threads']} threads, {count} measured"
-            print(f"{name[:12]}  {record['expression']} on {record['formats']}, {about}")
-            print("\n".join(f"    {schedule}" for schedule in sorted(found)) or "    the compiler's schedule")
+            print(f"{name[:12]}  {record['expression']}, {record['threads']} threads; {_schedule(record['class'])}")
+            for pattern in record["patterns"].values():
+                about = f"{pattern['formats']}, {len(pattern['trials'])} measured"
+                print(f"    {about}; {_schedule(pattern['schedule'])}")
     if options.spec:
         operands, named = _operands(options)
         print(ls.tune(options.spec, *operands, budget=options.budget, seconds=options.seconds, **named))
@@ -156,6 +155,10 @@ def _tune(options: argparse.Namespace, _: Sequence[str]) -> int:
         print("libsparse: tune needs an expression and its operands, or --list, or --remove", file=sys.stderr)
         return 2
     return 0
+
+
+def _schedule(commands: str | None) -> str:
+    return commands or "the compiler's schedule"
 
 
 def _bench(_: argparse.Namespace, rest: Sequence[str]) -> int:

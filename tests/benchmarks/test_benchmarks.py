@@ -96,6 +96,12 @@ def test_judge_tells_a_slower_build_from_noise(tmp_path: Path, monkeypatch: pyte
     assert judge.main([before, results("slower", 1.2)]) == 1
 
 
+def test_tuned_kernels(tmp_path: Path) -> None:
+    run("tuned", "--quick", "--kernels", "spmv", "--threads", "1", "--out", str(tmp_path / "tuned.json"))
+    (row,) = json.loads((tmp_path / "tuned.json").read_text())["tuned"]["rows"]
+    assert row["libsparse"]["gain"] >= 1
+
+
 def test_tuners(tmp_path: Path) -> None:
     run("tune", "--quick", "--rounds", "1", "--peers", "libsparse|uniform", "--out", str(tmp_path / "tune.json"))
     found = json.loads((tmp_path / "tune.json").read_text())["tune"]

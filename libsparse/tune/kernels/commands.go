@@ -21,6 +21,9 @@ const slowest = 30
 // mostPlaces bounds the elements of a workspace that has a place for each.
 const mostPlaces = 1 << 24
 
+// mostTouched bounds how many places are cleared in all.
+const mostTouched = 1 << 28
+
 // loop is a loop of the nest that a point describes.
 type loop struct {
 	name index.Var
@@ -91,7 +94,9 @@ func (s *Search) draft(at space.Point) (*draft, error) {
 	for _, c := range append(chosen, decision.Conversions...) {
 		d.converted = append(d.converted, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
 	}
-	s.cut(d, at)
+	if passes := s.cut(d, at); passes > mostPasses {
+		return nil, diag.Errorf(diag.Unsupported, "%d passes over what is stored are too many", passes)
+	}
 	return d, nil
 }
 
@@ -104,10 +109,11 @@ func (s *Search) order(at space.Point) []index.Var {
 	return order
 }
 
-// cut puts the loops over strips into the nest.
-func (s *Search) cut(d *draft, at space.Point) {
+// cut puts the loops over strips into the nest. passes is how often they have the loops inside of them begin anew.
+func (s *Search) cut(d *draft, at space.Point) (passes int64) {
+	passes = 1
 	outside := make([][]loop, len(d.decision.Order)) // by place of the order
-	for _, v := range d.decision.Order {
+	for own, v := range d.decision.Order {
 		factor := s.space.number("strip_"+string(v), at)
 		if factor < 2 {
 			continue
@@ -117,6 +123,9 @@ func (s *Search) cut(d *draft, at space.Point) {
 			split.Tail = int64(min(factor, 16))
 		}
 		place := s.space.number("strip_at_"+string(v), at)
+		if place < own || split.Tail == 0 {
+			passes = min(passes*max(1, d.assignment.Extent(v)/int64(factor)), 1<<30)
+		}
 		outside[place] = append(outside[place], loop{split.Outer, v})
 		d.splits, d.inner[v] = append(d.splits, split), split.Inner
 	}
@@ -124,6 +133,7 @@ func (s *Search) cut(d *draft, at space.Point) {
 		d.loops = append(d.loops, outside[place]...)
 		d.loops = append(d.loops, loop{d.within(v), v})
 	}
+	return passes
 }
 
 // within is the loop over v that is inside of its strips.
@@ -192,7 +202,7 @@ func (s *Search) base(d *draft, splits []schedule.Command, at space.Point) ([]sc
 		if depth > len(d.loops) {
 			return nil, diag.Errorf(diag.Unsupported, "there are no %d loops", depth)
 		}
-		if d.places(depth) > mostPlaces && storage != cin.List && storage != cin.Hash {
+		if !d.affords(storage, depth) {
 			return nil, diag.Errorf(diag.Unsupported, "the workspace is too large")
 		}
 		base = append(base, schedule.Precompute{At: depth, Name: string(s.fresh("w")), Storage: storage})
@@ -205,12 +215,33 @@ func (s *Search) base(d *draft, splits []schedule.Command, at space.Point) ([]sc
 	return append(base, schedule.Parallelize{Var: d.loops[0].name}), nil
 }
 
+// affords reports whether a workspace below so many loops is small, and is not cleared too often.
+func (d *draft) affords(storage cin.Storage, depth int) bool {
+	places := d.places(depth)
+	around := 0 // loops of the order
+	for _, l := range d.loops[:depth] {
+		if l.name == d.within(l.root) {
+			around++
+		}
+	}
+	touched := float64(places) * d.decision.Around(around)
+	switch storage {
+	case cin.List, cin.Hash:
+		return true
+	case cin.Row, cin.Scatter:
+		return places <= mostPlaces // only what was written is cleared
+	case cin.Bitmap, cin.Blocks:
+		touched /= 64
+	}
+	return places <= mostPlaces && touched <= max(mostTouched, 4*float64(d.places(0)))
+}
+
 // places is how many elements of the result there are for each iteration of so many outer loops.
 func (d *draft) places(depth int) int64 {
 	n := int64(1)
 	for _, v := range d.assignment.LHS.Vars {
 		if slices.IndexFunc(d.loops, func(l loop) bool { return l.name == d.within(v) }) >= depth {
-			n = min(n*max(1, d.assignment.Extent(v)), 2*mostPlaces)
+			n = min(n*max(1, d.assignment.Extent(v)), 1<<32)
 		}
 	}
 	return n

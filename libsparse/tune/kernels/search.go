@@ -25,6 +25,8 @@ const (
 // Options say how a search goes.
 type Options struct {
 	Seed uint64 `json:"seed"`
+	// First is the number of points before measurements choose the next; a few by default.
+	First int `json:"first"`
 	// Formats are those that an operand may be converted to, by its name, where its entries are known.
 	Formats map[string][]string `json:"formats"`
 }
@@ -101,7 +103,7 @@ func New(r *libsparse.Request, b backend.Backend, o Options) (*Search, error) {
 	s.texts[key(s.space.origin)] = text(withConversions(decision))
 	s.known = []space.Point{s.space.origin}
 	options := bayes.Options{Log: true, Seed: o.Seed, Feasible: s.feasible, Sample: s.sample, Starts: s.neighbours(o.Seed)}
-	options.First = 1 + len(options.Starts)
+	options.First = max(o.First, 1+len(options.Starts))
 	s.tuner = bayes.New(s.points, options)
 	return s, nil
 }

@@ -70,7 +70,7 @@ func describe(a bind.Assignment, order []index.Var, formats map[string][]string)
 	p.choice("lanes", "off", "innermost")
 	p.strips(a)
 	p.workspace(a, n)
-	p.choice("parallel", "off", "0", "0 temporary", "0 atomics", "1", "1 temporary", "1 atomics")
+	p.choice("parallel", "off", "0", "0 temporary", "0 atomics", "1", "1 atomics")
 	p.choice("unroll", "1", "2", "4", "8")
 	p.ordinal("unrolled", false, 0, 1)
 	p.constrain("(unroll > 1) | (unrolled == 0)") // auto counts as 0

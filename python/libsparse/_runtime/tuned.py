@@ -21,8 +21,8 @@ _BOUND = re.compile(r"bound\((\w+), (\d+)\)")
 _TAIL = re.compile(r"split\((\w+), [^)]*tail=(\d+)\)")
 
 Record = dict[str, Any]
-"""What is known for a request: `expression`, `formats`, `threads`; `class`, the schedule for all patterns of the class
-(None: the compiler's); `patterns`, for digests of patterns the schedule for exactly these and what was measured."""
+"""What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
+the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`."""
 
 
 def name(problem: Problem, operands: Sequence[Operand]) -> str:

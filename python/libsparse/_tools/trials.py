@@ -26,6 +26,7 @@ _BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
 _BLOCKS = 4  # measurements, of which the shortest counts: others may use the processor meanwhile
 _ROUNDS = 5  # of a trial and the compiler's schedule in turn
 _CALIBRATION = 0.1  # seconds at most to find out how long the compiler's schedule takes
+_LONG = 0.1  # seconds of a call, from which on what looks hopeless isn't called again
 _PROMISING = 0.97  # below which a ratio is measured three times as often
 _FINAL = 21  # of the last comparison
 _WINS = 16  # of these that the winner has to be faster in: of equal ones, as many happen once in 75 times
@@ -78,8 +79,8 @@ class Subject:
             self.seconds = min(self.seconds, self._clock(default))
             self._count = max(1, math.ceil(_BLOCK / self.seconds))
 
-    def variant(self, schedule: str) -> Call:
-        """The kernel of a schedule, which computes the same as the compiler's.
+    def variant(self, schedule: str) -> tuple[Call, float]:
+        """The kernel of a schedule, which computes the same as the compiler's, and the seconds of a first call.
 
         Raises:
             LibsparseError: It can't be compiled, or does not.
@@ -87,12 +88,17 @@ class Subject:
         found = dispatch.build(self.problem._replace(schedule=schedule), self.operands)
         assert isinstance(found, Call)  # what has a schedule is one kernel
         found(self.operands)
-        if not _same(found(self.operands), self._expected):
+        begun = time.perf_counter()
+        result = found(self.operands)
+        first = time.perf_counter() - begun
+        if not _same(result, self._expected):
             raise InternalError("the result differs from that of the compiler's schedule")
-        return found
+        return found, first
 
-    def ratio(self, variant: Call) -> float:
+    def ratio(self, variant: Call, first: float) -> float:
         """The time of a variant, in times that of the compiler's, which takes turns with it: the least of each."""
+        if first > max(_LONG, 2 * _HOPELESS * self.seconds):
+            return first / self.seconds
         own, default = self._turns(variant, 2)
         if own < _HOPELESS * default:
             own, default = self._turns(variant, _ROUNDS)
@@ -181,6 +187,7 @@ def search(
     until: float,
     seed: int,
     progress: Callable[[], None],
+    first: int = 0,
 ) -> str:
     """Measures schedules, after those of an earlier search, until there are as many or the time is up.
 
@@ -191,6 +198,7 @@ def search(
         until: When to stop, in seconds of the clock that only goes forward.
         seed: Of the random numbers.
         progress: Called after each.
+        first: How many are random, if those are to be more than a few.
 
     Returns:
         The space in words.
@@ -201,7 +209,7 @@ def search(
         for name, operand in zip(subject.problem.names, subject.operands, strict=True)
         if operand.pattern is not None
     }
-    tuner = native.Tuner(question, {"seed": seed, "formats": formats})
+    tuner = native.Tuner(question, {"seed": seed, "first": first, "formats": formats})
     try:
         for trial in trials:
             tuner.tell(_told(trial))
@@ -228,7 +236,7 @@ def _measured(subject: Subject, asked: dict[str, Any]) -> Trial:
     if asked.get("default"):
         return Trial(point, schedule, 1.0)
     try:
-        return Trial(point, schedule, subject.ratio(subject.variant(schedule)))
+        return Trial(point, schedule, subject.ratio(*subject.variant(schedule)))
     except (LibsparseError, MemoryError) as error:
         return Trial(point, schedule, None, str(error).partition("\n")[0])
 
@@ -240,7 +248,7 @@ def decide(subject: Subject, trials: Sequence[Trial]) -> tuple[Trial | None, Cal
         The winner and its kernel, or None; the times of the best trial, and of the compiler's schedule in turn with it.
     """
     measured = sorted((t for t in trials[1:] if t.ratio is not None), key=lambda t: t.ratio or 0.0)
-    finalists = [(trial, subject.variant(trial.schedule)) for trial in measured[:_FINALISTS]]
+    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in measured[:_FINALISTS]]
     *times, own = subject.compare([variant for _, variant in finalists])
     if not finalists:
         return None, None, own, own

@@ -47,8 +47,8 @@ def tune(
 ) -> Report:
     """Measures schedules of a computation on these operands, and computes with the fastest from now on.
 
-    Of a function or a module it is called once, with its gradients where something requires them, and every computation
-    with sparse operands in it gets a share of the budget by its time. Tried are orders of loops, strips, formats of
+    It is computed once, with gradients where something requires them, and every computation with sparse operands in it
+    gets a share of the budget by its time. Tried are orders of loops, strips, formats of
     operands, workspaces, threads, lanes, unrolled loops and distances of prefetching; what was measured chooses what is
     measured next. The result of each is compared with that of the compiler's schedule, which stays unless another one
     is faster beyond doubt: in 16 of 21 rounds of both in turn, and by 2 % in the middle. Calls of this process use the
@@ -89,7 +89,7 @@ def tune(
             f"tune: the first argument is a {type(fn_or_spec).__name__}; expected an einsum such as 'ij,jk->ik', or a "
             "function"
         )
-    return _tune(_watched(work), budget, until, seed, _Bar(progress))
+    return _tune(watched(work), budget, until, seed, _Bar(progress))
 
 
 def _end(method: str, budget: int, seconds: float | None) -> float:
@@ -111,10 +111,10 @@ def _end(method: str, budget: int, seconds: float | None) -> float:
 
 
 def _computation(text: str, args: Sequence[Any], named: dict[str, Any], settings: dict[str, Any]) -> Callable[[], Any]:
-    """A function that computes an einsum or an assignment."""
+    """A function that computes an einsum or an assignment, and gradients where some are required."""
     if named or "=" in text:
-        return lambda: evaluate.evaluate(text, **settings, **named)
-    return lambda: functions.einsum(text, *args, **settings)
+        return lambda: _differentiate(evaluate.evaluate(text, **settings, **named))
+    return lambda: _differentiate(functions.einsum(text, *args, **settings))
 
 
 def _call_of(function: Callable[..., Any], args: Sequence[Any], named: dict[str, Any]) -> Callable[[], Any]:
@@ -175,7 +175,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
         yield from _tensors(list(value.values()))
 
 
-def _watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
+def watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
     """The problems that something computes, each once, with how often: those of one kernel that patterns keep."""
     found: dict[int, tuple[Prepared, list[Operand]]] = {}
 
@@ -269,7 +269,9 @@ def _tune_one(
 ) -> Tuned:
     """Tunes a problem, keeps what was measured and computes with the winner."""
     name, exact = tuned.name(prepared.problem, operands), tuned.digest(operands)
-    record = tuned.read(name) or _record(prepared, operands)
+    about, text = _described(operands), prepared.problem.text
+    unknown: tuned.Record = {"expression": text, "threads": threads.count(), "class": None, "patterns": {}}
+    record = tuned.read(name) or unknown
     tried = [Trial(*trial) for trial in record["patterns"].get(exact, {}).get("trials", ())]
     before = {record["class"], record["patterns"].get(exact, {}).get("schedule")}
     bar.best = min((t.ratio for t in tried if t.ratio is not None), default=1.0)
@@ -278,7 +280,7 @@ def _tune_one(
     def progress() -> None:
         bar.done += 1
         bar.best = min(bar.best, tried[-1].ratio or bar.best)
-        bar.show(prepared.problem.text)
+        bar.show(text)
 
     space, stopped = "", False
     try:
@@ -288,11 +290,12 @@ def _tune_one(
     except UnsupportedError as error:
         return Tuned.left(subject, str(error))
     winner, variant, own, default = trials.decide(subject, tried)
-    kept = {"schedule": winner.schedule if winner else None, "trials": [list(trial) for trial in tried]}
+    schedule = winner.schedule if winner else None
+    kept = {"schedule": schedule, "formats": about, "trials": [list(trial) for trial in tried]}
     record["patterns"][exact] = kept
     converted = variant is not None and any(subject.operands[n].pattern is not None for n in variant.kernel.convert)
     if not converted:
-        record["class"] = kept["schedule"]
+        record["class"] = schedule
     tuned.save(name, record)
     if winner is not None or before != {None}:
         prepared.replace(dispatch.build(prepared.problem, operands))
@@ -300,13 +303,11 @@ def _tune_one(
     bound = limits.of(prepared.problem, subject.operands, result.dtype, limits.size(Operand(pattern, result)))
     spent = (0, 0.0) if variant is None else subject.conversions(variant)
     times = statistics.median(default), statistics.median(own)
-    return Tuned(prepared.problem.text, record["formats"], tried, winner, *times, bound, *spent, space, "", stopped)
+    return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped)
 
 
-def _record(prepared: Prepared, operands: Sequence[Operand]) -> tuned.Record:
-    """The record of a problem of which nothing is known."""
+def _described(operands: Sequence[Operand]) -> str:
+    """Shapes and formats."""
     formats = ["dense" if o.pattern is None else str(o.pattern.format) for o in operands]
-    shapes = [" x ".join(map(str, o.shape)) for o in operands]
-    described = ", ".join(f"{shape} {format}" for shape, format in zip(shapes, formats, strict=True))
-    text = prepared.problem.text
-    return {"expression": text, "formats": described, "threads": threads.count(), "class": None, "patterns": {}}
+    shapes = [" x ".join(map(str, o.shape)) or "a number" for o in operands]
+    return ", ".join(f"{shape} {format}" for shape, format in zip(shapes, formats, strict=True))
