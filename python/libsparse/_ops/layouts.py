@@ -108,7 +108,7 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     """
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
-    node = source.grad_fn
+    node: Any = source.grad_fn
     keeps = type(node) is _Followed._backward_cls or any([_is_sparse(node, name) for name in _saved(type(node))])
     return torch.sparse_csr if keeps else torch.sparse_coo
 
