@@ -35,6 +35,16 @@ build: $(NATIVE) $(STAMPS)/installed ## the compiler, the Python package and its
 pack: build ## compile kernels of common calls into the package, as a wheel has them: for machines without a C compiler
 	@LIBSPARSE_PACK=1 $(PY) setup.py --quiet build_ext --inplace
 
+.PHONY: wheel
+wheel: $(STAMPS)/wheel-tools ## an sdist, and from it a wheel with the pack, in dist/ (some minutes)
+	@rm -rf dist && $(PY) -m build --outdir dist .
+	@PATH="$(abspath $(VENV))/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist dist/*-linux_*.whl && rm dist/*-linux_*.whl
+	@ls -l dist
+
+.PHONY: test-install
+test-install: ## install what `make wheel` made in clean environments (ARGS="--python python3.13 --torch 2.4.1 ''")
+	@$(PYTHON) tests/install/environments.py dist $(ARGS)
+
 .PHONY: demo
 demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
 	@$(PY) -m libsparse demo $(if $(DATA),--data "$(DATA)") $(ARGS)
@@ -125,6 +135,10 @@ $(STAMPS)/dev: $(STAMPS)/tools requirements-dev.txt
 
 $(STAMPS)/docs: $(STAMPS)/dev requirements-docs.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed --no-warn-conflicts -r requirements-docs.txt
+	@touch $@
+
+$(STAMPS)/wheel-tools: $(STAMPS)/installed requirements-wheel.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
 	@touch $@
 
 # The demo alone needs these; the versions are those of the package's extra.

@@ -49,7 +49,7 @@ func (s *Store) Load(key string) (entry Entry, ok bool, err error) {
 		return Entry{}, false, nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(filepath.Join(s.entryDir(key), metaName), now, now) // only the order of pruning depends on it
+	_ = os.Chtimes(filepath.Join(s.entryDir(key), MetaName), now, now) // only the order of pruning depends on it
 	return entry, true, nil
 }
 
@@ -58,7 +58,7 @@ var errTorn = errors.New("the entry is incomplete or was changed")
 // read reads and checks the entry of key.
 func (s *Store) read(key string) (Entry, error) {
 	dir := s.entryDir(key)
-	text, err := os.ReadFile(filepath.Join(dir, metaName))
+	text, err := os.ReadFile(filepath.Join(dir, MetaName))
 	if err != nil {
 		return Entry{}, err
 	}
@@ -99,7 +99,7 @@ func seal(dir, key string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, metaName), text, 0o600)
+	return os.WriteFile(filepath.Join(dir, MetaName), text, 0o600)
 }
 
 // PutRequest stores the answer to the compile request called name, replacing an older one as a whole. The file's first

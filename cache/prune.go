@@ -37,7 +37,7 @@ func (s *Store) List() ([]Info, error) {
 // inspect sums up the files of the entry in dir. ok is false if dir has gone.
 func inspect(dir string) (info Info, ok bool) {
 	info.Key = filepath.Base(dir)
-	for _, name := range []string{ObjectName, SourceName, metaName} {
+	for _, name := range []string{ObjectName, SourceName, MetaName} {
 		stat, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			continue

@@ -27,7 +27,7 @@ import (
 const (
 	ObjectName = "kernel.so"
 	SourceName = "kernel.c"
-	metaName   = "meta.json"
+	MetaName   = "meta.json"
 )
 
 // Store is the cache of one version of the compiler in one folder. It holds no open files and no state: any number

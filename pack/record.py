@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from libsparse._compiler import kernel, request
 from torch import Tensor
 
 import libsparse as ls
 
 FORMATS = ("csr", "csc", "coo")
-DTYPES = (torch.float32, torch.float64)
+KINDS = (*((format, torch.float32) for format in FORMATS), ("csr", torch.float64))
 ROWS, COLUMNS, ENTRIES = 3000, 2000, 50_000  # sizes of which no index is of a class that kernels are made for exactly
 # Those that kernels are made for exactly and that are common, and any other; fewer where that is not CSR of float32.
 WIDTHS, FEW = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 20, 32, 40, 47, 64, 100), (1, 16, 64, 100)
@@ -62,6 +63,43 @@ def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterat
     yield from (A.detach().to_format(format) for format in FORMATS)
 
 
+def models(A: ls.SparseTensor) -> Iterator[object]:
+    """Layers of graph, pruned and attention networks, factorisations, and algorithms on graphs; A is square."""
+    n, pattern = A.shape[0], A.detach().with_values(None)
+    one, other = (torch.rand(n, requires_grad=True) for _ in range(2))
+    yield from (A @ A, ls.einsum("ij->i", A), ls.evaluate("N(i,j) = A(i,j) / d(i)", A=A, d=one))
+    yield A * A.sum(1)[:, None] ** -0.5 * A.sum(0) ** -0.5
+    yield from (ls.einsum("ij,j->i", A, one, reduce=r, combine=c) for r, c in (("min", "add"), ("max", "mul")))
+    yield ls.einsum("ij,j->i", pattern, one > 0.5, reduce="any", combine="and")
+    yield ls.evaluate("y(i) = A(i,j) * x(j) + b(i)", A=A, x=one, b=other)
+    for heads in (1, 2, 4, 8):
+        q = [torch.rand(heads, n, 16, requires_grad=True) for _ in range(3)]
+        yield ls.attention(*q, pattern)
+    for width in FEW[1:]:
+        x, y = (torch.rand(n, width, requires_grad=True) for _ in range(2))
+        yield from (ls.spmm(A, x, reduce=reduce) for reduce in ("mean", "max", "min"))
+        yield from (F.linear(x.T, A), F.linear(x.T, A, one), ls.attention(x, y, x, pattern))
+        yield ls.einsum("ik,jk,ij->ij", x, x, A)
+        yield ls.evaluate("y(i,k) = relu(A(i,j) * x(j,k) + b(k))", A=A, x=x, b=y[0])
+        scores = ls.evaluate("E(i,j) = stored(A(i,j)) * (s(i) + t(j))", A=A, s=one, t=other)
+        yield torch.softmax(F.leaky_relu(scores, 0.2), 1) @ x
+    T = ls.tensor(torch.rand(60, 50, 40) * (torch.rand(60, 50, 40) > 0.9)).requires_grad_()
+    for rank in FEW[1:]:
+        a, b, c = (torch.rand(extent, rank, requires_grad=True) for extent in T.shape)
+        yield from (ls.einsum("ijk,jr,kr->ir", T, b, c), ls.einsum("ijk,ir,kr->jr", T, a, c))
+        yield ls.einsum("ijk,ir,jr->kr", T, a, b)
+
+
+def drop_in(A: ls.SparseTensor) -> Iterator[object]:
+    """What else torch's functions come to on its own tensors."""
+    S = A.detach().to_torch()
+    with ls.override():
+        yield S @ S
+        for width in WIDTHS:
+            x = torch.rand(A.shape[0], width)
+            yield torch.sparse.sampled_addmm(S, x, x.T, beta=0.0)
+
+
 def backward(result: object) -> None:
     """The gradients of a result's values."""
     values = result.values() if isinstance(result, ls.SparseTensor) else result
@@ -73,11 +111,14 @@ def backward(result: object) -> None:
 def record() -> dict[str, dict[str, object]]:
     """The requests of all calls by their text."""
     with tempfile.TemporaryDirectory() as folder, ls.options(cache_dir=folder):
-        for format, dtype in itertools.product(FORMATS, DTYPES):
+        for format, dtype in KINDS:
             A, B = (matrix(ROWS, COLUMNS, format, dtype) for _ in range(2))
             C = matrix(COLUMNS, ROWS, format, dtype)
             for result in itertools.chain(products(A), others(A, B, C)):
                 backward(result)
+        A = matrix(ROWS, ROWS, "csr", torch.float32)
+        for result in itertools.chain(models(A), drop_in(A)):
+            backward(result)
         found = [wanted for wanted, _ in kernel.known()]
     return {request.text(request.widened(wanted)): wanted.describe() for wanted in found}
 

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"sync"
 
+	"libsparse/cache"
 	"libsparse/codegen/native"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
@@ -98,7 +99,8 @@ func compileAll(requests []*libsparse.Request, build, level, folder string) erro
 	return context.Cause(ctx)
 }
 
-// finish leaves in a cache what readers need, and lets everybody read it.
+// finish leaves in a cache what loading a kernel takes, and lets everybody read it: sources are a third of the whole, and what
+// describes an entry to the cache serves whoever changes it.
 func finish(folder string) error {
 	for _, unused := range []string{"locks", "tmp"} {
 		if err := os.RemoveAll(filepath.Join(folder, "v"+version, unused)); err != nil {
@@ -109,8 +111,11 @@ func finish(folder string) error {
 		if err != nil {
 			return err
 		}
-		if entry.IsDir() {
+		switch {
+		case entry.IsDir():
 			return os.Chmod(path, 0o755)
+		case entry.Name() == cache.SourceName || entry.Name() == cache.MetaName:
+			return os.Remove(path)
 		}
 		return os.Chmod(path, 0o644)
 	})

@@ -73,7 +73,7 @@ var allowed = map[string][]string{
 	"capi": {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native", "tune/kernels"},
 	"cmd/libsparse": {
 		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices", "tune/space", "tune/bayes",
-		"/codegen/native",
+		"/codegen/native", "/cache",
 	},
 }
 

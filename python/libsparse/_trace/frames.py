@@ -12,6 +12,9 @@ _frames: Any = torch._C._dynamo.eval_frame
 
 def leave_alone(*functions: Callable[..., Any]) -> None:
     """Runs functions, and what they call, as they are; torch.compile would take each of their frames for a graph."""
-    skip = _frames._FrameAction.SKIP
     for function in functions:
-        _frames.set_code_exec_strategy(function.__code__, _frames._FrameExecStrategy(skip, skip))
+        if hasattr(_frames, "_FrameAction"):
+            skip = _frames._FrameAction.SKIP
+            _frames.set_code_exec_strategy(function.__code__, _frames._FrameExecStrategy(skip, skip))
+        else:  # torch before 2.7 knows frames alone, without those that they call
+            _frames.skip_code(function.__code__)

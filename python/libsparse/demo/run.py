@@ -110,6 +110,7 @@ def _choices() -> list[tuple[str, str]]:
     found = []
     for request, loaded in kernel.known():
         operands = ", ".join(f"{o.format or 'scalar'} {o.dtype}" for o in request.operands)
-        notes = "\n".join((*loaded.notes, f"C source: {loaded.source}"))
+        source = (f"C source: {loaded.source}",) if Path(loaded.source).exists() else ()  # packs have none
+        notes = "\n".join((*loaded.notes, *source))
         found.append((f"{request.text}  on  {operands}", notes))
     return found
