@@ -109,7 +109,8 @@ def _gradient_layout(source: Tensor) -> torch.layout:
     if source.layout is not torch.sparse_csr or source.is_leaf:
         return torch.sparse_csr if source.layout is torch.sparse_csr else torch.sparse_coo
     node: Any = source.grad_fn
-    keeps = type(node) is _Followed._backward_cls or any([_is_sparse(node, name) for name in _saved(type(node))])
+    names = _saved(type(node))  # type: ignore[arg-type]  # a class is hashable
+    keeps = type(node) is _Followed._backward_cls or any([_is_sparse(node, name) for name in names])
     return torch.sparse_csr if keeps else torch.sparse_coo
 
 

@@ -9,20 +9,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import agreement, autocast, elementwise, products
 from libsparse._ops.assemble import to_dense
 from libsparse._ops.attention import attention
 from libsparse._ops.einsum import einsum
 from libsparse._ops.operands import broadcasts, is_sparse, is_tensor, to_operand
+from libsparse._runtime import notes
+from libsparse._runtime.problem import Operand
 
 from .registry import implements, named
 
 
-@implements(torch.matmul, torch.spmm, Tensor.matmul, Tensor.__matmul__, layouts=True)
+@implements(torch.matmul, torch.spmm, Tensor.matmul, Tensor.__matmul__, layouts=True, ranks=(1, 2))
 def matmul(input: Any, other: Any) -> Any:
     """The product of vectors, matrices or batches of matrices."""
-    # The operator has the short way.
     return products.matmul(input, other)
 
 
@@ -49,13 +51,13 @@ def _ranked(name: str, a: Any, b: Any, *ranks: int) -> Any:
     return matmul(a, b)
 
 
-@implements(torch.mm, Tensor.mm, layouts=True)
+@implements(torch.mm, Tensor.mm, layouts=True, ranks=(2,))
 def mm(input: Any, mat2: Any) -> Any:
     """The product of two matrices."""
     return _ranked("mm", input, mat2, 2, 2)
 
 
-@implements(torch.mv, Tensor.mv, layouts=True)
+@implements(torch.mv, Tensor.mv, layouts=True, ranks=(1,))
 def mv(input: Any, vec: Any) -> Any:
     """The product of a matrix and a vector."""
     return _ranked("mv", input, vec, 2, 1)
@@ -67,7 +69,7 @@ def bmm(input: Any, mat2: Any) -> Any:
     return _ranked("bmm", input, mat2, 3, 3)
 
 
-@implements(torch.sparse.mm, layouts=True)
+@implements(torch.sparse.mm, layouts=True, ranks=(2,))
 def sparse_mm(sparse: Any, dense: Any, reduce: str = "sum") -> Any:
     """The product of two matrices, reduced by `sum`, `mean`, `amax` or `amin`."""
     _check_ranks("sparse.mm", sparse, dense, 2, 2)
@@ -115,7 +117,16 @@ def _added(base: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     if beta == 0:  # whatever is in the base, NaN too, is ignored
         scaled = elementwise.scaled(product, alpha)
         return scaled if is_sparse(base) else to_dense(scaled)
-    return elementwise.plus(elementwise.scaled(product, alpha), elementwise.scaled(to_operand(base), beta))
+    first, second = elementwise.scaled(product, alpha), elementwise.scaled(to_operand(base), beta)
+    if _takes(first, second):
+        return Operand(None, notes.apply(Tensor.add_, first.values, second.values))
+    return elementwise.plus(first, second)
+
+
+def _takes(product: Operand, base: Operand) -> bool:
+    """Whether a dense base is added to a dense product in its own memory: nobody else has the product."""
+    dense = product.pattern is None and base.pattern is None and product.dtype == base.dtype
+    return dense and not tape.is_watched() and not tape.is_traced((base,)) and not tape.needed((product, base))
 
 
 @implements(*named("sampled_addmm", torch.sparse), layouts=True)

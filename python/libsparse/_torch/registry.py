@@ -18,6 +18,7 @@ from libsparse._ops.operands import is_sparse
 from libsparse._tensor import repeated
 from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
+from libsparse._tensor.short_product import multiply_in_c, multiply_in_python
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
@@ -45,7 +46,9 @@ _names = _attributes()
 _inherited = _members(SparseTensor)
 
 
-def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handler], _Handler]:
+def implements(
+    *functions: Any, layouts: bool | str = False, ranks: tuple[int, ...] = ()
+) -> Callable[[_Handler], _Handler]:
     """Registers a handler of functions of torch.
 
     Args:
@@ -53,11 +56,12 @@ def implements(*functions: Any, layouts: bool | str = False) -> Callable[[_Handl
         layouts: Whether `ls.enable()` lets them take torch's own sparse tensors; "raises" for functions of which
             libsparse takes the calls that torch refuses or that autograd follows, "compressed" for those of which it
             leaves COO tensors to torch.
+        ranks: The ranks of a dense second operand for which the functions are the operator `@`, which has a short way.
     """
 
     def register(handler: _Handler) -> _Handler:
         for function in functions:
-            called = handlers[function] = _checked(handler, function)
+            called = handlers[function] = _checked(handler, function, ranks)
             is_getter = getattr(function, "__name__", "") == "__get__"
             attribute = function.__self__ if is_getter else function
             for name in _names.get(id(attribute), ()):
@@ -91,7 +95,15 @@ def named(names: str, *places: Any) -> list[Any]:
     return [function for function in found if callable(function)]
 
 
-def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
+def _product(matrix: Any, other: Any, ranks: tuple[int, ...]) -> Tensor | None:
+    """The product by the short way of `@`, None where there is none."""
+    if type(matrix) is not SparseTensor or type(other) is not Tensor or other.ndim not in ranks:
+        return None
+    product = multiply_in_c(matrix, other)
+    return multiply_in_python(matrix, other) if product is None else product
+
+
+def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] = ()) -> Callable[..., Any]:
     """A handler that refuses the arguments that no handler takes, and returns tensors."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -106,6 +118,8 @@ def _checked(handler: Callable[..., Any], function: Any) -> Callable[..., Any]:
             if "out" in kwargs:
                 out = kwargs.pop("out")
                 return call(*args, **kwargs) if out is None else _copied(call(*args, **kwargs), out, title(function))
+        elif ranks and len(args) == 2 and (product := _product(*args, ranks)) is not None:
+            return product
         try:
             result = repeated.call(call, handler, args, kwargs)
             if result is NotImplemented and any(map(foreign.is_number, args)):
