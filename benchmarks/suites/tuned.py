@@ -54,7 +54,7 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Iterator[tuple[s
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Tuned times over the compiler's, for each kernel, input and search."""
-    budget = 12 if options.quick else 60
+    budget = 4 if options.quick else 60
     rows = []
     for count in options.threads or [torch.get_num_threads()]:
         with tempfile.TemporaryDirectory() as folder, ls.options(num_threads=count, cache_dir=folder):

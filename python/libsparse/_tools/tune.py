@@ -246,8 +246,13 @@ def _tune(
         for number, (subject, prepared, operands) in enumerate(ranked):
             share = subject.seconds / total
             own = left if number == len(ranked) - 1 else min(left, max(_LEAST, round(budget * share)))
-            if own < min(_LEAST, budget) or (number and share < _SHARE) or time.monotonic() > until:
-                found.append(Tuned.left(subject, f"it takes {share:.0%} of the time"))
+            reason = ""
+            if number and share < _SHARE:
+                reason = f"it takes {share:.1%} of the time"
+            elif own < min(_LEAST, budget) or time.monotonic() > until:
+                reason = f"no measurements were left for it, which takes {share:.0%} of the time"
+            if reason:
+                found.append(Tuned.left(subject, reason))
                 continue
             found.append(_tune_one(subject, prepared, operands, own, until, seed, bar))
             left -= own
