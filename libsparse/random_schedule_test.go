@@ -169,7 +169,7 @@ func (g *scheduler) command() string {
 	case 17:
 		return fmt.Sprintf("prefetch(%s, %d)", v, 1+g.rng.IntN(20))
 	case 18:
-		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "twofinger"}))
+		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "choose", "twofinger"}))
 	case 19:
 		return fmt.Sprintf("order(%s, %s)", v, of)
 	default:

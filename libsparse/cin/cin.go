@@ -31,6 +31,8 @@ type (
 		Order *index.Tensor
 		// Gallop says that levels which are intersected search for their common coordinates.
 		Gallop bool
+		// Choose says that values at coordinates of a union are chosen without branches.
+		Choose bool
 		Body   Stmt
 	}
 	// Where clears the workspace that Producer writes, runs Producer, then Consumer, which reads it.

@@ -55,6 +55,9 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		if s.Gallop {
 			unit += " galloping"
 		}
+		if s.Choose {
+			unit += " choosing"
+		}
 		fmt.Fprintf(b, "%sforall %s%s\n", indent, s.Var, unit)
 		write(b, s.Body, depth+1)
 	case *Where:

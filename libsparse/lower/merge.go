@@ -108,7 +108,12 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	if cases == nil {
 		return nil
 	}
-	return ir.Repeat(ir.All(more...), append(append(body, cases), advance...)...)
+	if chosen, ok := l.choose(f, lat.Below(p), matches, cases); ok {
+		body = append(body, chosen...)
+	} else {
+		body = append(body, cases)
+	}
+	return ir.Repeat(ir.All(more...), append(body, advance...)...)
 }
 
 // passed says whether the cursor i of several, of which the smallest coordinate is visited, moves on: where it holds that. The other of two cursors

@@ -34,11 +34,9 @@ var readers = map[string]func(a *arguments) Command{
 	"reorder":     (*arguments).reorder,
 	"parallelize": (*arguments).parallelize,
 	"convert":     (*arguments).convert,
-	"mergeby": func(a *arguments) Command {
-		return MergeBy{Var: a.variable(), Gallop: a.either("gallop", "twofinger")}
-	},
-	"assemble":   (*arguments).assemble,
-	"precompute": (*arguments).precompute,
+	"mergeby":     (*arguments).mergeBy,
+	"assemble":    (*arguments).assemble,
+	"precompute":  (*arguments).precompute,
 }
 
 func (a *arguments) assemble() Command {
@@ -89,13 +87,17 @@ func (a *arguments) convert() Command {
 	return c
 }
 
-// either reads one of two words, and reports whether it is the first.
-func (a *arguments) either(first, second string) bool {
-	word := a.choice(first, second)
-	if word == "" {
+func (a *arguments) mergeBy() Command {
+	c := MergeBy{Var: a.variable()}
+	switch a.choice("gallop", "choose", "twofinger") {
+	case "gallop":
+		c.Gallop = true
+	case "choose":
+		c.Choose = true
+	case "":
 		a.failf("how is missing")
 	}
-	return word == first
+	return c
 }
 
 func (a *arguments) precompute() Command {

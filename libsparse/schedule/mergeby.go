@@ -10,14 +10,22 @@ import (
 
 // MergeBy says how a loop that visits several levels together goes from one coordinate to the next: each level by one entry
 // at a time, as two fingers do, or past whatever the others don't store, by searches in growing steps (Gallop). That pays
-// where one of them stores far fewer coordinates than another.
+// where one of them stores far fewer coordinates than another. Of a union of two levels, the value of each case may be computed, and one be
+// chosen without a branch (Choose), which pays where nothing foretells which level has the next coordinate; elsewhere that does nothing.
 type MergeBy struct {
-	Var    index.Var
-	Gallop bool
+	Var            index.Var
+	Gallop, Choose bool
 }
 
 func (c MergeBy) String() string {
-	return fmt.Sprintf("mergeby(%s, %s)", c.Var, map[bool]string{true: "gallop", false: "twofinger"}[c.Gallop])
+	how := "twofinger"
+	switch {
+	case c.Gallop:
+		how = "gallop"
+	case c.Choose:
+		how = "choose"
+	}
+	return fmt.Sprintf("mergeby(%s, %s)", c.Var, how)
 }
 
 // Apply implements Command. Of a workspace's two loops over the variable it is the one that can gallop.
@@ -29,7 +37,7 @@ func (c MergeBy) Apply(p *cin.Program) (*cin.Program, error) {
 			why = reason
 			return
 		}
-		f.Gallop, able = c.Gallop, true
+		f.Gallop, f.Choose, able = c.Gallop, c.Choose, true
 	})
 	if err == nil && !able {
 		return nil, failf(c, "the loop over %s %s", c.Var, why)

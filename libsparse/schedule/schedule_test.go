@@ -71,6 +71,9 @@ positions fp: f as stored in A(i,j)
     forall j
       C(i,k) += A(i,j) * B(j,k)
 `},
+		{"y(i) = A(i) + B(i)", []Command{MergeBy{Var: "i", Choose: true}}, "mergeby(i, choose)", `forall i choosing
+  y(i) = A(i) + B(i)
+`},
 		{spmm, []Command{Bound{"k", 16}}, "bound(k, 16)", `forall i
   forall k
     forall j
@@ -285,13 +288,13 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Vectorize{"l"}}, "vectorize(l): there is no loop over l"},
 		{"y(i) = A(j,i)", nil, []Command{Reorder{[]index.Var{"j", "i"}}, Vectorize{"j"}}, "the loop over j is not innermost, and"},
 		{spmm, nil, []Command{Vectorize{"j"}}, "precompute the sum in a scalar"},
-		{"y(i) = A(i) + B(i)", map[string]string{"A": "s", "B": "s", "y": "s"}, []Command{MergeBy{"i", true}}, "visits {A.1 B.1}, what any of them stores"},
-		{"y(i) = A(i) * B(i)", map[string]string{"A": "s"}, []Command{MergeBy{"i", true}}, "visits what one level stores"},
-		{"y(i) = A(i) * B(i)", nil, []Command{MergeBy{"i", true}}, "visits every coordinate"},
-		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{"j", true}}, "there is no loop over j"},
-		{"y(i) = A(i,j) * B(i,j)", map[string]string{"A": "uq", "B": "ss"}, []Command{MergeBy{"i", true}}, "can't be searched"},
-		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{"i", true}, Pos{"i", "ip", "A"}}, "a later command has made of it the loop over ip"},
-		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{"i", true}, Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}}, "a later command has made of it the loop over i0"},
+		{"y(i) = A(i) + B(i)", map[string]string{"A": "s", "B": "s", "y": "s"}, []Command{MergeBy{Var: "i", Gallop: true}}, "visits {A.1 B.1}, what any of them stores"},
+		{"y(i) = A(i) * B(i)", map[string]string{"A": "s"}, []Command{MergeBy{Var: "i", Gallop: true}}, "visits what one level stores"},
+		{"y(i) = A(i) * B(i)", nil, []Command{MergeBy{Var: "i", Gallop: true}}, "visits every coordinate"},
+		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{Var: "j", Gallop: true}}, "there is no loop over j"},
+		{"y(i) = A(i,j) * B(i,j)", map[string]string{"A": "uq", "B": "ss"}, []Command{MergeBy{Var: "i", Gallop: true}}, "can't be searched"},
+		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{Var: "i", Gallop: true}, Pos{"i", "ip", "A"}}, "a later command has made of it the loop over ip"},
+		{"y(i) = A(i) * B(i)", map[string]string{"A": "s", "B": "s"}, []Command{MergeBy{Var: "i", Gallop: true}, Split{Var: "i", Outer: "i0", Inner: "i1", Factor: 4}}, "a later command has made of it the loop over i0"},
 		{spmm, nil, []Command{Precompute{At: 4, Name: "w"}}, "has 3 loops"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "A"}}, "A is already a tensor"},
 		{spmm, nil, []Command{Precompute{At: 1, Name: "w", Storage: cin.Tile}}, "a tile over [k] has no constant size"},

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from libsparse._compiler import kernel
-from libsparse._storage import conversion, sorting
+from libsparse._storage import conversion, sorting, statistics
 
 import libsparse as ls
 
@@ -114,6 +114,13 @@ def test_rows_of_lengths_that_nobody_foresees_are_summed_by_their_lengths(index)
     assert sorted(conversion.rows_by_length(A.pattern).tolist()) == list(range(20000))
     even = ls.from_csr(torch.arange(0, 200001, 10), torch.arange(10).repeat(20000), torch.rand(200000), (20000, 60))
     assert not even.pattern.statistics.uneven
+
+
+def test_samples_are_alike_without_c(monkeypatch):
+    patterns = [ls.random((n, m), 0.02, format=f).pattern for n, m in ((700, 900), (3000, 200)) for f in ("csr", "csc")]
+    in_c = [statistics._neighbours(p.crd[1], above) for p in patterns for above in (0, 3, 32)]
+    monkeypatch.setattr(sorting, "in_c", lambda: None)
+    assert in_c == [statistics._neighbours(p.crd[1], above) for p in patterns for above in (0, 3, 32)]
 
 
 def test_rows_are_ordered_alike_without_c(monkeypatch):

@@ -31,13 +31,11 @@ class _Outline(NamedTuple):
         classes: For each mode of each operand, the function from its extent to the class.
         entries: The function from entries and rows to their class.
         several: Whether several operands are sparse.
-        meets: Whether entries of several sparse operands meet at indices that the result doesn't have.
     """
 
     classes: tuple[tuple[Callable[[int], int], ...], ...]
     entries: Callable[[int, int], int]
     several: bool
-    meets: bool
 
 
 @functools.lru_cache(maxsize=4096)
@@ -48,8 +46,7 @@ def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
         extent, entries = size_classes.finely, size_classes.finely_entries
     varying = _varying(problem, formats)
     classes = tuple(tuple(extent if i in varying else size_classes.width for i in term) for term in problem.inputs)
-    meets = several and not {i for term in problem.inputs for i in term} <= set(problem.output)
-    return _Outline(classes, entries, several, meets)
+    return _Outline(classes, entries, several)
 
 
 def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
@@ -171,7 +168,7 @@ def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
 
 def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:
     """Whether it matters how the entries of a pattern are scattered."""
-    return wide or (outline.meets and pattern.size >= _SEVERAL * rows)
+    return wide or (outline.several and pattern.size >= _SEVERAL * rows)
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:

@@ -396,7 +396,42 @@ static PyObject *rows_are_right(PyObject *self, PyObject *args)
 	return PyBool_FromLong(right);
 }
 
+#define MOST_SAMPLED 128 /* entries of a window that is looked at */
+
+/* Of runs of entries, how many stand beside the one before, and of how many the window around has the coordinate before. */
+static PyObject *neighbours(PyObject *self, PyObject *args)
+{
+	(void)self;
+	unsigned long long given;
+	long long count, above, runs, length, beside = 0, below = 0;
+	int wide;
+	if (!PyArg_ParseTuple(args, "KpLLLL", &given, &wide, &count, &above, &runs, &length))
+		return NULL;
+	int64_t window[MOST_SAMPLED], most = above + length;
+	if (above < 0 || length < 0 || most > MOST_SAMPLED) {
+		PyErr_SetString(PyExc_ValueError, "windows are too long");
+		return NULL;
+	}
+	for (int64_t run = 0; run < runs; run++) {
+		int64_t first = run * (count / runs);
+		for (int64_t n = 0; n < most; n++)
+			window[n] = wide ? ((const int64_t *)(uintptr_t)given)[first + n] : ((const int32_t *)(uintptr_t)given)[first + n];
+		for (int64_t n = above; n < most; n++) {
+			int64_t found = 0;
+			for (int64_t other = 0; other < most; other++)
+				found |= window[other] == window[n] - 1;
+			below += found;
+			beside += n > above && window[n - 1] == window[n] - 1;
+		}
+	}
+	return Py_BuildValue("(LL)", beside, below);
+}
+
 static PyMethodDef functions[] = {
+	{"neighbours", neighbours, METH_VARARGS,
+	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
+	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},
+
 	{"order_rows", order_rows, METH_VARARGS,
 	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
 	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},

@@ -15,7 +15,7 @@ from ctypes import string_at
 import torch
 from torch import Tensor
 
-from . import memory
+from . import memory, sorting
 from .format import Format
 from .levels import Level
 
@@ -33,6 +33,22 @@ _WINDOW = 32  # how many entries above are looked at, at most
 
 def _dense(level: Level) -> bool:
     return level.full and level.ordered
+
+
+def _neighbours(coordinates: Tensor, above: int) -> tuple[int, int]:
+    """Of a sample of entries, how many stand beside the one before, and how many have the column before near above."""
+    at, size, count = memory.address(coordinates), coordinates.element_size(), coordinates.numel()
+    in_c = sorting.in_c()
+    if in_c is not None:
+        return in_c.neighbours(at, size == 8, count, above, _RUNS, _RUN)  # type: ignore[no-any-return]
+    # Torch's operators would take several times as long, most of all the first time.
+    beside = below = 0
+    for n in range(_RUNS):
+        window = array("iq"[size == 8], string_at(at + n * (count // _RUNS) * size, (above + _RUN) * size))
+        near, run = set(window), window[above:]
+        below += sum([coordinate - 1 in near for coordinate in run])
+        beside += list(map(operator.sub, run[1:], run)).count(1)
+    return beside, below
 
 
 class Statistics:
@@ -130,16 +146,9 @@ class Statistics:
         coordinates = self._crd[-1]
         if coordinates is None or len(coordinates) < _FEW or not self._format.kinds[-1].is_list:
             return False
-        # Torch's operators would take several times as long, most of all the first time.
-        at, size = memory.address(coordinates), coordinates.element_size()
         every = coordinates.numel() // _RUNS
         above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)
-        beside = below = 0
-        for n in range(_RUNS):
-            window = array("iq"[size == 8], string_at(at + n * every * size, (above + _RUN) * size))
-            near, run = set(window), window[above:]
-            below += sum([coordinate - 1 in near for coordinate in run])
-            beside += list(map(operator.sub, run[1:], run)).count(1)
+        beside, below = _neighbours(coordinates, above)
         entries = _RUNS * _RUN
         return beside < _NEIGHBOURS * entries and below < _BELOW * entries
 

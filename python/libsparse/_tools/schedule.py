@@ -130,7 +130,7 @@ class Schedule:
         return self.then(f"parallelize({index}, threads{apart})")
 
     def mergeby(self, index: str, strategy: str) -> Schedule:
-        """Says how a loop intersects several sparse levels: "twofinger", or "gallop" (by searches)."""
+        """Says how a loop merges sparse levels: "twofinger", "gallop" (by searches), "choose" (unions, no branches)."""
         return self.then(f"mergeby({index}, {strategy})")
 
     def assemble(self, strategy: str) -> Schedule:

@@ -1,0 +1,90 @@
+package lower
+
+import (
+	"reflect"
+
+	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+	"libsparse/libsparse/lattice"
+)
+
+// Which of two operands has the next coordinate of a union can't be predicted where entries are scattered. Where what is written is the same but
+// for the values, the values of all cases are computed, and one is chosen without a branch.
+
+// choose is a chain of branches over the points of a union of two levels as statements without branches; ok is false where it can't be.
+func (l *lowerer) choose(f *cin.Forall, points []lattice.Point, matches []match, chain ir.Stmt) (out []ir.Stmt, ok bool) {
+	a, assigns := f.Body.(*cin.Assign)
+	cases := casesOf(chain)
+	if !f.Choose || !assigns || len(matches) != 2 || len(points) != 3 || len(cases) != len(points) || !plain(a.RHS) {
+		return nil, false
+	}
+	codes := make([]int64, len(points))
+	code := ir.Expr(ir.Const(0))
+	for bit, m := range matches {
+		if m.held == nil || !m.it.Props().Unique || m.it.Props().Padded {
+			return nil, false
+		}
+		code = ir.Add(code, ir.Mul(&ir.Cast{X: m.held, To: dtype.I64}, ir.Const(1<<bit)))
+		for k, p := range points {
+			if p.Has(m.it.Key) {
+				codes[k] |= 1 << bit
+			}
+		}
+	}
+	for k, s := range cases[0] {
+		stmts, ok := l.chosen(s, k, cases, codes, code)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, stmts...)
+	}
+	return out, true
+}
+
+// casesOf are the statements of the branches of a chain without a last else, nil where their numbers differ.
+func casesOf(chain ir.Stmt) (cases [][]ir.Stmt) {
+	for chain != nil {
+		branch, ok := chain.(*ir.If)
+		if !ok {
+			return nil
+		}
+		cases, chain = append(cases, branch.Then.Stmts), branch.Else
+		if len(branch.Then.Stmts) != len(cases[0]) {
+			return nil
+		}
+	}
+	return cases
+}
+
+// chosen is statement k of all cases, of which s is that of the first: one that is the same in all, or a store of values that differ.
+func (l *lowerer) chosen(s ir.Stmt, k int, cases [][]ir.Stmt, codes []int64, code ir.Expr) (out []ir.Stmt, ok bool) {
+	same := true
+	for _, stmts := range cases[1:] {
+		same = same && reflect.DeepEqual(s, stmts[k])
+	}
+	if same {
+		return []ir.Stmt{s}, true
+	}
+	first, ok := s.(*ir.Store)
+	if !ok || first.Atomic || ir.StoreLanes(first) > 1 {
+		return nil, false
+	}
+	choices := l.Array("choices", first.Array.Elem)
+	out = []ir.Stmt{&ir.Alloc{Array: choices, Size: ir.Const(int64(len(cases)) + 1)}}
+	for n, stmts := range cases {
+		store, ok := stmts[k].(*ir.Store)
+		if !ok {
+			return nil, false
+		}
+		value := *store
+		value.Value = first.Value
+		if !reflect.DeepEqual(s, &value) {
+			return nil, false
+		}
+		out = append(out, ir.Put(choices, ir.Const(codes[n]), store.Value))
+	}
+	store := *first
+	store.Value = ir.At(choices, code)
+	return append(out, &store), true
+}
