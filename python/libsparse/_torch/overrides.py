@@ -95,6 +95,7 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
             for place, name, stand_in in list(_places()):
                 _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
                 setattr(place, name, stand_in)
+                _name_for_scripts(stand_in)
         elif not active:
             while _saved:
                 place, name, original, stand_in = _saved.pop()
@@ -119,21 +120,27 @@ def _places() -> Iterator[tuple[Any, str, Any]]:
         yield Tensor, name, property(_routed(getter(name), "compressed"))
 
 
+@functools.cache
 def _routed(original: Callable[..., Any], way: bool | str) -> Callable[..., Any]:
-    """What stands in the place of a function of torch's."""
+    """What stands in the place of a function of torch's, the same each time."""
     otherwise = _computing(original) if way is True else _sharing(original, compressed_only=way == "compressed")
     make = _stand_in_in_python if native is None else native.StandIn
     stand_in: Callable[..., Any] = make(original, otherwise)
     functools.update_wrapper(stand_in, original)
     # torch.compile traces what torch has: its own sparse tensors in a graph are its own affair.
     vars(stand_in)["_torchdynamo_inline"] = original
-    # torch.jit.script knows operators by their identities, and compiles the code of functions.
-    if (name := _builtins._find_builtin(original)) is not None:
-        _builtins._get_builtin_table()[id(stand_in)] = name
-    elif native and isinstance(original, types.FunctionType):
+    # torch.jit.script compiles the code of functions.
+    if native and isinstance(original, types.FunctionType) and _builtins._find_builtin(original) is None:
         vars(stand_in).update({name: getattr(original, name) for name in _SCRIPTED})
     leave_alone(otherwise, *(() if native else (stand_in,)))
     return stand_in
+
+
+def _name_for_scripts(stand_in: Any) -> None:
+    """Tells torch.jit.script, which knows operators by their identities, of what stands in the place of one."""
+    name = _builtins._find_builtin(getattr(stand_in, "__wrapped__", None))
+    if name is not None:
+        _builtins._get_builtin_table()[id(stand_in)] = name
 
 
 def _pickled(stand_in: Any) -> Any:
