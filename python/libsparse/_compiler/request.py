@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from libsparse._lang.user_functions import Definition
 
-from . import size_classes, target
+from . import settings, size_classes, target
 from .version import VERSION
 
-records: dict[str, dict[str, Any]] = {}
-"""What `tuned` has read, by the folder of the cache."""
+records: dict[str | None, dict[str, Any]] = {}
+"""What `tuned` has read, by the folder of the cache that was chosen, None for the environment's."""
 
 
 class OperandInfo(NamedTuple):
@@ -117,13 +117,13 @@ def complete(request: Request, name: str) -> dict[str, Any]:
 
 def tuned() -> dict[str, Any]:
     """What measurements have shown about requests, by their names; read from the cache when it is first asked for."""
-    folder = f"{target.cache_dir()}/v{VERSION}/tuned"
-    found = records.get(folder)
+    chosen = settings.cache_dir()  # new patterns ask, and the folder itself takes longer to find out
+    found = records.get(chosen)
     if found is None:
-        found = {}
+        found, folder = {}, f"{target.cache_dir()}/v{VERSION}/tuned"
         if os.path.isdir(folder):  # noqa: PTH112  # a first call has no time for pathlib
             found = {file.stem: record for file in Path(folder).glob("*.json") if (record := _record(file)) is not None}
-        records[folder] = found
+        records[chosen] = found
     return found
 
 
