@@ -153,6 +153,9 @@ igamma_ igammac_ | Q.clone().{name}(Q).nnz -> 2
 index_select | A.{name}(0, torch.tensor([1])).to_dense().tolist() -> [[1.0, 0.0]]
 int | A.{name}().dtype -> torch.int32
 is_coalesced | A.{name}() -> True
+is_cpu | A.{name} -> True
+is_meta | A.to("meta").{name} -> True
+is_same_size | A.{name}(torch.ones(2, 2)) -> True
 is_leaf | A.{name} -> True
 is_nonzero | A.sum().{name}() -> True
 is_pinned is_shared | A.{name}() -> False

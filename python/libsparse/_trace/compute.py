@@ -90,5 +90,6 @@ class _Example(Pattern):
         shape, size = torch.Size([hint(n) for n in pattern.shape]), hint(pattern.size)
         self._begin(pattern.format, shape, (), (), size, pattern.index_dtype)
         self.seen_shape = shape
-        self._statistics = statistics.Statistics(self.format, self.extents, (None,), (None,), 0)
+        nothing = [None] * len(self.format.kinds)
+        self._statistics = statistics.Statistics(self.format, self.extents, nothing, nothing, 0)
         self._statistics.lengths = None  # nobody knows the rows yet
