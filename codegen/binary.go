@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"strings"
 
 	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/ir"
@@ -45,7 +46,11 @@ func (e *emitter) boolean(x *ir.Binary) (string, int) {
 	if sign == "&" {
 		prec = precBitAnd
 	}
-	return fmt.Sprintf("%s %s %s", e.expr(x.X, precAdd), sign, e.expr(x.Y, precAdd)), prec
+	left := e.expr(x.X, precAdd)
+	if strings.HasPrefix(left, "!") {
+		left = "(" + left + ")" // else gcc takes the whole for what is negated by mistake
+	}
+	return fmt.Sprintf("%s %s %s", left, sign, e.expr(x.Y, precAdd)), prec
 }
 
 // boolSign is the bitwise operator that op is on booleans.
