@@ -129,9 +129,9 @@ def test_threads_repeat_at_once() -> None:
 
 
 def test_many_calls_that_come_once_leave_what_is_known() -> None:
-    A, x = ls.random((300, 40), density=0.2), torch.rand(40, 3)
+    A, y = ls.random((300, 40), density=0.2), torch.rand(300, 3)
     for _ in range(3):
-        torch.mm(A, x)
+        torch.addmm(y, A, torch.rand(40, 3))
     known = [name for name, plan in A.pattern.repeated.items() if plan]
     assert known
     for start in range(250):
