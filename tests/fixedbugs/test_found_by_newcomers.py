@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from libsparse._runtime import dispatch
+from libsparse._torch import routed_calls
 
 import libsparse as ls
 
@@ -53,3 +55,19 @@ def test_stored_zeros_are_dropped_by_a_mask():
     given = ls.tensor([[0.5, -1.0, 0.0], [0.0, 2.0, -3.0]])
     kept = given.sparse_mask(ls.from_mask(given.abs() > 0.75))
     assert kept.values().tolist() == [-1.0, 2.0, -3.0]
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta state:UserWarning")
+def test_torch_computes_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object, **__: object) -> None:
+        raise ls.ToolchainError("no C compiler was found")
+
+    monkeypatch.setattr(dispatch, "build", missing)
+    monkeypatch.setattr(routed_calls, "_has_said", False)
+    matrix, x = torch.eye(7).to_sparse_csr(), torch.rand(7, 2, requires_grad=True)
+    with ls.override():
+        with pytest.warns(UserWarning, match="no C compiler"):
+            assert torch.equal(torch.sparse.mm(matrix, x.detach()), x)
+        (matrix @ x).sum().backward()  # and says so once
+        assert (matrix @ matrix).layout is torch.sparse_csr
+    assert torch.equal(x.grad, torch.ones(7, 2))

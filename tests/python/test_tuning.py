@@ -64,6 +64,8 @@ def test_the_winner_is_used_by_every_way_to_the_same_computation(tmp_path: Path)
         torch.testing.assert_close(result, expected)
     assert variants(A)["ij,jk->ik"] is variant
     assert ls.cache.info().tuned == 1
+    shown = str(ls.explain("ij,jk->ik", A, x, stage="schedule"))
+    assert all(command.strip() in shown for command in report[0].winner.schedule.split(";"))
     # a matrix with the same class of sizes has the schedule, too, if that converts nothing
     other = ls.random((60, 50), 0.2)
     torch.testing.assert_close(other @ x, other.to_dense() @ x)
@@ -201,7 +203,23 @@ def test_the_report_prints_as_text_and_html(easy: None) -> None:
     assert all(t.ratio is not None for t in sums[0].trials)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"class": 3, "patterns": {}}', '{"class": "reorder(j", "patterns": {}}'])
+def record(schedule: object, patterns: dict[str, Any]) -> str:
+    return json.dumps({"expression": "ij,j->i", "threads": 1, "class": schedule, "patterns": patterns})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "[" * 100_000,
+        record(3, {}),
+        record("reorder(j", {}),
+        record("bound(j,8)", {}),
+        record(None, {"a": {"schedule": None, "trials": [[1]]}}),
+    ],
+    ids=range(7),
+)
 def test_files_that_nobody_has_written(text: str) -> None:
     A, x = ls.random((30, 30), 0.2), torch.rand(30)
     ls.tune("ij,j->i", A, x, budget=1)

@@ -131,7 +131,10 @@ def _record(file: Path) -> dict[str, Any] | None:
     """A record as `tune` writes it; None where the file is anything else."""
     try:
         record = json.loads(file.read_text())
-        schedules = [record["class"], *(pattern["schedule"] for pattern in record["patterns"].values())]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        patterns = record["patterns"].values()
+        schedules = [record["class"], *(pattern["schedule"] for pattern in patterns)]
+        whole = isinstance(record["expression"], str) and isinstance(record["threads"], int)
+        whole = whole and all(len(trial) == 4 for pattern in patterns for trial in pattern["trials"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return record if all(text is None or isinstance(text, str) for text in schedules) else None
+    return record if whole and all(text is None or isinstance(text, str) for text in schedules) else None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch._C._functorch import is_batchedtensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError, UnsupportedError
@@ -80,7 +80,7 @@ def _places(groups: Groups, found: Tensor, dim: int | None, keepdim: bool) -> Te
     first = groups.reduce(torch.where(equal, coords, none), "min")
     fill = torch.tensor(source.fill, dtype=source.dtype, device=found.device)
     outside = (groups.absent() > 0) & reductions.same(found, fill)
-    if is_fake(outside) or is_batchedtensor(outside) or bool(outside.any()):
+    if is_fake(outside) or is_functorch_wrapped_tensor(outside) or bool(outside.any()):
         first = torch.where(outside, torch.minimum(first, _first_absent(groups, coords)), first)
     return groups.shaped(first, keepdim)
 

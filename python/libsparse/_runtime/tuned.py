@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
-import os
 import re
 from collections.abc import Sequence
 from ctypes import string_at
@@ -17,8 +17,8 @@ from libsparse._storage import memory
 from .problem import Operand, Problem
 from .requests import to_request
 
-_BOUND = re.compile(r"bound\((\w+), (\d+)\)")
-_TAIL = re.compile(r"split\((\w+), [^)]*tail=(\d+)\)")
+_BOUND = re.compile(r"bound\(\s*(\w+)\s*,\s*(\d+)\s*\)")
+_TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
@@ -63,13 +63,17 @@ def read(name: str) -> Record | None:
     return record
 
 
-def save(name: str, record: Record) -> None:
-    """Writes a record, for this process and later ones."""
+def save(name: str, record: Record, exact: str) -> None:
+    """Writes what a record says of the class and of one pattern, for this process and later ones; others' stay."""
     folder = kernel.store() / "tuned"
     folder.mkdir(parents=True, exist_ok=True)
-    written = folder / f"{name}.{os.getpid()}"
-    written.write_text(json.dumps(record))
-    written.replace(folder / f"{name}.json")
+    with (folder / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        _changed()
+        others = (read(name) or {"patterns": {}})["patterns"]
+        written = folder / f"{name}.new"
+        written.write_text(json.dumps({**record, "patterns": {**others, exact: record["patterns"][exact]}}))
+        written.replace(folder / f"{name}.json")
     _changed()
 
 
@@ -78,6 +82,7 @@ def remove(beginning: str) -> int:
     found = [file for file in Path(kernel.store(), "tuned").glob("*.json") if file.stem.startswith(beginning)]
     for file in found:
         file.unlink(missing_ok=True)
+        file.with_suffix(".lock").unlink(missing_ok=True)
     _changed()
     return len(found)
 

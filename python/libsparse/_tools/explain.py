@@ -12,7 +12,7 @@ import torch
 from libsparse._compiler import native, request, threads
 from libsparse._lang.errors import DtypeError
 from libsparse._ops import einsum_reader, evaluate
-from libsparse._runtime import dispatch, promotion
+from libsparse._runtime import dispatch, promotion, tuned
 from libsparse._runtime.problem import Operand, Problem, key, product
 from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
@@ -99,6 +99,8 @@ def explain(
 
 
 def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
+    if not problem.schedule and request.tuned() and (found := tuned.schedule(problem, operands)) is not None:
+        problem = problem._replace(schedule=found)  # which calls use, too
     question = request.complete(to_request(problem, operands), "")
     if stage is not None:
         return native.explain_request(question, stage)

@@ -134,11 +134,12 @@ class Subject:
         return max(least, 1e-9) / self._count
 
     def conversions(self, variant: Call) -> tuple[int, float]:
-        """The bytes of the patterns that a variant reads in place of the operands', and the seconds to convert them."""
+        """What a variant converts that the compiler's schedule doesn't: bytes of patterns, and seconds for all once."""
         found = [
             self.operands[number].sparsity.derived[f"format {format}"]
             for number, format in variant.kernel.convert.items()
-            if self.operands[number].pattern is not None and self.operands[number].sparsity.format != format
+            if self.operands[number].pattern is not None
+            and format not in (self.operands[number].sparsity.format, self.default.kernel.convert.get(number))
         ]
         return sum(d.bytes for d in found), sum(d.seconds for d in found)
 
@@ -262,7 +263,10 @@ def decide(subject: Subject, trials: Sequence[Trial]) -> tuple[Trial | None, Cal
 
 
 def _formats(pattern: Pattern) -> Iterable[Format]:
-    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small."""
+    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
+
+    Not blocks and diagonals, whose padding is multiplied: by infinity that is NaN where nothing is stored.
+    """
     ndim = pattern.ndim
     if ndim < 2 or ndim > 4:
         return
@@ -282,15 +286,5 @@ def _formats(pattern: Pattern) -> Iterable[Format]:
         padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
         if height * int(padded.amax(1).sum()) <= most:
             yield Format(f"sell({height})")
-    if pattern.format.levels == ("d", "s"):
-        numbers = torch.repeat_interleave(torch.arange(rows, device="cpu"), lengths)
-        coordinates = pattern.crd[1]
-        assert coordinates is not None
-        if rows * len(torch.unique(coordinates - numbers)) <= most:
-            yield Format("dia")
-        for size in (2, 4, 8):
-            blocks = torch.unique(numbers // size * (columns // size + 1) + coordinates // size)
-            if len(blocks) * size * size <= most:
-                yield Format(f"bsr({size},{size})")
     if rows * columns <= 8 * most:
         yield Format("db")

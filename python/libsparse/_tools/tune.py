@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ from . import limits, trials
 from .trials import Trial
 from .tuning_report import Report, Tuned
 
+_one_at_a_time = threading.RLock()  # a function may tune others
 _LEAST = 6  # measurements of a computation that are worth it
 _SHARE = 0.03  # of the time, below which a computation of a function is left alone
 
@@ -54,7 +56,7 @@ def tune(
     is faster beyond doubt: in 16 of 21 rounds of both in turn, and by 2 % in the middle. Calls of this process use the
     winner at once, and later processes find it in the cache: for the same patterns, and where nothing is converted for
     all of the same class of sizes. What was measured is kept, too: a search that was stopped (by Ctrl-C, or by
-    `seconds`) goes on from there. It measures with copies.
+    `seconds`) goes on from there. It measures with copies; a function is called once, on copies of its arguments.
 
     Args:
         fn_or_spec: An einsum specification, an assignment with operands by name, a function or a module.
@@ -191,8 +193,15 @@ def watched(work: Callable[[], Any]) -> list[tuple[Prepared, list[Operand]]]:
 
 @contextmanager
 def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[None]:
-    """Has each problem reported that this thread computes meanwhile."""
-    before, dispatch.watcher = dispatch.watcher, watch
+    """Has each problem reported that this thread computes meanwhile; one thread at a time."""
+    owner = threading.get_ident()
+
+    def report(prepared: Prepared, operands: Sequence[Operand]) -> None:
+        if threading.get_ident() == owner:
+            watch(prepared, operands)
+
+    _one_at_a_time.acquire()
+    dispatch.watcher = report
     try:
         if torch._C._autograd._profiler_enabled():
             yield
@@ -200,7 +209,8 @@ def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[
             with profiler_legacy.profile():  # the present one writes to the terminal
                 yield
     finally:
-        dispatch.watcher = before
+        dispatch.watcher = None
+        _one_at_a_time.release()
 
 
 class _Bar:
@@ -301,7 +311,7 @@ def _tune_one(
     converted = variant is not None and any(subject.operands[n].pattern is not None for n in variant.kernel.convert)
     if not converted:
         record["class"] = schedule
-    tuned.save(name, record)
+    tuned.save(name, record, exact)
     if winner is not None or before != {None}:
         prepared.replace(dispatch.build(prepared.problem, operands))
     result, pattern = (variant or subject.default)(subject.operands)

@@ -73,7 +73,9 @@ class Tuned(NamedTuple):
         if self.space:
             lines.append(f"searched: {self.space}")
         if self.winner is None:
-            lines.append(f"the compiler's schedule stays: {before}; the best other one takes {after}")
+            lines.append(
+                f"the compiler's schedule stays: {before}; the best other one takes {after}, in too few rounds less"
+            )
         else:
             lines.append(f"{self.speedup:.2f} times faster: {after} in place of {before}, medians of calls in turn")
             lines += [f"  schedule: {self.winner.schedule}", f"  changed: {self.changed}"]

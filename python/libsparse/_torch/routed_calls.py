@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, UnsupportedError
+from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, ToolchainError, UnsupportedError
 from libsparse._ops import layouts
 from libsparse._ops.assemble import assemble
 from libsparse._ops.layouts import LAYOUTS
@@ -35,7 +36,7 @@ _LINEAR = {
 }
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
-_LEFT = (ShapeError, FormatError, IndexBoundsError, UnsupportedError, TypeError)
+_LEFT = (ShapeError, FormatError, IndexBoundsError, ToolchainError, UnsupportedError, TypeError)
 
 
 def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -53,9 +54,21 @@ def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         layout = torch.sparse_csc if columns else torch.sparse_csr
     try:
         result = _computed(original, args, kwargs, layout)
-    except _LEFT:
+    except _LEFT as error:
+        _say(error)
         return original(*args, **kwargs)
     return _batches(original, args, kwargs, layout, result)
+
+
+def _say(error: Exception) -> None:
+    """Warns, once a process, where torch computes what libsparse could compute if it had a C compiler."""
+    global _has_said
+    if isinstance(error, ToolchainError) and not _has_said:
+        _has_said = True
+        warnings.warn(f"torch computes calls whose kernels libsparse can't compile: {error}", stacklevel=4)
+
+
+_has_said = False
 
 
 def _batches(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout, result: Any) -> Any:
@@ -86,7 +99,8 @@ def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kw
         if matrix is not None and args[1].dtype is matrix.dtype:
             try:
                 return matrix @ args[1]
-            except _LEFT:
+            except _LEFT as error:
+                _say(error)
                 return original(*args)
     return run(original, args, kwargs)
 
@@ -106,7 +120,8 @@ def run_shared(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], com
             raise
         try:
             return _computed_as_torch_has(original, args, kwargs, layout)
-        except (RuntimeError, TypeError):
+        except (RuntimeError, TypeError) as error:
+            _say(error)
             raise refused from None
 
 
@@ -116,7 +131,8 @@ def _run_followed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
         return original(*args, **kwargs)
     try:
         result = _computed_as_torch_has(original, args, kwargs, layout)
-    except (RuntimeError, TypeError):
+    except (RuntimeError, TypeError) as error:
+        _say(error)
         return original(*args, **kwargs)
     return _batches(original, args, kwargs, layout, result)
 
