@@ -99,13 +99,21 @@ def explain(
 
 
 def _account(problem: Problem, operands: Sequence[Operand], stage: str | None, measure: bool | None) -> str:
-    if not problem.schedule and request.tuned() and (found := tuned.schedule(problem, operands)) is not None:
-        problem = problem._replace(schedule=found)  # which calls use, too
+    problem = _as_called(problem, operands)
     question = request.complete(to_request(problem, operands), "")
     if stage is not None:
         return native.explain_request(question, stage)
     account = native.explain_request(question, "")
     return f"== call ==\n{_call(problem, operands)}\n\n{account}\n== time ==\n{_time(problem, operands, measure)}\n"
+
+
+def _as_called(problem: Problem, operands: Sequence[Operand]) -> Problem:
+    """A problem with the schedule that calls use since measurements have shown it to be faster, if there is one."""
+    if not problem.schedule and request.tuned():
+        for same in (problem, problem._replace(dtype=None)):  # calls name no dtype that follows from the operands
+            if (found := tuned.schedule(same, operands)) is not None:
+                return problem._replace(schedule=found)
+    return problem
 
 
 def _call(problem: Problem, operands: Sequence[Operand]) -> str:
