@@ -38,7 +38,8 @@ pack: build ## compile kernels of common calls into the package, as a wheel has 
 .PHONY: wheel
 wheel: $(STAMPS)/wheel-tools ## an sdist, and from it a wheel with the pack, in dist/ (some minutes)
 	@rm -rf dist && $(PY) -m build --outdir dist .
-	@PATH="$(abspath $(VENV))/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist dist/*-linux_*.whl && rm dist/*-linux_*.whl
+	@tag=$$($(PY) -m auditwheel show dist/*.whl | grep -o 'manylinux_[0-9_]*_$(shell uname -m)' | head -1) && \
+	$(PY) -m wheel tags --remove --platform-tag "$$tag" dist/*.whl
 	@ls -l dist
 
 .PHONY: test-install

@@ -201,7 +201,7 @@ def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[
             watch(prepared, operands)
 
     _one_at_a_time.acquire()
-    dispatch.watcher = report
+    before, dispatch.watcher = dispatch.watcher, report
     try:
         if torch._C._autograd._profiler_enabled():
             yield
@@ -209,7 +209,7 @@ def _watching(watch: Callable[[Prepared, Sequence[Operand]], None]) -> Iterator[
             with profiler_legacy.profile():  # the present one writes to the terminal
                 yield
     finally:
-        dispatch.watcher = None
+        dispatch.watcher = before
         _one_at_a_time.release()
 
 
