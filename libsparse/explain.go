@@ -137,3 +137,14 @@ func explainFormats(c *Compilation) string {
 	}
 	return strings.Join(out, "\n") + "\n"
 }
+
+// Code is the formats and the text of a nest, without what its header says about how it was chosen: by it, searches know a kernel again.
+func (n *Nest) Code() string {
+	m := *n.Loops
+	m.Doc = nil
+	text, err := n.Backend.Emit(&m)
+	if err != nil {
+		panic("BUG: " + err.Error()) // with the header it was fine
+	}
+	return n.Formats() + text
+}

@@ -56,3 +56,12 @@ func Dense(a bind.Assignment, v index.Var) bool { return dense(a, v) }
 func Meeting(a bind.Assignment, v index.Var) bool {
 	return len(lattice.Loop(a.Table, a.RHS, v).Iterators()) > 1
 }
+
+// Complete is all commands of a decision, the conversions of operands included, as a schedule by hand has them.
+func (d *Decision) Complete() []schedule.Command {
+	var out []schedule.Command
+	for _, c := range d.Conversions {
+		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
+	}
+	return append(out, d.Commands...)
+}

@@ -8,7 +8,6 @@ import (
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
-	"libsparse/libsparse/schedule"
 )
 
 // Candidate is a schedule that the compiler can carry out for a request, in the form in which requests have it.
@@ -43,7 +42,7 @@ func List(r *libsparse.Request, b backend.Backend, plain bool) ([]Candidate, err
 		return nil, err
 	}
 	l := &list{request: r, backend: b, seen: map[string]int{}}
-	l.add(autoschedule.Candidate{Order: d.Order, Terms: d.Terms, Plain: true, Commands: withConversions(d)}, true)
+	l.add(autoschedule.Candidate{Order: d.Order, Terms: d.Terms, Plain: true, Commands: d.Complete()}, true)
 	for _, c := range all {
 		l.add(c, false)
 	}
@@ -65,7 +64,7 @@ func (l *list) add(c autoschedule.Candidate, chosen bool) {
 	if err != nil {
 		return // what it needs is not there, which the commands themselves check
 	}
-	text := body(compiled.Nests[0])
+	text := compiled.Nests[0].Code()
 	at, known := l.seen[text]
 	if !known {
 		at = len(l.found)
@@ -80,24 +79,4 @@ func (l *list) add(c autoschedule.Candidate, chosen bool) {
 	f.Plain = f.Plain || c.Plain
 	f.Tiled = c.Tiled && (f.Tiled || !known)
 	f.Chosen = f.Chosen || chosen
-}
-
-// withConversions is the commands of a decision, the conversions of operands included.
-func withConversions(d *autoschedule.Decision) []schedule.Command {
-	var out []schedule.Command
-	for _, c := range d.Conversions {
-		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
-	}
-	return append(out, d.Commands...)
-}
-
-// body is the formats and the C, without what its header says about how it was chosen.
-func body(n *libsparse.Nest) string {
-	m := *n.Loops
-	m.Doc = nil
-	text, err := n.Backend.Emit(&m)
-	if err != nil {
-		panic("BUG: " + err.Error()) // with the header it was fine
-	}
-	return n.Formats() + text
 }

@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	},
 	// what the command line and tuners ask beside compilation
 	"libsparse/frontier":   {"diag", "dtype", "format", "index", "bind", "infer", "autoschedule", "asymptotic", "/libsparse"},
-	"libsparse/candidates": {"diag", "schedule", "autoschedule", "backend", "/libsparse"},
+	"libsparse/candidates": {"diag", "autoschedule", "backend", "/libsparse"},
 	"libsparse/prices":     {"diag", "autoschedule", "backend", "/libsparse"},
 	// tuners, which know nothing of tensors
 	"libsparse/tune/space": {"diag"},

@@ -54,13 +54,13 @@ func TestProposalsLower(t *testing.T) {
 				if err != nil {
 					t.Fatalf("proposal %d, %s: %v", n, p.Schedule, err)
 				}
-				c := code(unit.Nests[0])
+				c := unit.Nests[0].Code()
 				if seen[c] {
 					t.Errorf("proposal %d, %s has the C of an earlier one", n, p.Schedule)
 				}
 				seen[c] = true
 				if n == 0 {
-					if automatic, err := libsparse.Lower(&request, avx2); err != nil || code(automatic.Nests[0]) != c {
+					if automatic, err := libsparse.Lower(&request, avx2); err != nil || automatic.Nests[0].Code() != c {
 						t.Errorf("the default point %q is not the compiler's choice: %v", p.Schedule, err)
 					}
 				}

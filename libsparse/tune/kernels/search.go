@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"libsparse/libsparse"
-	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
@@ -99,8 +98,8 @@ func New(r *libsparse.Request, b backend.Backend, o Options) (*Search, error) {
 		return nil, err
 	}
 	s.points.Default = s.space.origin
-	s.codes[code(unit.Nests[0])] = true
-	s.texts[key(s.space.origin)] = text(withConversions(decision))
+	s.codes[unit.Nests[0].Code()] = true
+	s.texts[key(s.space.origin)] = text(decision.Complete())
 	s.known = []space.Point{s.space.origin}
 	options := bayes.Options{Log: true, Seed: o.Seed, Feasible: s.feasible, Sample: s.sample, Starts: s.neighbours(o.Seed)}
 	options.First = max(o.First, 1+len(options.Starts))
@@ -190,7 +189,7 @@ func (s *Search) lower(schedule string) (string, bool) {
 	if err != nil || len(unit.Nests) > 1 {
 		return "", false
 	}
-	return code(unit.Nests[0]), true
+	return unit.Nests[0].Code(), true
 }
 
 // neighbours are points that differ from the compiler's choice in one parameter, each in another.
@@ -228,26 +227,6 @@ func (s *Search) sample(random *rand.Rand) (space.Point, error) {
 		}
 	}
 	return at, nil
-}
-
-// code is the formats and the C of a nest, without what its header says about how it was chosen.
-func code(n *libsparse.Nest) string {
-	m := *n.Loops
-	m.Doc = nil
-	source, err := n.Backend.Emit(&m)
-	if err != nil {
-		panic("BUG: " + err.Error()) // with the header it was fine
-	}
-	return n.Formats() + source
-}
-
-// withConversions is the commands of a decision, the conversions of operands included.
-func withConversions(d *autoschedule.Decision) []schedule.Command {
-	var out []schedule.Command
-	for _, c := range d.Conversions {
-		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
-	}
-	return append(out, d.Commands...)
 }
 
 func text(commands []schedule.Command) string {
