@@ -52,6 +52,7 @@ from ._trace.moves import move as _move
 if _TYPE_CHECKING:
     from collections.abc import Sequence as _Sequence
 
+    from . import nn
     from ._compiler.cache import cache
     from ._fusion.compiled import compile
     from ._io.files import read, write
@@ -74,6 +75,9 @@ if _TYPE_CHECKING:
 
 # The modules of the classes. To read a class's name is to want all of its methods, with their documentation.
 _CLASSES = {"Format": "_storage.format", "Pattern": "_storage.pattern", "SparseTensor": "_tensor.sparse_tensor"}
+
+# Parts of the package that users name, which load with their first use.
+_MODULES = ("nn",)
 
 # The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
@@ -137,6 +141,7 @@ __all__ = [
     "mm",
     "mttkrp",
     "mv",
+    "nn",
     "options",
     "override",
     "random",
@@ -163,6 +168,8 @@ def __getattr__(name: str) -> object:
     """Python calls it for a name that the package does not have, or has not loaded yet."""
     if name in _CLASSES:
         _load_functions()
+    if name in _MODULES:
+        return _import_module(f"{__name__}.{name}")
     if name in _LAZY:
         found = getattr(_import_module(f"{__name__}.{_LAZY[name]}"), name)
         globals()[name] = found

@@ -25,12 +25,17 @@ def _own(owner: type, name: str) -> bool:
 
 def documented() -> dict[str, str]:
     """The docstring of every public name, and of the methods and properties of public classes."""
-    found = {name: getattr(ls, name) for name in ls.__all__ if name != "__version__"}
+    found = {name: getattr(ls, name) for name in ls.__all__ if name not in ("__version__", "nn")}
     found["cache"] = type(ls.cache)
     for title, owner in {**_CLASSES, "cache": type(ls.cache)}.items():
         for name in dir(owner):
             if not name.startswith("_") and _own(owner, name):
                 found[f"{title}.{name}"] = inspect.getattr_static(owner, name)
+    layers = {f"nn.{name}": getattr(ls.nn, name) for name in ls.nn.__all__}
+    found |= {name: value for name, value in layers.items() if not inspect.ismodule(value)}
+    for title, owner in layers.items():
+        methods = {f"{title}.{name}": value for name, value in vars(owner).items() if not name.startswith("_")}
+        found |= {name: value for name, value in methods.items() if "Example:" in (value.__doc__ or "")}
     return {name: inspect.cleandoc(value.__doc__ or "") for name, value in found.items()}
 
 

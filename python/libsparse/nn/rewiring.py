@@ -1,0 +1,180 @@
+"""Other entries for a weight that is trained: which to drop, which to add, and what an optimizer keeps for them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+import libsparse as ls
+from libsparse._ops.operands import same_entries
+
+_CHUNK = 1 << 20  # numbers of the dense gradient that are in memory at a time
+
+
+class Blocks(NamedTuple):
+    """A matrix as blocks, of one element each in CSR.
+
+    Attributes:
+        keys: (blocks,) row * columns + column of each, counted in blocks.
+        values: (blocks, height * width).
+        block: (height, width).
+        shape: Of the matrix.
+    """
+
+    keys: Tensor
+    values: Tensor
+    block: tuple[int, int]
+    shape: tuple[int, int]
+
+    @staticmethod
+    def of(A: Any, block: tuple[int, int]) -> Blocks:
+        """The blocks of a matrix in CSR, or in BSR of this block."""
+        height, width = block
+        pos, crd = A.pos(1), A.crd(1).long()
+        rows = torch.arange(len(pos) - 1, device="cpu").repeat_interleave(pos.diff().long())
+        columns = -(-A.shape[1] // width)
+        return Blocks(rows * columns + crd, A.values().reshape(-1, height * width), block, tuple(A.shape))
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """The extents, counted in blocks."""
+        return -(-self.shape[0] // self.block[0]), -(-self.shape[1] // self.block[1])
+
+    def select(self, keep: Tensor) -> Blocks:
+        """Those that a bool tensor (blocks,) says."""
+        return self._replace(keys=self.keys[keep], values=self.values[keep])
+
+    def extended(self, places: Tensor) -> Blocks:
+        """With blocks of zeros at other places."""
+        values = torch.cat([self.values, self.values.new_zeros(len(places), self.values.shape[1])])
+        return self._replace(keys=torch.cat([self.keys, places]), values=values)
+
+    def tensor(self) -> tuple[Any, Tensor]:
+        """The matrix, and the keys of its blocks in storage order."""
+        rows, columns = self.grid
+        keys, order = self.keys.sort()
+        ends = torch.searchsorted(keys, torch.arange(rows + 1, device="cpu") * columns)
+        values = self.values[order]
+        if self.block == (1, 1):
+            return ls.from_csr(ends, keys % columns, values.view(-1), self.shape, check=False), keys
+        blocks = values.view(-1, *self.block)
+        return ls.from_bsr(ends, keys % columns, blocks, self.shape, check=False), keys
+
+
+def without_smallest(blocks: Blocks, fraction: float, signs_apart: bool) -> Tensor:
+    """Which blocks stay, as a bool tensor (blocks,)."""
+    if not 0 <= fraction <= 1:
+        raise ls.ShapeError(f"prune: fraction is {fraction}; expected a share from 0 to 1")
+    sizes = blocks.values.square().sum(1)
+    keep = torch.ones(len(sizes), dtype=torch.bool, device="cpu")
+    groups = [keep.clone()]
+    if signs_apart:
+        if blocks.block != (1, 1):
+            raise ls.UnsupportedError("prune: signs_apart=True needs single weights, and this layer stores blocks")
+        groups = [blocks.values[:, 0] >= 0, blocks.values[:, 0] < 0]
+    for group in groups:
+        places = group.nonzero()[:, 0]
+        smallest = sizes[places].topk(int(fraction * len(places) + 0.5), largest=False).indices
+        keep[places[smallest]] = False
+    return keep
+
+
+def random_places(blocks: Blocks, count: int, generator: torch.Generator | None) -> Tensor:
+    """The keys of `count` blocks that are not stored; of all of these where there are no more."""
+    total = blocks.grid[0] * blocks.grid[1]
+    count = min(_counted(count), total - len(blocks.keys))
+    if 2 * (len(blocks.keys) + count) >= total:  # most of the matrix is stored: a list of all places is no larger
+        free = torch.ones(total, dtype=torch.bool, device="cpu")
+        free[blocks.keys] = False
+        places = free.nonzero()[:, 0]
+        return places[torch.randperm(len(places), generator=generator, device="cpu")[:count]]
+    found = blocks.keys[:0]
+    while len(found) < count:
+        drawn = torch.randint(total, (2 * count,), generator=generator, device="cpu")
+        drawn = torch.cat([found, drawn[~torch.isin(drawn, blocks.keys)]]).unique()
+        found = drawn[torch.randperm(len(drawn), generator=generator, device="cpu")[:count]]
+    return found
+
+
+def steepest_places(blocks: Blocks, count: int, seen: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """The keys of the blocks that are not stored where the gradient of the dense weight is largest.
+
+    Args:
+        blocks: What is stored.
+        count: How many.
+        seen: Inputs (n, in_features) of calls, and the gradients (n, out_features) of their results.
+    """
+    rows, columns = blocks.grid
+    height, width = blocks.block
+    count = min(_counted(count), rows * columns - len(blocks.keys))
+    step = max(1, _CHUNK // (columns * height * width))
+    best, places = blocks.values.new_empty(0), blocks.keys[:0]
+    stored = blocks.keys.sort().values
+    for start in range(0, rows, step):
+        stop = min(start + step, rows)
+        sizes = _block_sizes(seen, start * height, stop * height, blocks)
+        low, high = torch.searchsorted(stored, torch.tensor([start, stop], device="cpu") * columns).tolist()
+        sizes[stored[low:high] - start * columns] = -1
+        chunk = sizes.topk(min(count, len(sizes)))
+        best, places = torch.cat([best, chunk.values]), torch.cat([places, chunk.indices + start * columns])
+        order = best.topk(min(count, len(best))).indices
+        best, places = best[order], places[order]
+    return places
+
+
+def _block_sizes(seen: list[tuple[Tensor, Tensor]], start: int, stop: int, blocks: Blocks) -> Tensor:
+    """The squared norms of blocks of the dense gradient, for some rows of it."""
+    height, width = blocks.block
+    gradient: Any = sum(g[:, start:stop].T @ x for x, g in seen)
+    pad = (0, -gradient.shape[1] % width, 0, -gradient.shape[0] % height)
+    padded = torch.nn.functional.pad(gradient, pad).square()
+    return padded.view(padded.shape[0] // height, height, -1, width).sum((1, 3)).view(-1)
+
+
+def _counted(count: int) -> int:
+    if not isinstance(count, int) or count < 0:
+        raise ls.ShapeError(f"grow: count is {count!r}; expected how many weights to add, as prune returns it")
+    return count
+
+
+def take_over(weight: Any, changed: Any, before: Blocks, keys: Tensor, optimizer: Any) -> None:
+    """Gives a parameter the entries and values of another tensor, and the optimizer's state the same entries.
+
+    Args:
+        weight: The parameter; it stays the same object.
+        changed: What it becomes.
+        before: What it was.
+        keys: The keys of the blocks of `changed`, ascending.
+        optimizer: One that has the parameter, or None.
+    """
+    state = {} if optimizer is None else optimizer.state.get(weight, {})
+    old, order = before.keys.sort()
+    place = torch.searchsorted(old, keys).clamp(max=max(len(old) - 1, 0))
+    known = old[place] == keys if len(old) else torch.zeros_like(keys, dtype=torch.bool)
+    for name, value in state.items():
+        if isinstance(value, Tensor) and value.ndim == 1 and value.numel() == before.values.numel():
+            parts = value.reshape(before.values.shape)
+            moved = parts.new_zeros(len(keys), parts.shape[1])
+            moved[known] = parts[order[place[known]]]
+            state[name] = moved.view(-1)
+    weight.data, weight.grad = changed, None
+
+
+def check_loaded(name: str, found: Any, weight: Any) -> None:
+    """Refuses a loaded weight that is dense or has other entries than the layer's.
+
+    Raises:
+        FormatError: It is, with advice.
+    """
+    if not isinstance(found, ls.SparseTensor):
+        raise ls.FormatError(
+            f"{name}: the state has a dense weight of shape {tuple(found.shape)}, and this layer a sparse one; load it "
+            "into an nn.Linear, and use SparseLinear.from_dense"
+        )
+    if not same_entries(found.pattern, weight.pattern):
+        raise ls.FormatError(
+            f"{name}: the state has {found.nnz} entries of {found.pattern}, other places than the {weight.nnz} of this "
+            "layer; make the layer with mask=state['weight'], or load with assign=True before the optimizer is made"
+        )
