@@ -34,7 +34,7 @@ SHORTCUTS = [
     for room, name, *others in (
         ("_runtime", "direct", "repeat", "wrap", "compressed"),
         ("_runtime", "stand_in"),
-        ("_storage", "radix"),
+        ("_storage", "radix", "rows"),
     )
 ]
 

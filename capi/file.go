@@ -52,7 +52,7 @@ func libsparse_read(path, options C.libsparse_text, tensor *C.libsparse_tensor, 
 		err = diag.Errorf(diag.Syntax, "the place for the tensor is NULL")
 		return status
 	}
-	t, err := tensorfile.Read(string(name), o)
+	t, err := tensorfile.Open(string(name), o)
 	if err == nil {
 		*tensor = C.libsparse_tensor(library.handles.save(t))
 	}
@@ -89,7 +89,7 @@ func libsparse_tensor_copy(tensor C.libsparse_tensor, coordinates *C.int64_t, va
 	}
 	v, err := array(values, h.ValueBytes(), "values")
 	if err == nil {
-		t.CopyTo(c, v)
+		err = t.CopyTo(c, v)
 	}
 	return status
 }

@@ -49,10 +49,12 @@ typedef uintptr_t libsparse_tensor;
  * the shape of a .tns file, and how much memory there is. An error of kind "system" has the number errno as its detail. */
 int32_t libsparse_read(libsparse_text path, libsparse_text options, libsparse_tensor *tensor, char **error);
 
-/* Describes a tensor: {"shape": [...], "dtype": "f64", "entries": n}. Its dtype is i64, f64, c128, or bool where there are no values. */
+/* Describes a tensor: {"shape": [...], "dtype": "f64", "entries": n}. Its dtype is i64, f64, c128, or bool where there are no values.
+ * The entries of a large file are read by libsparse_tensor_copy: before it, n is the most that there may be, and after it how many there are. */
 int32_t libsparse_tensor_info(libsparse_tensor tensor, char **info, char **error);
 
-/* Copies the coordinates, all of the first mode first, and the values, of 8 or (complex) 16 bytes each; bool has none. */
+/* Copies the coordinates, all of the first mode first, and the values, of 8 or (complex) 16 bytes each; bool has none.
+ * The arrays have room for as many entries as libsparse_tensor_info said; where there are fewer, the rest of each mode is left as it is. */
 int32_t libsparse_tensor_copy(libsparse_tensor tensor, int64_t *coordinates, void *values, char **error);
 
 /* Arrays that are borrowed for the call. */

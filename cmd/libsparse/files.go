@@ -27,7 +27,9 @@ func readTensor(out io.Writer, args []string) error {
 		return err
 	}
 	coords, values := make([]byte, h.CoordBytes()), make([]byte, h.ValueBytes())
-	t.CopyTo(coords, values)
+	if err := t.CopyTo(coords, values); err != nil {
+		return err
+	}
 	if _, err := out.Write(coords); err != nil {
 		return err
 	}

@@ -32,9 +32,9 @@ func TestChunks(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		whole, want := read(path, Options{}, chunkBytes)
+		whole, want := read(path, Options{}, chunkBytes, nil)
 		for _, n := range []int{1, 7, 20} {
-			x, err := read(path, Options{}, n)
+			x, err := read(path, Options{}, n, nil)
 			if fmt.Sprint(err) != fmt.Sprint(want) || err == nil && described(x) != described(whole) {
 				t.Fatalf("%q in chunks of %d: %v, %v; whole: %v, %v", text, n, x, err, whole, want)
 			}

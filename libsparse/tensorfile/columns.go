@@ -52,7 +52,15 @@ func (c *columns) parse(path string, text []byte, first int, p *part) (err error
 		}
 	}()
 	coord := make([]int64, len(c.limits))
+	plain, quick := c.plain()
 	for line := first + 1; len(text) > 0; line++ {
+		if quick {
+			if n, v := plain.row(text, coord); n > 0 && p.addMirrored(c.symmetry, c.elem, coord, v) {
+				text = text[n:]
+				p.lines++
+				continue
+			}
+		}
 		row := text
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
 			row, text = text[:end], text[end+1:]

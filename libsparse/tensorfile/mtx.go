@@ -57,7 +57,12 @@ func (r *reader) matrixMarket() (*Tensor, error) {
 		err = r.array(t, b)
 		return t, err
 	}
-	t.parts, err = r.table(&columns{comment: '%', limits: shape, elem: t.Elem, symmetry: b.symmetry})
+	c := &columns{comment: '%', limits: shape, elem: t.Elem, symmetry: b.symmetry}
+	if r.target != nil && r.target.room == nil {
+		t.late, err = r.postpone(c, count)
+		return t, err
+	}
+	t.parts, err = r.table(c)
 	if err != nil {
 		return nil, err
 	}

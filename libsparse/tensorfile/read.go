@@ -27,12 +27,13 @@ type Options struct {
 }
 
 // Read reads a file; its name says how.
-func Read(path string, o Options) (*Tensor, error) { return read(path, o, chunkBytes) }
+func Read(path string, o Options) (*Tensor, error) { return read(path, o, chunkBytes, nil) }
 
 // chunkBytes is the length of text that is parsed at a time, by one of several threads.
 const chunkBytes = 1 << 20
 
-func read(path string, o Options, chunk int) (*Tensor, error) {
+// read reads a file; target is nil, or where the entries of a large Matrix Market file go.
+func read(path string, o Options, chunk int, target *target) (*Tensor, error) {
 	kind, zipped := kindOf(path)
 	f, err := os.Open(path)
 	if err != nil {
@@ -40,11 +41,13 @@ func read(path string, o Options, chunk int) (*Tensor, error) {
 	}
 	defer func() { _ = f.Close() }() // nothing was written
 	line := maxLine
+	length := int64(0)
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && !zipped { // no large buffers for a small file
-		size := int(min(info.Size()+1, int64(max(chunk, line))))
+		length = info.Size()
+		size := int(min(length+1, int64(max(chunk, line))))
 		chunk, line = min(chunk, size), min(line, size)
 	}
-	r := &reader{path: path, chunkBytes: chunk, memory: o.Memory}
+	r := &reader{path: path, length: length, chunkBytes: chunk, memory: o.Memory, target: target}
 	in := io.Reader(f)
 	if zipped {
 		if in, err = gzip.NewReader(bufio.NewReaderSize(f, 1<<16)); err != nil {
@@ -91,11 +94,13 @@ const maxLine = 1 << 20
 // reader reads lines, one by one or many at once.
 type reader struct {
 	path       string
+	length     int64 // of the file, in bytes; 0 where that isn't known
 	in         *bufio.Reader
 	back       []byte // a line that was put back
 	line       int    // the number of lines that were read
 	chunkBytes int
 	memory     int // in bytes; 0 means enough
+	target     *target
 }
 
 // broken is the error of a file that can't be read on.
@@ -147,7 +152,7 @@ func (r *reader) putBack(words []string) {
 
 // chunk is the next whole lines, nil at the end.
 func (r *reader) chunk() ([]byte, error) {
-	text := make([]byte, len(r.back)+r.chunkBytes)
+	text := r.buffer(len(r.back) + r.chunkBytes)
 	n := copy(text, r.back)
 	r.back = nil
 	var err error
@@ -168,6 +173,16 @@ func (r *reader) chunk() ([]byte, error) {
 	return text, nil
 }
 
+// buffers are those of chunks that have been parsed.
+var buffers sync.Pool
+
+func (r *reader) buffer(size int) []byte {
+	if used, ok := buffers.Get().(*[]byte); ok && cap(*used) >= size {
+		return (*used)[:size]
+	}
+	return make([]byte, size)
+}
+
 // table reads all lines that are left, on as many threads as there are.
 func (r *reader) table(c *columns) ([]*part, error) {
 	var parts []*part
@@ -184,14 +199,21 @@ func (r *reader) table(c *columns) ([]*part, error) {
 		}
 		first, lines := r.line, bytes.Count(text, []byte("\n"))
 		r.line += lines
-		p, fault := c.newPart(lines+1), new(error)
+		if text[len(text)-1] != '\n' {
+			lines++
+		}
+		p, fault := r.target.part(c, lines), new(error)
+		if p == nil {
+			p = c.newPart(lines)
+			taken += p.bytes()
+			err = r.fits(taken)
+		}
 		parts, faults = append(parts, p), append(faults, fault)
-		taken += p.bytes()
-		err = r.fits(taken)
 		slots <- struct{}{}
 		wait.Go(func() {
 			*fault = c.parse(r.path, text, first, p)
 			failed.CompareAndSwap(false, *fault != nil)
+			buffers.Put(&text)
 			<-slots
 		})
 	}

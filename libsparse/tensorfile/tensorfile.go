@@ -19,6 +19,7 @@ type Tensor struct {
 	// Elem is the type of the values: bool where there are coordinates only. A file that was read has c128, f64, i64 or bool.
 	Elem  dtype.T
 	parts []*part
+	late  *late // where the parts are still in the file
 }
 
 // part is entries that stand together in a file.
@@ -129,8 +130,14 @@ type Header struct {
 	Entries int     `json:"entries"`
 }
 
-// Header describes the arrays that CopyTo fills.
-func (t *Tensor) Header() Header { return Header{Shape: t.Shape, Dtype: t.Elem, Entries: t.Len()} }
+// Header describes the arrays that CopyTo fills. A tensor that was opened has at most as many entries before, and so many after.
+func (t *Tensor) Header() Header {
+	n := t.Len()
+	if t.late != nil {
+		n = int(t.late.entries.Load())
+	}
+	return Header{Shape: t.Shape, Dtype: t.Elem, Entries: n}
+}
 
 // maxEntries is so small that the sizes of arrays fit in 64 bits.
 const maxEntries = 1 << 50
@@ -158,11 +165,20 @@ func (h Header) ValueBytes() int {
 	}
 }
 
-// CopyTo fills the arrays that the header describes.
-func (t *Tensor) CopyTo(coords, values []byte) {
-	each := 8 * t.Len()
+// CopyTo fills the arrays that the header describes. They may have room for more entries, at the end of each mode and of the values.
+func (t *Tensor) CopyTo(coords, values []byte) error {
+	each := len(coords) / max(len(t.Shape), 1)
+	parts := t.parts
+	if t.late != nil {
+		h := t.Header()
+		h.Entries = each / 8
+		var err error
+		if parts, err = t.load(FromArrays(h, coords, values).parts[0]); err != nil {
+			return err
+		}
+	}
 	at := 0
-	for _, p := range t.parts {
+	for _, p := range parts { // those that stand in the arrays move towards the start
 		for m, c := range p.coords {
 			copy(coords[m*each+8*at:], view[byte](c))
 		}
@@ -171,6 +187,7 @@ func (t *Tensor) CopyTo(coords, values []byte) {
 		copy(values[min(16*at, len(values)):], view[byte](p.complexes))
 		at += p.count
 	}
+	return nil
 }
 
 // FromArrays is the tensor whose arrays a header describes; it borrows them.

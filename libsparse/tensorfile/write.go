@@ -8,7 +8,9 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 	"strconv"
+	"sync"
 
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/dtype"
@@ -62,23 +64,50 @@ func writeTo(f io.Writer, zipped bool, t *Tensor, body func(*bufio.Writer, *Tens
 	return z.Close()
 }
 
+// blockEntries is how many entries are made text at a time, by one of several threads.
+const blockEntries = 1 << 14
+
 // writeEntries writes a line an entry: its coordinates from 1, and its value.
 func writeEntries(w *bufio.Writer, t *Tensor, number func(line []byte, p *part, e int) []byte) error {
-	var line []byte
-	for _, p := range t.parts {
-		for e := range p.count {
-			line = line[:0]
-			for _, c := range p.coords {
-				line = append(strconv.AppendInt(line, c[e]+1, 10), ' ')
+	blocks := make(chan chan []byte, runtime.GOMAXPROCS(0)) // in order; as many as threads are under way
+	stop := make(chan struct{})
+	var working sync.WaitGroup
+	defer working.Wait() // nobody reads the caller's arrays afterwards
+	defer close(stop)
+	working.Go(func() {
+		defer close(blocks)
+		for _, p := range t.parts {
+			for first := 0; first < p.count; first += blockEntries {
+				block := make(chan []byte, 1)
+				select {
+				case blocks <- block:
+				case <-stop:
+					return
+				}
+				working.Go(func() { block <- p.text(first, min(first+blockEntries, p.count), number) })
 			}
-			line = number(line, p, e)
-			line[len(line)-1] = '\n' // in place of the space behind the last number
-			if _, err := w.Write(line); err != nil {
-				return err
-			}
+		}
+	})
+	for block := range blocks {
+		if _, err := w.Write(<-block); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// text is the lines of some entries.
+func (p *part) text(first, end int, number func(line []byte, p *part, e int) []byte) []byte {
+	const usual = 32 // characters of a line
+	text := make([]byte, 0, usual*(end-first))
+	for e := first; e < end; e++ {
+		for _, c := range p.coords {
+			text = append(strconv.AppendInt(text, c[e]+1, 10), ' ')
+		}
+		text = number(text, p, e)
+		text[len(text)-1] = '\n' // in place of the space behind the last number
+	}
+	return text
 }
 
 // writeCoordinates writes .tns, in which a tensor of bool has ones.

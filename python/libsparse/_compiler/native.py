@@ -177,9 +177,11 @@ def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Te
         shape, coordinates, values = _arrays(json.loads(info))
         to = (coordinates.data_ptr(), None if values is None else values.data_ptr())
         _check(library, lambda error: library.libsparse_tensor_copy(handle, *to, error))
+        info = _string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
+        count = json.loads(info)["entries"]  # of a large file it is known only now
     finally:
         _check(library, lambda error: library.libsparse_release(handle, error))
-    return shape, coordinates, values
+    return shape, coordinates[:, :count], None if values is None else values[:count]
 
 
 def _arrays(info: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:

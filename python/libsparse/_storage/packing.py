@@ -16,7 +16,7 @@ from libsparse._lang.dtypes import INT32_MAX
 
 from . import levels, memory
 from .format import Format
-from .sorting import first_of_run, linear_keys, outside, sort_order
+from .sorting import first_of_rows, first_of_run, linear_keys, outside, sort_order
 
 _VALUE = 8  # bytes of a value, where nobody says
 
@@ -59,6 +59,9 @@ def starts(parents: Tensor, count: int, dtype: torch.dtype) -> Tensor:
     Raises:
         IndexBoundsError: A number is out of range.
     """
+    counted = first_of_rows(parents, count, dtype)
+    if counted is not None:
+        return counted
     first = torch.zeros(count + 1, dtype=dtype, device="cpu")
     try:
         first[1:].index_add_(0, parents, torch.ones((), dtype=dtype, device="cpu").expand(parents.numel()))

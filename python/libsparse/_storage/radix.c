@@ -1,30 +1,20 @@
-/* Sorts entries by their coordinates: what sorting.py does with torch's functions, by threads, in less time and memory. Below
- * that, rows, which are runs of entries between positions: whether they are right, and their order by length.
+/* Sorts entries by their coordinates: what sorting.py does with torch's functions, by threads, in less time and memory.
  *
  * The key of an entry numbers its place in a dense tensor. Entries are put into buckets by the first bits of their keys, and
  * each bucket is sorted by the rest. The order is stable. Only Python's limited interface is used.
  */
-#define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x030A0000
-#include <Python.h>
+#include "radix.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MODES 16
 #define MOST_THREADS 64
 #define BLOCK 1024       /* entries whose keys are computed at a time */
 #define MOST_BITS 18     /* of a key that choose its bucket: the counts fit in the cache of a core */
 #define FEW 32           /* entries that are sorted by insertion */
 #define TOGETHER 64      /* buckets that a thread takes at a time */
-
-typedef struct {
-	void *address;
-	bool wide; /* int64, else int32 */
-} Array;
 
 typedef struct {
 	int modes, threads, shift;
@@ -224,7 +214,7 @@ static void sort_all(Job *job)
 }
 
 /* Reads a tuple of pairs (address, whether its elements are int64). */
-static bool read_arrays(PyObject *given, Array *arrays, int count)
+bool read_arrays(PyObject *given, Array *arrays, int count)
 {
 	for (int n = 0; n < count; n++) {
 		PyObject *pair = PyTuple_GetItem(given, n);
@@ -300,134 +290,13 @@ done:
 	return answer;
 }
 
-#define WINDOW 64  /* rows that are sorted together, so that their entries stay near each other in memory */
-#define LENGTHS 64 /* classes of lengths */
-#define CHUNK 4    /* entries that lengths of one class may differ by */
-
-static int length_class(int64_t length)
-{
-	int64_t chunks = (length + CHUNK - 1) / CHUNK;
-	return (int)(chunks < LENGTHS ? LENGTHS - 1 - chunks : 0);
-}
-
-/* Writes the numbers of rows, those with most entries of each window first. */
-static PyObject *order_rows(PyObject *self, PyObject *args)
-{
-	(void)self;
-	unsigned long long given, order;
-	long long rows;
-	int wide;
-	if (!PyArg_ParseTuple(args, "KpLK", &given, &wide, &rows, &order))
-		return NULL;
-	const int32_t *pos = (const int32_t *)(uintptr_t)given;
-	const int64_t *wide_pos = (const int64_t *)(uintptr_t)given;
-	int32_t *to = (int32_t *)(uintptr_t)order;
-	int64_t *wide_to = (int64_t *)(uintptr_t)order;
-	Py_BEGIN_ALLOW_THREADS
-	for (int64_t first = 0; first < rows; first += WINDOW) {
-		int count = (int)(rows - first < WINDOW ? rows - first : WINDOW), next[LENGTHS + 1] = {0}, class[WINDOW];
-		for (int n = 0; n < count; n++) {
-			int64_t row = first + n;
-			class[n] = length_class(wide ? wide_pos[row + 1] - wide_pos[row] : (int64_t)pos[row + 1] - pos[row]);
-			next[class[n] + 1]++;
-		}
-		for (int n = 0; n < LENGTHS; n++)
-			next[n + 1] += next[n];
-		for (int n = 0; n < count; n++) {
-			int64_t place = first + next[class[n]]++;
-			if (wide)
-				wide_to[place] = first + n;
-			else
-				to[place] = (int32_t)(first + n);
-		}
-	}
-	Py_END_ALLOW_THREADS
-	Py_RETURN_NONE;
-}
-
-/* Whether `count` coordinates are from 0 to before `extent`, and ascend in each of the rows between positions, which ascend from 0 to `count`.
- *
- * Those that don't ascend are counted everywhere and where rows begin: the loop over all of them has no branch, and runs in vectors. */
-#define DEFINE_ARE_RIGHT(name, T, U)                                                                             \
-	static bool name(const T *pos, const T *crd, int64_t rows, int64_t extent, int64_t count)               \
-	{                                                                                                        \
-		U falls = 0, outside = 0, last = (U)(extent - 1 < (T)(~(U)0 >> 1) ? extent - 1 : (T)(~(U)0 >> 1)); \
-		if (pos[0] != 0 || pos[rows] != count || (count > 0 && extent < 1))                              \
-			return false;                                                                            \
-		for (int64_t row = 0; row < rows; row++)                                                         \
-			falls |= pos[row + 1] < pos[row];                                                        \
-		for (int64_t n = 0; n < count; n++)                                                              \
-			outside |= (U)crd[n] | (last - (U)crd[n]);                                               \
-		if (falls || (T)outside < 0)                                                                     \
-			return false;                                                                            \
-		int64_t everywhere = 0, between = 0;                                                             \
-		for (int64_t first = 1; first < count; first += PART_LENGTH) {                                         \
-			int64_t end = first + PART_LENGTH < count ? first + PART_LENGTH : count;                             \
-			U here = 0;                                                                              \
-			for (int64_t n = first; n < end; n++)                                                    \
-				here += crd[n] <= crd[n - 1];                                                    \
-			everywhere += here;                                                                      \
-		}                                                                                                \
-		for (int64_t row = 1; row < rows; row++) {                                                       \
-			int64_t at = pos[row];                                                                   \
-			between += at > 0 && at < pos[row + 1] && crd[at] <= crd[at - 1];                        \
-		}                                                                                                \
-		return everywhere == between;                                                                    \
-	}
-#define PART_LENGTH (1 << 20) /* coordinates of which those that don't ascend are counted in their own type */
-DEFINE_ARE_RIGHT(narrow_are_right, int32_t, uint32_t)
-DEFINE_ARE_RIGHT(wide_are_right, int64_t, uint64_t)
-
-static PyObject *rows_are_right(PyObject *self, PyObject *args)
-{
-	(void)self;
-	unsigned long long pos, crd;
-	long long rows, extent, count;
-	int wide;
-	bool right;
-	if (!PyArg_ParseTuple(args, "KKpLLL", &pos, &crd, &wide, &rows, &extent, &count))
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	if (wide)
-		right = wide_are_right((const int64_t *)(uintptr_t)pos, (const int64_t *)(uintptr_t)crd, rows, extent, count);
-	else
-		right = narrow_are_right((const int32_t *)(uintptr_t)pos, (const int32_t *)(uintptr_t)crd, rows, extent, count);
-	Py_END_ALLOW_THREADS
-	return PyBool_FromLong(right);
-}
-
-#define MOST_SAMPLED 128 /* entries of a window that is looked at */
-
-/* Of runs of entries, how many stand beside the one before, and of how many the window around has the coordinate before. */
-static PyObject *neighbours(PyObject *self, PyObject *args)
-{
-	(void)self;
-	unsigned long long given;
-	long long count, above, runs, length, beside = 0, below = 0;
-	int wide;
-	if (!PyArg_ParseTuple(args, "KpLLLL", &given, &wide, &count, &above, &runs, &length))
-		return NULL;
-	int64_t window[MOST_SAMPLED], most = above + length;
-	if (above < 0 || length < 0 || most > MOST_SAMPLED) {
-		PyErr_SetString(PyExc_ValueError, "windows are too long");
-		return NULL;
-	}
-	for (int64_t run = 0; run < runs; run++) {
-		int64_t first = run * (count / runs);
-		for (int64_t n = 0; n < most; n++)
-			window[n] = wide ? ((const int64_t *)(uintptr_t)given)[first + n] : ((const int32_t *)(uintptr_t)given)[first + n];
-		for (int64_t n = above; n < most; n++) {
-			int64_t found = 0;
-			for (int64_t other = 0; other < most; other++)
-				found |= window[other] == window[n] - 1;
-			below += found;
-			beside += n > above && window[n - 1] == window[n] - 1;
-		}
-	}
-	return Py_BuildValue("(LL)", beside, below);
-}
-
 static PyMethodDef functions[] = {
+	{"ascending", ascending, METH_VARARGS,
+	 "ascending(coords, count): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
+	 "`coords` is a tuple of (address, whether elements are int64), a pair a mode."},
+	{"first_of_rows", first_of_rows, METH_VARARGS,
+	 "first_of_rows(coords, wide, count, rows, pos, wide_pos): whether all numbers of rows are in range, in ascending order or not.\n\n"
+	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},

@@ -23,6 +23,7 @@ _MODES = 16  # that C sorts by
 _MANY = 1 << 14  # entries from which on C is worth its call
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
+_ANY, _WEAK, _STRICT = 0, 1, 2  # orders of coordinates: none, ascending, and without repeats
 _PART = 1 << 20  # entries that are compared or gathered at a time, so that what is needed for a while stays small
 
 
@@ -74,7 +75,10 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
     Raises:
         IndexBoundsError: Coordinates that nobody checked are out of range.
     """
-    if is_sorted(coords, extents):
+    ascending = order_of(coords, extents)
+    if ascending == _STRICT:
+        return _distinct(list(coords), None, none_again=True)
+    if ascending:
         return _distinct(list(coords), None)
     count = coords[0].numel()
     radix = in_c()
@@ -86,10 +90,14 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
     coords = [c.contiguous() for c in coords]
     moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
     order = torch.empty(count, dtype=torch.int32, device="cpu")
-    given, taken = (tuple([(a.data_ptr(), a.dtype == torch.int64) for a in arrays]) for arrays in (coords, moved))
-    if not radix.sort(given, tuple(extents), taken, order.data_ptr(), count, threads):
+    if not radix.sort(_addresses(coords), tuple(extents), _addresses(moved), order.data_ptr(), count, threads):
         raise outside()
-    return _distinct(moved, order)
+    return _distinct(moved, order, none_again=radix.ascending(_addresses(moved), count) == _STRICT)
+
+
+def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
+    """Of arrays of int32 or int64, for C: where each is, and whether it has int64."""
+    return tuple([(memory.address(a), a.dtype == torch.int64) for a in arrays])
 
 
 _validate = torch._validate_compressed_sparse_indices
@@ -118,6 +126,24 @@ def _is_plain(array: Tensor) -> bool:
     return array.is_cpu and array.ndim == 1 and array.dtype in _INDICES and array.is_contiguous()
 
 
+def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None:
+    """Where the entries of each of `count` rows start once they are sorted, from the number of each entry's row.
+
+    None where C can't read the array.
+
+    Raises:
+        IndexBoundsError: A number is out of range.
+    """
+    radix = in_c()
+    if radix is None or not _is_plain(rows):
+        return None
+    first = torch.empty(count + 1, dtype=dtype, device="cpu")
+    given = (memory.address(rows), rows.dtype == torch.int64, rows.numel(), count)
+    if not radix.first_of_rows(*given, first.data_ptr(), dtype == torch.int64):
+        raise outside()
+    return first
+
+
 def by_length(pos: Tensor) -> Tensor:
     """The numbers of the rows that lie between positions: the longest first, within windows of neighbouring rows.
 
@@ -141,10 +167,10 @@ def outside() -> IndexBoundsError:
     return IndexBoundsError("an index is outside of the shape; check=True says which")
 
 
-def _distinct(moved: list[Tensor], order: Tensor | None) -> Sorted:
+def _distinct(moved: list[Tensor], order: Tensor | None, none_again: bool = False) -> Sorted:
     """Sorted coordinates without those that come again."""
-    fresh = first_of_run(moved)
-    if bool(fresh.all()):
+    fresh = None if none_again else first_of_run(moved)
+    if fresh is None or bool(fresh.all()):
         nothing = torch.empty(0, dtype=torch.int64, device="cpu")
         return Sorted(moved, order, nothing, nothing)
     again = (~fresh).nonzero().squeeze(1)
@@ -177,7 +203,7 @@ def _gathered(array: Tensor, order: Tensor, dtype: torch.dtype) -> Tensor:
 
 def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | None:
     """The stable permutation that sorts coordinates lexicographically; None where they are sorted already."""
-    if not is_fake(coords[0]) and is_sorted(coords, extents):
+    if not is_fake(coords[0]) and order_of(coords, extents):
         return None
     keys = linear_keys(coords, extents)
     if keys is not None:
@@ -188,18 +214,22 @@ def sort_order(coords: Sequence[Tensor], extents: Sequence[int]) -> Tensor | Non
     return order
 
 
-def is_sorted(coords: Sequence[Tensor], extents: Sequence[int]) -> bool:
-    """Whether coordinates are sorted; False also where no keys can be made of them.
+def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
+    """How coordinates follow each other in lexicographic order.
 
-    Those that aren't are found out at the first fault.
+    0 where they don't, or where that isn't known, 1 where some may come again, 2 where each is behind the one before.
+    The first fault ends the search.
     """
+    radix = in_c()
+    if radix is not None and len(coords) <= _MODES and all(map(_is_plain, coords)):
+        return int(radix.ascending(_addresses(coords), coords[0].numel()))
     last = -1
     for part in _slices(coords[0].numel()):
         keys = linear_keys([c[part] for c in coords], extents)
         if keys is None or int(keys[0]) < last or not bool((keys[1:] >= keys[:-1]).all()):
-            return False
+            return _ANY
         last = int(keys[-1])
-    return True
+    return _WEAK
 
 
 def first_of_run(coords: Sequence[Tensor]) -> Tensor:
