@@ -6,7 +6,22 @@ and the names in their state dicts. Graphs are matrices whose rows receive: entr
 
 from __future__ import annotations
 
+from .graph_attention import GATConv, GATv2Conv
+from .graph_convolutions import APPNP, GCNConv, GINConv, SAGEConv
+from .light_gcn import LightGCN
 from .linear import SparseLinear
 from .parameter import SparseParameter
+from .relational import RGCNConv
 
-__all__ = ["SparseLinear", "SparseParameter"]
+__all__ = [
+    "APPNP",
+    "GATConv",
+    "GATv2Conv",
+    "GCNConv",
+    "GINConv",
+    "LightGCN",
+    "RGCNConv",
+    "SAGEConv",
+    "SparseLinear",
+    "SparseParameter",
+]

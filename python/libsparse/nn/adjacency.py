@@ -1,0 +1,151 @@
+"""Graphs as matrices whose rows receive: checks, self loops, the symmetric norm, and sums over neighbours."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import libsparse as ls
+
+EXTREMA = ("max", "min")
+_REDUCTIONS = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max", "min": "min"}
+
+
+def reduction(layer: str, aggr: Any) -> str:
+    """The reduction that PyG's argument `aggr` names.
+
+    Raises:
+        UnsupportedError: It is none of sums, means and extrema.
+    """
+    if not isinstance(aggr, str) or aggr not in _REDUCTIONS:
+        raise ls.UnsupportedError(f"{layer}: aggr is {aggr!r}; expected one of {', '.join(_REDUCTIONS)}")
+    return _REDUCTIONS[aggr]
+
+
+def receiving(layer: str, A: Any, sources: int, targets: int) -> Any:
+    """The graph in CSR.
+
+    Args:
+        layer: The name of the layer, for messages.
+        A: (targets, sources).
+        sources: How many nodes send.
+        targets: How many receive.
+
+    Raises:
+        DtypeError: `A` is no SparseTensor.
+        ShapeError: `A` has another shape.
+    """
+    if not isinstance(A, ls.SparseTensor):
+        hint = "ls.from_torch(A) of a matrix of torch's"
+        if isinstance(A, Tensor) and A.layout is torch.strided:
+            hint = "ls.from_edge_index(edge_index, num_nodes=n).T of an edge list"
+        raise ls.DtypeError(
+            f"{layer}: A is a {type(A).__name__}; expected an ls.SparseTensor whose rows receive: {hint}"
+        )
+    if A.ndim != 2 or tuple(A.shape) != (targets, sources):
+        raise ls.ShapeError(
+            f"{layer}: A ({A._facts()}) has rows that receive and columns that send; expected shape "
+            f"({targets}, {sources}), as there are {targets} receiving and {sources} sending nodes"
+        )
+    if A.fill_value != 0:
+        raise ls.FormatError(
+            f"{layer}: A ({A._facts()}) has fill_value {A.fill_value}, so that all nodes are neighbours"
+        )
+    return A.to_format("csr")
+
+
+def aggregate(A: Any, x: Any, reduce: str) -> Any:
+    """For each row, the sum (mean, maximum, minimum) of A[i, j] * x[j] over its entries; 0 where it has none."""
+    return A @ x if reduce == "sum" else ls.matmul(A, x, reduce=reduce)
+
+
+def first(x: Any, outputs: int, reduce: str) -> bool:
+    """Whether neighbours had better be summed up before a linear layer with so many outputs than after it.
+
+    Their sum costs as much as there are columns, once more in the backward pass where autograd follows `x`. Extrema are
+    not the same before and after, and sums of sparse features are slower.
+    """
+    if isinstance(x, ls.SparseTensor) or reduce in EXTREMA:
+        return False
+    return bool(x.shape[-1] <= outputs * (1 if x.requires_grad else 2))
+
+
+@functools.lru_cache(maxsize=16)
+def _diagonal(rows: int, columns: int) -> Any:
+    """The pattern of the main diagonal."""
+    count = min(rows, columns)
+    ends = torch.arange(rows + 1, dtype=torch.int32, device="cpu").clamp(max=count)
+    return ls.from_csr(ends, torch.arange(count, dtype=torch.int32, device="cpu"), None, (rows, columns)).pattern
+
+
+def loops(rows: int, columns: int, values: Tensor) -> Any:
+    """A matrix of self loops with these values."""
+    pattern = _diagonal.__wrapped__ if torch.compiler.is_compiling() else _diagonal
+    return ls.SparseTensor(pattern(rows, columns), values)
+
+
+def with_loops(A: Any, fill: float) -> Any:
+    """The graph, with self loops of a value at the nodes that have none."""
+    there = ls.einsum("ii->i", A.with_values(None).to(A.dtype), format="dense")
+    return A + loops(len(there), len(there), fill - fill * there)
+
+
+def valued(A: Any, dtype: torch.dtype) -> Any:
+    """The graph with its values in a dtype, ones where it is only a pattern."""
+    return A if A.dtype is dtype else A.to(dtype)
+
+
+def normalised(A: Any, dtype: torch.dtype, self_loops: bool, improved: bool = False) -> Any:
+    """D^-1/2 (A + I) D^-1/2, where D sums up the rows of A + I.
+
+    Kipf and Welling, "Semi-Supervised Classification with Graph Convolutional Networks", 2017, section 2. Self loops
+    that are stored keep their values; rows of sum 0 give 0.
+
+    Args:
+        A: (n, n).
+        dtype: Of the result.
+        self_loops: Whether I is added.
+        improved: Whether it is 2 I.
+    """
+    A = valued(A, dtype)
+    if self_loops:
+        A = with_loops(A, 2.0 if improved else 1.0)
+    sums = ls.einsum("ij->i", A)
+    scale = sums.pow(-0.5)
+    scale = scale.masked_fill(scale == torch.inf, 0)
+    return ls.evaluate("N(i,j) = A(i,j) * d(i) * d(j)", A=A, d=scale, format="csr")
+
+
+class Kept:
+    """The norm of the last graph, for the layers that PyG lets keep it; of another graph it is computed anew."""
+
+    def __init__(self) -> None:
+        self._known: tuple[Any, int, Any] | None = None
+
+    def get(self, A: Any, compute: Any) -> Any:
+        """What `compute()` gives for a graph, kept until there is another one or its values change."""
+        if torch.compiler.is_compiling():  # the graph is an argument of what is compiled, and may be any
+            return compute()
+        version = 0 if A._held is None else A._held._version
+        known = self._known
+        if known is not None and known[0] is A and known[1] == version:
+            return known[2]
+        found = compute()
+        if not found.requires_grad:  # or the second backward pass would find the graph of the first freed
+            self._known = A, version, found
+        return found
+
+    def clear(self) -> None:
+        """Forgets it."""
+        self._known = None
+
+    def __deepcopy__(self, memo: Any) -> Kept:
+        """A copy of a layer computes its own."""
+        return Kept()
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        """Nor is it saved."""
+        return Kept, ()
