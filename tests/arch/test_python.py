@@ -38,7 +38,9 @@ MAY_IMPORT = {
     "_tools": {*TENSOR, "_fusion", "_tools"},
     "nn": {*TENSOR, "_torch", "", "nn"},  # layers, on what users see
     "demo": {*COMPILER, "_io", "", "demo"},
+    "_cli": {*RUNTIME, "demo", "", "_cli"},
     "": {
+        "_cli",
         *TENSOR,
         "_torch",
         "_fusion",
@@ -52,7 +54,7 @@ MAY_IMPORT = {
 
 # What is optional or slow to import, and needed by few.
 LAZY = {
-    "__main__.py": {"libsparse.demo"},
+    "_cli/commands.py": {"libsparse.demo"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "__init__.py": {
         "libsparse._ops.expression_gradient",  # and five modules that it needs

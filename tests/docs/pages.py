@@ -11,7 +11,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from libsparse.__main__ import main
+from libsparse._cli import executable
+from libsparse._cli.main import main
 from libsparse._compiler import native
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
@@ -58,13 +59,15 @@ def _compare(command: str, printed: str, shown: str, where: str) -> None:
 def output(command: str) -> str:
     """What a command prints; it has to succeed."""
     words = shlex.split(command)
-    if words[:3] == ["python", "-m", "libsparse"]:  # in this process: importing torch takes seconds
+    assert words[0] == "libsparse", f"{command}: pages show `libsparse` only"
+    own = executable.is_meant(words[2:]) or words[1] in executable.COMMANDS
+    words = ["libsparse", "help"] if own and "--help" in words else words
+    if not own:  # in this process: importing torch takes seconds
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
-            status = main(words[3:])
+            status = main(words[1:])
         assert status == 0, f"{command} ended with status {status}"
         return printed.getvalue()
-    assert words[0] == "libsparse", f"{command}: pages show `python -m libsparse` and `libsparse` only"
     done = subprocess.run(
         [native.EXECUTABLE, *words[1:]], capture_output=True, text=True, check=False, env=dict(os.environ)
     )

@@ -1,0 +1,1 @@
+"""The command line: `libsparse`, or `python -m libsparse`."""
