@@ -32,6 +32,10 @@ def documented() -> dict[str, str]:
             if not name.startswith("_") and _own(owner, name):
                 found[f"{title}.{name}"] = inspect.getattr_static(owner, name)
     layers = {f"nn.{name}": getattr(ls.nn, name) for name in ls.nn.__all__}
+    layers |= {
+        f"nn.patterns.{name}": value for name, value in vars(ls.nn.patterns).items() if inspect.isfunction(value)
+    }
+    layers = {name: value for name, value in layers.items() if "._" not in name}
     found |= {name: value for name, value in layers.items() if not inspect.ismodule(value)}
     for title, owner in layers.items():
         methods = {f"{title}.{name}": value for name, value in vars(owner).items() if not name.startswith("_")}

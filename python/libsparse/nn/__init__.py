@@ -6,12 +6,15 @@ and the names in their state dicts. Graphs are matrices whose rows receive: entr
 
 from __future__ import annotations
 
+from . import patterns
+from .attention import SparseAttention
 from .graph_attention import GATConv, GATv2Conv
 from .graph_convolutions import APPNP, GCNConv, GINConv, SAGEConv
 from .light_gcn import LightGCN
 from .linear import SparseLinear
 from .parameter import SparseParameter
 from .relational import RGCNConv
+from .transformer import TransformerEncoderLayer
 
 __all__ = [
     "APPNP",
@@ -22,6 +25,9 @@ __all__ = [
     "LightGCN",
     "RGCNConv",
     "SAGEConv",
+    "SparseAttention",
     "SparseLinear",
     "SparseParameter",
+    "TransformerEncoderLayer",
+    "patterns",
 ]

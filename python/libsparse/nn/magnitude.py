@@ -9,6 +9,8 @@ from torch import Tensor
 
 import libsparse as ls
 
+from . import patterns
+
 
 def entries_of(mask: Any, shape: tuple[int, int]) -> Any:
     """The entries of a mask, as a CSR matrix that is only a pattern.
@@ -26,19 +28,8 @@ def entries_of(mask: Any, shape: tuple[int, int]) -> Any:
             f"mask has shape {tuple(mask.shape)}; expected (out_features, in_features), here {shape}, as weights have"
         )
     if isinstance(mask, ls.SparseTensor):
-        stored: Any = mask.detach()
-        if stored.dtype is torch.bool:
-            stored = _true(stored)
-        return stored.to_format("csr").with_values(None)
+        return patterns.entries_of(mask.detach().to_format("csr"))
     return ls.from_mask(mask.bool())
-
-
-def _true(mask: Any) -> Any:
-    """A mask without the entries that say no."""
-    if mask.fill_value:
-        raise ls.ShapeError("mask is true where it stores nothing, such as ~mask: combine it with another by &")
-    keep = mask.values()
-    return mask if bool(keep.all()) else ls.from_coo(mask.indices()[:, keep], None, mask.shape)
 
 
 def largest(weight: Tensor, density: float | None, mask: Any, block: Any, n_m: Any) -> Any:
