@@ -164,9 +164,8 @@ class Call:
             return
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
-        carried = {number for _, number in self._slots.permutations}  # converted, with the values read where they are
         first, second = (self._orders[number] for number, _ in inputs)
-        if not (sampled or dense) or second is None or set(self._convert) != carried:
+        if not (sampled or dense) or second is None or (conversions := self._carrying(operands)) is None:
             return
         if first is not None and first != tuple(range(len(first))):
             return
@@ -175,7 +174,7 @@ class Call:
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
-        arrays = self._pattern_arrays(pattern)
+        arrays = self._pattern_arrays(operands, conversions)
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
@@ -185,12 +184,11 @@ class Call:
             The function, the numbers of the operands whose values it takes, and for each operand the order of
             dimensions in which it has to be contiguous, None for one that is as it has to be.
         """
-        carried = {number for _, number in self._slots.permutations}  # converted, with the values read where they are
         if (
-            set(self._convert) != carried
-            or not self._coded()
+            not self._coded()
             or len(self._slots.threads) != 1
             or (len(self._slots.result) != 1 and not self._known)
+            or (conversions := self._carrying(operands)) is None
         ):
             return None
         orders = [
@@ -201,28 +199,38 @@ class Call:
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
         shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
         inputs = sorted((number, place) for place, number in self._slots.values)
-        conversions = {number: operands[number].sparsity.converted(self._convert[number]) for number in carried}
-        arrays = [(place, conversions[number].source) for place, number in self._slots.permutations]
-        for place, number, kind, level in self._slots.arrays:
-            pattern = conversions[number].pattern if number in carried else operands[number].pattern
-            arrays.append((place, _level_array(pattern, kind, level)))
-        arrays.extend(self._result_arrays())
+        arrays = self._pattern_arrays(operands, conversions)
+        arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
         template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
-        run = make(compute, self._fixed, [(p, a) for p, a in arrays if a is not None], places, template, None)
+        run = make(compute, self._fixed, arrays, places, template, None)
         return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
 
-    def _pattern_arrays(self, pattern: Pattern) -> list[tuple[int, Tensor]]:
-        """The arrays of a pattern, as the kernel reads it, and their places in the block."""
-        arrays: list[tuple[int, Tensor]] = []
-        if self._slots.permutations:
-            conversion = pattern.converted(self._convert[0])
-            assert conversion.source is not None
-            pattern = conversion.pattern
-            arrays.append((self._slots.permutations[0][0], conversion.source))
-        arrays.extend((place, _level_array(pattern, kind, level)) for place, _, kind, level in self._slots.arrays)
+    def _carrying(self, operands: Sequence[Operand]) -> dict[int, Conversion] | None:
+        """The conversions of operands whose values the kernel reads where they are; None where it reads copies of some.
+
+        It reads them through the places that a conversion has, or the conversion leaves them in their order.
+        """
+        permuted = {number for _, number in self._slots.permutations}
+        found: dict[int, Conversion] = {}
+        for number, wanted in self._convert.items():
+            conversion = operands[number].sparsity.converted(wanted)
+            if (conversion.source is not None) != (number in permuted) or conversion.target is not None:
+                return None
+            found[number] = conversion
+        return found
+
+    def _pattern_arrays(
+        self, operands: Sequence[Operand], conversions: dict[int, Conversion]
+    ) -> list[tuple[int, Tensor]]:
+        """The arrays of patterns, as the kernel reads them, and their places in the block."""
+        permutations = [(place, conversions[number].source) for place, number in self._slots.permutations]
+        arrays = [(place, source) for place, source in permutations if source is not None]
+        for place, number, kind, level in self._slots.arrays:
+            pattern = conversions[number].pattern if number in conversions else operands[number].pattern
+            arrays.append((place, _level_array(pattern, kind, level)))
         return arrays
 
     # Filling the block -----------------------------------------------------------------------------------------

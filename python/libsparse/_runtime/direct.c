@@ -208,7 +208,7 @@ int truth_of(PyObject *object, PyObject *name)
 /* Whether a function of one object, or of none (NULL), returns something true; -1 with an exception. */
 static int answer_of(PyObject *function, PyObject *object)
 {
-	PyObject *value = PyObject_CallFunctionObjArgs(function, object, NULL);
+	PyObject *value = object == NULL ? PyObject_CallNoArgs(function) : PyObject_CallFunctionObjArgs(function, object, NULL);
 	int truth = value == NULL ? -1 : PyObject_IsTrue(value);
 	Py_XDECREF(value);
 	return truth;
@@ -277,7 +277,7 @@ int64_t count_threads(void)
 		Py_DECREF(counter);
 		return number;
 	}
-	PyObject *count = counter == NULL ? NULL : PyObject_CallFunctionObjArgs(counter, NULL);
+	PyObject *count = counter == NULL ? NULL : PyObject_CallNoArgs(counter);
 	int64_t found = count == NULL ? -1 : PyLong_AsLongLong(count);
 	Py_XDECREF(counter);
 	Py_XDECREF(count);

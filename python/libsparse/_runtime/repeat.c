@@ -162,7 +162,7 @@ static PyObject *plan_result(PyObject *plan, PyObject *values, PyObject *pattern
 		pattern = PyList_GetItem(patterns, PyLong_AsSsize_t(pattern));
 		Py_XINCREF(pattern);
 	} else {
-		pattern = PyObject_CallObject(pattern, NULL); /* a weak reference */
+		pattern = PyObject_CallNoArgs(pattern); /* a weak reference */
 	}
 	PyObject *result = pattern == NULL || pattern == Py_None ? NULL : operand_of(pattern, last, PyTuple_GetItem(plan, 2));
 	Py_XDECREF(pattern);
@@ -348,7 +348,7 @@ static int describe_all(Arguments *call, PyObject *args, PyObject *kwargs)
 /* The name by which a pattern keeps the plan of calls like this. */
 static PyObject *name_of(const Arguments *call, PyObject *function)
 {
-	PyObject *name = PyTuple_New(4 + call->constant_count), *dtype = PyObject_CallObject(get_default_dtype, NULL);
+	PyObject *name = PyTuple_New(4 + call->constant_count), *dtype = PyObject_CallNoArgs(get_default_dtype);
 	PyObject *version = PyObject_GetAttr(versions, n_version);
 	PyObject *words = PyBytes_FromStringAndSize((const char *)call->words, call->count * (Py_ssize_t)sizeof *call->words);
 	Py_INCREF(function);
@@ -383,7 +383,7 @@ static int are_patterns(PyObject *references, PyObject *patterns)
 		if (pattern == Py_None)
 			continue;
 		if (!first) {
-			PyObject *known = next < count ? PyObject_CallObject(PyList_GetItem(references, next++), NULL) : NULL;
+			PyObject *known = next < count ? PyObject_CallNoArgs(PyList_GetItem(references, next++)) : NULL;
 			Py_XDECREF(known); /* the list has its own reference to a pattern that is the same */
 			if (known != pattern)
 				return PyErr_Occurred() ? -1 : 0;

@@ -51,6 +51,18 @@ static PyObject *wrapper_of(PyObject *pattern, PyObject *values)
 	return wrapper;
 }
 
+/* Gives a new wrapper its attributes, by the dictionary that holds them; -1 with an exception. */
+static int hold(PyObject *self, PyObject *operand, PyObject *fast)
+{
+	PyObject *attributes = PyObject_GenericGetDict(self, NULL), *pattern = PyTuple_GetItem(operand, 0);
+	int bad = attributes == NULL || PyDict_SetItem(attributes, n_whole, operand) < 0 ||
+		  PyDict_SetItem(attributes, n_node, Py_None) < 0 || PyDict_SetItem(attributes, n_pattern, pattern) < 0 ||
+		  PyDict_SetItem(attributes, n_held, PyTuple_GetItem(operand, 1)) < 0 ||
+		  PyDict_SetItem(attributes, n_fill, PyTuple_GetItem(operand, 2)) < 0 || PyDict_SetItem(attributes, n_fast, fast) < 0;
+	Py_XDECREF(attributes);
+	return bad ? -1 : 0;
+}
+
 /* A SparseTensor of an operand; NULL without an exception where Python has to make it. */
 static PyObject *wrapped(PyObject *operand)
 {
@@ -61,9 +73,7 @@ static PyObject *wrapped(PyObject *operand)
 	int is_zero = self == NULL || zero == NULL ? -1 : PyObject_RichCompareBool(fill, zero, Py_EQ);
 	if (is_zero >= 0)
 		fast = is_zero ? PyObject_GetAttr(pattern, n_kept_fast) : PyDict_New();
-	if (fast == NULL || PyObject_SetAttr(self, n_whole, operand) < 0 || PyObject_SetAttr(self, n_node, Py_None) < 0 ||
-	    PyObject_SetAttr(self, n_pattern, pattern) < 0 || PyObject_SetAttr(self, n_held, values) < 0 ||
-	    PyObject_SetAttr(self, n_fill, fill) < 0 || PyObject_SetAttr(self, n_fast, fast) < 0) {
+	if (fast == NULL || hold(self, operand, fast) < 0) {
 		Py_XDECREF(self);
 		self = NULL;
 	}
