@@ -14,12 +14,12 @@ from libsparse._compiler import threads
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
-from libsparse._storage.conversion import Conversion, rows_by_length
+from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from . import blocks
+from . import blocks, reading
 from .direct import Direct, make
-from .problem import Operand, Problem, dense_order, stored
+from .problem import Operand, Problem, stored
 from .results import ResultArrays, SlotNames, is_relaid, strides
 from .rooms import Rooms
 from .status import check
@@ -71,7 +71,7 @@ class Call:
         dense = kernel.format is None or kernel.format.is_dense
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
-        self._orders = [_read_order(kernel, number, operand) for number, operand in enumerate(operands)]
+        self._orders = [reading.read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
             self._fixed[place] = extents[index]
@@ -117,7 +117,7 @@ class Call:
                 patterns[number] = conversions[number].pattern
         block = self._fixed[:]  # other threads run the same call
         for place, number, kind, level in self._slots.arrays:
-            block[place] = memory.address(_level_array(patterns[number], kind, level))
+            block[place] = memory.address(reading.level_array(patterns[number], kind, level))
         for place, number in self._slots.permutations:
             block[place] = conversions[number].source_pointer()
         held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._slots.values]
@@ -165,7 +165,8 @@ class Call:
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         first, second = (self._orders[number] for number, _ in inputs)
-        if not (sampled or dense) or second is None or (conversions := self._carrying(operands)) is None:
+        conversions = reading.carrying(self._convert, self._slots, operands)
+        if not (sampled or dense) or second is None or conversions is None:
             return
         if first is not None and first != tuple(range(len(first))):
             return
@@ -174,7 +175,7 @@ class Call:
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
-        arrays = self._pattern_arrays(operands, conversions)
+        arrays = reading.pattern_arrays(self._slots, operands, conversions)
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
@@ -188,7 +189,7 @@ class Call:
             not self._coded()
             or len(self._slots.threads) != 1
             or (len(self._slots.result) != 1 and not self._known)
-            or (conversions := self._carrying(operands)) is None
+            or (conversions := reading.carrying(self._convert, self._slots, operands)) is None
         ):
             return None
         orders = [
@@ -199,7 +200,7 @@ class Call:
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
         shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
         inputs = sorted((number, place) for place, number in self._slots.values)
-        arrays = self._pattern_arrays(operands, conversions)
+        arrays = reading.pattern_arrays(self._slots, operands, conversions)
         arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
@@ -207,31 +208,6 @@ class Call:
         compute = self.kernel.revalue or self.kernel.compute
         run = make(compute, self._fixed, arrays, places, template, None)
         return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
-
-    def _carrying(self, operands: Sequence[Operand]) -> dict[int, Conversion] | None:
-        """The conversions of operands whose values the kernel reads where they are; None where it reads copies of some.
-
-        It reads them through the places that a conversion has, or the conversion leaves them in their order.
-        """
-        permuted = {number for _, number in self._slots.permutations}
-        found: dict[int, Conversion] = {}
-        for number, wanted in self._convert.items():
-            conversion = operands[number].sparsity.converted(wanted)
-            if (conversion.source is not None) != (number in permuted) or conversion.target is not None:
-                return None
-            found[number] = conversion
-        return found
-
-    def _pattern_arrays(
-        self, operands: Sequence[Operand], conversions: dict[int, Conversion]
-    ) -> list[tuple[int, Tensor]]:
-        """The arrays of patterns, as the kernel reads them, and their places in the block."""
-        permutations = [(place, conversions[number].source) for place, number in self._slots.permutations]
-        arrays = [(place, source) for place, source in permutations if source is not None]
-        for place, number, kind, level in self._slots.arrays:
-            pattern = conversions[number].pattern if number in conversions else operands[number].pattern
-            arrays.append((place, _level_array(pattern, kind, level)))
-        return arrays
 
     # Filling the block -----------------------------------------------------------------------------------------
 
@@ -310,7 +286,8 @@ class Call:
         format, source = self.kernel.format, patterns[0]
         assert format is not None
         inputs = {
-            place: _level_array(patterns[number], kind, level) for place, number, kind, level in self._slots.arrays
+            place: reading.level_array(patterns[number], kind, level)
+            for place, number, kind, level in self._slots.arrays
         }
         arrays = ResultArrays(format, dtypes.DTYPES[self.kernel.index], SlotNames(block, inputs))
         first = self._slots.first_level
@@ -337,22 +314,6 @@ class Call:
         return values, pattern
 
 
-def _level_array(pattern: Pattern | None, kind: str, level: int) -> Tensor:
-    """The positions or coordinates of a level, or the order of its rows."""
-    assert pattern is not None
-    array = rows_by_length(pattern) if kind == "order" else (pattern.pos if kind == "pos" else pattern.crd)[level]
-    assert array is not None
-    return array
-
-
 def _contiguous(run: Direct) -> Direct:
     """A function whose results are copied into the order that their callers see."""
     return lambda *values: run(*values).contiguous()
-
-
-def _read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...] | None:
-    """The order a dense operand is read in; None for a sparse one."""
-    if operand.pattern is not None:
-        return None
-    wanted = kernel.convert.get(number)
-    return dense_order(operand.values) if wanted is None else wanted.order

@@ -49,7 +49,7 @@ static const struct {
 };
 
 /* Objects of Python that `install` is given, and interned names of attributes. */
-PyObject *plain, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
+PyObject *plain, *n_whole, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
 PyTypeObject *direct_type;
 static PyObject *threads_module, *forward_mode, *watchers, *torch_threads, *check_status, *is_neg, *is_conj;
 static PyObject *n_fast, *n_shape, *n_direct, *n_count, *n_level, *n_version;
@@ -450,7 +450,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 		PyObject **name;
 		const char *text;
 	} names[] = {
-		{&n_held, "_held"},    {&n_fast, "_fast"},       {&n_pattern, "_pattern"}, {&n_size, "size"},
+		{&n_whole, "_whole"},  {&n_held, "_held"},    {&n_fast, "_fast"},       {&n_pattern, "_pattern"}, {&n_size, "size"},
 		{&n_shape, "shape"},   {&n_variant, "variant"},  {&n_direct, "direct"},    {&n_count, "count"},
 		{&n_level, "_current_level"}, {&n_requires_grad, "requires_grad"},
 		{&n_version, "_version"},
@@ -458,12 +458,13 @@ PyMODINIT_FUNC PyInit__direct(void)
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)
 			return NULL;
-	if (prepare_names() < 0 || prepare_wrap_names() < 0)
+	if (prepare_names() < 0 || prepare_description_names() < 0 || prepare_wrap_names() < 0)
 		return NULL;
 	PyObject *module = PyModule_Create(&definition);
 	PyObject *type = module == NULL ? NULL : PyType_FromSpec(&direct_spec);
 	direct_type = (PyTypeObject *)type;
-	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, wrap_functions) < 0 ||
+	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
+	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
 	    PyModule_AddFunctions(module, compressed_functions) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {

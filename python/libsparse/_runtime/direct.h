@@ -1,4 +1,4 @@
-/* What direct.c, repeat.c, wrap.c and compressed.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, repeat.c, describe.c, wrap.c and compressed.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -7,6 +7,8 @@
 
 #define MOST_SLOTS 64 /* a product has about ten; they are filled in on the stack, so that threads share nothing */
 #define MOST_MODES 8  /* of a result */
+#define MOST_WORDS 256 /* of a description; calls with longer ones go without */
+#define MOST_OBJECTS 32 /* tensors of a call, and constants of it */
 
 typedef int32_t (*kernel_function)(int64_t *slots);
 typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
@@ -35,7 +37,7 @@ extern int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, i
 extern bool (*grad_enabled)(void);
 
 /* The classes of tensors that are nothing but elements in memory, the class Direct, and names of attributes. */
-extern PyObject *plain, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
+extern PyObject *plain, *n_whole, *n_held, *n_pattern, *n_size, *n_requires_grad, *n_variant;
 extern PyTypeObject *direct_type;
 
 /* Raises a RuntimeError. */
@@ -59,6 +61,29 @@ int is_plain(PyObject *tensor, Handle handle, int32_t *dtype);
 /* How many threads a kernel may use; -1 with an exception. */
 int64_t count_threads(void);
 
+/* The arguments of a call, and what they have in common with those of a call like it. */
+typedef struct {
+	int64_t words[MOST_WORDS];
+	Py_ssize_t count;
+	Py_ssize_t constant_count, tensor_count;
+	bool followed; /* whether autograd follows one of the tensors */
+	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the call has references to them */
+	PyObject *values, *patterns;                               /* lists of an element for each tensor */
+} Arguments;
+
+/* describe.c */
+extern PyMethodDef describe_functions[];
+int prepare_description_names(void);
+
+/* Describes arguments: 1; 0 where that can't be done, -1 with an exception. */
+int describe_all(Arguments *call, PyObject *args, PyObject *kwargs);
+
+/* Whether a fill value is 0; -1 with an exception. */
+int is_zero(PyObject *fill);
+
+/* The name by which a pattern keeps the plan of calls like this. */
+PyObject *name_of(const Arguments *call, PyObject *function);
+
 /* repeat.c */
 extern PyMethodDef repeat_functions[];
 int prepare_names(void);
@@ -74,5 +99,9 @@ void prepare_integers(void);
 /* An operand of these parts. */
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill);
 
+/* What is known of the elements of a result: something of torch watches them, nothing, or that they were written to a new
+ * array, in order, and nothing follows them. */
+enum elements { WATCHED, UNKNOWN, WRITTEN };
+
 /* An operand as users get it, anything else as it is; takes the reference. Python does it where something of torch watches. */
-PyObject *dressed(PyObject *result, bool watched);
+PyObject *dressed(PyObject *result, enum elements elements);

@@ -1,24 +1,15 @@
 /* Repeated calls: _tensor/repeated.py and steps.py, which define them, in C.
  *
- * `call` describes the arguments of an operation by words and constants. Where the first pattern among them keeps a plan
- * under that name, `run_plan` runs its kernels and functions; everything else is left to Python. Results are dressed.
+ * `call` has the arguments of an operation described (describe.c). Where the first pattern among them keeps a plan under
+ * that name, `run_plan` runs its kernels and functions; everything else is left to Python. Results are dressed.
  */
 #include "direct.h"
 
-#include <string.h>
-
-#define MOST_WORDS 256 /* of a description; calls with longer ones go without */
-#define MOST_LISTED 16 /* elements of a list or tuple of arguments */
-#define MOST_OBJECTS 32 /* tensors of a call, and constants of it */
-#define MOST_NESTED 3
-
-enum word { AGAIN, SPARSE, DENSE, CONSTANT, FLOAT, SLICE, TUPLE, LIST, NAMES }; /* what the words behind it describe */
-enum kind { KERNEL, FUNCTION, PROBLEM };                                  /* of a step, as in steps.py */
+enum kind { KERNEL, FUNCTION, PROBLEM, ELEMENTWISE }; /* of a step, as in steps.py */
 
 /* Objects that `install_repeats` is given, and interned names of attributes. */
-static PyObject *sparse_classes, *constant_classes, *notes, *versions, *get_default_dtype, *missed;
-static PyObject *n_whole, *n_repeated, *n_runs, *n_version, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
-static PyObject *n_start, *n_stop, *n_step;
+static PyObject *notes, *missed;
+static PyObject *n_repeated, *n_runs, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
 
 /* --- Plans ------------------------------------------------------------------------------------------------------- */
 
@@ -137,18 +128,23 @@ static int run_problem(PyObject *step, PyObject *values, PyObject *patterns)
 	return yes;
 }
 
-/* The result of a plan, an operand or a dense tensor; NULL without an exception where it is to be found anew. */
-static PyObject *plan_result(PyObject *plan, PyObject *values, PyObject *patterns)
+/* The result of a plan, an operand or a dense tensor; NULL without an exception where it is to be found anew.
+ * Says whether its elements were written to a new array last, in order. */
+static PyObject *plan_result(PyObject *plan, PyObject *values, PyObject *patterns, bool *written)
 {
 	PyObject *steps = PyTuple_GetItem(plan, 0), *pattern = PyTuple_GetItem(plan, 1);
 	int done = 1;
+	*written = false;
 	for (Py_ssize_t n = 0; done == 1 && n < PyTuple_Size(steps); n++) {
 		PyObject *step = PyTuple_GetItem(steps, n);
-		switch (PyLong_AsLong(PyTuple_GetItem(step, 0))) {
+		long kind = PyLong_AsLong(PyTuple_GetItem(step, 0));
+		*written = kind == KERNEL || kind == ELEMENTWISE;
+		switch (kind) {
 		case KERNEL:
 			done = run_kernel(step, values, patterns);
 			break;
 		case FUNCTION:
+		case ELEMENTWISE:
 			done = run_function(step, values, patterns);
 			break;
 		default:
@@ -176,199 +172,11 @@ static PyObject *run_plan(PyObject *module, PyObject *const *args, Py_ssize_t co
 		PyErr_SetString(PyExc_TypeError, "run_plan takes a plan, values and patterns");
 		return NULL;
 	}
-	PyObject *result = plan_result(args[0], args[1], args[2]);
+	bool written;
+	PyObject *result = plan_result(args[0], args[1], args[2], &written);
 	if (result != NULL || PyErr_Occurred())
 		return result;
 	Py_RETURN_NONE;
-}
-
-/* --- Descriptions ------------------------------------------------------------------------------------------------ */
-
-/* The arguments of a call, and what they have in common with those of a call like it. */
-typedef struct {
-	int64_t words[MOST_WORDS];
-	Py_ssize_t count;
-	Py_ssize_t constant_count, tensor_count;
-	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the call has references to them */
-	PyObject *values, *patterns;                               /* lists of an element for each tensor */
-} Arguments;
-
-static int add(Arguments *call, int64_t word)
-{
-	if (call->count == MOST_WORDS)
-		return 0;
-	call->words[call->count++] = word;
-	return 1;
-}
-
-/* Adds dtype, shape and strides, and whether autograd follows; `size` is that of a pattern's values, -1 otherwise. */
-static int add_elements(Arguments *call, PyObject *tensor, int64_t size)
-{
-	Handle handle;
-	int32_t dtype;
-	int64_t ndim, length, *shape, *strides;
-	if (PySet_Contains(plain, (PyObject *)Py_TYPE(tensor)) != 1 || tensor_from_object(tensor, &handle))
-		return PyErr_Occurred() ? -1 : 0;
-	int yes = is_plain(tensor, handle, &dtype);
-	if (yes == 1)
-		yes = !get_dim(handle, &ndim) && !get_sizes(handle, &shape) && !get_strides(handle, &strides) &&
-		      (size < 0 || (ndim == 1 && !get_numel(handle, &length) && length == size)) && add(call, dtype) && add(call, ndim);
-	for (int64_t n = 0; yes == 1 && n < ndim; n++)
-		yes = add(call, shape[n]) && add(call, strides[n]);
-	delete_tensor(handle);
-	int followed = yes == 1 && grad_enabled() ? truth_of(tensor, n_requires_grad) : 0;
-	return followed < 0 ? -1 : yes == 1 ? add(call, followed) : yes;
-}
-
-/* Adds a tensor to the lists. */
-static int add_tensor(Arguments *call, PyObject *tensor, PyObject *values, PyObject *pattern)
-{
-	if (call->tensor_count == MOST_OBJECTS)
-		return 0;
-	call->tensors[call->tensor_count++] = tensor;
-	return PyList_Append(call->values, values) < 0 || PyList_Append(call->patterns, pattern) < 0 ? -1 : 1;
-}
-
-static int add_constant(Arguments *call, PyObject *constant)
-{
-	if (call->constant_count == MOST_OBJECTS)
-		return 0;
-	call->constants[call->constant_count++] = constant;
-	return 1;
-}
-
-/* Whether a fill value is 0; -1 with an exception. */
-static int is_zero(PyObject *fill)
-{
-	if (PyLong_CheckExact(fill)) {
-		int overflow;
-		return PyLong_AsLongLongAndOverflow(fill, &overflow) == 0 && !overflow;
-	}
-	int yes = PyObject_IsTrue(fill);
-	return yes < 0 ? -1 : !yes;
-}
-
-/* Adds a SparseTensor whose fill value is 0, by its pattern and what its values are like. */
-static int add_sparse(Arguments *call, PyObject *tensor)
-{
-	PyObject *whole = PyObject_GetAttr(tensor, n_whole), *size = NULL;
-	if (whole == NULL || !PyTuple_Check(whole) || PyTuple_Size(whole) != 3) {
-		Py_XDECREF(whole);
-		return PyErr_Occurred() ? -1 : 0;
-	}
-	PyObject *pattern = PyTuple_GetItem(whole, 0), *values = PyTuple_GetItem(whole, 1);
-	int yes = is_zero(PyTuple_GetItem(whole, 2));
-	if (yes == 1 && (size = PyObject_GetAttr(pattern, n_size)) == NULL)
-		yes = -1;
-	if (yes == 1) {
-		int64_t wanted = PyLong_CheckExact(size) ? PyLong_AsLongLong(size) : -1;
-		yes = wanted >= 0 && add(call, SPARSE) && add(call, (intptr_t)pattern) && add(call, values != Py_None);
-		if (yes == 1 && values != Py_None)
-			yes = add_elements(call, values, wanted);
-		if (yes == 1)
-			yes = add_tensor(call, tensor, values, pattern);
-	}
-	Py_XDECREF(size);
-	Py_DECREF(whole);
-	return yes;
-}
-
-static int add_float(Arguments *call, PyObject *object)
-{
-	double number = PyFloat_AsDouble(object);
-	int64_t bits; /* zeros have signs */
-	memcpy(&bits, &number, sizeof bits);
-	return number == number && add(call, FLOAT) && add(call, bits);
-}
-
-static int describe(Arguments *call, PyObject *object, int depth);
-
-/* Adds a slice by its three parts, of which integers and None are constants. */
-static int add_slice(Arguments *call, PyObject *slice)
-{
-	PyObject *const parts[] = {n_start, n_stop, n_step};
-	int yes = add(call, SLICE);
-	for (int n = 0; yes == 1 && n < 3; n++) {
-		PyObject *part = PyObject_GetAttr(slice, parts[n]); /* the slice has its own reference */
-		yes = part == NULL ? -1 : describe(call, part, 0);
-		Py_XDECREF(part);
-	}
-	return yes;
-}
-
-/* Adds what an argument has in common with that of a call like this: 1; 0 where that can't be said, -1 with an exception. */
-static int describe(Arguments *call, PyObject *object, int depth)
-{
-	PyObject *kind = (PyObject *)Py_TYPE(object);
-	for (Py_ssize_t n = 0; n < call->tensor_count; n++)
-		if (call->tensors[n] == object)
-			return add(call, AGAIN) && add(call, n);
-	int yes = PySet_Contains(sparse_classes, kind);
-	if (yes != 0)
-		return yes < 0 ? -1 : add_sparse(call, object);
-	if ((yes = PySet_Contains(plain, kind)) != 0) {
-		yes = yes < 0 ? -1 : !add(call, DENSE) ? 0 : add_elements(call, object, -1);
-		return yes == 1 ? add_tensor(call, object, object, Py_None) : yes;
-	}
-	if ((yes = PySet_Contains(constant_classes, kind)) != 0)
-		return yes < 0 ? -1 : add_constant(call, object) && add(call, CONSTANT) && add(call, (intptr_t)kind);
-	if (PyFloat_CheckExact(object))
-		return add_float(call, object);
-	if (kind == (PyObject *)&PySlice_Type)
-		return add_slice(call, object);
-	bool listed = PyList_CheckExact(object);
-	if (depth == 0 || !(listed || PyTuple_CheckExact(object)))
-		return 0;
-	Py_ssize_t length = listed ? PyList_Size(object) : PyTuple_Size(object);
-	yes = length <= MOST_LISTED && add(call, listed ? LIST : TUPLE) && add(call, length);
-	for (Py_ssize_t n = 0; yes == 1 && n < length; n++) {
-		PyObject *element = listed ? PyList_GetItem(object, n) : PyTuple_GetItem(object, n);
-		yes = element == NULL ? -1 : describe(call, element, depth - 1);
-	}
-	return yes;
-}
-
-static int describe_all(Arguments *call, PyObject *args, PyObject *kwargs)
-{
-	int yes = 1;
-	for (Py_ssize_t n = 0; yes == 1 && n < PyTuple_Size(args); n++)
-		yes = describe(call, PyTuple_GetItem(args, n), MOST_NESTED);
-	PyObject *name, *value;
-	Py_ssize_t place = 0;
-	if (yes == 1 && PyDict_Size(kwargs) > 0)
-		yes = add(call, NAMES);
-	while (yes == 1 && PyDict_Next(kwargs, &place, &name, &value)) {
-		yes = describe(call, value, MOST_NESTED);
-		if (yes == 1)
-			yes = add_constant(call, name);
-	}
-	return yes;
-}
-
-/* The name by which a pattern keeps the plan of calls like this. */
-static PyObject *name_of(const Arguments *call, PyObject *function)
-{
-	PyObject *name = PyTuple_New(4 + call->constant_count), *dtype = PyObject_CallNoArgs(get_default_dtype);
-	PyObject *version = PyObject_GetAttr(versions, n_version);
-	PyObject *words = PyBytes_FromStringAndSize((const char *)call->words, call->count * (Py_ssize_t)sizeof *call->words);
-	Py_INCREF(function);
-	if (name == NULL || dtype == NULL || version == NULL || words == NULL) {
-		Py_XDECREF(name);
-		Py_XDECREF(dtype);
-		Py_XDECREF(version);
-		Py_XDECREF(words);
-		Py_DECREF(function);
-		return NULL;
-	}
-	PyTuple_SetItem(name, 0, function);
-	PyTuple_SetItem(name, 1, dtype);
-	PyTuple_SetItem(name, 2, version);
-	PyTuple_SetItem(name, 3, words);
-	for (Py_ssize_t n = 0; n < call->constant_count; n++) {
-		Py_INCREF(call->constants[n]);
-		PyTuple_SetItem(name, 4 + n, call->constants[n]);
-	}
-	return name;
 }
 
 /* --- call ----------------------------------------------------------------------------------------------------------- */
@@ -394,12 +202,12 @@ static int are_patterns(PyObject *references, PyObject *patterns)
 }
 
 /* The result by what the first pattern keeps under the name of a call; NULL without an exception where no plan will do. */
-static PyObject *known_result(PyObject *known, const Arguments *call)
+static PyObject *known_result(PyObject *known, const Arguments *call, bool *written)
 {
 	PyObject *result = NULL;
 	if (PyTuple_Size(known) == 2 && are_patterns(PyTuple_GetItem(known, 1), call->patterns) == 1) {
 		Py_ssize_t count = PyList_Size(call->values);
-		result = plan_result(PyTuple_GetItem(known, 0), call->values, call->patterns);
+		result = plan_result(PyTuple_GetItem(known, 0), call->values, call->patterns, written);
 		if (result == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_RuntimeError))
 			PyErr_Clear(); /* said by the operation in its own words */
 		if (result == NULL && !PyErr_Occurred() &&
@@ -410,27 +218,30 @@ static PyObject *known_result(PyObject *known, const Arguments *call)
 	return result;
 }
 
-/* The result of a call whose arguments are described. */
+/* The result of a call whose arguments are described, dressed. */
 static PyObject *described_result(const Arguments *call, PyObject *const *given)
 {
+	bool written = false;
 	PyObject *home = Py_None, *result = NULL;
 	for (Py_ssize_t n = 0; home == Py_None && n < PyList_Size(call->patterns); n++)
 		home = PyList_GetItem(call->patterns, n);
 	if (home == Py_None)
-		return PyObject_Call(given[1], given[2], given[3]);
+		return dressed(PyObject_Call(given[1], given[2], given[3]), UNKNOWN);
 	PyObject *name = name_of(call, given[0]), *kept = name == NULL ? NULL : PyObject_GetAttr(home, n_repeated);
 	PyObject *known = kept == NULL ? NULL : PyDict_GetItemWithError(kept, name);
 	Py_XINCREF(known); /* another thread may clear the dictionary */
 	if (known == Py_None) /* the operation came to something else than steps */
 		result = PyObject_Call(given[1], given[2], given[3]);
 	else if (known != NULL)
-		result = known_result(known, call);
-	if (result == NULL && !PyErr_Occurred())
+		result = known_result(known, call, &written);
+	if (result == NULL && !PyErr_Occurred()) {
+		written = false;
 		result = PyObject_CallFunctionObjArgs(missed, given[0], given[1], given[2], given[3], name, call->values, call->patterns, NULL);
+	}
 	Py_XDECREF(name);
 	Py_XDECREF(kept);
 	Py_XDECREF(known);
-	return result;
+	return dressed(result, written && !call->followed ? WRITTEN : UNKNOWN);
 }
 
 /* Whether notes are taken in this thread; -1 with an exception. */
@@ -451,9 +262,10 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 	int watched = is_noted();
 	watched = watched == 0 ? is_watched() : watched;
 	if (watched != 0)
-		return watched < 0 ? NULL : dressed(PyObject_Call(args[1], args[2], args[3]), true);
+		return watched < 0 ? NULL : dressed(PyObject_Call(args[1], args[2], args[3]), WATCHED);
 	Arguments described;
 	described.count = described.constant_count = described.tensor_count = 0;
+	described.followed = false;
 	described.values = PyList_New(0);
 	described.patterns = PyList_New(0);
 	PyObject *result = NULL;
@@ -464,18 +276,17 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 			yes = 0;
 		}
 		if (yes >= 0)
-			result = yes ? described_result(&described, args) : PyObject_Call(args[1], args[2], args[3]);
+			result = yes ? described_result(&described, args) : dressed(PyObject_Call(args[1], args[2], args[3]), UNKNOWN);
 	}
 	Py_XDECREF(described.values);
 	Py_XDECREF(described.patterns);
-	return dressed(result, false);
+	return result;
 }
 
 static PyObject *install_repeats(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOOOOO", &sparse_classes, &constant_classes, &notes, &versions, &get_default_dtype,
-			      &missed))
+	if (!PyArg_ParseTuple(args, "OO", &notes, &missed))
 		return NULL;
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	Py_RETURN_NONE;
@@ -496,10 +307,8 @@ int prepare_names(void)
 		PyObject **name;
 		const char *text;
 	} names[] = {
-		{&n_whole, "_whole"},         {&n_repeated, "repeated"},      {&n_runs, "runs"},
-		{&n_version, "_version"},     {&n_detach, "detach"},          {&n_as_strided, "as_strided"},
-		{&n_permute, "permute"},      {&n_contiguous, "contiguous"},
-		{&n_start, "start"},          {&n_stop, "stop"},              {&n_step, "step"},
+		{&n_repeated, "repeated"},      {&n_runs, "runs"},       {&n_detach, "detach"},
+		{&n_as_strided, "as_strided"}, {&n_permute, "permute"}, {&n_contiguous, "contiguous"},
 	};
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)

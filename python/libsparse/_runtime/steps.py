@@ -21,6 +21,9 @@ from .problem import Operand
 
 _MOST = 16  # steps of a call
 _ARITHMETIC = frozenset({torch.mul, torch.div, torch.add, torch.sub, Tensor.__truediv__})
+_NAMES = "add sub mul div neg abs relu sqrt square sign exp log sin cos tanh sigmoid expm1 log1p pow"
+_ELEMENTWISE = frozenset(getattr(place, name) for name in _NAMES.split() for place in (torch, Tensor))
+"""Functions that write their results to new arrays, in order and with the signs that they have."""
 _EXACT = 2.0**53  # up to which integers are floats
 
 View = tuple[bool, tuple[int, ...] | None, tuple[int, ...] | None, tuple[int, ...] | None]
@@ -36,7 +39,7 @@ Each step is a tuple of a kind and what belongs to that; arguments and results o
 its own. `repeat.c` runs plans, and the functions below where there is no C compiler.
 """
 
-KERNEL, FUNCTION, PROBLEM = range(3)  # kinds of steps
+KERNEL, FUNCTION, PROBLEM, ELEMENTWISE = range(4)  # kinds of steps; the last is a function of `_ELEMENTWISE`
 
 
 def run_in_python(plan: Plan, values: list[Any], patterns: list[Any]) -> Operand | Tensor | None:
@@ -49,7 +52,7 @@ def run_in_python(plan: Plan, values: list[Any], patterns: list[Any]) -> Operand
                 return None
             values.append(direct(*[_seen(values[n], how) for n, how in reads], threads.count()))
             patterns.append(patterns[found] if type(found) is int else found)
-        elif kind == FUNCTION:
+        elif kind != PROBLEM:
             function, given = step
             values.append(function(*[how if n < 0 else _seen(values[n], how) for n, how in given]))
             patterns.append(None)
@@ -239,7 +242,8 @@ class Reader:
             else:
                 given = zip(_as_scalars(run.function, run.given), new[1::2], read, strict=True)
                 pairs = tuple((-1, x) if n is None else (n, _view(x, _there(t))) for x, n, t in given)
-                steps.append((FUNCTION, run.function, pairs))
+                kind = ELEMENTWISE if run.function in _ELEMENTWISE else FUNCTION
+                steps.append((kind, run.function, pairs))
         return tuple(steps)
 
 

@@ -6,7 +6,7 @@
 
 /* Objects that `install_wrapping` is given, and interned names of attributes. */
 static PyObject *sparse_class, *pattern_class, *operand_class, *strided, *make_wrapper, *dress_in_python;
-static PyObject *n_whole, *n_node, *n_fill, *n_fast, *n_kept_fast, *n_seen_shape, *n_dtype;
+static PyObject *n_fill, *n_fast, *n_kept_fast, *n_seen_shape, *n_dtype;
 
 PyObject *operand_of(PyObject *pattern, PyObject *values, PyObject *fill)
 {
@@ -34,10 +34,10 @@ static int are_ordinary(PyObject *values)
 }
 
 /* A wrapper of torch's, of the shape that a pattern shows and the dtype of values. */
-static PyObject *wrapper_of(PyObject *pattern, PyObject *values)
+static PyObject *wrapper_of(PyObject *pattern, PyObject *values, enum elements elements)
 {
 	PyObject *shape = PyObject_GetAttr(pattern, n_seen_shape), *dtype = PyObject_GetAttr(values, n_dtype), *given = NULL;
-	int followed = shape == NULL || dtype == NULL ? -1 : truth_of(values, n_requires_grad);
+	int followed = shape == NULL || dtype == NULL ? -1 : elements == WRITTEN ? 0 : truth_of(values, n_requires_grad);
 	/* By position, which torch parses in less time: class, shape, strides, offset, memory format, dtype, layout, device,
 	 * whether pinned, whether followed. */
 	if (followed == 0)
@@ -51,44 +51,44 @@ static PyObject *wrapper_of(PyObject *pattern, PyObject *values)
 	return wrapper;
 }
 
-/* Gives a new wrapper its attributes, by the dictionary that holds them; -1 with an exception. */
-static int hold(PyObject *self, PyObject *operand, PyObject *fast)
+/* Gives a new wrapper the attributes that differ from those of its class; -1 with an exception. */
+static int hold(PyObject *self, PyObject *operand)
 {
-	PyObject *attributes = PyObject_GenericGetDict(self, NULL), *pattern = PyTuple_GetItem(operand, 0);
-	int bad = attributes == NULL || PyDict_SetItem(attributes, n_whole, operand) < 0 ||
-		  PyDict_SetItem(attributes, n_node, Py_None) < 0 || PyDict_SetItem(attributes, n_pattern, pattern) < 0 ||
-		  PyDict_SetItem(attributes, n_held, PyTuple_GetItem(operand, 1)) < 0 ||
-		  PyDict_SetItem(attributes, n_fill, PyTuple_GetItem(operand, 2)) < 0 || PyDict_SetItem(attributes, n_fast, fast) < 0;
+	PyObject *pattern = PyTuple_GetItem(operand, 0), *values = PyTuple_GetItem(operand, 1), *fill = PyTuple_GetItem(operand, 2);
+	int zero = is_zero(fill);
+	PyObject *attributes = zero < 0 ? NULL : PyObject_GenericGetDict(self, NULL);
+	PyObject *fast = zero == 1 ? PyObject_GetAttr(pattern, n_kept_fast) : PyDict_New();
+	int bad = attributes == NULL || fast == NULL || PyDict_SetItem(attributes, n_whole, operand) < 0 ||
+		  PyDict_SetItem(attributes, n_pattern, pattern) < 0 || PyDict_SetItem(attributes, n_held, values) < 0 ||
+		  PyDict_SetItem(attributes, n_fast, fast) < 0 ||
+		  (!(zero && PyLong_CheckExact(fill)) && PyDict_SetItem(attributes, n_fill, fill) < 0);
 	Py_XDECREF(attributes);
+	Py_XDECREF(fast);
 	return bad ? -1 : 0;
 }
 
 /* A SparseTensor of an operand; NULL without an exception where Python has to make it. */
-static PyObject *wrapped(PyObject *operand)
+static PyObject *wrapped(PyObject *operand, enum elements elements)
 {
-	PyObject *pattern = PyTuple_GetItem(operand, 0), *values = PyTuple_GetItem(operand, 1), *fill = PyTuple_GetItem(operand, 2);
-	if ((PyObject *)Py_TYPE(pattern) != pattern_class || values == Py_None || are_ordinary(values) != 1)
+	PyObject *pattern = PyTuple_GetItem(operand, 0), *values = PyTuple_GetItem(operand, 1);
+	if ((PyObject *)Py_TYPE(pattern) != pattern_class || values == Py_None ||
+	    (elements != WRITTEN && are_ordinary(values) != 1))
 		return NULL;
-	PyObject *self = wrapper_of(pattern, values), *zero = PyLong_FromLong(0), *fast = NULL;
-	int is_zero = self == NULL || zero == NULL ? -1 : PyObject_RichCompareBool(fill, zero, Py_EQ);
-	if (is_zero >= 0)
-		fast = is_zero ? PyObject_GetAttr(pattern, n_kept_fast) : PyDict_New();
-	if (fast == NULL || hold(self, operand, fast) < 0) {
-		Py_XDECREF(self);
+	PyObject *self = wrapper_of(pattern, values, elements);
+	if (self != NULL && hold(self, operand) < 0) {
+		Py_DECREF(self);
 		self = NULL;
 	}
-	Py_XDECREF(zero);
-	Py_XDECREF(fast);
 	return self;
 }
 
-PyObject *dressed(PyObject *result, bool watched)
+PyObject *dressed(PyObject *result, enum elements elements)
 {
 	if (result == NULL || PySet_Contains(plain, (PyObject *)Py_TYPE(result)) == 1)
 		return result;
 	PyObject *tensor = NULL;
-	if (!watched && (PyObject *)Py_TYPE(result) == operand_class)
-		tensor = wrapped(result);
+	if (elements != WATCHED && (PyObject *)Py_TYPE(result) == operand_class)
+		tensor = wrapped(result, elements);
 	if (tensor == NULL && !PyErr_Occurred())
 		tensor = PyObject_CallFunctionObjArgs(dress_in_python, result, NULL);
 	Py_DECREF(result);
@@ -98,7 +98,7 @@ PyObject *dressed(PyObject *result, bool watched)
 static PyObject *wrap(PyObject *module, PyObject *operand)
 {
 	(void)module;
-	PyObject *tensor = (PyObject *)Py_TYPE(operand) == operand_class ? wrapped(operand) : NULL;
+	PyObject *tensor = (PyObject *)Py_TYPE(operand) == operand_class ? wrapped(operand, UNKNOWN) : NULL;
 	if (tensor != NULL || PyErr_Occurred())
 		return tensor;
 	Py_RETURN_NONE;
@@ -126,8 +126,8 @@ int prepare_wrap_names(void)
 		PyObject **name;
 		const char *text;
 	} names[] = {
-		{&n_whole, "_whole"},  {&n_node, "_node"},            {&n_fill, "_fill"},   {&n_fast, "_fast"},
-		{&n_kept_fast, "fast"}, {&n_seen_shape, "seen_shape"}, {&n_dtype, "dtype"},
+		{&n_fill, "_fill"},           {&n_fast, "_fast"}, {&n_kept_fast, "fast"},
+		{&n_seen_shape, "seen_shape"}, {&n_dtype, "dtype"},
 	};
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)

@@ -164,7 +164,8 @@ call: Callable[[Any, Callable[..., Any], Sequence[Any], dict[str, Any]], Any] = 
 """In C where there is a C compiler."""
 
 if native is not None:
-    native.install_repeats(sparse_classes, _CONSTANTS, notes.notes, user_functions, torch.get_default_dtype, _by_name)
+    native.install_descriptions(sparse_classes, _CONSTANTS, user_functions, torch.get_default_dtype)
+    native.install_repeats(notes.notes, _by_name)
     call = native.call
 
 _CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, repeats.run, repeats._noted))

@@ -75,10 +75,10 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
     """
 
     _pattern: Pattern
-    _fill: int | float
+    _fill: int | float = 0
     __array_priority__ = 1000  # so that NumPy's and SciPy's operators leave the computation to this class
     __array_ufunc__ = None
-    _node: PreparedProduct | None  # of the last product that autograd followed, for the next
+    _node: PreparedProduct | None = None  # of the last product that autograd followed, for the next
 
     @staticmethod
     def __new__(cls, pattern: Pattern, values: Tensor | None = None, fill: int | float = 0) -> SparseTensor:
