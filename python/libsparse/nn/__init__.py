@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from . import patterns
 from .attention import SparseAttention
+from .decompositions import CP, Tucker
+from .embedding_bag import EmbeddingBag
+from .factorization_machine import FactorizationMachine
 from .graph_attention import GATConv, GATv2Conv
 from .graph_convolutions import APPNP, GCNConv, GINConv, SAGEConv
 from .light_gcn import LightGCN
@@ -18,6 +21,9 @@ from .transformer import TransformerEncoderLayer
 
 __all__ = [
     "APPNP",
+    "CP",
+    "EmbeddingBag",
+    "FactorizationMachine",
     "GATConv",
     "GATv2Conv",
     "GCNConv",
@@ -28,6 +34,7 @@ __all__ = [
     "SparseAttention",
     "SparseLinear",
     "SparseParameter",
+    "Tucker",
     "TransformerEncoderLayer",
     "patterns",
 ]

@@ -1,0 +1,125 @@
+"""EmbeddingBag: sums, means and maxima of rows of a table, by a sparse matrix of bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import libsparse as ls
+
+
+class EmbeddingBag(nn.Module):
+    """For each bag of numbers, the sum, mean or maximum of these rows of a table.
+
+    With arguments and the state dict of `nn.EmbeddingBag`; what is rarely used there (`max_norm`, `scale_grad_by_freq`,
+    `sparse`) is not here. A matrix of bags that is made once and used in each epoch keeps what is computed of it.
+
+    Args:
+        num_embeddings: Rows of the table.
+        embedding_dim: Columns.
+        mode: "sum", "mean" or "max".
+        include_last_offset: Whether `offsets` ends with the length of the input.
+        padding_idx: A number that does not count.
+        dtype: Of the table.
+
+    Attributes:
+        weight: The table (num_embeddings, embedding_dim), standard normal at first.
+
+    Example:
+        >>> bags = ls.tensor([[0.0, 2.0, 1.0], [0.0, 0.0, 0.5]])
+        >>> layer = ls.nn.EmbeddingBag(3, 4, mode="sum")
+        >>> torch.allclose(layer(bags)[1], layer.weight[2] / 2)
+        True
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        mode: str = "mean",
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        if mode not in ("sum", "mean", "max"):
+            raise ls.UnsupportedError(f"EmbeddingBag: mode is {mode!r}; expected sum, mean or max")
+        self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
+        self.include_last_offset, self.padding_idx = include_last_offset, padding_idx
+        self.weight = nn.Parameter(torch.empty(num_embeddings, embedding_dim, dtype=dtype, device="cpu"))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draws the table anew."""
+        nn.init.normal_(self.weight)
+        if self.padding_idx is not None:
+            with torch.no_grad():
+                self.weight[self.padding_idx].zero_()
+
+    def forward(self, input: Any, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """The rows (bags, embedding_dim); a bag without numbers gives 0.
+
+        Args:
+            input: Bags as a SparseTensor (bags, num_embeddings), whose values are factors with mode "sum" and else only
+                say what is in the bag; or numbers as `nn.EmbeddingBag` takes them, (bags, length) or 1-D.
+            offsets: Where each bag begins in a 1-D input.
+            per_sample_weights: Factors of numbers, of their shape, with mode "sum".
+
+        Raises:
+            ShapeError: The bags have another width than the table rows.
+            IndexBoundsError: A number is none of a row.
+        """
+        if not isinstance(input, ls.SparseTensor):
+            return self._numbered(input, offsets, per_sample_weights)
+        if offsets is not None or per_sample_weights is not None:
+            raise ls.DtypeError("EmbeddingBag: a SparseTensor has its bags and factors; expected no other argument")
+        if input.ndim != 2 or input.shape[1] != self.num_embeddings:
+            raise ls.ShapeError(
+                f"EmbeddingBag: input ({input._facts()}); expected shape (bags, {self.num_embeddings}), a column for "
+                "each row of the table"
+            )
+        if self.mode == "sum":
+            return input @ self.weight
+        return ls.matmul(input.with_values(None), self.weight, reduce=self.mode)
+
+    def _numbered(self, numbers: Tensor, offsets: Tensor | None, factors: Tensor | None) -> Tensor:
+        """The rows of numbers, as `nn.EmbeddingBag` takes them."""
+        if factors is not None and self.mode != "sum":
+            raise ls.UnsupportedError(f"EmbeddingBag: per_sample_weights need mode='sum'; the mode is {self.mode!r}")
+        bag, count = self._bags(numbers, offsets)
+        flat = numbers.reshape(-1).long()
+        values = self.weight.new_ones(flat.shape) if factors is None else factors.reshape(-1)
+        if self.padding_idx is not None:
+            kept = flat != self.padding_idx
+            bag, flat, values = bag[kept], flat[kept], values[kept]
+        bags = ls.from_coo(torch.stack([bag, flat]), values, (count, self.num_embeddings))  # adds up what comes twice
+        if self.mode == "max":
+            return ls.matmul(bags.with_values(None), self.weight, reduce="max")
+        out = bags @ self.weight
+        if self.mode == "mean":
+            out = out / torch.bincount(bag, minlength=count).clamp(min=1)[:, None]
+        return out
+
+    def _bags(self, numbers: Tensor, offsets: Tensor | None) -> tuple[Tensor, int]:
+        """The bag of each number, and how many bags there are."""
+        if numbers.ndim == 2 and offsets is None:
+            return torch.arange(numbers.shape[0], device="cpu").repeat_interleave(numbers.shape[1]), numbers.shape[0]
+        if numbers.ndim != 1 or offsets is None:
+            raise ls.ShapeError(
+                f"EmbeddingBag: input has shape {tuple(numbers.shape)} and offsets are "
+                f"{'given' if offsets is not None else 'missing'}; expected (bags, length), or 1-D with offsets"
+            )
+        ends = offsets.long() if self.include_last_offset else torch.cat([offsets.long(), torch.tensor([len(numbers)])])
+        lengths = ends.diff()
+        if len(ends) and (int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((lengths < 0).any())):
+            raise ls.IndexBoundsError(
+                f"EmbeddingBag: offsets are from {ends[0]} to {ends[-1]}; expected to begin at 0, to ascend, and to "
+                f"end at most at {len(numbers)}, the length of input"
+            )
+        return torch.arange(len(lengths), device="cpu").repeat_interleave(lengths), len(lengths)
+
+    def extra_repr(self) -> str:
+        """Its extents."""
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}"
