@@ -111,7 +111,11 @@ class EmbeddingBag(nn.Module):
                 f"EmbeddingBag: input has shape {tuple(numbers.shape)} and offsets are "
                 f"{'given' if offsets is not None else 'missing'}; expected (bags, length), or 1-D with offsets"
             )
-        ends = offsets.long() if self.include_last_offset else torch.cat([offsets.long(), torch.tensor([len(numbers)])])
+        ends = (
+            offsets.long()
+            if self.include_last_offset
+            else torch.cat([offsets.long(), offsets.new_tensor([len(numbers)]).long()])
+        )
         lengths = ends.diff()
         if len(ends) and (int(ends[0]) != 0 or int(ends[-1]) != len(numbers) or bool((lengths < 0).any())):
             raise ls.IndexBoundsError(
