@@ -52,7 +52,7 @@ from ._trace.moves import move as _move
 if _TYPE_CHECKING:
     from collections.abc import Sequence as _Sequence
 
-    from . import nn
+    from . import linalg, nn
     from ._compiler.cache import cache
     from ._fusion.compiled import compile
     from ._io.files import read, write
@@ -77,7 +77,7 @@ if _TYPE_CHECKING:
 _CLASSES = {"Format": "_storage.format", "Pattern": "_storage.pattern", "SparseTensor": "_tensor.sparse_tensor"}
 
 # Parts of the package that users name, which load with their first use.
-_MODULES = ("nn",)
+_MODULES = ("linalg", "nn")
 
 # The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
@@ -137,6 +137,7 @@ __all__ = [
     "from_scipy",
     "from_topk",
     "from_torch",
+    "linalg",
     "matmul",
     "mm",
     "mttkrp",

@@ -36,17 +36,19 @@ MAY_IMPORT = {
     "_io": {*COMPILER, "_tensor", "_io"},
     "_fusion": {*TENSOR, "_fusion"},
     "_tools": {*TENSOR, "_fusion", "_tools"},
+    "linalg": {"", "linalg"},
     "nn": {*TENSOR, "_torch", "", "nn"},  # layers, on what users see
     "demo": {*COMPILER, "_io", "", "demo"},
     "_cli": {*RUNTIME, "demo", "", "_cli"},
     "": {
-        "_cli",
         *TENSOR,
         "_torch",
         "_fusion",
         "_io",
         "_tools",
+        "_cli",
         "demo",
+        "linalg",
         "nn",
         "",
     },  # the package itself, which shows what is public
@@ -66,7 +68,7 @@ LAZY = {
     "_io/scipy_npz.py": {"numpy"},
     "_ops/einsum.py": {"libsparse._ops.filled_products"},
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
-    "_ops/export.py": {"scipy.sparse"},
+    "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_runtime/dispatch.py": {"libsparse._runtime.tuned"},  # where something has been tuned
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
@@ -119,7 +121,8 @@ def run_by(module: str) -> set[Path]:
 
 
 _KNOWN = frozenset(FILES)
-_SHOWN = frozenset({PACKAGE / "__init__.py", PACKAGE / "nn" / "__init__.py"})  # the names of modules that import these
+# They show users the names of modules that may import them.
+_SHOWN = frozenset(PACKAGE / part / "__init__.py" for part in ("", "linalg", "nn"))
 
 
 def room(path: Path) -> str:

@@ -23,15 +23,18 @@ def _own(owner: type, name: str) -> bool:
     return callable(found) or isinstance(found, (property, classmethod, staticmethod)) or hasattr(found, "func")
 
 
+_MODULES = {"linalg": ls.linalg, "nn": ls.nn}
+
+
 def documented() -> dict[str, str]:
     """The docstring of every public name, and of the methods and properties of public classes."""
-    found = {name: getattr(ls, name) for name in ls.__all__ if name not in ("__version__", "nn")}
+    found = {name: getattr(ls, name) for name in ls.__all__ if name not in ("__version__", *_MODULES)}
     found["cache"] = type(ls.cache)
     for title, owner in {**_CLASSES, "cache": type(ls.cache)}.items():
         for name in dir(owner):
             if not name.startswith("_") and _own(owner, name):
                 found[f"{title}.{name}"] = inspect.getattr_static(owner, name)
-    layers = {f"nn.{name}": getattr(ls.nn, name) for name in ls.nn.__all__}
+    layers = {f"{part}.{name}": getattr(module, name) for part, module in _MODULES.items() for name in module.__all__}
     layers |= {
         f"nn.patterns.{name}": value for name, value in vars(ls.nn.patterns).items() if inspect.isfunction(value)
     }

@@ -13,6 +13,7 @@ from libsparse._runtime.problem import Operand
 
 from .assemble import to_format
 from .layouts import block_arrays, block_shape
+from .operands import to_operand
 
 _SHOWN = 6  # entries in a repr
 
@@ -44,6 +45,42 @@ def to_scipy(source: Operand) -> Any:
     if source.ndim != 2:
         raise ShapeError(f"to_scipy takes matrices, got shape {shape}")
     return sp.coo_array((entries, tuple(pattern.coordinates().clone().numpy())), shape=shape)
+
+
+def to_linear_operator(matrix: Tensor) -> Any:
+    """SciPy's view of a matrix as a linear map, by products with it and with its adjoint.
+
+    Raises:
+        ShapeError: It is no matrix.
+        DtypeError: NumPy has not its dtype.
+        UnsupportedError: It has a fill value other than 0.
+    """
+    import numpy as np
+    from scipy.sparse.linalg import LinearOperator
+
+    source = to_operand(matrix)
+    if source.ndim != 2:
+        raise ShapeError(f"as_linear_operator takes matrices, got {source}")
+    source.need_zero_fill("a SciPy operator")
+    if source.dtype == torch.bfloat16:
+        raise DtypeError("as_linear_operator: NumPy has no bfloat16; convert with .to(torch.float32) first")
+    constant = matrix.detach()
+    adjoint = constant.mH
+
+    def product(left: Tensor, right: Any) -> Any:
+        right = torch.from_numpy(np.ascontiguousarray(right))
+        dtype = torch.promote_types(left.dtype, right.dtype)
+        return (left.to(dtype) @ right.to(dtype)).numpy()
+
+    def forward(x: Any) -> Any:
+        return product(constant, x)
+
+    def backward(x: Any) -> Any:
+        return product(adjoint, x)
+
+    dtype = torch.empty(0, dtype=source.dtype, device="cpu").numpy().dtype
+    shape = tuple(source.shape)
+    return LinearOperator(shape, matvec=forward, rmatvec=backward, matmat=forward, rmatmat=backward, dtype=dtype)
 
 
 def _by_column(source: Operand, offsets: Tensor) -> Tensor:

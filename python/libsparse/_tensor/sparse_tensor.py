@@ -216,6 +216,10 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         """A SciPy sparse array of this format (COO where SciPy has none); index arrays are copies."""
         return export.to_scipy(self._operand())
 
+    def as_linear_operator(self) -> Any:
+        """A SciPy LinearOperator of this matrix, on NumPy's arrays, without gradients."""
+        return export.to_linear_operator(self)
+
     def _hold(self, operand: Operand) -> None:
         """Takes the parts of a sparse operand."""
         self._whole, self._node = operand, None

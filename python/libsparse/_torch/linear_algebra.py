@@ -6,9 +6,9 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, _lobpcg, _lowrank
 
-from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops import agreement, elementwise, linear_algebra, products
 from libsparse._ops.einsum import einsum
 from libsparse._ops.indexing.getitem import index
@@ -22,6 +22,39 @@ implements(*named("matrix_power", torch, Tensor), torch.linalg.matrix_power, lay
 )
 implements(torch.linalg.matmul, layouts=True)(products.matmul)
 implements(*named("spsolve", torch.sparse), layouts="raises")(linear_algebra.solve)
+
+
+@implements(torch.svd_lowrank)
+def svd_lowrank(A: Any, q: int = 6, niter: int = 2, M: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+    """Singular values by a random subspace: torch's own algorithm, whose products are libsparse's."""
+    return _lowrank._svd_lowrank(A, q, niter, M)
+
+
+@implements(torch.lobpcg)
+def lobpcg(
+    A: Any,
+    k: int | None = None,
+    B: Any = None,
+    X: Any = None,
+    n: int | None = None,
+    iK: Any = None,
+    niter: int | None = None,
+    tol: float | None = None,
+    largest: bool | None = None,
+    method: str | None = None,
+    tracker: Any = None,
+    ortho_iparams: Any = None,
+    ortho_fparams: Any = None,
+    ortho_bparams: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """Eigenvalues of symmetric matrices: torch's own algorithm, whose products are libsparse's."""
+    if any(isinstance(operand, Tensor) and operand.requires_grad for operand in (A, B)) and torch.is_grad_enabled():
+        raise UnsupportedError(
+            "torch.lobpcg of an ls.SparseTensor that requires grad: torch's gradient needs the dense matrix; "
+            "ls.linalg.eigsh has gradients of eigenvalues, A.detach() has none"
+        )
+    parameters = (n, iK, niter, tol, largest, method, tracker, ortho_iparams, ortho_fparams, ortho_bparams)
+    return _lobpcg._lobpcg(A, k, B, X, *parameters)
 
 
 def _vectors(name: str, equation: str, conjugated: bool = False) -> Any:

@@ -1,0 +1,164 @@
+"""`solve`: linear equations with a sparse matrix, with gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx
+
+import libsparse as ls
+
+from . import krylov
+from .checks import square_matrix
+
+_RESTART = 30  # steps of GMRES whose vectors are kept
+
+_METHODS = ("cg", "gmres", "bicgstab", "direct")
+
+
+class _Setting(NamedTuple):
+    method: str
+    inverse: Any  # M
+    rtol: float
+    atol: float
+    maxiter: int
+
+
+def solve(
+    A: ls.SparseTensor,
+    b: Tensor,
+    method: str = "cg",
+    M: Any = None,
+    *,
+    rtol: float = 1e-5,
+    atol: float = 0.0,
+    maxiter: int | None = None,
+    x0: Tensor | None = None,
+) -> Tensor:
+    """The solution x of A x = b, differentiable in the values of A and in b, twice and more often.
+
+    Gradients are solutions with the adjoint of A to the same tolerance: nothing of the iteration is kept.
+
+    Args:
+        A: (n, n), of a floating or complex dtype, in any format.
+        b: (n,), or (n, k) for k right-hand sides, each of which is solved to its own tolerance.
+        method: `cg`, for Hermitian positive definite A; `gmres` or `bicgstab`, for any; `direct`, SciPy's sparse LU.
+        M: An approximate inverse of A, as a matrix (n, n), sparse or dense, or as a function of (n, k). The adjoint
+            equations take the adjoint of a matrix; a function is taken for its own adjoint by `cg`, and left out by
+            others. `cg` needs M to be Hermitian positive definite. There is no gradient in M: it changes no solution.
+        rtol: A solution has |b - A x| <= max(rtol * |b|, atol), of 2-norms.
+        atol: See `rtol`.
+        maxiter: The most products with A; 10 n by default.
+        x0: Where to start, in the shape of b; 0 by default.
+
+    Returns:
+        x, in the shape of b and the common dtype.
+
+    Raises:
+        ShapeError: A is not square, or b or M don't fit; `direct`: A is singular.
+        DtypeError: A is not sparse, or a dtype is neither floating nor complex.
+        FormatError: An unknown method.
+        ls.linalg.ConvergenceError: The tolerance was not reached.
+
+    Example:
+        >>> A = ls.tensor([[4.0, 1.0], [1.0, 3.0]])
+        >>> [round(x, 3) for x in ls.linalg.solve(A, torch.tensor([1.0, 2.0])).tolist()]
+        [0.091, 0.636]
+    """
+    if method not in _METHODS:
+        raise ls.FormatError(f"solve: method={method!r}; expected one of {', '.join(_METHODS)}")
+    square_matrix("solve", A)
+    _check_right("b", b, A, (1, 2))
+    if x0 is not None:
+        _check_right("x0", x0, A, (b.ndim,))
+    dtype = torch.promote_types(A.dtype, b.dtype)
+    matrix, right = A.to(dtype).to_format("csr"), b.to(dtype)
+    if method == "direct":
+        solution: Tensor = torch.sparse.spsolve(matrix, right)
+        return solution
+    setting = _Setting(method, _inverse(M, A), float(rtol), float(atol), 10 * len(b) if maxiter is None else maxiter)
+    columns = right if right.ndim == 2 else right[:, None]
+    start = torch.zeros_like(columns) if x0 is None else x0.detach().to(dtype).reshape(columns.shape)
+    x: Tensor = _Solution.apply(matrix.values(), columns, matrix.detach(), start, setting)
+    return x.reshape(b.shape)
+
+
+class _Solution(torch.autograd.Function):
+    """Equations by iteration; the gradients are equations with the adjoint."""
+
+    @staticmethod
+    def forward(
+        ctx: FunctionCtx, values: Tensor, b: Tensor, matrix: ls.SparseTensor, start: Tensor, setting: _Setting
+    ) -> Tensor:
+        x = _iterate(matrix.with_values(values.detach()), b.detach(), start, setting)
+        ctx.save_for_backward(values, x)
+        ctx.matrix, ctx.setting = matrix, setting  # type: ignore[attr-defined]
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        values, x = ctx.saved_tensors
+        adjoint = ctx.matrix.with_values(values).mH.to_format("csr")
+        change = _Solution.apply(
+            adjoint.values(), grad, adjoint.detach(), torch.zeros_like(grad), _adjoint(ctx.setting)
+        )
+        mask = ctx.matrix.with_values(None)
+        own = -ls.sddmm(mask, change, x.mH).values() if ctx.needs_input_grad[0] else None
+        return own, change, None, None, None
+
+
+def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Setting) -> Tensor:
+    norms = torch.linalg.vector_norm(b, dim=0)
+    tolerance = (setting.rtol * norms).clamp(min=setting.atol)
+    system = krylov.System(lambda x: matrix @ x, setting.inverse or _same, b, tolerance, setting.maxiter)
+    if setting.method == "gmres":
+        return krylov.gmres(system, start, _RESTART)
+    return {"cg": krylov.cg, "bicgstab": krylov.bicgstab}[setting.method](system, start)
+
+
+class _Product:
+    """A matrix as a function of columns."""
+
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = matrix
+
+    def __call__(self, columns: Tensor) -> Tensor:
+        product: Tensor = self.matrix @ columns
+        return product
+
+
+def _adjoint(setting: _Setting) -> _Setting:
+    inverse = setting.inverse
+    if isinstance(inverse, _Product):
+        inverse = _Product(inverse.matrix.mH)
+    elif setting.method != "cg":
+        inverse = None
+    return setting._replace(inverse=inverse)
+
+
+def _same(columns: Tensor) -> Tensor:
+    return columns
+
+
+def _inverse(M: Any, A: ls.SparseTensor) -> Callable[[Tensor], Tensor] | None:
+    if M is None or (callable(M) and not isinstance(M, Tensor)):
+        return M
+    if not isinstance(M, Tensor):
+        raise ls.DtypeError(f"solve: M is a {type(M).__name__}; expected a matrix or a function")
+    if M.shape != A.shape:
+        raise ls.ShapeError(f"solve: M has shape {tuple(M.shape)}; expected that of A ({A._facts()})")
+    return _Product(M.detach().to(A.dtype))
+
+
+def _check_right(name: str, b: Any, A: ls.SparseTensor, ranks: tuple[int, ...]) -> None:
+    if not isinstance(b, Tensor) or isinstance(b, ls.SparseTensor) or b.layout != torch.strided:
+        kind = b._facts() if isinstance(b, ls.SparseTensor) else type(b).__name__
+        raise ls.DtypeError(f"solve: {name} is {kind}; expected a dense tensor")
+    if b.ndim not in ranks or b.shape[0] != A.shape[0]:
+        raise ls.ShapeError(
+            f"solve: {name} has shape {tuple(b.shape)}; with A ({A._facts()}) expected ({A.shape[0]},) or "
+            f"({A.shape[0]}, k)"
+        )

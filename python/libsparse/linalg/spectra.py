@@ -1,0 +1,182 @@
+"""Eigenvalues and singular values of sparse matrices.
+
+Values have gradients, by the vectors that belong to them (Hellmann and Feynman); vectors have none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import libsparse as ls
+
+from .checks import matrix, square_matrix
+from .convergence import ConvergenceError
+
+
+def eigsh(
+    A: ls.SparseTensor, k: int = 6, largest: bool = True, *, tol: float | None = None, niter: int = 1000
+) -> tuple[Tensor, Tensor]:
+    """The largest or smallest eigenvalues of a real symmetric matrix, with vectors, by `torch.lobpcg`.
+
+    Args:
+        A: (n, n), symmetric, which is not checked; of dtype float32 or float64.
+        k: How many, at most n.
+        largest: The largest in value, or the smallest.
+        tol: Of the residuals of vectors, relative to the norm of A; by default the square root of the precision.
+        niter: The most iterations.
+
+    Returns:
+        Values (k,), the largest first (the smallest first where these are asked for), and vectors (n, k) of length 1.
+        Gradients of the values are those of simple eigenvalues.
+
+    Raises:
+        ShapeError: A is not square, or k is out of range.
+        DtypeError: A is not sparse, or has another dtype.
+        ls.linalg.ConvergenceError: The tolerance was not reached.
+
+    Example:
+        >>> A = ls.diag(torch.arange(1.0, 101.0))
+        >>> [round(x, 2) for x in ls.linalg.eigsh(A, 2)[0].tolist()]
+        [100.0, 99.0]
+    """
+    square_matrix("eigsh", A)
+    _check("eigsh", A, k, A.shape[0])
+    constant = A.detach()
+    if 3 * k > A.shape[0]:  # fewer rows than lobpcg needs, so that the dense matrix is smaller than its vectors
+        values, vectors = torch.linalg.eigh(constant.to_dense())
+        chosen = slice(-k, None) if largest else slice(k)
+        values, vectors = values[chosen], vectors[:, chosen]
+        if largest:
+            values, vectors = values.flip(0), vectors.flip(1)
+    else:
+        values, vectors = torch.lobpcg(constant, k=k, largest=largest, tol=_within(A, tol) / 10, niter=niter)
+    _check_residual("eigsh", constant, constant @ vectors - vectors * values, _within(A, tol))
+    return (vectors * (A @ vectors)).sum(0), vectors
+
+
+def svds(
+    A: ls.SparseTensor, k: int = 6, *, tol: float | None = None, niter: int = 1000
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The largest singular values of a real matrix, with vectors, by `torch.lobpcg` on [[0, A], [A^T, 0]].
+
+    Args:
+        A: (m, n), of dtype float32 or float64.
+        k: How many, at most the smaller of m and n.
+        tol: As of `eigsh`.
+        niter: The most iterations.
+
+    Returns:
+        U (m, k), values (k,), the largest first, and V (n, k), as `torch.svd_lowrank`: A is near U diag(values) V^T.
+        Gradients of the values are those of simple singular values.
+
+    Raises:
+        ShapeError: A is no matrix, or k is out of range.
+        DtypeError: A is not sparse, or has another dtype.
+        ls.linalg.ConvergenceError: The tolerance was not reached.
+
+    Example:
+        >>> U, values, V = ls.linalg.svds(ls.diag(torch.arange(1.0, 101.0)), 2)
+        >>> [round(x, 2) for x in values.tolist()]
+        [100.0, 99.0]
+    """
+    matrix("svds", A)
+    m, n = A.shape
+    _check("svds", A, k, min(m, n))
+    constant = A.detach().to_format("coo")
+    if 3 * k > min(m, n):  # the dense matrix is smaller than the vectors of lobpcg
+        U, values, Vh = torch.linalg.svd(constant.to_dense(), full_matrices=False)
+        U, values, V = U[:, :k], values[:k], Vh[:k].mT
+    else:
+        row, col = constant.indices()
+        places = torch.stack([torch.cat([row, col + m]), torch.cat([col + m, row])])
+        both = ls.from_coo(places, constant.values().repeat(2), (m + n, m + n), check=False)
+        _, vectors = torch.lobpcg(both, k=k, tol=_within(A, tol) / 10, niter=niter)
+        U, _ = torch.linalg.qr(vectors[:m])
+        inner, values, right = torch.linalg.svd(constant.mT @ U, full_matrices=False)
+        U, V = U @ right.mT, inner
+    _check_residual("svds", constant, constant @ V - U * values, _within(A, tol))
+    return U, (U * (A @ V)).sum(0), V
+
+
+def power_iteration(
+    A: ls.SparseTensor, x0: Tensor | None = None, *, rtol: float = 1e-5, maxiter: int = 10_000
+) -> tuple[Tensor, Tensor]:
+    """The eigenvalue of the largest magnitude, with a vector, by repeated products (von Mises 1929).
+
+    It takes one vector of memory, and arrives where one eigenvalue is larger in magnitude than all others, as those of
+    a graph's transition probabilities and of positive matrices are.
+
+    Args:
+        A: (n, n).
+        x0: (n,), where to start; random by default.
+        rtol: A result has |A x - value x| <= rtol * |value|.
+        maxiter: The most products.
+
+    Returns:
+        The value, a number, and the vector (n,) of length 1. The gradient of the value takes an iteration with the
+        adjoint of A.
+
+    Raises:
+        ShapeError: A is not square, or x0 does not fit.
+        DtypeError: A is not sparse, or not of a floating or complex dtype.
+        ls.linalg.ConvergenceError: The tolerance was not reached.
+
+    Example:
+        >>> value, vector = ls.linalg.power_iteration(ls.tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> round(float(value), 3)
+        3.0
+    """
+    square_matrix("power_iteration", A)
+    if x0 is not None and x0.shape != A.shape[:1]:
+        raise ls.ShapeError(f"power_iteration: x0 has shape {tuple(x0.shape)}; expected ({A.shape[0]},), as A has rows")
+    constant = A.detach()
+    x = _iterated(constant, x0, rtol, maxiter)
+    if not (A.requires_grad and torch.is_grad_enabled()):
+        return torch.vdot(x, constant @ x), x
+    left = _iterated(constant.mH, x, rtol, maxiter)
+    return torch.vdot(left, A @ x) / torch.vdot(left, x), x
+
+
+def _iterated(A: Tensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor:
+    x = torch.rand(A.shape[0], dtype=A.dtype) if x0 is None else x0.detach().to(A.dtype)
+    x /= torch.linalg.vector_norm(x)
+    size = residual = 0.0
+    for _ in range(maxiter):
+        image = A @ x
+        value = torch.vdot(x, image)
+        size, residual = float(value.abs()), float(torch.linalg.vector_norm(image - value * x))
+        if residual <= rtol * size:
+            return x
+        length = torch.linalg.vector_norm(image)
+        if not (length > 0 and length.isfinite()):
+            break
+        x = image / length
+    raise ConvergenceError(
+        f"power_iteration: after {maxiter} products the residual is {residual:.3g} for a value of {size:.3g}; other "
+        "eigenvalues are as large, or nearly; try more maxiter, ls.linalg.eigsh, or SciPy on A.as_linear_operator()"
+    )
+
+
+def _check(name: str, A: ls.SparseTensor, k: Any, most: int) -> None:
+    if A.dtype not in (torch.float32, torch.float64):
+        raise ls.DtypeError(f"{name}: A ({A._facts()}) has dtype {A.dtype}; expected float32 or float64")
+    if not isinstance(k, int) or not 1 <= k <= most:
+        raise ls.ShapeError(f"{name}: k={k!r}; expected from 1 to {most}, for A ({A._facts()})")
+
+
+def _within(A: ls.SparseTensor, tol: float | None) -> float:
+    return float(torch.finfo(A.dtype).eps ** 0.5) if tol is None else tol
+
+
+def _check_residual(name: str, A: ls.SparseTensor, residual: Tensor, tol: float) -> None:
+    entries = A.map(torch.abs)
+    bound = float((entries.sum(0).max() * entries.sum(1).max()).sqrt())  # on the norm of A
+    worst = float(torch.linalg.vector_norm(residual, dim=0).max())
+    if not worst <= tol * bound:
+        raise ConvergenceError(
+            f"{name}: the residual of a vector is {worst:.3g}, for a matrix whose norm is at most {bound:.3g}; try "
+            "more niter, a larger tol, or SciPy on A.as_linear_operator()"
+        )
