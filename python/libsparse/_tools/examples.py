@@ -235,6 +235,7 @@ tensor_split | [part.shape for part in A.{name}(2, 1)] -> [torch.Size([2, 1]), t
 to | A.{name}(torch.float64).dtype -> torch.float64
 to_dense | A.{name}().tolist() -> [[0.0, 2.0], [1.0, 0.0]]
 to_format | A.{name}("coo").format -> Format('coo')
+as_linear_operator | A.{name}().matvec([1.0, 1.0]).tolist() -> [2.0, 1.0]
 to_scipy | A.{name}().format -> 'csr'
 to_sparse to_sparse_coo to_sparse_csc to_sparse_csr | A.{name}().shape -> torch.Size([2, 2])
 to_torch | A.{name}(torch.sparse_coo).shape -> torch.Size([2, 2])

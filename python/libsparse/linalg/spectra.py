@@ -141,7 +141,7 @@ def power_iteration(
 
 
 def _iterated(A: Tensor, x0: Tensor | None, rtol: float, maxiter: int) -> Tensor:
-    x = torch.rand(A.shape[0], dtype=A.dtype) if x0 is None else x0.detach().to(A.dtype)
+    x = torch.rand(A.shape[0], dtype=A.dtype, device="cpu") if x0 is None else x0.detach().to(A.dtype)
     x /= torch.linalg.vector_norm(x)
     size = residual = 0.0
     for _ in range(maxiter):
