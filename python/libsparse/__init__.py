@@ -43,6 +43,7 @@ from ._tensor.dispatch_table import load as _load_functions
 from ._tensor.dispatch_table import set_loader as _set_loader
 from ._tensor.missing import function_suggestion as _function_suggestion
 from ._torch import batches as _batches  # noqa: F401
+from ._torch import imports as _imports
 from ._torch import optimizers as _optimizers  # noqa: F401
 from ._trace.building import assemble as _assemble_traced
 from ._trace.building import checked as _checked
@@ -201,6 +202,21 @@ _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
 _set_loader(_register_functions)
+
+
+def _accept_in_geometric() -> None:
+    """Makes PyG's layers take SparseTensors; an import of PyG never fails for it."""
+    try:
+        from .nn import geometric
+
+        geometric.accept()
+    except Exception as error:
+        import warnings
+
+        warnings.warn(f"libsparse does not know this version of torch_geometric: {error!r}", stacklevel=2)
+
+
+_imports.when_imported("torch_geometric.nn", _accept_in_geometric)
 
 # The target that every request names is found out now, so that the first call need not wait for it.
 _identity()

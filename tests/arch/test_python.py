@@ -61,6 +61,8 @@ LAZY = {
     "__init__.py": {
         "libsparse._ops.expression_gradient",  # and five modules that it needs
         "libsparse._tools.examples",
+        "libsparse.nn.geometric",  # with PyG
+        "warnings",
         "libsparse._torch.functions",  # with the first tensor, and forty modules that it needs
     },
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},

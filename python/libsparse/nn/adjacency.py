@@ -54,6 +54,20 @@ def receiving(layer: str, A: Any, sources: int, targets: int) -> Any:
         raise ls.FormatError(
             f"{layer}: A ({A._facts()}) has fill_value {A.fill_value}, so that all nodes are neighbours"
         )
+    return rows_of_entries(layer, A)
+
+
+def rows_of_entries(layer: str, A: Any) -> Any:
+    """The graph in CSR.
+
+    Raises:
+        FormatError: It is stored in blocks: the zeros in these would be edges.
+    """
+    if any(level.startswith("k") for level in A.format.levels):
+        raise ls.FormatError(
+            f"{layer}: A ({A._facts()}) stores blocks, and the zeros in these would be edges; expected csr, coo or the "
+            "like, made of the edges alone"
+        )
     return A.to_format("csr")
 
 

@@ -1,0 +1,179 @@
+"""PyG's own layers given an ls.SparseTensor: the results and gradients that they have with edge lists."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import libsparse as ls
+
+gnn = pytest.importorskip("torch_geometric.nn")
+
+drawn = torch.Generator().manual_seed(0)
+NODES, WIDTH = 20, 6
+A = ls.random((NODES, NODES), 0.15, generator=drawn).map(torch.abs) + ls.diag(torch.arange(NODES) % 3 == 0).float()
+PAIRS, WEIGHTS = torch.stack([A.col, A.row]), A.values()
+X = torch.randn(NODES, WIDTH, generator=drawn)
+
+WEIGHTED = {
+    "GCN": lambda: gnn.GCNConv(WIDTH, 3),
+    "GCN, cached": lambda: gnn.GCNConv(WIDTH, 3, cached=True),
+    "Cheb": lambda: gnn.ChebConv(WIDTH, 3, K=3),
+    "LG": lambda: gnn.LGConv(),
+    "APPNP": lambda: gnn.APPNP(3, 0.1),
+    "SG": lambda: gnn.SGConv(WIDTH, 3, K=2),
+    "TAG": lambda: gnn.TAGConv(WIDTH, 3),
+    "Graph, mean": lambda: gnn.GraphConv(WIDTH, 3, aggr="mean"),
+    "ARMA, a batch": lambda: gnn.ARMAConv(WIDTH, 3, num_stacks=2),
+    "GAT with attributes": lambda: gnn.GATConv(WIDTH, 3, edge_dim=1),
+    "GATv2 with attributes": lambda: gnn.GATv2Conv(WIDTH, 3, edge_dim=1),
+    "a model": lambda: gnn.GCN(WIDTH, 8, 2, 3),
+}
+PLAIN = {
+    "SAGE": lambda: gnn.SAGEConv(WIDTH, 3),
+    "SAGE, max": lambda: gnn.SAGEConv(WIDTH, 3, aggr="max"),
+    "SAGE, median": lambda: gnn.SAGEConv(WIDTH, 3, aggr="median"),
+    "GIN": lambda: gnn.GINConv(nn.Linear(WIDTH, 3)),
+    "GAT": lambda: gnn.GATConv(WIDTH, 3, heads=2),
+    "GATv2": lambda: gnn.GATv2Conv(WIDTH, 3, heads=2),
+    "Transformer": lambda: gnn.TransformerConv(WIDTH, 3),
+    "FiLM": lambda: gnn.FiLMConv(WIDTH, 3),
+    "a model": lambda: gnn.GraphSAGE(WIDTH, 8, 2, 3),
+}
+
+
+def results(layer: nn.Module, *graph: Any, **options: Any) -> list[Any]:
+    """The result, and the gradients of features and parameters."""
+    layer.zero_grad()
+    x = X.clone().requires_grad_()
+    out = layer(x, *graph, **options)
+    (out * torch.arange(1.0, out.shape[1] + 1)).square().sum().backward()
+    return [out, x.grad, {name: p.grad.clone() for name, p in layer.named_parameters() if p.grad is not None}]
+
+
+def alike(found: Any, expected: Any) -> None:
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_layers_with_weights(name: str) -> None:
+    layer = WEIGHTED[name]()
+    extra = {"edge_weight": WEIGHTS} if name == "a model" else {}
+    given = WEIGHTS[:, None] if "attributes" in name else WEIGHTS
+    expected = results(copy.deepcopy(layer), PAIRS, *([] if extra else [given]), **extra)
+    alike(results(layer, A), expected)
+    if name != "a model":
+        alike(results(copy.deepcopy(layer), edge_index=A.to_format("coo")), expected)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_layers_without_weights(name: str) -> None:
+    layer = PLAIN[name]()
+    alike(results(layer, A.T.to_format("csr").T), results(layer, PAIRS))
+
+
+@pytest.mark.parametrize("options", [{}, {"num_bases": 2}, {"num_blocks": 2}, {"aggr": "max"}], ids=str)
+def test_relations(options: dict[str, Any]) -> None:
+    kind = torch.arange(A.nnz) % 3
+    layer = gnn.RGCNConv(WIDTH, 4, 3, **options)
+    expected = results(layer, PAIRS, kind)
+    alike(results(layer, A.with_values(kind)), expected)
+    alike(results(layer, A, kind), expected)
+    with pytest.raises(ls.DtypeError, match="numbers of relations"):
+        layer(X, A)
+
+
+def test_light_gcn() -> None:
+    model = gnn.LightGCN(NODES, 4, 2)
+    alike(model(A), model(PAIRS, edge_weight=WEIGHTS))
+    alike(model(A, PAIRS[:, :5]), model(PAIRS, PAIRS[:, :5], WEIGHTS))
+    alike(model.predict_link(A, prob=True), model.predict_link(PAIRS, edge_weight=WEIGHTS, prob=True))
+    assert torch.equal(model.recommend(A, k=3), model.recommend(PAIRS, WEIGHTS, k=3))
+
+
+def test_two_kinds_of_nodes_as_in_batches_of_a_loader() -> None:
+    seeds, senders = X[:5], X
+    batch = A[:5]
+    pairs = torch.stack([batch.col, batch.row])
+    for layer in (gnn.SAGEConv(WIDTH, 3), gnn.GATConv((WIDTH, WIDTH), 3, add_self_loops=False)):
+        alike(layer((senders, seeds), batch), layer((senders, seeds), pairs))
+    data = pytest.importorskip("torch_geometric.data").Data(x=X, adj_t=A)
+    assert gnn.GCNConv(WIDTH, 3)(data.x, data.adj_t).shape == (NODES, 3)
+
+
+def test_the_product_runs_on_libsparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is where PyG fuses messages and their sum, and no message is ever made."""
+    from libsparse.nn import adjacency
+
+    seen: list[str] = []
+    aggregate = adjacency.aggregate
+    monkeypatch.setattr(adjacency, "aggregate", lambda A, x, reduce: seen.append(reduce) or aggregate(A, x, reduce))
+    layer = gnn.GCNConv(WIDTH, 3)
+    monkeypatch.setattr(gnn.GCNConv, "message", None)
+    layer(X, A)
+    gnn.SAGEConv(WIDTH, 3, aggr="max")(X, A)
+    assert seen == ["sum", "max"]
+
+
+def test_weights_of_attention_and_gradients_of_the_graph() -> None:
+    layer = gnn.GATConv(WIDTH, 3, heads=2)
+    _, weights = layer(X, A, return_attention_weights=True)
+    _, (pairs, expected) = layer(X, PAIRS, return_attention_weights=True)
+    assert type(weights) is ls.SparseTensor
+    alike(weights.to_dense()[pairs[1], pairs[0]], expected)
+    found = []
+    for graph in (lambda v: (A.with_values(v),), lambda v: (PAIRS, v)):
+        values = WEIGHTS.clone().requires_grad_()
+        gnn.LGConv()(X, *graph(values)).square().sum().backward()
+        found.append(values.grad)
+    alike(*found)
+
+
+class Own(gnn.MessagePassing):  # type: ignore[misc, name-defined]
+    """A user's layer with a fused product of its own."""
+
+    def forward(self, x: Tensor, adj_t: Any) -> Tensor:
+        out: Tensor = self.propagate(adj_t, x=x)
+        return out
+
+    def message_and_aggregate(self, adj_t: Any, x: Tensor) -> Tensor:
+        return adj_t.matmul(x)  # type: ignore[no-any-return]
+
+
+def test_layers_of_users_and_saved_ones() -> None:
+    alike(Own()(X, A), A.with_values(None) @ X)
+    layer = gnn.GCNConv(WIDTH, 3, cached=True)
+    expected = layer(X, A)
+    alike(pickle.loads(pickle.dumps(layer))(X, A), expected)
+
+
+def test_what_does_not_fit() -> None:
+    layer = gnn.SAGEConv(WIDTH, 3)
+    with pytest.raises(ls.FormatError, match="stores blocks"):
+        layer(X, A.to_format("bsr(2,2)"))
+    with pytest.raises(ls.ShapeError, match="0 where nothing is stored"):
+        layer(X, A + 1)
+    with pytest.raises(ls.ShapeError, match="edge_weight has shape"):
+        gnn.GCNConv(WIDTH, 3)(X, A, WEIGHTS[:3])
+
+
+@pytest.mark.parametrize("first", ["libsparse", "torch_geometric.nn"])
+def test_either_may_be_imported_first(first: str) -> None:
+    second = "libsparse" if first != "libsparse" else "torch_geometric.nn"
+    code = (
+        f"import json, sys, torch, {first}; before = 'libsparse.nn' in sys.modules; import {second};"
+        "import libsparse as ls, torch_geometric.nn as gnn; watches = [type(f).__name__ for f in sys.meta_path];"
+        "out = gnn.SAGEConv(2, 3)(torch.ones(4, 2), ls.eye(4)); geometric = sys.modules['libsparse.nn.geometric'];"
+        "geometric.forget(); own = torch.nn.Module.__call__ is gnn.MessagePassing.__call__;"
+        "print(json.dumps([before, '_Watch' in watches, list(out.shape), own]))"
+    )
+    found = subprocess.check_output([sys.executable, "-W", "ignore", "-c", code], text=True)
+    assert json.loads(found) == [False, False, [4, 3], True]
