@@ -32,7 +32,7 @@ SHORTCUTS = [
         optional=True,  # without a C compiler or Python's headers, its steps run in Python
     )
     for room, name, *others in (
-        ("_runtime", "direct", "repeat", "describe", "wrap", "compressed"),
+        ("_runtime", "direct", "repeat", "describe", "wrap", "compressed", "tally"),
         ("_runtime", "stand_in"),
         ("_storage", "radix", "rows"),
     )

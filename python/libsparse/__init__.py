@@ -16,6 +16,7 @@ from ._autograd.tape import register as _register_gradients
 from ._autograd.tape import register_others as _register_others
 from ._autograd.transforms import compute as _compute_transformed
 from ._compiler.settings import options
+from ._compiler.settings import set_tuner as _set_tuner
 from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
 from ._lang.errors import (
@@ -55,6 +56,7 @@ if _TYPE_CHECKING:
 
     from . import linalg, nn
     from ._compiler.cache import cache
+    from ._compiler.settings import Tuning as _Tuning
     from ._fusion.compiled import compile
     from ._io.files import read, write
     from ._runtime.dispatch import Result as _Result
@@ -196,12 +198,19 @@ def _register_functions() -> None:
     attach(functions.CLASSES)
 
 
+def _tune_in_background(wanted: _Tuning) -> None:
+    from ._tools.background import manager  # few programs do
+
+    manager.apply(wanted)
+
+
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
 _register_others(_compute_traced, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
 _set_loader(_register_functions)
+_set_tuner(_tune_in_background)
 
 
 def _accept_in_geometric() -> None:

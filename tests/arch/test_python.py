@@ -60,6 +60,7 @@ LAZY = {
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "__init__.py": {
         "libsparse._ops.expression_gradient",  # and five modules that it needs
+        "libsparse._tools.background",  # with the option
         "libsparse._tools.examples",
         "libsparse.nn.geometric",  # with PyG
         "warnings",

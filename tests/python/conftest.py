@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import reference
 from libsparse._compiler import kernel, native
+from tuning_helper import eager, own_cache, quick_helper  # noqa: F401  # fixtures
 
 HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 ROOT = Path(__file__).parents[2]

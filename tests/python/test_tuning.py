@@ -151,7 +151,7 @@ def test_compiled_functions_use_the_winner() -> None:
 def test_a_search_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     A, x = ls.random((30, 30), 0.2), torch.rand(30)
     measured = []
-    original = trials._measured
+    original = trials.measured
 
     def interrupted(subject: Any, asked: dict[str, Any]) -> trials.Trial:
         if len(measured) == 2:
@@ -159,11 +159,11 @@ def test_a_search_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) ->
         measured.append(asked["schedule"])
         return original(subject, asked)
 
-    monkeypatch.setattr(trials, "_measured", interrupted)
+    monkeypatch.setattr(trials, "measured", interrupted)
     report = ls.tune("ij,j->i", A, x, budget=4)
     assert report[0].stopped
     assert [t.schedule for t in report[0].trials] == measured
-    monkeypatch.setattr(trials, "_measured", original)
+    monkeypatch.setattr(trials, "measured", original)
     again = ls.tune("ij,j->i", A, x, budget=4)
     assert list(again[0].trials[:2]) == list(report[0].trials)
     assert len({t.schedule for t in again[0].trials}) == 4

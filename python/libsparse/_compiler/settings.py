@@ -4,18 +4,51 @@ from __future__ import annotations
 
 import difflib
 import os
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
-from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._storage import derived
 
 from . import threads
 
 _cache_dir: str | None = None
 _KEEP: Any = object()
-_NAMES = ("num_threads", "cache_dir", "derived_bytes", "tune")
+_NAMES = ("num_threads", "cache_dir", "derived_bytes", "tune", "tune_share", "tune_bytes", "tune_bitwise")
+
+
+class Tuning(NamedTuple):
+    """How calls are tuned in the background, as the options of these names say."""
+
+    tune: str = "off"
+    tune_share: float = 0.05
+    tune_bytes: int = 1 << 30
+    tune_bitwise: bool = False
+
+
+tuning = Tuning()
+
+
+def _no_tuner(now: Tuning) -> None:
+    """Nobody tunes in the background."""
+
+
+_tuner: Callable[[Tuning], None] = _no_tuner
+
+
+def set_tuner(tuner: Callable[[Tuning], None]) -> None:
+    """Registers the function that is told when `tuning` has changed: tuning is far above options."""
+    global _tuner
+    _tuner = tuner
+
+
+def _tune(wanted: Tuning) -> None:
+    global tuning
+    if wanted != tuning:
+        tuning = wanted
+        _tuner(wanted)
 
 
 def cache_dir() -> str | None:
@@ -31,12 +64,17 @@ class options:
         cache_dir: Folder of the kernel cache; None goes back to the default.
         derived_bytes: The most that each pattern keeps of what is derived from it (`A.pattern.derived`); None, the
             default, for any number of bytes.
-        tune: "off"; "background" is not available yet.
+        tune: "background" measures other schedules for calls that repeat, in a process of its own, and computes with
+            those that are faster; "off", the default, doesn't, and computes with what has been found.
+        tune_share: The share of one core that measurements may take.
+        tune_bytes: The most memory that copies of patterns may take: those that are measured, and those in formats
+            that faster schedules read.
+        tune_bitwise: Whether results have to stay the same to the last bit, so that only schedules that keep the order
+            of sums are computed with.
 
     Raises:
         DtypeError: A value has the wrong type, or there is no option of a name.
         FormatError: A value is out of range.
-        UnsupportedError: A setting that is not available yet.
 
     Example:
         >>> with ls.options(num_threads=1):
@@ -50,7 +88,10 @@ class options:
         num_threads: int | None = _KEEP,
         cache_dir: str | os.PathLike[str] | None = _KEEP,
         derived_bytes: int | None = _KEEP,
-        tune: str = "off",
+        tune: str = _KEEP,
+        tune_share: float = _KEEP,
+        tune_bytes: int = _KEEP,
+        tune_bitwise: bool = _KEEP,
         **unknown: object,
     ) -> None:
         """Apply the settings."""
@@ -59,8 +100,14 @@ class options:
             close = difflib.get_close_matches(name, _NAMES, 1, 0.4)
             hint = f"did you mean {close[0]}?" if close else f"the options are {', '.join(_NAMES)}"
             raise DtypeError(f"options({name}=...): there is no such option; {hint}")
-        if tune != "off":
-            raise UnsupportedError(f"options(tune={tune!r}): background tuning is not available yet; use 'off'")
+        wanted: dict[str, Any] = {
+            "tune": tune,
+            "tune_share": tune_share,
+            "tune_bytes": tune_bytes,
+            "tune_bitwise": tune_bitwise,
+        }
+        changed = tuning._replace(**{name: value for name, value in wanted.items() if value is not _KEEP})
+        _check(changed)
         if num_threads not in (_KEEP, None) and (type(num_threads) is not int or num_threads < 1):
             error = FormatError if type(num_threads) is int else DtypeError
             raise error(f"options(num_threads={num_threads!r}): expected a positive int, or None for torch's number")
@@ -69,13 +116,14 @@ class options:
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):
             error = FormatError if type(derived_bytes) is int else DtypeError
             raise error(f"options(derived_bytes={derived_bytes!r}): expected a number of bytes, or None for no bound")
-        self._before = threads.chosen(), _cache_dir, derived.limit
+        self._before = threads.chosen(), _cache_dir, derived.limit, tuning
         if derived_bytes is not _KEEP:
             derived.limit = derived_bytes
         if num_threads is not _KEEP:
             threads.choose(num_threads)
         if cache_dir is not _KEEP:
             _cache_dir = None if cache_dir is None else str(Path(cache_dir).absolute())
+        _tune(changed)
 
     def __enter__(self) -> options:
         """The settings hold already."""
@@ -86,5 +134,20 @@ class options:
     ) -> None:
         """Restores the settings from before."""
         global _cache_dir
-        number, _cache_dir, derived.limit = self._before
+        number, _cache_dir, derived.limit, before = self._before
         threads.choose(number)
+        _tune(before)
+
+
+def _check(wanted: Tuning) -> None:
+    if wanted.tune not in ("off", "background"):
+        raise FormatError(f"options(tune={wanted.tune!r}): expected 'off' or 'background'")
+    share, most = wanted.tune_share, wanted.tune_bytes
+    if type(share) not in (int, float) or not 0 < share <= 1:
+        error = FormatError if type(share) in (int, float) else DtypeError
+        raise error(f"options(tune_share={share!r}): expected a number above 0 and up to 1")
+    if type(most) is not int or most < 0:
+        error = FormatError if type(most) is int else DtypeError
+        raise error(f"options(tune_bytes={most!r}): expected a number of bytes")
+    if type(wanted.tune_bitwise) is not bool:
+        raise DtypeError(f"options(tune_bitwise={wanted.tune_bitwise!r}): expected True or False")

@@ -17,7 +17,7 @@ from libsparse._storage import memory
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from . import blocks, reading
+from . import blocks, reading, tally
 from .direct import Direct, make
 from .problem import Operand, Problem, stored
 from .results import ResultArrays, SlotNames, is_relaid, strides
@@ -34,6 +34,7 @@ class Call:
     Attributes:
         kernel: The kernel.
         direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
+        tally: How often it was called.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Call:
         "_strides",
         "direct",
         "kernel",
+        "tally",
     )
 
     def __init__(
@@ -58,6 +60,7 @@ class Call:
         """Fill in the slots that don't change; `extents` are those of the problem's indices, where they are known."""
         self.kernel, self._slots = kernel, kernel.slots
         self.direct: Direct | None = None
+        self.tally = tally.Tally(tally.of_kernel(kernel.compute))
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         extents = problem.extents(operands) if extents is None else extents
         self._shape = torch.Size(problem.result_shape(extents))
@@ -85,6 +88,7 @@ class Call:
         other._shape, other._strides, other._relaid = self._shape, self._strides, self._relaid
         other._shares, other._convert, other._orders = self._shares, self._convert, self._orders
         other._short = other._known = other.direct = None
+        other.tally = tally.Tally(self.tally.all)
         return other
 
     def is_small(self) -> bool:
@@ -176,7 +180,8 @@ class Call:
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
         arrays = reading.pattern_arrays(self._slots, operands, conversions)
-        self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, None if as_it_is else second)
+        order = None if as_it_is else second
+        self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, order, self.tally)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
         """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.
@@ -206,7 +211,7 @@ class Call:
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
         template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
-        run = make(compute, self._fixed, arrays, places, template, None)
+        run = make(compute, self._fixed, arrays, places, template, None, self.tally)
         return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
 
     # Filling the block -----------------------------------------------------------------------------------------
@@ -227,7 +232,7 @@ class Call:
         for slot in self._slots.result:
             if slot.kind == "vals":
                 block[slot.place] = out.data_ptr()
-        check((compute or self.kernel.compute)(block.buffer_info()[0]))
+        check(tally.run(self.tally, compute or self.kernel.compute, block.buffer_info()[0]))
         return out
 
     # Sparse results --------------------------------------------------------------------------------------------

@@ -94,9 +94,13 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 	}
 	slots[place[self->operands + 1]] = threads;
 	int32_t status;
+	int64_t begun = begin_call(self->tally), taken;
 	Py_BEGIN_ALLOW_THREADS
 	status = self->compute(slots);
+	taken = time_since(begun);
 	Py_END_ALLOW_THREADS
+	if (begun != 0)
+		add_time(self->tally, taken);
 	void *result = NULL;
 	if (status != 0)
 		Py_XDECREF(PyObject_CallFunction(check_status, "i", (int)status)); /* raises */
@@ -144,14 +148,14 @@ static int take_result(Direct *self, PyObject *result_like)
 	return bad ? (failed("a result of too many dimensions"), -1) : 0;
 }
 
-/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like) */
+/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like, tally) */
 static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	PyObject *fixed, *arrays, *places, *result_like;
+	PyObject *fixed, *arrays, *places, *result_like, *tally;
 	unsigned long long compute;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "KO!O!O!O", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
-			      &result_like))
+	if (!PyArg_ParseTuple(args, "KO!O!O!OO!", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
+			      &result_like, tally_type, &tally))
 		return NULL;
 	Py_ssize_t slots = PyTuple_Size(fixed), count = PyTuple_Size(arrays);
 	Py_ssize_t placed = PyTuple_Size(places);
@@ -162,6 +166,8 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 	Direct *self = (Direct *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0); /* filled with zeros */
 	if (self == NULL)
 		return NULL;
+	Py_INCREF(tally);
+	self->tally = (Tally *)tally;
 	self->compute = (kernel_function)(uintptr_t)compute;
 	self->slots = slots;
 	self->operands = placed - count - 2;
@@ -191,6 +197,7 @@ static void direct_dealloc(PyObject *object)
 	PyTypeObject *type = Py_TYPE(object);
 	while (self->arrays > 0)
 		delete_tensor(self->array[--self->arrays]);
+	Py_XDECREF((PyObject *)self->tally);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
 }
@@ -465,7 +472,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	direct_type = (PyTypeObject *)type;
 	if (type == NULL || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
 	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
-	    PyModule_AddFunctions(module, compressed_functions) < 0 ||
+	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

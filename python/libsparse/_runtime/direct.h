@@ -1,4 +1,4 @@
-/* What direct.c, repeat.c, describe.c, wrap.c and compressed.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -13,6 +13,16 @@
 typedef int32_t (*kernel_function)(int64_t *slots);
 typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
 
+#define TALLY_PERIOD 17 /* calls of which one is timed; a prime, since calls often take turns */
+
+/* How often a kernel was called while somebody watched, and how long that took; an object of Python. */
+typedef struct tally {
+	PyObject_HEAD
+	long long calls, timed, nanoseconds; /* timed calls count for as many as the period is long, and so does their time */
+	long long period, left;              /* and the calls before the next that is timed */
+	struct tally *all;                   /* that of all patterns with the kernel, or NULL */
+} Tally;
+
 /* A kernel with the contents of its slots, which is an object of Python. */
 typedef struct {
 	PyObject_HEAD
@@ -23,6 +33,7 @@ typedef struct {
 	int places[MOST_SLOTS]; /* theirs; then of the operands, the result, the thread count */
 	int32_t dtype;              /* of the result; of the operands of a product, too */
 	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
+	Tally *tally;
 } Direct;
 
 /* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */
@@ -83,6 +94,13 @@ int is_zero(PyObject *fill);
 
 /* The name by which a pattern keeps the plan of calls like this. */
 PyObject *name_of(const Arguments *call, PyObject *function);
+
+/* tally.c: a call is counted, and its beginning noted if it is timed (else 0); the time since then; and its addition. */
+extern PyTypeObject *tally_type;
+int64_t begin_call(Tally *tally);
+int64_t time_since(int64_t begun);
+void add_time(Tally *tally, int64_t nanoseconds);
+int prepare_tallies(PyObject *module);
 
 /* repeat.c */
 extern PyMethodDef repeat_functions[];

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from libsparse._storage import memory
 
-from . import blocks
+from . import blocks, tally
 from .status import check
 
 native: ModuleType | None
@@ -40,6 +40,7 @@ def make(
     places: tuple[int, ...],
     result_like: Tensor,
     order: tuple[int, ...] | None,
+    counted: Any,
 ) -> Direct:
     """The shortest way to run a kernel.
 
@@ -50,14 +51,17 @@ def make(
         places: Those of the operands' values, the result's and the number of threads.
         result_like: A tensor of the result's shape, strides and dtype.
         order: The order in which the second of two operands is read, None for the one that it has.
+        counted: The tally of the calls.
     """
     small = result_like.numel() * result_like.element_size() < blocks.LARGE
     if native is not None and order is None and small and _fits(native, compute, fixed, result_like):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
         everywhere = (*(place for place, _ in arrays), *places)
-        run: Direct = native.Direct(address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like)
+        run: Direct = native.Direct(
+            address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like, counted
+        )
         return run
-    return _closure(compute, fixed, arrays, places, result_like, order)
+    return _closure(compute, fixed, arrays, places, result_like, order, counted)
 
 
 def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], result_like: Tensor) -> bool:
@@ -72,6 +76,7 @@ def _closure(
     places: tuple[int, ...],
     result_like: Tensor,
     order: tuple[int, ...] | None,
+    counted: Any,
 ) -> Direct:
     """The same in Python; a closure, since every attribute that is looked up counts here."""
     *at_values, at_out, at_threads = places
@@ -95,7 +100,7 @@ def _closure(
             block[place] = memory.address(data)
         block[at_out] = out.data_ptr()
         block[at_threads] = number
-        status = compute(address)
+        status = tally.run(counted, compute, address) if tally.watching else compute(address)
         if status:
             check(status)
         return out

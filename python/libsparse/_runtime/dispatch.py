@@ -17,7 +17,7 @@ from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import notes
+from . import notes, tally
 from .call import Call
 from .direct import Direct
 from .problem import Operand, Problem, key
@@ -181,6 +181,7 @@ def prepare(problem: Problem, operands: Sequence[Operand]) -> Prepared:
         if len(kept) >= _PREPARED_KEPT or any(ref() is None for ref in refs):
             kept.pop(old, None)
     kept[name] = prepared, [weakref.ref(p) for p in patterns[1:]]
+    tally.recent.append((weakref.ref(patterns[0]), name))
     return prepared
 
 

@@ -11,7 +11,7 @@ from ctypes import string_at
 from pathlib import Path
 from typing import Any
 
-from libsparse._compiler import kernel, native, request, threads
+from libsparse._compiler import kernel, native, request, settings, threads
 from libsparse._storage import memory
 
 from .problem import Operand, Problem
@@ -22,7 +22,8 @@ _TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
-the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`."""
+the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`.
+`bitwise`, of both, says that results are known to have the same bits as with the compiler's schedule."""
 
 
 def name(problem: Problem, operands: Sequence[Operand]) -> str:
@@ -37,10 +38,12 @@ def schedule(problem: Problem, operands: Sequence[Operand]) -> str | None:
         return None
     exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
     commands: str | None = record["class"] if exact is None else exact["schedule"]
-    return commands if commands and _fits(commands, problem.extents(operands)) else None
+    if settings.tuning.tune_bitwise and not (record if exact is None else exact).get("bitwise"):
+        return None
+    return commands if commands and fits(commands, problem.extents(operands)) else None
 
 
-def _fits(commands: str, extents: dict[str, int]) -> bool:
+def fits(commands: str, extents: dict[str, int]) -> bool:
     """Whether a schedule is for loops of these extents: exact ones that it states, and strips that are shifted."""
     return all(extents.get(v) == int(n) for v, n in _BOUND.findall(commands)) and all(
         extents.get(v, 0) >= int(n) for v, n in _TAIL.findall(commands)
@@ -61,6 +64,24 @@ def read(name: str) -> Record | None:
     """The record of a name, None where there is none."""
     record: Record | None = request.tuned().get(name)
     return record
+
+
+def keep(name: str, exact: str, expression: str, found: dict[str, Any], *, all: bool, count: int) -> None:
+    """Keeps what was found for one pattern, for this process and later ones.
+
+    Args:
+        name: The record's.
+        exact: The digest of the pattern.
+        expression: The computation.
+        found: What the record says of the pattern.
+        all: Whether the schedule is for all patterns of the class, too.
+        count: How many threads calls use.
+    """
+    record = read(name) or {"expression": expression, "threads": count, "class": None, "patterns": {}}
+    record["patterns"][exact] = found
+    if all:
+        record["class"], record["bitwise"] = found["schedule"], found.get("bitwise", False)
+    save(name, record, exact)
 
 
 def save(name: str, record: Record, exact: str) -> None:

@@ -22,8 +22,8 @@ from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+_HARD = 0.036  # seconds of a measurement, from which on one is enough: long calls, or hopeless ones
 _BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
-_BLOCKS = 4  # measurements, of which the shortest counts: others may use the processor meanwhile
 _ROUNDS = 5  # of a trial and the compiler's schedule in turn
 _CALIBRATION = 0.1  # seconds at most to find out how long the compiler's schedule takes
 _LONG = 0.1  # seconds of a call, from which on what looks hopeless isn't called again
@@ -60,7 +60,10 @@ class Subject:
         operands: The copies: patterns of their own, which keep what they are converted to as long as this lives.
         default: The compiler's variant.
         seconds: Its time, when it was first measured.
+        blocks: How many measurements make a time, of which the shortest counts: others may use the processor meanwhile.
     """
+
+    blocks = 4
 
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
@@ -76,7 +79,7 @@ class Subject:
             time.perf_counter() - begun < _CALIBRATION and rounds < 20
         ):  # threads may be late at first
             rounds += 1
-            self.seconds = min(self.seconds, self._clock(default))
+            self.seconds = min(self.seconds, self.clock(default))
             self._count = max(1, math.ceil(_BLOCK / self.seconds))
 
     def variant(self, schedule: str) -> tuple[Call, float]:
@@ -108,7 +111,7 @@ class Subject:
 
     def _turns(self, variant: Call, rounds: int) -> tuple[float, float]:
         """The least times of a variant and of the compiler's in so many rounds."""
-        pairs = [(self._clock(variant), self._clock(self.default)) for _ in range(rounds)]
+        pairs = [(self.clock(variant), self.clock(self.default)) for _ in range(rounds)]
         return min(own for own, _ in pairs), min(default for _, default in pairs)
 
     def compare(self, variants: Sequence[Call]) -> list[list[float]]:
@@ -118,19 +121,19 @@ class Subject:
         for number in range(_FINAL):
             for place in range(len(every)):
                 at = (place + number) % len(every)
-                times[at].append(self._clock(every[at]))
+                times[at].append(self.clock(every[at]))
         return times
 
-    def _clock(self, variant: Call) -> float:
+    def clock(self, variant: Call) -> float:
         """The time of a call, of the fastest block of calls."""
         least, operands = math.inf, self.operands
-        for _ in range(_BLOCKS):
+        for _ in range(self.blocks):
             begun = time.perf_counter()
             for _ in range(self._count):
                 variant(operands)
             least = min(least, time.perf_counter() - begun)
-            if least > 30 * _BLOCK * _BLOCKS:
-                break  # long calls, or hopeless ones
+            if least > _HARD:
+                break
         return max(least, 1e-9) / self._count
 
     def conversions(self, variant: Call) -> tuple[int, float]:
@@ -205,33 +208,34 @@ def search(
         The space in words.
     """
     question = request.complete(to_request(subject.problem, subject.operands), "")
-    formats = {
-        name: [f.text for f in _formats(operand.pattern)]
+    others = {
+        name: [f.text for f in formats(operand.pattern)]
         for name, operand in zip(subject.problem.names, subject.operands, strict=True)
         if operand.pattern is not None
     }
-    tuner = native.Tuner(question, {"seed": seed, "first": first, "formats": formats})
+    tuner = native.Tuner(question, {"seed": seed, "first": first, "formats": others})
     try:
         for trial in trials:
-            tuner.tell(_told(trial))
+            tuner.tell(told(trial))
         while len(trials) < budget and time.monotonic() < until:
             asked = tuner.ask()
             if asked is None:
                 break
-            trial = _measured(subject, asked)
+            trial = measured(subject, asked)
             trials.append(trial)
-            tuner.tell(_told(trial))
+            tuner.tell(told(trial))
             progress()
         return tuner.space
     finally:
         tuner.close()
 
 
-def _told(trial: Trial) -> dict[str, Any]:
+def told(trial: Trial) -> dict[str, Any]:
+    """A trial as tuners are told it."""
     return {"point": trial.point, **({"failed": True} if trial.ratio is None else {"seconds": trial.ratio})}
 
 
-def _measured(subject: Subject, asked: dict[str, Any]) -> Trial:
+def measured(subject: Subject, asked: dict[str, Any]) -> Trial:
     """The trial of a proposal."""
     point, schedule = asked["point"], asked["schedule"]
     if asked.get("default"):
@@ -262,7 +266,7 @@ def decide(subject: Subject, trials: Sequence[Trial]) -> tuple[Trial | None, Cal
     return None, None, times[best], own
 
 
-def _formats(pattern: Pattern) -> Iterable[Format]:
+def formats(pattern: Pattern) -> Iterable[Format]:
     """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
 
     Not blocks and diagonals, whose padding is multiplied: by infinity that is NaN where nothing is stored.

@@ -284,9 +284,8 @@ def _tune_one(
 ) -> Tuned:
     """Tunes a problem, keeps what was measured and computes with the winner."""
     name, exact = tuned.name(prepared.problem, operands), tuned.digest(operands)
-    about, text = _described(operands), prepared.problem.text
-    unknown: tuned.Record = {"expression": text, "threads": threads.count(), "class": None, "patterns": {}}
-    record = tuned.read(name) or unknown
+    about, text = described(operands), prepared.problem.text
+    record = tuned.read(name) or {"class": None, "patterns": {}}
     tried = [Trial(*trial) for trial in record["patterns"].get(exact, {}).get("trials", ())]
     before = {record["class"], record["patterns"].get(exact, {}).get("schedule")}
     bar.best = min((t.ratio for t in tried if t.ratio is not None), default=1.0)
@@ -307,11 +306,8 @@ def _tune_one(
     winner, variant, own, default = trials.decide(subject, tried)
     schedule = winner.schedule if winner else None
     kept = {"schedule": schedule, "formats": about, "trials": [list(trial) for trial in tried]}
-    record["patterns"][exact] = kept
     converted = variant is not None and any(subject.operands[n].pattern is not None for n in variant.kernel.convert)
-    if not converted:
-        record["class"] = schedule
-    tuned.save(name, record, exact)
+    tuned.keep(name, exact, text, kept, all=not converted, count=threads.count())
     if winner is not None or before != {None}:
         prepared.replace(dispatch.build(prepared.problem, operands))
     result, pattern = (variant or subject.default)(subject.operands)
@@ -321,7 +317,7 @@ def _tune_one(
     return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped)
 
 
-def _described(operands: Sequence[Operand]) -> str:
+def described(operands: Sequence[Operand]) -> str:
     """Shapes and formats."""
     formats = ["dense" if o.pattern is None else str(o.pattern.format) for o in operands]
     shapes = [" x ".join(map(str, o.shape)) or "a number" for o in operands]

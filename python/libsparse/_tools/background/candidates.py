@@ -1,0 +1,182 @@
+"""Candidates: schedules that may be faster than the compiler's, the most promising first, measured little by little."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import torch
+
+from libsparse._compiler import native, request, threads
+from libsparse._lang.errors import LibsparseError, UnsupportedError
+from libsparse._runtime.call import Call
+from libsparse._runtime.dispatch import Result
+from libsparse._runtime.problem import Operand
+from libsparse._runtime.requests import to_request
+from libsparse._storage.pattern import Pattern
+from libsparse._tools import trials
+from libsparse._tools.trials import Trial
+
+from .messages import Job, filled
+
+_LONG = 1e-3  # seconds of a call, from which on one is a measurement
+_REMEMBERED = 3  # schedules of other patterns with the same request that come first
+_SKIPPED = 10  # proposals that are not measured, for each that is
+_SEED = 0
+
+
+class Ranking(Protocol):
+    """Proposes schedules of a problem, the most promising first. The Bayesian tuner is one; a model may be another."""
+
+    def ask(self) -> dict[str, Any] | None:
+        """The next `point` and its `schedule`; the first has `default`. None where there is none left."""
+
+    def tell(self, result: dict[str, Any]) -> None:
+        """What was measured at a `point`: `seconds`, or that it `failed`."""
+
+    def close(self) -> None:
+        """Ends the search."""
+
+
+def ranking(job: Job) -> Ranking:
+    """The order in which schedules of a job are measured: that of the Bayesian tuner, which learns as they are."""
+    question = request.complete(to_request(job.problem, job.operands), "")
+    formats = {
+        name: [f.text for f in _orders(operand.pattern)] if job.exact else []
+        for name, operand in zip(job.problem.names, job.operands, strict=True)
+        if operand.pattern is not None
+    }
+    return native.Tuner(question, {"seed": _SEED, "formats": formats})
+
+
+def _orders(pattern: Pattern) -> Iterator[Any]:
+    """The formats that kernels read through a permutation, so that no call copies values."""
+    return (f for f in trials.formats(pattern) if f.order != pattern.format.order and not f.padded)
+
+
+class Paced(trials.Subject):
+    """A problem that is measured in a share of the time.
+
+    Attributes:
+        refused: Whether the last variant was left out, for another reason than that it failed.
+        spent: The seconds that measurements have taken.
+    """
+
+    def __init__(self, job: Job) -> None:
+        """Copy the operands, build the compiler's kernel and measure it."""
+        self._job, self.refused, self.spent = job, False, 0.0
+        super().__init__(job.problem, job.operands)
+        if self.seconds > _LONG:
+            self.blocks = 1
+        self._others = self._with(1) if job.bitwise else self.operands
+        self._wanted = self._results(self.default) if job.bitwise else []
+
+    def variant(self, schedule: str) -> tuple[Call, float]:
+        """The kernel of a schedule.
+
+        Raises:
+            LibsparseError: It can't be compiled, computes something else, or may not take the default's place.
+        """
+        found, first = super().variant(schedule)
+        reason = self._reason(found)
+        if reason:
+            self.refused = True
+            raise UnsupportedError(reason)
+        return found, first
+
+    def clock(self, variant: Call) -> float:
+        """The time of a call, after which as much time is left to others as the share says."""
+        begun = time.perf_counter()
+        found = super().clock(variant)
+        taken = time.perf_counter() - begun
+        self.spent += taken
+        time.sleep(taken * (1 / self._job.share - 1))
+        return found
+
+    def _reason(self, variant: Call) -> str:
+        """Why a variant may not take the default's place; "" if it may."""
+        dense = [n for n, operand in enumerate(self.operands) if operand.pattern is None]
+        convert, own = variant.kernel.convert, self.default.kernel.convert
+        if any(convert.get(n) != own.get(n) for n in dense) or variant.kernel.format != self.default.kernel.format:
+            return "each call would copy dense operands or the result"
+        if convert != own and not self._job.exact:
+            return "each new pattern would be converted"
+        if convert != own and variant.direct_on(self.operands) is None:
+            return "each call would copy values"
+        if self.conversions(variant)[0] > self._job.bytes:
+            return "patterns in other formats would take too much memory"
+        if self._job.bitwise and not all(map(_identical, self._results(variant), self._wanted)):
+            return "sums have another order"
+        return ""
+
+    def _with(self, seed: int) -> list[Operand]:
+        """The operands with other values."""
+        return [
+            o if o.data is None else o.with_data(filled(o.data.dtype, o.data.shape, o.data.stride(), seed))
+            for o in self.operands
+        ]
+
+    def _results(self, variant: Call) -> list[Result]:
+        """Results of several values, with one thread and with as many as calls use."""
+        found = [variant(self.operands), variant(self._others)]
+        before = threads.chosen()
+        threads.choose(self._job.threads)
+        try:
+            return [*found, variant(self.operands), variant(self._others)]
+        finally:
+            threads.choose(before)
+
+
+def _identical(found: Result, expected: Result) -> bool:
+    """Whether values have the same bits; patterns have been compared."""
+    bytes, others = (result[0].contiguous().reshape(-1).view(torch.uint8) for result in (found, expected))
+    return torch.equal(bytes, others)
+
+
+def measure(job: Job, subject: Paced, known: Sequence[Trial], progress: Callable[[], None]) -> list[Trial]:
+    """Measures the most promising schedules.
+
+    Args:
+        job: The job.
+        subject: Its problem.
+        known: What other patterns with the same request were faster with, the best first.
+        progress: Called before each.
+    """
+    tried: list[Trial] = []
+    order = ranking(job)
+    try:
+        for asked in _proposals(order, known[:_REMEMBERED], job.budget * _SKIPPED):
+            progress()
+            if not _keeps_threads(asked, tried):
+                order.tell({"point": asked["point"], "failed": True})
+                continue
+            subject.refused = False
+            trial = trials.measured(subject, asked)
+            with suppress(LibsparseError):  # of another pattern, whose space has other points
+                order.tell(trials.told(trial))
+            if not subject.refused:
+                tried.append(trial)
+            if len(tried) > job.budget:
+                break
+    finally:
+        order.close()
+    return tried
+
+
+def _proposals(order: Ranking, known: Sequence[Trial], most: int) -> Iterator[dict[str, Any]]:
+    """The compiler's schedule, those that are known, and what a ranking proposes."""
+    for number in range(most):
+        asked = order.ask()
+        if asked is None:
+            break
+        yield asked
+        if number == 0:
+            yield from ({"point": trial.point, "schedule": trial.schedule} for trial in known)
+
+
+def _keeps_threads(asked: dict[str, Any], tried: Sequence[Trial]) -> bool:
+    """Whether work is divided among threads where the compiler has it so: it is measured with one."""
+    automatic = asked["point"].get("parallel", "auto") == "auto"
+    return automatic and (not tried or "parallelize" in asked["schedule"] or "parallelize" not in tried[0].schedule)
