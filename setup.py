@@ -35,6 +35,7 @@ SHORTCUTS = [
         ("_runtime", "direct", "repeat", "describe", "wrap", "compressed", "tally"),
         ("_runtime", "stand_in"),
         ("_storage", "radix", "rows"),
+        ("sampling", "sample"),
     )
 ]
 

@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "_fusion": {*TENSOR, "_fusion"},
     "_tools": {*TENSOR, "_fusion", "_tools"},
     "linalg": {"", "linalg"},
+    "sampling": {"", "sampling"},
     "nn": {*TENSOR, "_torch", "", "nn"},  # layers, on what users see
     "demo": {*COMPILER, "_io", "", "demo"},
     "_cli": {*RUNTIME, "demo", "", "_cli"},
@@ -50,6 +51,7 @@ MAY_IMPORT = {
         "demo",
         "linalg",
         "nn",
+        "sampling",
         "",
     },  # the package itself, which shows what is public
 }
@@ -75,6 +77,7 @@ LAZY = {
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_runtime/dispatch.py": {"libsparse._runtime.tuned"},  # where something has been tuned
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
+    "sampling/draws.py": {"libsparse.sampling"},  # its module in C
     "_tools/tuning_report.py": {"html"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
     "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
@@ -125,7 +128,7 @@ def run_by(module: str) -> set[Path]:
 
 _KNOWN = frozenset(FILES)
 # They show users the names of modules that may import them.
-_SHOWN = frozenset(PACKAGE / part / "__init__.py" for part in ("", "linalg", "nn"))
+_SHOWN = frozenset(PACKAGE / part / "__init__.py" for part in ("", "linalg", "nn", "sampling"))
 
 
 def room(path: Path) -> str:
