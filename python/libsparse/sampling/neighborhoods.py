@@ -22,8 +22,8 @@ def neighbors(
 ) -> tuple[Tensor, list[ls.SparseTensor]]:
     """Samples the neighbourhood of nodes, hop by hop (Hamilton et al., GraphSAGE, 2017, section 3.1).
 
-    Rows receive: entry (i, j) is an edge from j to i. The first hop draws entries of the rows of the seeds, each further
-    one entries of the rows of all nodes that have been met.
+    Rows receive: entry (i, j) is an edge from j to i. The first hop draws entries of the rows of the seeds, each
+    further one entries of the rows of all nodes that have been met.
 
     Args:
         A: The graph, (n, n), in any format.
@@ -35,10 +35,10 @@ def neighbors(
         generator: A generator of torch; the default one otherwise. Equal states of it give equal samples.
 
     Returns:
-        The nodes, seeds first, (count,), int64, and a list of blocks, in the order of the layers that they are for: the last
-        one has a row for each seed. The columns of a block are the first nodes of the list, and its rows the first of
-        these, so that its columns count the rows of the block before it, and those of the first one all nodes. Values
-        are those of A, and autograd follows them.
+        The nodes, seeds first, (count,), int64, and a block for each layer, in their order. A block is a matrix with a
+        row for each node that the layer computes, the first nodes of the list, and a column for each node that it
+        needs, these and the next ones: of the first block all nodes, of the last one rows are the seeds. Values are
+        those of A, and autograd follows them.
 
     Raises:
         ShapeError: A is not square, or seeds are no vector.
