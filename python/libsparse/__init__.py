@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ._autograd.tape import register as _register_gradients
 from ._autograd.tape import register_others as _register_others
 from ._autograd.transforms import compute as _compute_transformed
+from ._autograd.transforms import dual as _compute_dual
 from ._compiler.settings import options
 from ._compiler.settings import set_tuner as _set_tuner
 from ._compiler.target import identity as _identity
@@ -208,7 +209,7 @@ def _tune_in_background(wanted: _Tuning) -> None:
 # What lies below calls functions that lie above: patterns are converted, and problems differentiated, by kernels.
 _set_converter(_convert)
 _traced_operators.append(_Operators(_move, _assemble_traced, _checked))
-_register_others(_compute_traced, _compute_transformed)
+_register_others(_compute_traced, _compute_dual, _compute_transformed)
 _register_gradients(product=_product_gradient.compute, expression=_differentiate_expression)
 _set_loader(_register_functions)
 _set_tuner(_tune_in_background)

@@ -31,6 +31,30 @@ def test_strided_data_between_forward_and_backward(dense):
     torch.testing.assert_close(found, torch.autograd.grad((A @ x).sum(), x))
 
 
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support is in beta")
+@pytest.mark.parametrize("written", [False, True])
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc", "bsr", "batch"])
+def test_indices_that_numpy_has_written(layout, written):
+    """torch counts its own writes only, and `from_torch` knew arrays by these."""
+    dense = torch.zeros(4, 6).index_put((torch.tensor([0, 2, 3]), torch.tensor([1, 3, 0])), torch.arange(1.0, 4.0))
+    if layout == "batch":
+        source = torch.stack([dense, dense]).to_sparse_csr()
+    else:
+        source = (
+            dense.to_sparse()
+            if layout == "coo"
+            else getattr(dense, f"to_sparse_{layout}")(*[(2, 2)][: layout == "bsr"])
+        )
+    if written and layout != "batch":
+        source = ls.from_torch(source).to_torch()
+    assert ls.from_torch(source).pattern is ls.from_torch(source).pattern
+    array = (
+        source._indices()[1] if layout == "coo" else source.row_indices() if layout == "csc" else source.col_indices()
+    )
+    array.numpy().reshape(-1)[:1] = 2 if layout != "bsr" else 1
+    assert ls.from_torch(source).to_dense().tolist() == source.to_dense().tolist()
+
+
 @pytest.mark.parametrize("warm", [False, True])
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_a_length_that_changed(dense, warm, length):

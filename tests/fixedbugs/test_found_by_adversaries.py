@@ -103,13 +103,18 @@ def test_conversions_refuse_what_they_do_not_do() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::torch.jit.TracerWarning")
-@pytest.mark.parametrize("name", ["product", "softmax", "slice"])
+@pytest.mark.parametrize("name", ["product", "softmax", "slice", "format", "dense", "assembled", "layout", "SciPy"])
 def test_graphs_of_torch_jit_would_have_no_kernels(name: str) -> None:
     A = ls.tensor([[0.0, 2.0], [1.0, 0.0]]).to_format("csr")
     functions: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
         "product": lambda v: A.with_values(v) @ torch.ones(2),
         "softmax": lambda v: torch.softmax(A.with_values(v), 1).values(),
         "slice": lambda v: A.with_values(v)[:1].values(),
+        "format": lambda v: A.with_values(v).to_format("csc").values(),
+        "dense": lambda v: A.with_values(v).to_dense(),
+        "assembled": lambda v: ls.from_coo(A.indices(), v, A.shape).values(),
+        "layout": lambda v: A.with_values(v).to_sparse_csr().values(),
+        "SciPy": lambda v: torch.from_numpy(A.with_values(v).to_scipy().data),
     }
     for _ in range(4):  # the last ones are repeated calls
         functions[name](A.values())

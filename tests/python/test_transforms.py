@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,15 @@ import pytest
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.flop_counter import FlopCounterMode
 
 import libsparse as ls
 
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit")  # torch's own, on the first use of forward mode
+pytestmark = [  # torch's own: on the first use of forward mode, and of linearize
+    pytest.mark.filterwarnings("ignore:`torch.jit"),
+    pytest.mark.filterwarnings("ignore:Attempted to insert a get_attr Node"),
+]
 
 A = ls.random((6, 7), 0.4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 DENSE = A.to_dense()
@@ -28,6 +34,7 @@ FUNCTIONS: dict[str, Callable[[Any, Tensor], Tensor]] = {
         ls.evaluate("y(i,k) = A(i,j) * exp(x(j,k))", A=A, x=x) if isinstance(A, ls.SparseTensor) else A @ torch.exp(x)
     ),
     "elementwise": lambda A, x: (A * A + A).sum(1) + x.sum(),
+    "factors": lambda A, x: A[1:2].prod(1) + A.amax(1) + x.sum(),
 }
 
 
@@ -147,3 +154,46 @@ def test_vmap_over_extrema_and_their_places() -> None:
     dense = torch.stack([A.with_values(v).to_dense() for v in values]).max(2)
     assert torch.equal(found[0], dense.values)
     assert torch.equal(found[1], dense.indices)
+
+
+TRANSFORMED = {
+    "grad": (lambda f, v, w: torch.func.grad(lambda u: (f(u) ** 2).sum())(v)),
+    "jvp": (lambda f, v, w: torch.func.jvp(f, (v,), (w,))[1]),
+    "vmap": (lambda f, v, w: torch.func.vmap(f)(torch.stack([v, w]))),
+    "linearize": (lambda f, v, w: torch.func.linearize(f, v)[1](w)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMED)
+@pytest.mark.parametrize("way", ["traced", "counted"])
+def test_transforms_while_torch_watches_each_operation(transform: str, way: str) -> None:
+    """Derivatives of forward mode were zero in graphs, other transforms were refused by torch."""
+    A = ls.random((6, 5), density=0.4)
+    x, v, w = torch.rand(5, 3), torch.rand(A.nnz), torch.rand(A.nnz)
+    rows, columns = A.indices()
+    run = TRANSFORMED[transform]
+    expected = run(lambda u: torch.zeros(6, 3).index_add(0, rows, u[:, None] * x[columns]), v, w)
+
+    def found(v: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+        return run(lambda u: A.with_values(u) @ x, v, w)
+
+    if way == "traced" and transform != "linearize":  # which traces by itself
+        torch.testing.assert_close(make_fx(found)(w, v)(v, w), expected)
+    else:
+        with FlopCounterMode(display=False) if way == "counted" else contextlib.nullcontext():
+            torch.testing.assert_close(found(v, w), expected)
+
+
+def test_forward_mode_of_expressions_in_graphs_is_refused() -> None:
+    A = ls.random((6, 5), density=0.4)
+    with pytest.raises(ls.UnsupportedError, match="reverse mode"):
+        torch.func.linearize(lambda v: A.with_values(v).prod(1), torch.rand(A.nnz))
+
+
+@pytest.mark.parametrize("transform", ["jvp", "vjp", "grad", "jacfwd", "jacrev", "vmap"])
+def test_transforms_over_tensors_say_that_they_take_values(transform: str) -> None:
+    A = ls.random((6, 5), density=0.4)
+    over = getattr(torch.func, transform)
+    arguments = {"jvp": ((A,), (A,)), "vjp": (A,)}.get(transform)
+    with pytest.raises(ls.UnsupportedError, match=r"A\.with_values\(v\)"):
+        over(lambda M: (M @ torch.ones(5)).sum(), *arguments) if arguments else over(lambda M: M.sum())(A)

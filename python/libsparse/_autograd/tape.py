@@ -63,7 +63,8 @@ class Node:
         """
         if self.shortcut is not None:
             return self.shortcut(datas), None
-        data, self.pattern = dispatch.run(self.problem, self.operands(datas))
+        run = compute if _dispatch_modes() else dispatch.run
+        data, self.pattern = run(self.problem, self.operands(datas))
         return data, None
 
     def kept(self, datas: Sequence[Any]) -> Tensor | None:
@@ -92,6 +93,7 @@ Differentiable = Callable[[Problem, Sequence[Operand]], Result]
 _product: Differentiable
 _expression: Differentiable
 _traced: Differentiable
+_dual: Differentiable
 _transformed: Callable[[Node, Sequence[Operand]], Result]
 
 
@@ -101,10 +103,12 @@ def register(*, product: Differentiable, expression: Differentiable) -> None:
     _product, _expression = product, expression
 
 
-def register_others(traced: Differentiable, transformed: Callable[[Node, Sequence[Operand]], Result]) -> None:
-    """Registers the functions that compute problems while torch traces, and those that a transform follows."""
-    global _traced, _transformed
-    _traced, _transformed = traced, transformed
+def register_others(
+    traced: Differentiable, dual: Differentiable, transformed: Callable[[Node, Sequence[Operand]], Result]
+) -> None:
+    """Registers the functions that compute problems while torch traces, such in forward mode, and transformed ones."""
+    global _traced, _dual, _transformed
+    _traced, _dual, _transformed = traced, dual, transformed
 
 
 def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
@@ -113,8 +117,10 @@ def compute(problem: Problem, operands: Sequence[Operand]) -> Result:
     Raises:
         UnsupportedError: It has to, and something in the problem has no gradient.
     """
-    if is_traced(operands) or _dispatch_modes():
-        return _traced(problem, operands)
+    traced = is_traced(operands) or _dispatch_modes()
+    if traced and not any(o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands):
+        # The operators that tracing sees have no derivatives of forward mode.
+        return (_dual if _has_tangent(operands) else _traced)(problem, operands)
     if not needed(operands):
         return dispatch.run(problem, operands)
     return (_product if is_product(problem) else _expression)(problem, operands)
@@ -131,6 +137,13 @@ def is_traced(operands: Sequence[Operand]) -> bool:
         if (pattern is not None and pattern.traced) or (data is not None and is_fake(data)):
             return True
     return False
+
+
+def _has_tangent(operands: Sequence[Operand]) -> bool:
+    """Whether forward-mode autograd follows one of these operands."""
+    return forward_ad._current_level >= 0 and any(
+        data is not None and forward_ad.unpack_dual(data).tangent is not None for _, data, _ in operands
+    )
 
 
 def needed(operands: Sequence[Operand]) -> bool:
@@ -151,13 +164,7 @@ def is_transformed(operands: Sequence[Operand]) -> bool:
     """Whether a transform of torch.func is under way, or forward-mode autograd follows one of these operands."""
     if ordinary.in_transform() is not None:  # the tape's function is for none of them, whatever they follow
         return True
-    for _, data, _ in operands:
-        if data is not None and (
-            is_functorch_wrapped_tensor(data)
-            or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(data).tangent is not None)
-        ):
-            return True
-    return False
+    return any(o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands) or _has_tangent(operands)
 
 
 def follow(kind: Callable[[Any, Sequence[Any]], Node], problem: Any, operands: Sequence[Operand]) -> Result:

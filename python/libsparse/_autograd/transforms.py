@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
+from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.dispatch import Result
-from libsparse._runtime.problem import Einsum, Operand, product
+from libsparse._runtime.problem import Einsum, Operand, Problem, product
 from libsparse._storage.format import Format
 
 from . import tape
@@ -25,6 +26,30 @@ def compute(node: tape.Node, operands: Sequence[Operand]) -> Result:
     """Computes the problem of a node on operands of which a transform follows some."""
     data: Tensor = Function.apply(node, *(o.data for o in operands))
     return data, node.pattern
+
+
+def dual(problem: Problem, operands: Sequence[Operand]) -> Result:
+    """Computes a problem while torch traces and forward-mode autograd follows an operand.
+
+    Raises:
+        UnsupportedError: It is no sum of products, which are linear in each operand.
+    """
+    if not tape.is_product(problem):
+        raise UnsupportedError(
+            f"{problem.text}: while torch traces, forward mode differentiates sums of products only; trace the "
+            "gradient of reverse mode (torch.func.grad, vjp, jacrev), or call torch.func.jvp without tracing"
+        )
+    primals = [o if o.data is None else o.with_data(_primal(o.data)) for o in operands]
+    data, pattern = tape.compute(problem, primals)
+    change: Tensor | None = None
+    for number, operand in enumerate(operands):
+        tangent = None if operand.data is None else forward_ad.unpack_dual(operand.data).tangent
+        if tangent is not None:
+            given = [*primals[:number], operand.with_data(tangent), *primals[number + 1 :]]
+            term, found = tape.compute(problem, given)
+            term = term if pattern is None or found is None else pattern.resample(term, found)
+            change = term if change is None else change + term
+    return (data if change is None else forward_ad.make_dual(data, change)), pattern
 
 
 class Function(torch.autograd.Function):

@@ -14,7 +14,7 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, sorting, validate
-from libsparse._storage.fakes import is_fake
+from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 
@@ -45,6 +45,7 @@ def assemble(
 
     Without values it is a pattern alone; the format is the usual one of the rank by default.
     """
+    refuse_jit_trace()
     wanted = default_format(len(shape)) if format is None else Format(format).resolve(len(shape))
     if wanted.is_dense:
         return to_format(assemble(coords, values, shape, "coo", reduce), wanted)
@@ -80,6 +81,8 @@ def to_format(source: Operand, format: str | Format) -> Operand:
     if wanted.is_dense:
         back = [wanted.order.index(mode) for mode in range(source.ndim)]
         return Operand(None, to_dense(source).permute(wanted.order).contiguous().permute(back))
+    if source.sparsity.format != wanted:
+        refuse_jit_trace()
     conversion = source.sparsity.converted(wanted)
     values = None if source.data is None else conversion.values(source.data, source.fill)
     return Operand(conversion.pattern, values, source.fill)
@@ -90,7 +93,10 @@ def to_dense(source: Operand, dtype: torch.dtype | None = None) -> Tensor:
     pattern, values = source.pattern, source.values
     if dtype is not None:
         values = values.to(dtype)
-    return values if pattern is None else pattern.to_dense(values, source.fill)
+    if pattern is None:
+        return values
+    refuse_jit_trace()
+    return pattern.to_dense(values, source.fill)
 
 
 def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce: str) -> Tensor:
@@ -150,6 +156,7 @@ def pattern_from_levels(
         IndexBoundsError: A coordinate is out of range.
         ShapeError: A length is wrong.
     """
+    refuse_jit_trace()
     size = shape if type(shape) is torch.Size else validate.shape(shape)
     wanted = Format(format).resolve(len(size))
     if wanted.is_dense:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError
 from libsparse._runtime.problem import Operand
+from libsparse._storage.fakes import refuse_jit_trace
 
 from .assemble import to_format
 from .layouts import block_arrays, block_shape
@@ -26,6 +27,7 @@ def to_scipy(source: Operand) -> Any:
     """
     import scipy.sparse as sp  # optional, and slow to import
 
+    refuse_jit_trace()
     source.need_zero_fill("a SciPy array")
     pattern, shape = source.sparsity, tuple(source.shape)
     if source.dtype == torch.bfloat16:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from libsparse._autograd import partials, tape
 from libsparse._lang import assignment, dtypes, grammar, operations
@@ -172,7 +173,9 @@ class _Gradient:
         zeros = self._reduced("zeros", zero, stored)
         rest = Call("where", (zero, Number(1), self.value), "every")
         others = self._reduced("others", rest, stored, "prod")
-        if not (torch.is_grad_enabled() and bool(self.known[zeros.name].data.any())):
+        counts = self.known[zeros.name].values
+        # torch.vmap answers no questions of a batch.
+        if not (torch.is_grad_enabled() and (is_functorch_wrapped_tensor(counts) or bool(counts.any()))):
             alone = Call("*", (others, Call("eq", (zeros, Number(1)), "every")))
             among = Call("/", (Call("*", (others, Call("eq", (zeros, Number(0)), "every"))), self.value))
             return Call("where", (zero, alone, among), "every")

@@ -11,9 +11,12 @@ from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from libsparse._storage import checks, packing, validate
+from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.pattern import Pattern
 
 from .assemble import assemble, pattern_from_levels
+
+values_of = Tensor.values  # torch's own, also under ls.enable()
 
 _KEPT = 256
 _COPIES = 8  # arrays of a pattern that tensors have been written with, with its own
@@ -59,17 +62,36 @@ def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
     return source.ccol_indices(), source.row_indices()
 
 
-def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
-    """The pattern of index arrays, in a format by its name."""
+def raw_values(source: Tensor) -> Tensor:
+    """The values in storage order, without a graph."""
+    if source.layout is torch.sparse_coo:
+        return source._values()
+    values = values_of(source).detach()  # else a view of the sparse tensor, which has no strides
+    if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
+        values = values.transpose(1, 2)
+    return values if values.ndim == 1 else values.reshape(-1)
+
+
+def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], *, compared: bool = False) -> _Known:
+    """The pattern of index arrays, in a format by its name.
+
+    Args:
+        name: The name.
+        shape: The shape of the tensor.
+        arrays: Its index arrays. Version counters tell where torch has written to them since they were read.
+        compared: Whether they are compared, too, which tells where others have, as through arrays of NumPy.
+    """
+    refuse_jit_trace()
     if any([a.is_inference() for a in arrays]):
         return _read(name, shape, arrays, ())  # nothing tells when these are written to, so nothing is kept
     key, versions = _key(name, shape, arrays), tuple([a._version for a in arrays])
     found = _known.get(key)
-    if found is not None and found.versions == versions and not found.expired():
+    valid = found is not None and found.versions == versions and not found.expired()
+    if found is not None and valid and (not compared or _has(found.pattern, found.indices, arrays)):
         return found
     own, storages = _written.get((key, versions), (_nothing, ()))
     pattern = None if any(storage.expired() for storage in storages) else own()
-    if pattern is not None:
+    if pattern is not None and (not compared or _has(pattern, None, arrays)):
         return _Known(pattern, None, None, (), versions)
     found = _same_entries(shape, arrays[0], versions) if name == "coo" else None
     for gone in [k for k, known in list(_known.items()) if known.expired()]:
@@ -78,6 +100,18 @@ def look_up(name: str, shape: torch.Size, arrays: tuple[Tensor, ...]) -> _Known:
         _known.pop(old, None)
     found = _known[key] = found or _read(name, shape, arrays, versions)
     return found
+
+
+def _has(pattern: Pattern, indices: Tensor | None, arrays: tuple[Tensor, ...]) -> bool:
+    """Whether index arrays are those of a pattern, or the indices that a COO tensor came with."""
+    own: tuple[Tensor | None, ...]
+    if len(arrays) == 1:
+        own = (pattern.coordinates() if indices is None else indices,)
+    elif arrays[0].ndim == 2:  # a batch
+        own, arrays = (pattern.pos[2], pattern.crd[2]), _joined(*arrays)
+    else:
+        own = pattern.pos[1], pattern.crd[1]
+    return all(b is not None and torch.equal(a.to(b.dtype), b) for a, b in zip(arrays, own, strict=True))
 
 
 def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...], copied: bool) -> None:
@@ -151,11 +185,16 @@ def _read(name: str, shape: torch.Size, arrays: tuple[Tensor, ...], versions: tu
 
 def _batched(name: str, shape: torch.Size, starts: Tensor, indices: Tensor) -> Pattern:
     """The pattern of a batch of matrices, which torch stores with as many entries each."""
+    pos, crd = _joined(starts, indices)
+    format = "dds" if name == "csr" else "dds:0,2,1"
+    return pattern_from_levels(format, shape, [None, None, pos], [None, None, crd], called=_names(name))
+
+
+def _joined(starts: Tensor, indices: Tensor) -> tuple[Tensor, Tensor]:
+    """The positions and coordinates of all matrices of a batch."""
     count, each = indices.shape
     shifted = starts.to(torch.int64)[:, :-1] + torch.arange(count, device="cpu")[:, None] * each
-    pos = torch.cat([shifted.reshape(-1), torch.tensor([count * each], device="cpu")])
-    format = "dds" if name == "csr" else "dds:0,2,1"
-    return pattern_from_levels(format, shape, [None, None, pos], [None, None, indices.reshape(-1)], called=_names(name))
+    return torch.cat([shifted.reshape(-1), torch.tensor([count * each], device="cpu")]), indices.reshape(-1)
 
 
 def _names(name: str) -> checks.Names:

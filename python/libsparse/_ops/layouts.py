@@ -14,24 +14,29 @@ from torch import Tensor
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
 from libsparse._storage import ordinary
+from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .assemble import to_dense, to_format
-from .layout_patterns import index_arrays, look_up, remember
+from .layout_patterns import index_arrays, look_up, raw_values, remember, values_of
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
 _BLOCKED = {torch.sparse_bsr: "bsr", torch.sparse_bsc: "bsc"}
-_values_of, _to_coo = Tensor.values, Tensor.to_sparse_coo  # torch's own, also under ls.enable()
+_to_coo = Tensor.to_sparse_coo  # torch's own, also under ls.enable()
 _MATRICES = {layout: Format(name).resolve(2) for layout, name in _FORMATS.items()}
 LAYOUTS = frozenset({*_FORMATS, *_BLOCKED})
 
 
-def read(source: Tensor) -> Operand:
+def read(source: Tensor, *, compared: bool = False) -> Operand:
     """The elements of a COO, CSR, CSC, BSR or BSC tensor; autograd follows `source`.
 
     Dense dimensions become blocks of the entries, and a batch of CSR or CSC matrices a tensor of three levels.
+
+    Args:
+        source: The tensor.
+        compared: Whether index arrays that were read before are compared with what they were then.
 
     Raises:
         UnsupportedError: Another layout, or more than one dimension of batches.
@@ -49,8 +54,8 @@ def read(source: Tensor) -> Operand:
         )
     shape, followed = source.shape[: source.ndim - blocks], source.requires_grad
     arrays = index_arrays(source.detach() if followed else source)
-    known = look_up(name, shape, arrays)
-    values = _followed_values(source, arrays) if followed else _raw_values(source)
+    known = look_up(name, shape, arrays, compared=compared)
+    values = _followed_values(source, arrays) if followed else raw_values(source)
     if known.slots is not None:
         values = values.new_zeros((known.pattern.size, *values.shape[1:])).index_add(0, known.slots, values)
     if values.ndim == 1 and not blocks:
@@ -66,7 +71,7 @@ def read_followed(source: Tensor, pattern: Pattern, arrays: Sequence[Tensor]) ->
 def _followed_values(source: Tensor, arrays: Sequence[Tensor]) -> Tensor:
     """A copy of the values that autograd follows to the sparse tensor."""
     if source.layout is torch.sparse_coo and source.is_coalesced():
-        return _values_of(source).clone()  # of no other layout does torch differentiate the gradient
+        return values_of(source).clone()  # of no other layout does torch differentiate the gradient
     values: Tensor = _Values.apply(source, arrays)
     return values
 
@@ -86,18 +91,8 @@ def _blocked_format(source: Tensor) -> str | None:
     """The format of a BSR or BSC tensor."""
     if source.layout not in _BLOCKED or source.ndim != 2:
         return None
-    height, width = _values_of(source).shape[1:3]
+    height, width = values_of(source).shape[1:3]
     return f"{_BLOCKED[source.layout]}({height},{width})"
-
-
-def _raw_values(source: Tensor) -> Tensor:
-    """The values in storage order, without a graph."""
-    if source.layout is torch.sparse_coo:
-        return source._values()
-    values = _values_of(source).detach()  # else a view of the sparse tensor, which has no strides
-    if source.layout is torch.sparse_bsc:  # its blocks are row-major, those of the format run along columns
-        values = values.transpose(1, 2)
-    return values if values.ndim == 1 else values.reshape(-1)
 
 
 def _gradient_layout(source: Tensor) -> torch.layout:
@@ -138,7 +133,7 @@ class _Values(torch.autograd.Function):
         needs_conversion = ctx.layout is not plain.layout and source.is_leaf
         ctx.leaf = weakref.ref(source) if needs_conversion else None
         ctx.set_materialize_grads(False)  # an undefined gradient stays undefined, as in torch
-        return _raw_values(plain).clone()
+        return raw_values(plain).clone()
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None]:
@@ -149,10 +144,10 @@ def _gradient(ctx: Any, grad: Tensor) -> Tensor:
     """The gradient of a sparse tensor from that of its values."""
     source, layout = ctx.source, ctx.source.layout
     if layout is torch.sparse_csr and ctx.layout is layout:
-        return _tensor(layout, ctx.arrays, grad.reshape(_values_of(source).shape), source.shape)
+        return _tensor(layout, ctx.arrays, grad.reshape(values_of(source).shape), source.shape)
     if ctx.leaf is not None and (leaf := ctx.leaf()) is not None:
         _keep_layout_of_grad(leaf)
-    grad = grad.reshape(_raw_values(source).shape)
+    grad = grad.reshape(raw_values(source).shape)
     if layout in _BLOCKED:
         return write(Operand(read(source).pattern, grad), torch.sparse_coo)
     if layout is torch.sparse_coo:
@@ -161,7 +156,7 @@ def _gradient(ctx: Any, grad: Tensor) -> Tensor:
         if known.slots is not None:
             grad = grad.new_zeros((known.pattern.size, *grad.shape[1:])).index_copy(0, known.slots, grad)
         return _tensor(torch.sparse_coo, [known.pattern.coordinates()], grad, source.shape)
-    found: Tensor = _to_coo(_tensor(layout, ctx.arrays, grad.reshape(_values_of(source).shape), source.shape))
+    found: Tensor = _to_coo(_tensor(layout, ctx.arrays, grad.reshape(values_of(source).shape), source.shape))
     return found
 
 
@@ -253,6 +248,7 @@ def write(source: Operand, layout: torch.layout | None = None, *, copied: bool =
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
     """
+    refuse_jit_trace()
     if layout is not None and source.ndim == 2 and source.fill == 0 and source.sparsity.format == _MATRICES.get(layout):
         return _matrix(source, layout, copied)
     blocks = block_shape(source)

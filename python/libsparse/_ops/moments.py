@@ -80,7 +80,8 @@ def norm(input: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: 
     size = abs(groups.source.fill)
     absolute = groups.source.with_data(groups.source.values.abs())._replace(fill=size)
     if math.isinf(p):
-        return (reductions.amax if p > 0 else reductions.amin)(absolute, dim if dim is not None else (), keepdim)
+        how = "max" if p > 0 else "min"
+        return reductions.extremum(how, absolute, () if dim is None else dim, keepdim, nan_alone=True)
     entries = groups.entries
     zeros = torch.zeros((), dtype=absolute.dtype, device="cpu")
     if p < 0:  # a zero makes the sum infinite, and the norm 0, whose gradient is 0

@@ -10,7 +10,6 @@ import functools
 import math
 import operator
 import string
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -136,15 +135,26 @@ def prod(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: torch.dty
 
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The greatest elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
-    return _extremum(Groups(input, dim), "max", torch.maximum, keepdim)
+    return extremum("max", input, dim, keepdim)
 
 
 def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Tensor:
     """The least elements over `dim` (an int, several, or () for all); equal ones share the gradient."""
-    return _extremum(Groups(input, dim), "min", torch.minimum, keepdim)
+    return extremum("min", input, dim, keepdim)
 
 
-def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tensor], keepdim: bool) -> Tensor:
+def extremum(how: str, input: Any, dim: Any = (), keepdim: bool = False, *, nan_alone: bool = False) -> Tensor:
+    """The greatest (`how` is max) or least (min) elements over `dim`; equal ones share the gradient.
+
+    Args:
+        how: max or min.
+        input: A sparse tensor.
+        dim: An int, several, or () for all.
+        keepdim: Whether reduced dimensions stay.
+        nan_alone: Where the extremum is NaN, whether the gradient goes to elements that are NaN, as torch has it for
+            `max()` and norms, or is NaN for all of the group, as for `amax`.
+    """
+    groups = Groups(input, dim)
     source, entries = groups.source, groups.entries
     if source.dtype.is_complex:
         raise DtypeError(f"a{how} of {source.dtype}, which has no order; use A.abs()")
@@ -152,13 +162,22 @@ def _extremum(groups: Groups, how: str, choose: Callable[[Tensor, Tensor], Tenso
         raise IndexBoundsError(f"a{how}: the tensor ({source}) has no elements in dimensions {sorted(groups.dims)}")
     found, absent = groups.reduce(entries.detach(), how), groups.absent()
     fill = torch.tensor(source.fill, dtype=source.dtype, device=source.values.device)
-    found = torch.where(absent > 0, choose(found, fill), found)
+    found = torch.where(absent > 0, (torch.maximum if how == "max" else torch.minimum)(found, fill), found)
     if tape.needed((Operand(source.pattern, entries),)):
-        equal = same(entries.detach(), groups.at_entries(found))
-        ties = groups.reduce(equal.to(found.dtype)) + absent * same(found, fill)
-        change = torch.where(equal, entries - entries.detach(), 0) / groups.at_entries(ties)
-        found = found + groups.reduce(change)  # adds 0, and the gradient
+        found = _with_gradient(found, groups, absent, same(found, fill), nan_alone=nan_alone)
     return groups.shaped(found, keepdim)
+
+
+def _with_gradient(found: Tensor, groups: Groups, absent: Tensor, is_fill: Tensor, *, nan_alone: bool) -> Tensor:
+    """Extrema that autograd follows to the entries that are equal to them."""
+    entries = groups.entries
+    equal = same(entries.detach(), groups.at_entries(found))
+    ties = groups.reduce(equal.to(found.dtype)) + absent * is_fill
+    if not nan_alone:  # entries divided by NaN have NaN for gradients
+        equal, ties = equal | groups.at_entries(found != found), torch.where(found != found, found, ties)
+    shares = groups.reduce(torch.where(equal, entries, 0) / groups.at_entries(ties))
+    # The difference adds the gradient and 0; shares of an infinite extremum, or of one that is NaN, add up to it.
+    return torch.where(shares.detach().isfinite(), found + (shares - shares.detach()), shares)
 
 
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Tensor:

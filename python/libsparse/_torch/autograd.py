@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, ShapeError
+from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, same_entries, to_operand
 from libsparse._tensor.dispatch_table import passed
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -31,6 +31,16 @@ implements(*named("detach", torch, Tensor), getter("data"))(lambda input: input.
 
 
 implements(*named("is_same_size", torch, Tensor))(lambda input, other: input.shape == other.shape)
+
+
+@implements(*named("_make_dual _unpack_dual", torch))
+def make_dual(input: Any, *_: Any, **__: Any) -> None:
+    """Refuses: forward mode follows values."""
+    raise UnsupportedError(
+        f"forward mode follows the values of an ls.SparseTensor ({to_operand(input)}), not the tensor: for "
+        "torch.func.jvp(f, (A,), (T,)) write torch.func.jvp(lambda v: f(A.with_values(v)), (A.values(),), "
+        "(T.values(),)), and have f return a dense tensor, or values() of a sparse one"
+    )
 
 
 @implements(getter("is_meta"))

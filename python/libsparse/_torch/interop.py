@@ -29,7 +29,7 @@ def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTens
         raise DtypeError(f"from_torch takes a torch tensor, got {type(source).__name__}")
     if source.layout is torch.strided:
         return constructors.tensor(source, format)
-    found: SparseTensor = dress(layouts.read(source))
+    found: SparseTensor = dress(layouts.read(source, compared=True))
     return found if format is None else found.to_format(format)
 
 

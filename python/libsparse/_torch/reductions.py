@@ -48,7 +48,7 @@ def _extremum(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     if is_tensor(dim):
         return pointwise.apply(name, torch.maximum if name == "max" else torch.minimum, (input, dim))
     if dim is None:
-        return (reductions.amax if name == "max" else reductions.amin)(input)
+        return reductions.extremum(name, input, nan_alone=True)
     return (extrema.greatest if name == "max" else extrema.least)(input, dim, keepdim)
 
 
