@@ -17,10 +17,10 @@ from libsparse._storage import memory
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from . import blocks, reading, tally
+from . import blocks, tally
+from .arrays import ResultArrays, SlotNames, carrying, is_relaid, level_array, pattern_arrays, read_order, strides
 from .direct import Direct, make
 from .problem import Operand, Problem, stored
-from .results import ResultArrays, SlotNames, is_relaid, strides
 from .rooms import Rooms
 from .status import check
 
@@ -74,7 +74,7 @@ class Call:
         dense = kernel.format is None or kernel.format.is_dense
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
-        self._orders = [reading.read_order(kernel, number, operand) for number, operand in enumerate(operands)]
+        self._orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
             self._fixed[place] = extents[index]
@@ -121,7 +121,7 @@ class Call:
                 patterns[number] = conversions[number].pattern
         block = self._fixed[:]  # other threads run the same call
         for place, number, kind, level in self._slots.arrays:
-            block[place] = memory.address(reading.level_array(patterns[number], kind, level))
+            block[place] = memory.address(level_array(patterns[number], kind, level))
         for place, number in self._slots.permutations:
             block[place] = conversions[number].source_pointer()
         held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._slots.values]
@@ -169,7 +169,7 @@ class Call:
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         first, second = (self._orders[number] for number, _ in inputs)
-        conversions = reading.carrying(self._convert, self._slots, operands)
+        conversions = carrying(self._convert, self._slots, operands)
         if not (sampled or dense) or second is None or conversions is None:
             return
         if first is not None and first != tuple(range(len(first))):
@@ -179,7 +179,7 @@ class Call:
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
         template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
-        arrays = reading.pattern_arrays(self._slots, operands, conversions)
+        arrays = pattern_arrays(self._slots, operands, conversions)
         order = None if as_it_is else second
         self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, order, self.tally)
 
@@ -194,7 +194,7 @@ class Call:
             not self._coded()
             or len(self._slots.threads) != 1
             or (len(self._slots.result) != 1 and not self._known)
-            or (conversions := reading.carrying(self._convert, self._slots, operands)) is None
+            or (conversions := carrying(self._convert, self._slots, operands)) is None
         ):
             return None
         orders = [
@@ -205,7 +205,7 @@ class Call:
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
         shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
         inputs = sorted((number, place) for place, number in self._slots.values)
-        arrays = reading.pattern_arrays(self._slots, operands, conversions)
+        arrays = pattern_arrays(self._slots, operands, conversions)
         arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
@@ -291,8 +291,7 @@ class Call:
         format, source = self.kernel.format, patterns[0]
         assert format is not None
         inputs = {
-            place: reading.level_array(patterns[number], kind, level)
-            for place, number, kind, level in self._slots.arrays
+            place: level_array(patterns[number], kind, level) for place, number, kind, level in self._slots.arrays
         }
         arrays = ResultArrays(format, dtypes.DTYPES[self.kernel.index], SlotNames(block, inputs))
         first = self._slots.first_level
