@@ -80,7 +80,10 @@ LAZY = {
     "sampling/draws.py": {"libsparse.sampling"},  # its module in C
     "_tools/tuning_report.py": {"html"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},
+    "_tools/schedule.py": {"html"},
     "_tensor/diagonal_methods.py": {"libsparse._ops.indexing.diagonals"},
+    "_ops/picture.py": {"matplotlib"},
+    "_tensor/notebook_view.py": {"libsparse._ops.picture"},
     "_trace/dynamo.py": {"torch._dynamo"},  # which torch imports when something is compiled
     "_trace/library.py": {"libsparse._ops.expression_gradient"},
     "_trace/moves.py": {"libsparse._ops.indexing"},

@@ -32,6 +32,7 @@ from .autograd_view import AutogradView
 from .copying import Copying
 from .diagonal_methods import DiagonalMethods
 from .missing import NamedAttributes
+from .notebook_view import NotebookView
 from .placement import check_device, check_memory_format
 from .recording import current, recorders
 from .short_product import multiply_in_c, multiply_in_python
@@ -51,7 +52,7 @@ def _multiply(first: Any, second: Any) -> Any:
 
 
 class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attributes
-    LevelViews, AutogradView, DiagonalMethods, Copying, TracedView, NamedAttributes, TypedMethods, Tensor
+    LevelViews, AutogradView, DiagonalMethods, Copying, TracedView, NamedAttributes, TypedMethods, NotebookView, Tensor
 ):
     """A sparse tensor: a `Pattern` and its values.
 

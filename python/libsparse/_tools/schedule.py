@@ -183,6 +183,11 @@ class Schedule:
         question = request.complete(to_request(self._scheduled(), self._operands), "")
         return Explanation(native.explain_request(question, stage or ""))
 
+    def _repr_html_(self) -> str:
+        import html  # only notebooks need it
+
+        return f"<pre>{html.escape(repr(self))}</pre>{self.explain('scheduled')._repr_html_()}"
+
     def _scheduled(self) -> Problem:
         return self._problem._replace(schedule=str(self) + ";")
 

@@ -1,0 +1,56 @@
+"""How a SparseTensor looks in a notebook and in a plot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from libsparse._runtime.problem import Operand
+from libsparse._storage.fakes import is_fake
+
+if TYPE_CHECKING:
+    from libsparse._storage.pattern import Pattern
+
+
+class NotebookView:
+    """The part of SparseTensor that shows where entries are."""
+
+    __slots__ = ()
+    if TYPE_CHECKING:
+        _pattern: Pattern
+        _held: Any
+
+        def _operand(self) -> Operand: ...
+
+    def _repr_html_(self) -> str | None:
+        """A table of facts and a picture; None while torch traces, for the text."""
+        if self._pattern.traced or is_fake(self._held):
+            return None
+        from libsparse._ops.picture import page  # needed by notebooks only
+
+        return page(self._operand())
+
+    def spy(self, axes: Any = None, **appearance: Any) -> Any:
+        """Draws where the entries of this matrix are, with matplotlib.
+
+        A dot is as dark as its part of the matrix is full, so that matrices of any size can be looked at.
+
+        Args:
+            axes: Where to draw; new axes by default.
+            appearance: Further arguments of `imshow`, such as `cmap`.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ShapeError: It is no matrix.
+            LibsparseError: matplotlib is not installed.
+
+        Example:
+            >>> class Axes:  # in place of matplotlib's
+            ...     def __getattr__(self, name):
+            ...         return lambda *given, **more: None
+            >>> axes = ls.eye(3).spy(Axes())
+        """
+        from libsparse._ops.picture import plot
+
+        return plot(self._pattern, axes, **appearance)
