@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 import torch
-from libsparse._compiler import kernel
+from libsparse._cli import tuned_table
+from libsparse._compiler import kernel, request
 from libsparse._runtime import dispatch, tuned
 from libsparse._tools import trials, tune
 from torch import nn
@@ -172,6 +173,42 @@ def test_a_search_goes_on_from_what_was_kept(monkeypatch: pytest.MonkeyPatch) ->
     assert len(kept["trials"]) == 4
     assert tuned.remove(file.stem[:8]) == 1
     assert not file.exists()
+
+
+def test_a_busy_machine_drops_no_winner(easy: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    A, x = ls.random((40, 40), 0.2), torch.rand(40, 8)
+    first = ls.tune("ij,jk->ik", A, x, budget=3)
+    assert first[0].winner is not None
+    monkeypatch.setattr(trials, "_WINS", 4)  # of three rounds: nothing is beyond doubt
+    again = ls.tune("ij,jk->ik", A, x, budget=3)
+    assert again[0].winner == first[0].winner
+    times = iter([[[1e-3] * 3, [1e-6] * 3]])
+    monkeypatch.setattr(trials, "_WINS", 3)
+    monkeypatch.setattr(trials, "_GAIN", 1.02)
+    monkeypatch.setattr(trials.Subject, "compare", lambda *_: next(times))
+    subject = trials.Subject(*_problem(A, x))
+    assert (
+        trials.decide(subject, first[0].trials[:2], first[0].trials[1].schedule)[0] is None
+    )  # the compiler's is faster
+
+
+def test_the_time_has_the_last_comparison_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, x = ls.random((40, 40), 0.2), torch.rand(40, 8)
+    monkeypatch.setattr(trials.Subject, "comparison", lambda _: 1e9)
+    report = ls.tune("ij,jk->ik", A, x, budget=3, seconds=1000)
+    assert len(report[0].trials) == 0
+
+
+@pytest.mark.usefixtures("easy")
+def test_what_is_kept_is_listed_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    A, x = ls.random((40, 40), 0.2), torch.rand(40, 8)
+    assert tuned_table.text({}) == "nothing has been tuned"
+    report = ls.tune("ij,jk->ik", A, x, budget=3)
+    table = tuned_table.text(request.tuned()).splitlines()
+    assert table[0].split() == ["name", "expression", "threads", "patterns", "tried", "gain", "when", "schedule"]
+    assert report[0].winner is not None
+    assert table[-1].endswith(report[0].winner.schedule)
+    assert f"{report[0].speedup:.2f}" in table[-1]
 
 
 def test_wrong_results_and_compilers_errors_are_failures(monkeypatch: pytest.MonkeyPatch) -> None:

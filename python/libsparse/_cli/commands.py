@@ -18,7 +18,7 @@ from libsparse._compiler import request, threads
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime import tuned
 
-from . import operands
+from . import operands, tuned_table
 
 Command = Callable[[argparse.Namespace, Sequence[str]], int]
 
@@ -63,11 +63,7 @@ def tune(options: argparse.Namespace, _: Sequence[str]) -> int:
     if options.remove:
         print(f"removed {tuned.remove(options.remove)}")
     if options.list:
-        for name, record in sorted(request.tuned().items()):
-            print(f"{name[:12]}  {record['expression']}, {record['threads']} threads; {_schedule(record['class'])}")
-            for pattern in record["patterns"].values():
-                about = f"{pattern['formats']}, {len(pattern['trials'])} measured"
-                print(f"    {about}; {_schedule(pattern['schedule'])}")
+        print(tuned_table.text(request.tuned()))
     if options.spec:
         tensors, named = operands.read(options)
         print(ls.tune(options.spec, *tensors, budget=options.budget, seconds=options.seconds, **named))
@@ -134,10 +130,6 @@ def _account(
         made = ls.schedule(options.spec, *tensors, format=options.format, **named)
         return made.then(options.schedule).explain(stage)
     return ls.explain(options.spec, *tensors, stage=stage, format=options.format, **named)
-
-
-def _schedule(commands: str | None) -> str:
-    return commands or "the compiler's schedule"
 
 
 def _computation(options: argparse.Namespace) -> Callable[[], Any]:

@@ -6,6 +6,7 @@ import fcntl
 import hashlib
 import json
 import re
+import time
 from collections.abc import Sequence
 from ctypes import string_at
 from pathlib import Path
@@ -23,7 +24,8 @@ _TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
 the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`.
-`bitwise`, of both, says that results are known to have the same bits as with the compiler's schedule."""
+`bitwise`, of both, says that results are known to have the same bits as with the compiler's schedule; `gain` of a
+pattern how much faster the schedule is, and `when` the day and time of that."""
 
 
 def name(problem: Problem, operands: Sequence[Operand]) -> str:
@@ -82,6 +84,11 @@ def keep(name: str, exact: str, expression: str, found: dict[str, Any], *, all: 
     if all:
         record["class"], record["bitwise"] = found["schedule"], found.get("bitwise", False)
     save(name, record, exact)
+
+
+def now() -> str:
+    """The day and time, as records have it."""
+    return time.strftime("%Y-%m-%d %H:%M")
 
 
 def save(name: str, record: Record, exact: str) -> None:

@@ -24,7 +24,6 @@ from libsparse._storage.pattern import Pattern
 
 _HARD = 0.036  # seconds of a measurement, from which on one is enough: long calls, or hopeless ones
 _BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
-_ROUNDS = 5  # of a trial and the compiler's schedule in turn
 _CALIBRATION = 0.1  # seconds at most to find out how long the compiler's schedule takes
 _LONG = 0.1  # seconds of a call, from which on what looks hopeless isn't called again
 _PROMISING = 0.97  # below which a ratio is measured three times as often
@@ -61,9 +60,10 @@ class Subject:
         default: The compiler's variant.
         seconds: Its time, when it was first measured.
         blocks: How many measurements make a time, of which the shortest counts: others may use the processor meanwhile.
+        rounds: How often a trial and the compiler's schedule take turns.
     """
 
-    blocks = 4
+    blocks, rounds = 4, 5
 
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
@@ -104,9 +104,9 @@ class Subject:
             return first / self.seconds
         own, default = self._turns(variant, 2)
         if own < _HOPELESS * default:
-            own, default = self._turns(variant, _ROUNDS)
+            own, default = self._turns(variant, self.rounds)
         if own < _PROMISING * default:
-            own, default = self._turns(variant, 3 * _ROUNDS)
+            own, default = self._turns(variant, 3 * self.rounds)
         return own / default
 
     def _turns(self, variant: Call, rounds: int) -> tuple[float, float]:
@@ -123,6 +123,11 @@ class Subject:
                 at = (place + number) % len(every)
                 times[at].append(self.clock(every[at]))
         return times
+
+    def comparison(self) -> float:
+        """The seconds that the last comparison takes."""
+        block = self.seconds * self._count
+        return _FINAL * (_FINALISTS + 1) * block * (1 if block > _HARD else self.blocks)
 
     def clock(self, variant: Call) -> float:
         """The time of a call, of the fastest block of calls."""
@@ -199,7 +204,7 @@ def search(
         subject: The problem.
         trials: Those that were measured before; new ones are added.
         budget: How many there may be.
-        until: When to stop, in seconds of the clock that only goes forward.
+        until: When to stop, in seconds of the clock that only goes forward; the last comparison is before that, too.
         seed: Of the random numbers.
         progress: Called after each.
         first: How many are random, if those are to be more than a few.
@@ -217,7 +222,7 @@ def search(
     try:
         for trial in trials:
             tuner.tell(told(trial))
-        while len(trials) < budget and time.monotonic() < until:
+        while len(trials) < budget and time.monotonic() < until - subject.comparison():
             asked = tuner.ask()
             if asked is None:
                 break
@@ -246,24 +251,38 @@ def measured(subject: Subject, asked: dict[str, Any]) -> Trial:
         return Trial(point, schedule, None, str(error).partition("\n")[0])
 
 
-def decide(subject: Subject, trials: Sequence[Trial]) -> tuple[Trial | None, Call | None, list[float], list[float]]:
+def decide(
+    subject: Subject, trials: Sequence[Trial], kept: str | None = None
+) -> tuple[Trial | None, Call | None, list[float], list[float]]:
     """The winner, if one of the best trials is faster than the compiler's schedule beyond doubt.
+
+    Args:
+        subject: The problem.
+        trials: What was measured.
+        kept: The schedule that won before, which stays unless the compiler's is now faster beyond doubt.
 
     Returns:
         The winner and its kernel, or None; the times of the best trial, and of the compiler's schedule in turn with it.
     """
     measured = sorted((t for t in trials[1:] if t.ratio is not None), key=lambda t: t.ratio or 0.0)
-    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in measured[:_FINALISTS]]
+    last = [t for t in measured[_FINALISTS:] if t.schedule == kept]
+    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in (*measured[:_FINALISTS], *last)]
     *times, own = subject.compare([variant for _, variant in finalists])
     if not finalists:
         return None, None, own, own
     best = min(range(len(finalists)), key=lambda n: statistics.median(times[n]))
-    wins = sum(a < b for a, b in zip(times[best], own, strict=True))
-    gain = statistics.median(own) / statistics.median(times[best])
-    trial, variant = finalists[best]
-    if wins >= _WINS and gain >= _GAIN:
-        return trial, variant, times[best], own
-    return None, None, times[best], own
+    stays = next((n for n, (trial, _) in enumerate(finalists) if trial.schedule == kept), None)
+    if not _beats(times[best], own) and stays is not None and not _beats(own, times[stays]):
+        best = stays  # the machine is busy, or it makes little difference now
+    elif not _beats(times[best], own):
+        return None, None, times[best], own
+    return (*finalists[best], times[best], own)
+
+
+def _beats(times: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether calls that took turns with others were faster beyond doubt."""
+    wins = sum(a < b for a, b in zip(times, others, strict=True))
+    return wins >= _WINS and statistics.median(others) / statistics.median(times) >= _GAIN
 
 
 def formats(pattern: Pattern) -> Iterable[Format]:

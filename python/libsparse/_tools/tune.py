@@ -62,7 +62,7 @@ def tune(
         fn_or_spec: An einsum specification, an assignment with operands by name, a function or a module.
         args: The operands, or the arguments of the function.
         budget: The number of measurements, with those that were kept.
-        seconds: The time after which to stop.
+        seconds: The time after which to stop; the last comparison is part of it, what is being compiled then is not.
         method: "bayesian".
         format: As in `einsum`.
         reduce: As in `einsum`.
@@ -287,7 +287,8 @@ def _tune_one(
     about, text = described(operands), prepared.problem.text
     record = tuned.read(name) or {"class": None, "patterns": {}}
     tried = [Trial(*trial) for trial in record["patterns"].get(exact, {}).get("trials", ())]
-    before = {record["class"], record["patterns"].get(exact, {}).get("schedule")}
+    last = record["patterns"].get(exact, {}).get("schedule")
+    before = {record["class"], last}
     bar.best = min((t.ratio for t in tried if t.ratio is not None), default=1.0)
     bar.done += len(tried)
 
@@ -303,9 +304,10 @@ def _tune_one(
         stopped = True
     except UnsupportedError as error:
         return Tuned.left(subject, str(error))
-    winner, variant, own, default = trials.decide(subject, tried)
-    schedule = winner.schedule if winner else None
-    kept = {"schedule": schedule, "formats": about, "trials": [list(trial) for trial in tried]}
+    winner, variant, own, default = trials.decide(subject, tried, last)
+    times = statistics.median(default), statistics.median(own)
+    found = {"schedule": winner.schedule if winner else None, "formats": about, "gain": times[0] / times[1]}
+    kept = {**found, "when": tuned.now(), "trials": [list(trial) for trial in tried]}
     converted = variant is not None and any(subject.operands[n].pattern is not None for n in variant.kernel.convert)
     tuned.keep(name, exact, text, kept, all=not converted, count=threads.count())
     if winner is not None or before != {None}:
@@ -313,7 +315,6 @@ def _tune_one(
     result, pattern = (variant or subject.default)(subject.operands)
     bound = limits.of(prepared.problem, subject.operands, result.dtype, limits.size(Operand(pattern, result)))
     spent = (0, 0.0) if variant is None else subject.conversions(variant)
-    times = statistics.median(default), statistics.median(own)
     return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped)
 
 

@@ -21,7 +21,7 @@ from libsparse._tools.trials import Trial
 
 from .messages import Job, filled
 
-_LONG = 1e-3  # seconds of a call, from which on one is a measurement
+_LONG = 1e-3  # seconds of a call, from which on one is a measurement; two where it is shorter
 _REMEMBERED = 3  # schedules of other patterns with the same request that come first
 _SKIPPED = 10  # proposals that are not measured, for each that is
 _SEED = 0
@@ -60,9 +60,12 @@ class Paced(trials.Subject):
     """A problem that is measured in a share of the time.
 
     Attributes:
+        blocks, rounds: Half as many as for `ls.tune`: calls of the program will decide.
         refused: Whether the last variant was left out, for another reason than that it failed.
         spent: The seconds that measurements have taken.
     """
+
+    blocks, rounds = 2, 2
 
     def __init__(self, job: Job) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""

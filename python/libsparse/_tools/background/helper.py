@@ -6,9 +6,9 @@ import os
 import queue
 import signal
 import socket
+import statistics
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -60,7 +60,7 @@ def _read(link: socket.socket, jobs: queue.SimpleQueue[Job]) -> None:
 
 def carry_out(job: Job, progress: Callable[[], None]) -> Outcome:
     """Measures schedules of a problem, unless its record has them."""
-    begun = time.perf_counter()
+    begun = _processor_time()
     settings.options(cache_dir=job.cache_dir)
     threads.choose(job.threads)
     kernel.forget()
@@ -72,15 +72,22 @@ def carry_out(job: Job, progress: Callable[[], None]) -> Outcome:
     threads.choose(1)
     subject = candidates.Paced(job)
     tried = candidates.measure(job, subject, _known(record, job), progress)
+    gain = 1.0
     if job.exact:
         faster = sorted((t for t in tried[1:] if (t.ratio or 1) < _PROMISING), key=lambda t: t.ratio or 0.0)
         best = [t.schedule for t in faster[:_FINALISTS]]
     else:
-        winner, *_ = trials.decide(subject, tried)
+        winner, _, *times = trials.decide(subject, tried)
         best = [] if winner is None else [winner.schedule]
-    spent = time.perf_counter() - begun - subject.spent / job.share
+        gain = statistics.median(times[1]) / statistics.median(times[0])
+    others = max(_processor_time() - begun - subject.spent, 0.0)
     about = tune.described(job.operands)
-    return Outcome(name, digest, about, tuple(tried), tuple(best), subject.seconds, max(spent, 0.0), subject.spent)
+    return Outcome(name, digest, about, tuple(tried), tuple(best), gain, subject.seconds, others, subject.spent)
+
+
+def _processor_time() -> float:
+    """The seconds that this process and its compilers have had a processor."""
+    return sum(os.times()[:4])
 
 
 def _known(record: tuned.Record | None, job: Job) -> list[Trial]:

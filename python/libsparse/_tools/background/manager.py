@@ -25,9 +25,7 @@ from .messages import Job, Outcome
 from .sites import Site, Sites
 
 _TICK = 0.1  # seconds between looks at the tallies
-_PRICE = (
-    4.0  # seconds that tuning costs, before one is known: ten compilers, ten times five rounds, and the helper itself
-)
+_PRICE = 3.0  # seconds that tuning costs before one is known: ten candidates 1 to 2, the helper's start 1.5
 _BUDGET = 10
 _IDLE = 60.0  # seconds after which a helper without work is ended
 _FAILURES = 3  # of helpers, after which there will be no other
@@ -137,6 +135,7 @@ class Manager(threading.Thread):
     def _decide(self, site: Site, job: Job, outcome: Outcome) -> None:
         """Compares the best schedules in calls, unless they are for new patterns; keeps the one that wins."""
         text, winner, said, converts = job.problem.text, None, "the compiler's schedule stays", False
+        gain = outcome.gain
         if not job.exact and outcome.best:
             winner, said = outcome.best[0], "another schedule for new patterns like these"
         for schedule in outcome.best if job.exact else ():
@@ -145,8 +144,8 @@ class Manager(threading.Thread):
                 continue
             verdict = audition(site.prepared, candidate.variant, self._ended.wait, outcome.default / job.threads)
             if verdict.won:
-                winner, converts = schedule, candidate.converts
-                said = f"{verdict.gain:.2f} times faster with {schedule}"
+                winner, converts, gain = schedule, candidate.converts, verdict.gain
+                said = f"{gain:.2f} times faster with {schedule}"
                 swaps.take_over(site, candidate)
                 break
             swaps.drop(site, candidate)
@@ -154,6 +153,7 @@ class Manager(threading.Thread):
                 self.log.append(f"{text}: {verdict.ended}")
                 return
         found: dict[str, Any] = {"schedule": winner, "formats": outcome.about, "bitwise": job.bitwise or winner is None}
+        found["gain"], found["when"] = gain if winner else 1.0, tuned.now()
         found["trials"] = [list(trial) for trial in outcome.trials]
         with suppress(OSError):  # a cache that can't be written
             tuned.keep(outcome.name, outcome.digest, text, found, all=not converts, count=job.threads)

@@ -56,8 +56,9 @@ class Outcome(NamedTuple):
         about: Shapes and formats.
         trials: What was tried; empty where nothing could be.
         best: The schedules that may be faster, the best first; of a class, the one that is beyond doubt.
+        gain: How much faster the schedule for a class is.
         default: The seconds of a call with the compiler's schedule and one thread.
-        compiling: The seconds of everything but measurements.
+        compiling: The seconds that everything but measurements has had a processor.
         measuring: The seconds of these.
         known: Whether it has been measured before, by whatever process.
         error: Why nothing came of it.
@@ -68,6 +69,7 @@ class Outcome(NamedTuple):
     about: str = ""
     trials: tuple[Trial, ...] = ()
     best: tuple[str, ...] = ()
+    gain: float = 1.0
     default: float = 0.0
     compiling: float = 0.0
     measuring: float = 0.0
