@@ -313,7 +313,12 @@ class Call:
             rooms.leave()
         pattern = arrays.pattern(self._shape, values.numel())
         raw = [arrays.arrays.get((slot.kind, slot.level)) for slot in self._slots.result]
+        fixed = self._fixed[:]
+        for slot in self._slots.result:
+            if slot.kind == "count":  # repeated calls clear as many values as there are
+                fixed[slot.place] = block[slot.place]
         with _found:  # other threads run the same call: the first pattern is kept for good
+            self._fixed = fixed
             self._known = self._known or (pattern, raw)
         return values, pattern
 
