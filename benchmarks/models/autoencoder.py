@@ -38,17 +38,13 @@ class Autoencoder(nn.Module):
         return h
 
 
-class OnLibsparse(nn.Module):
-    """`F.linear` with a sparse weight."""
-
-    def __init__(self, m: Matrix) -> None:
-        super().__init__()
-        self.values = nn.Parameter(m.values)
-        self.pattern = ls.from_csr(m.crow, m.col, m.values, m.shape)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """X W.T."""
-        return F.linear(x, self.pattern.with_values(self.values))
+def _on_libsparse(m: Matrix) -> nn.Module:
+    """A layer with a sparse weight."""
+    weight = ls.from_csr(m.crow, m.col, m.values, m.shape)
+    layer = ls.nn.SparseLinear(m.shape[1], m.shape[0], mask=weight, bias=False)
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+    return layer
 
 
 class Expert(nn.Module):
@@ -76,7 +72,7 @@ class Masked(nn.Module):
         return F.linear(x, self.weight * self.mask)
 
 
-_LAYERS = {"libsparse": OnLibsparse, "expert torch": Expert, "torch, masked dense": Masked}
+_LAYERS = {"libsparse": _on_libsparse, "expert torch": Expert, "torch, masked dense": Masked}
 
 
 def workloads(options: argparse.Namespace) -> Iterator[Workload]:

@@ -14,7 +14,7 @@ from method.timing import Call, interleaved
 from method.worker import Worker
 from models.workload import Workload
 
-_MODELS = ("gcn", "gat", "sage", "autoencoder", "attention", "lightgcn", "cp_als")
+_MODELS = ("gcn", "gat", "sage", "autoencoder", "attention", "lightgcn", "cp_als", "layers")
 _STEPS = 3  # whose losses have to agree
 _TOLERANCE = 1e-3
 

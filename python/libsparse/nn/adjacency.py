@@ -73,7 +73,20 @@ def rows_of_entries(layer: str, A: Any) -> Any:
 
 def aggregate(A: Any, x: Any, reduce: str) -> Any:
     """For each row, the sum (mean, maximum, minimum) of A[i, j] * x[j] over its entries; 0 where it has none."""
+    if reduce == "mean" and A._held is None and x.dtype.is_floating_point and not torch.compiler.is_compiling():
+        A, reduce = A.with_values(_shares(A, x.dtype)), "sum"
     return A @ x if reduce == "sum" else ls.matmul(A, x, reduce=reduce)
+
+
+def _shares(A: Any, dtype: torch.dtype) -> Tensor:
+    """One over the number of entries of the row of each, kept with the pattern: a mean is then a product."""
+
+    def compute() -> Tensor:
+        counts: Tensor = A.pos(1).diff()
+        return counts.to(dtype).reciprocal().repeat_interleave(counts)
+
+    shares: Tensor = A.pattern.derive(("shares of rows", str(dtype)), compute)
+    return shares
 
 
 def first(x: Any, outputs: int, reduce: str) -> bool:
@@ -84,7 +97,8 @@ def first(x: Any, outputs: int, reduce: str) -> bool:
     """
     if isinstance(x, ls.SparseTensor) or reduce in EXTREMA:
         return False
-    return bool(x.shape[-1] <= outputs * (1 if x.requires_grad else 2))
+    once_more = torch.is_grad_enabled() and not x.requires_grad
+    return bool(x.shape[-1] <= outputs * (2 if once_more else 1))
 
 
 @functools.lru_cache(maxsize=16)

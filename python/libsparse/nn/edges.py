@@ -30,8 +30,13 @@ class Edges(NamedTuple):
         if not self_loops:
             return Edges(graph, None)
         rows, columns = graph.shape
-        joined = graph.float() + adjacency.loops(rows, columns, torch.ones(min(rows, columns), device="cpu"))
-        return Edges(joined.with_values(None), None)
+
+        def join() -> Any:
+            joined = graph.float() + adjacency.loops(rows, columns, torch.ones(min(rows, columns), device="cpu"))
+            return joined.pattern
+
+        known = not torch.compiler.is_compiling()
+        return Edges(ls.SparseTensor(graph.pattern.derive(("self loops",), join) if known else join()), None)
 
     @staticmethod
     def described(layer: str, A: Any, attributes: Tensor | None, columns: int, self_loops: bool, fill: Any) -> Edges:
