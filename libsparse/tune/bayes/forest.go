@@ -29,9 +29,8 @@ func grow(points [][]float64, measured []bool, random *rand.Rand) forest {
 	for i := range all {
 		all[i] = i
 	}
-	f := make(forest, trees)
+	f, g := make(forest, trees), newGrower(points, measured, random)
 	for t := range f {
-		g := &grower{points, measured, random}
 		f[t] = g.split(slices.Clone(all))
 	}
 	return f
@@ -52,11 +51,33 @@ func (f forest) probability(point []float64) float64 {
 	return sum / float64(len(f))
 }
 
-// grower grows a tree.
+// grower grows trees. Features have few values, so that splits count points by value and sort none.
 type grower struct {
 	points   [][]float64
 	measured []bool
 	random   *rand.Rand
+
+	values     [][]float64 // by feature, rising
+	places     [][]int     // by feature and point: which of the values it has
+	could, all []float64   // by value: weights of the points of a split
+}
+
+func newGrower(points [][]float64, measured []bool, random *rand.Rand) *grower {
+	features := len(points[0])
+	g := &grower{points: points, measured: measured, random: random, values: make([][]float64, features), places: make([][]int, features)}
+	for f := range features {
+		column := make([]float64, len(points))
+		for i, point := range points {
+			column[i] = point[f]
+		}
+		values := slices.Compact(slices.Sorted(slices.Values(column)))
+		g.values[f], g.places[f] = values, make([]int, len(points))
+		for i, x := range column {
+			g.places[f][i], _ = slices.BinarySearch(values, x)
+		}
+	}
+	g.could, g.all = make([]float64, len(points)), make([]float64, len(points))
+	return g
 }
 
 // weights are those of points that could be measured, and of all.
@@ -102,29 +123,31 @@ func (g *grower) best(points []int) (feature int, threshold float64, found bool)
 		if found && float64(tried) >= share*float64(features) {
 			break
 		}
-		slices.SortFunc(points, func(a, b int) int {
-			switch x, y := g.points[a][f], g.points[b][f]; {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			default:
-				return 0
+		values, places := g.values[f], g.places[f]
+		here, hereAll := g.could[:len(values)], g.all[:len(values)]
+		clear(here)
+		clear(hereAll)
+		for _, i := range points {
+			if g.measured[i] {
+				here[places[i]] += feasible
+				hereAll[places[i]] += feasible
+			} else {
+				hereAll[places[i]] += 1 - feasible
 			}
-		})
-		left, leftAll := 0.0, 0.0
-		for place, i := range points[:len(points)-1] {
-			w, wAll := g.weights(points[place : place+1])
-			left, leftAll = left+w, leftAll+wAll
-			x, next := g.points[i][f], g.points[points[place+1]][f]
-			if x == next {
+		}
+		left, leftAll, last := 0.0, 0.0, -1 // last is the value before, of those that these points have
+		for v, weight := range hereAll {
+			if weight == 0 {
 				continue
 			}
-			right, rightAll := could-left, all-leftAll
-			impurity := left*(leftAll-left)/leftAll + right*(rightAll-right)/rightAll
-			if !found || impurity < least {
-				feature, threshold, least, found = f, (x+next)/2, impurity, true
+			if last >= 0 {
+				right, rightAll := could-left, all-leftAll
+				impurity := left*(leftAll-left)/leftAll + right*(rightAll-right)/rightAll
+				if !found || impurity < least {
+					feature, threshold, least, found = f, (values[last]+values[v])/2, impurity, true
+				}
 			}
+			left, leftAll, last = left+here[v], leftAll+weight, v
 		}
 	}
 	return feature, threshold, found

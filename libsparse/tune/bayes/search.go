@@ -10,7 +10,8 @@ import (
 
 const (
 	candidates = 300 // random points whose acquisition is computed
-	climbs     = 5   // local searches: from the best of them and the best measured points
+	climbs     = 5   // local searches: from the best of them and of the neighbours of the best measured point
+	attempts   = 50  // points whose feasibility is asked for one proposal
 	margin     = 1e-4
 )
 
@@ -234,13 +235,32 @@ func (t *Tuner) search(measured []measurement) space.Point {
 	}
 	t.learnFeasibility(a)
 
-	var best proposal
-	for _, start := range t.starts(a) {
-		if found := t.climb(start, a); found.value > best.value {
-			best = found
-		}
+	return t.best(t.starts(a), a)
+}
+
+// best is the best point that climbs find and that may be proposed; nil if there is none. Whether a point is feasible may take
+// longer than all the rest, so it is asked of the best ones only: from where one that is not was found, a climb goes elsewhere.
+func (t *Tuner) best(starts []proposal, a *acquisition) space.Point {
+	found := make([]proposal, len(starts))
+	for i, start := range starts {
+		found[i] = t.climb(start, a)
 	}
-	return best.at
+	for range attempts {
+		at := -1
+		for i, p := range found {
+			if p.value > 0 && (at < 0 || p.value > found[at].value) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return nil
+		}
+		if t.free(found[at].at) {
+			return found[at].at
+		}
+		found[at] = t.climb(starts[at], a)
+	}
+	return nil
 }
 
 // proposal is a point and its acquisition.
@@ -254,7 +274,7 @@ func (t *Tuner) starts(a *acquisition) []proposal {
 	best := make([]proposal, climbs)
 	add := func(at space.Point) {
 		last := &best[climbs-1]
-		if value := a.at(at, last.value); value > last.value && t.free(at) {
+		if value := a.at(at, last.value); value > last.value && !t.seen[key(at)] {
 			*last = proposal{slices.Clone(at), value}
 			slices.SortStableFunc(best, func(x, y proposal) int { return cmp.Compare(y.value, x.value) })
 		}
@@ -270,12 +290,15 @@ func (t *Tuner) starts(a *acquisition) []proposal {
 	return slices.DeleteFunc(best, func(p proposal) bool { return p.at == nil })
 }
 
-// climb goes to the best neighbour until none is better.
+// climb goes to the best neighbour that was not seen until none is better. The value is 0 where all points on the way were.
 func (t *Tuner) climb(from proposal, a *acquisition) proposal {
+	if t.seen[key(from.at)] {
+		from.value = 0
+	}
 	for {
 		next := from
 		t.space.Neighbours(from.at, t.random, func(to space.Point) {
-			if value := a.at(to, next.value); value > next.value && t.free(to) {
+			if value := a.at(to, next.value); value > next.value && !t.seen[key(to)] {
 				next = proposal{slices.Clone(to), value}
 			}
 		})
@@ -286,15 +309,23 @@ func (t *Tuner) climb(from proposal, a *acquisition) proposal {
 	}
 }
 
-// learnFeasibility grows a forest if some points could not be measured.
+// learnFeasibility grows a forest if some points could not be measured: anew where one more could not, or many more could.
 func (t *Tuner) learnFeasibility(a *acquisition) {
-	var points [][]float64
-	var measured []bool
+	failed := 0
 	for _, o := range t.told {
-		points = append(points, t.space.Features(o.At, nil))
-		measured = append(measured, !o.Failed)
+		if o.Failed {
+			failed++
+		}
 	}
-	if slices.Contains(measured, false) {
-		a.forest = grow(points, measured, t.random)
+	if failed != t.grown.failed || len(t.told) > t.grown.told+t.grown.told/10 {
+		points, measured := make([][]float64, len(t.told)), make([]bool, len(t.told))
+		for i, o := range t.told {
+			points[i], measured[i] = t.space.Features(o.At, nil), !o.Failed
+		}
+		t.grown = grown{told: len(t.told), failed: failed}
+		if failed > 0 {
+			t.grown.forest = grow(points, measured, t.random)
+		}
 	}
+	a.forest = t.grown.forest
 }

@@ -53,7 +53,14 @@ type Tuner struct {
 	pending []space.Point // asked and not told
 	seen    map[string]bool
 	at      hyper // of the last fit
+	grown   grown
 	prior   *model
+}
+
+// grown is the forest of the last time, nil if all points could be measured, and of how many it was grown.
+type grown struct {
+	forest       forest
+	told, failed int
 }
 
 // New makes a tuner of a space.

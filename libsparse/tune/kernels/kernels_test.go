@@ -71,3 +71,33 @@ func TestProposalsLower(t *testing.T) {
 		})
 	}
 }
+
+// A proposal after 100 measurements, with the lowering that finds out what is feasible.
+func BenchmarkAsk(b *testing.B) {
+	for _, name := range []string{"SpMV", "SpMM", "SDDMM", "MTTKRP"} {
+		b.Run(name, func(b *testing.B) {
+			request := problems[name]
+			s, err := New(&request, avx2, Options{Seed: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			random := rand.New(rand.NewPCG(1, 2))
+			measure := func(n int) {
+				p, ok, err := s.Ask()
+				if err != nil || !ok {
+					b.Fatal(err)
+				}
+				if err := s.Tell(Result{Point: p.Point, Seconds: 1 + random.Float64(), Failed: n%7 == 4}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for n := range 95 {
+				measure(n)
+			}
+			b.ResetTimer()
+			for n := range b.N {
+				measure(n)
+			}
+		})
+	}
+}
