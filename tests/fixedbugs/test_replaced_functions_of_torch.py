@@ -1,6 +1,8 @@
 """Other libraries may put functions of their own in the places of torch's: `ls.enable()` serves and leaves them."""
 
 import pickle
+import subprocess
+import sys
 
 import torch
 
@@ -36,3 +38,12 @@ def test_replaced_functions_are_pickled_as_torchs_own():
     with ls.override():
         stored = pickle.dumps((torch.norm, torch.nn.functional.linear, torch.mm, torch.Tensor.mm))
     assert pickle.loads(stored) == own
+
+
+def test_a_function_that_was_replaced_before_the_import_takes_sparse_tensors():
+    code = (
+        "import torch; own, seen = torch.select, [];\n"
+        "def replaced(input, dim, index): seen.append(dim); return own(input, dim, index)\n"
+        "torch.select = replaced; import libsparse as ls; print(torch.select(ls.eye(3), 0, 1).tolist(), seen)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[0.0, 1.0, 0.0] [0]\n"

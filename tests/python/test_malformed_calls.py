@@ -77,6 +77,13 @@ def names() -> dict[str, Any]:
     }
 
 
+@pytest.fixture(autouse=True)
+def _torchs_own_functions(monkeypatch):
+    """Undoes what PyG does when it is imported: two functions of torch are then its own, with other errors."""
+    for name in ("index_select", "select"):
+        monkeypatch.setattr(torch, name, getattr(torch._C._VariableFunctions, name))
+
+
 @pytest.mark.parametrize("row", ROWS)
 @pytest.mark.filterwarnings("ignore")
 def test_message(row):

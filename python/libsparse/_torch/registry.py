@@ -42,7 +42,20 @@ def _members(owner: type) -> dict[str, Any]:
     return {name: value for base in owner.__mro__[-2::-1] for name, value in vars(base).items()}
 
 
+def _replaced() -> dict[Any, Any]:
+    """The functions of torch, by what other libraries have put in their places, as PyG does when it is imported."""
+    own = torch._C._VariableFunctions
+    pairs = [(getattr(torch, name, None), getattr(own, name)) for name in dir(own)]
+    return {found: function for found, function in pairs if _owner(found) not in ("torch", "")}
+
+
+def _owner(function: Any) -> str:
+    """The library that has a function, empty where it does not say."""
+    return (getattr(function, "__module__", None) or "").partition(".")[0]
+
+
 _names = _attributes()
+_own = _replaced()
 _inherited = _members(SparseTensor)
 
 
@@ -58,6 +71,7 @@ def implements(
             leaves COO tensors to torch.
         ranks: The ranks of a dense second operand for which the functions are the operator `@`, which has a short way.
     """
+    functions = tuple(_own.get(function, function) for function in functions)
 
     def register(handler: _Handler) -> _Handler:
         for function in functions:
