@@ -21,7 +21,7 @@ HELPER := python/libsparse/_libsparse_go
 SHORTCUTS := $(wildcard python/libsparse/*/*.c)
 GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
-LINTED := python pack tests benchmarks docs setup.py
+LINTED := python pack tests benchmarks docs examples setup.py
 
 .PHONY: help
 help: ## list the targets
@@ -102,6 +102,11 @@ corpus: $(STAMPS)/tools ## compare the C of thousands of requests with that of a
 docs: build $(STAMPS)/docs ## the documents as one site in build/docs
 	@PYTHONPATH=docs $(PY) -m sphinx -W --keep-going --quiet -j auto docs build/docs
 	@echo "build/docs/index.html"
+
+.PHONY: examples
+examples: build ## run all examples and write their pictures to build/examples (some minutes; ARGS=--quick)
+	@for example in $(filter-out examples/options.py,$(wildcard examples/*.py)); do \
+	  echo "--- $$example"; $(PY) -W ignore $$example --plots build/examples $(ARGS); done
 
 .PHONY: bench
 bench: build ## measure beside other libraries (DATA=folder of .mtx and .tns files, ARGS="latency models kernels schedules --quick")

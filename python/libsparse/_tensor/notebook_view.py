@@ -29,13 +29,13 @@ class NotebookView:
 
         return page(self._operand())
 
-    def spy(self, axes: Any = None, **appearance: Any) -> Any:
+    def spy(self, ax: Any = None, **appearance: Any) -> Any:
         """Draws where the entries of this matrix are, with matplotlib.
 
         A dot is as dark as its part of the matrix is full, so that matrices of any size can be looked at.
 
         Args:
-            axes: Where to draw; new axes by default.
+            ax: The axes to draw into; new ones by default.
             appearance: Further arguments of `imshow`, such as `cmap`.
 
         Returns:
@@ -46,11 +46,10 @@ class NotebookView:
             LibsparseError: matplotlib is not installed.
 
         Example:
-            >>> class Axes:  # in place of matplotlib's
-            ...     def __getattr__(self, name):
-            ...         return lambda *given, **more: None
-            >>> axes = ls.eye(3).spy(Axes())
+            >>> from matplotlib.figure import Figure
+            >>> ls.eye(3).spy(Figure().subplots()).get_title()
+            '3 x 3, 3 entries'
         """
         from libsparse._ops.picture import plot
 
-        return plot(self._pattern, axes, **appearance)
+        return plot(self._pattern, ax, **appearance)
