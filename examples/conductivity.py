@@ -1,7 +1,7 @@
 """An inverse problem: which conductivities of a network explain the temperatures that are measured?
 
-Temperatures solve a linear equation whose sparse matrix depends on the unknowns. `ls.linalg.solve` has gradients in the stored
-values of the matrix, by the adjoint equation, so that torch's optimizers can look for them.
+Temperatures solve a linear equation whose sparse matrix depends on the unknowns. `ls.linalg.solve` has gradients in the
+stored values of the matrix, by the adjoint equation, so that torch's optimizers can look for them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A tensor of order three as a sum of outer products (CP decomposition), by alternating least squares.
 
-The heavy part of a sweep is one product of the sparse tensor with two factors for each mode (MTTKRP). Nothing is unfolded, and
-neither the approximation nor its error is ever a dense tensor. Give a FROSTT file to decompose your own.
+The heavy part of a sweep is one product of the sparse tensor with two factors for each mode (MTTKRP). Nothing is
+unfolded, and neither the approximation nor its error is ever a dense tensor. Give a FROSTT file to decompose your own.
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ def main(quick: bool = False, plots: Plots = None, file: Path | None = None, ran
     X = ls.read(file, dtype=torch.float32) if file else generated((80, 70, 60) if quick else (600, 500, 400), rank)
     print(f"{X.ndim} modes, shape {tuple(X.shape)}, {X.nnz:,} entries")
     factors = [torch.rand(n, rank) for n in X.shape]
-    errors, start = [], time.perf_counter()
-    for _ in range(15 if quick else 40):
-        errors.append(sweep(X, factors))
+    start = time.perf_counter()
+    errors = [sweep(X, factors) for _ in range(15 if quick else 40)]
     print(f"{len(errors)} sweeps in {time.perf_counter() - start:.2f} s: relative error {errors[-1]:.3f}")
     if plots:
         from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """PageRank, shortest paths, breadth-first search and triangles as products in semirings, checked with SciPy.
 
-The graph is a grid of streets with some roads far across; each is a product of its matrix with a vector, in which `+` and `*` are
-other operations.
+The graph is a grid of streets with some roads far across. Each algorithm is a product of its matrix with a vector, in
+which `+` and `*` are other operations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pagerank(links: ls.SparseTensor, damping: float = 0.85, steps: int = 60) -> 
 
 
 def distances(graph: ls.SparseTensor, start: int) -> torch.Tensor:
-    """Lengths of the shortest ways: products with `min` for `+` and `+` for `*`, until nothing changes (Bellman, Ford)."""
+    """Lengths of the shortest ways (Bellman, Ford): products with `min` for `+`, `+` for `*`, until nothing changes."""
     known = torch.full((graph.shape[0],), torch.inf)
     known[start] = 0
     while True:

@@ -1,6 +1,7 @@
 """GraphSAGE on a graph of 100,000 nodes, trained on sampled neighbourhoods.
 
-Each step draws 10 neighbours of 1,024 papers and 5 of each of these; the last evaluation uses all neighbours of all papers.
+Each step draws 10 neighbours of 1,024 papers and 5 of each of these. The evaluation at the end uses all neighbours of
+all papers.
 """
 
 from __future__ import annotations

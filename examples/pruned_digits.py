@@ -1,7 +1,7 @@
 """A network for digits whose weights are pruned and grown while it is trained (SET and RigL).
 
-Nine of ten weights are never stored: not in the layer, not in its gradient, not in the optimizer. The digits are drawn from a
-font of 5 x 7 dots, moved, made larger, and covered with noise.
+Nine of ten weights are never stored: not in the layer, not in its gradient, not in the optimizer. The digits are drawn
+from a font of 5 x 7 dots, moved, made larger, and covered with noise.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ def main(quick: bool = False, plots: Plots = None) -> dict[str, float]:
         from matplotlib.figure import Figure
 
         left, right = (figure := Figure(figsize=(9, 4))).subplots(1, 2)
-        left.imshow(pictures[:25].view(5, 5, SIDE, SIDE).permute(0, 2, 1, 3).reshape(5 * SIDE, -1).numpy(), cmap="gray_r")
+        left.imshow(
+            pictures[:25].view(5, 5, SIDE, SIDE).permute(0, 2, 1, 3).reshape(5 * SIDE, -1).numpy(), cmap="gray_r"
+        )
         left.set_title("digits")
         right.imshow(model[0].weight.detach().to_dense().abs().sum(0).view(SIDE, SIDE).numpy())
         right.set_title("where weights of the first layer lie")

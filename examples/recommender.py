@@ -1,7 +1,7 @@
 """LightGCN: recommending items to users by the graph of what they liked.
 
-The ratings are generated: users and items have hidden tastes and kinds, and popular items are liked by many. A fifth of each
-user's items is held out; recall counts how many of these are among the 20 that the model scores highest.
+The ratings are generated: users and items have hidden tastes and kinds, and popular items are liked by many. A fifth of
+each user's items is held out; recall counts how many of these are among the 20 that the model scores highest.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def main(quick: bool = False, plots: Plots = None) -> dict[str, float]:
     kept = torch.rand(pairs.shape[1]) < 0.8
     seen, held = (ls.from_coo(p, torch.ones(p.shape[1]), (users, items)) for p in (pairs[:, kept], pairs[:, ~kept]))
     graph = ls.from_coo(
-        torch.cat([pairs[:, kept] + torch.tensor([[0], [users]]), (pairs[:, kept] + torch.tensor([[0], [users]])).flip(0)], 1),
+        torch.cat(
+            [pairs[:, kept] + torch.tensor([[0], [users]]), (pairs[:, kept] + torch.tensor([[0], [users]])).flip(0)], 1
+        ),
         torch.ones(2 * int(kept.sum())),
         (users + items, users + items),
         format="csr",

@@ -1,6 +1,6 @@
 """Regression on a sparse matrix of SciPy: the lasso by proximal steps, ridge regression by conjugate gradients.
 
-A hundred of many features matter. The lasso finds out which; SciPy's own solver runs on the same matrix as a linear operator.
+One in fifty features matters. The lasso finds out which; SciPy's solver runs on the same matrix as a linear operator.
 """
 
 from __future__ import annotations

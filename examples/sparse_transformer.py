@@ -1,15 +1,16 @@
 """A character model with sparse attention: a causal window and every 16th character before it.
 
-It learns Python's own documentation, which comes with Python, and writes some of it. Scores exist only where the pattern has
-entries, so a step takes time in proportion to the pattern and not to the square of the length.
+It learns Python's own documentation, which comes with Python, and writes some of it. Scores exist only where the
+pattern has entries, so a step takes time in proportion to the pattern and not to the square of the length.
 """
 
 from __future__ import annotations
 
+from pydoc_data.topics import topics
+
 import torch
 import torch.nn.functional as F
 from options import Plots, run, save
-from pydoc_data.topics import topics
 
 import libsparse as ls
 

@@ -46,7 +46,6 @@ def test_all_are_tested():
     assert len(EXPECTED) + len(list(EXAMPLES.glob("*.ipynb"))) >= 12
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # PyG calls torch.jit.script
 @pytest.mark.parametrize("name", EXPECTED)
 def test_example(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "pyg_layers":

@@ -6,6 +6,7 @@ import gzip
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ import torch
 from libsparse.__main__ import main
 from libsparse._tools.doctor import doctor
 from libsparse.demo.graphs import find_data, generate, load, normalised_adjacency
-from libsparse.demo.models import CONTENDERS, ExpertGCN, LibsparseGCN, TorchGCN
+from libsparse.demo.memory import peaks
+from libsparse.demo.models import CONTENDERS, ExpertGCN, LibsparseGCN, PyGGCN, TorchGCN
 from libsparse.demo.training import train
 
 import libsparse as ls
@@ -44,7 +46,8 @@ def test_the_generated_graph_is_the_same_every_time(graph):
 
 def test_every_implementation_computes_the_same_scores_and_gradients(graph):
     results = []
-    for kind in (LibsparseGCN, TorchGCN, ExpertGCN):
+    kinds = [LibsparseGCN, TorchGCN, ExpertGCN, *([PyGGCN] if find_spec("torch_geometric") else [])]
+    for kind in kinds:
         model = kind(graph, seed=0)
         torch.manual_seed(1)
         scores = model.train()()
@@ -62,6 +65,11 @@ def test_the_plain_script_runs_unchanged_under_override(graph):
             ours = TorchGCN(graph, seed=0).eval()()
     assert ours.layout == plain.layout
     torch.testing.assert_close(ours, plain, rtol=1e-4, atol=1e-5)
+
+
+def test_memory_is_measured_in_a_process_of_its_own(graph):
+    found = peaks([graph], "libsparse")
+    assert found is None or 0 < found[0] < 2**30
 
 
 def test_training_learns_and_agrees(graph):

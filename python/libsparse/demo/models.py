@@ -1,8 +1,9 @@
-"""One graph network, written on libsparse, on torch.sparse, and on torch.sparse as an expert uses it."""
+"""One graph network, written on libsparse, on torch.sparse, on torch.sparse as an expert uses it, and on PyG."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
@@ -113,6 +114,21 @@ class ExpertGCN(GCN):
         return _multiply(h, self.adjacency, self.adjacency)
 
 
+class PyGGCN(TorchGCN):
+    """PyG's message passing over an edge list; the sparse features are torch's, as in PyG's own layers."""
+
+    def __init__(self, graph: Graph, seed: int) -> None:
+        super().__init__(graph, seed)
+        from torch_geometric.nn import SimpleConv  # type: ignore[import-untyped, unused-ignore]  # optional
+
+        edges = graph.adjacency.to_sparse_coo().coalesce()
+        self.edges, self.weights = edges.indices(), edges.values()  # symmetric: senders and receivers
+        self.sum = SimpleConv(aggr="sum")
+
+    def aggregate(self, h: Tensor) -> Any:  # noqa: D102
+        return self.sum(h, self.edges, self.weights)
+
+
 class _Multiply(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, dense: Tensor, matrix: Tensor, transposed: Tensor) -> Tensor:
@@ -143,16 +159,39 @@ def _narrow(m: Tensor) -> Tensor:
 
 
 class Contender(NamedTuple):
-    """An implementation in the race: its constructor, and the context of its calls."""
+    """An implementation in the race.
+
+    Attributes:
+        title: Its name.
+        about: What it does, for people.
+        make: Its constructor.
+        inside: The context of its calls.
+    """
 
     title: str
+    about: str
     make: Callable[[Graph, int], GCN]
     inside: Callable[[], AbstractContextManager[object]] = contextlib.nullcontext
 
 
 CONTENDERS = (
-    Contender("libsparse", LibsparseGCN),
-    Contender("torch.sparse", TorchGCN),
-    Contender("expert torch", ExpertGCN),
-    Contender("torch + ls.override()", TorchGCN, ls.override),
+    Contender("libsparse", "sparse tensors of libsparse and the operator @", LibsparseGCN),
+    Contender("torch.sparse", "torch's CSR tensors and torch.sparse.mm, as most people write it", TorchGCN),
+    Contender(
+        "expert torch",
+        "torch.sparse with int32 indices, each transpose made once, and a backward pass by hand that uses it",
+        ExpertGCN,
+    ),
+    Contender(
+        "torch + ls.override()",
+        "the torch.sparse code as it is, inside of `with ls.override():`",
+        TorchGCN,
+        ls.override,
+    ),
 )
+_PYG = Contender("PyG", "message passing over an edge list, features as torch's CSR tensor", PyGGCN)
+
+
+def contenders() -> tuple[Contender, ...]:
+    """All implementations that this environment has: PyG's where it is installed."""
+    return (*CONTENDERS, _PYG) if importlib.util.find_spec("torch_geometric") else CONTENDERS

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import platform
-import resource
 import time
 import warnings
 from pathlib import Path
@@ -16,7 +16,8 @@ from libsparse._compiler import kernel
 from libsparse._lang.errors import LibsparseError
 
 from .graphs import Graph, find_data, generate, load, names
-from .models import CONTENDERS
+from .memory import peaks
+from .models import contenders
 from .report import Result, describe, table, write_html
 from .training import train
 
@@ -47,19 +48,21 @@ def run(
     """
     # torch's constructors of CSR tensors say this once a process; the demo is not about it
     warnings.filterwarnings("ignore", message="Sparse (CSR|CSC) tensor support|Sparse invariant checks")
+    warnings.filterwarnings("ignore", message=".torch.jit.script. is deprecated")  # PyG calls it
     if quick:
         seeds, epochs = 1, min(epochs, 30)
     graphs = _choose(data, dataset)[: 1 if quick else None]
     facts = [
         f"libsparse {ls.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads, "
-        f"{platform.system()} {platform.machine()}",
+        f"{platform.system()} {platform.machine()}; load average at the start {os.getloadavg()[0]:.1f}",
         f"{seeds} seeds, {epochs} epochs; in every epoch each implementation takes one timed step and one timed "
         "inference, in random order, with the same weights and the same dropout",
     ]
     print("\n".join(facts))
     results = [_race(graph, seeds, epochs) for graph in graphs]
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    facts.append(f"peak memory of the process {peak:.0f} MiB")
+    facts.append(f"load average at the end {os.getloadavg()[0]:.1f}")
+    if not quick:
+        _measure_memory(results)
     write_html(Path(report), results, facts)
     print(f"\n{facts[-1]}\nreport: {report}")
     return 0 if all(result.agreement <= _AGREE_WITHIN for result in results) else 1
@@ -90,7 +93,7 @@ def _race(graph: Graph, seeds: int, epochs: int) -> Result:
             bar.set_postfix_str(note, refresh=False)
             bar.update()
 
-        runs = train(graph, CONTENDERS, seeds, epochs, progress)
+        runs = train(graph, contenders(), seeds, epochs, progress)
     result = Result(graph, runs, [choice for choice in _choices() if choice not in before])
     agrees = "agree" if result.agreement <= _AGREE_WITHIN else "DISAGREE"
     step, inference = runs[0].step_ms / runs[2].step_ms, runs[0].inference_ms / runs[2].inference_ms
@@ -105,12 +108,24 @@ def _race(graph: Graph, seeds: int, epochs: int) -> Result:
     return result
 
 
+def _measure_memory(results: list[Result]) -> None:
+    graphs = [result.graph for result in results]
+    print("\npeak memory of training, in a process for each implementation:")
+    for place, run in enumerate(results[0].runs):
+        found = peaks(graphs, run.title)
+        for result, memory in zip(results, found or (), strict=False):
+            result.runs[place].memory = memory
+        print(
+            f"  {run.title:22}" + ("not known" if found is None else ", ".join(f"{m / 2**20:.1f} MiB" for m in found))
+        )
+
+
 def _choices() -> list[tuple[str, str]]:
-    """Each kernel of this process: its expression and formats, and the choices of the compiler."""
-    found = []
+    """Each kernel of this process: the expressions and formats that it serves, and the choices of the compiler."""
+    found: dict[str, tuple[str, str]] = {}
     for request, loaded in kernel.known():
         operands = ", ".join(f"{o.format or 'scalar'} {o.dtype}" for o in request.operands)
         source = (f"C source: {loaded.source}",) if Path(loaded.source).exists() else ()  # packs have none
         notes = "\n".join((*loaded.notes, *source))
-        found.append((f"{request.text}  on  {operands}", notes))
-    return found
+        found.setdefault(loaded.source, (f"{request.text}  on  {operands}", notes))  # one may serve several sizes
+    return list(found.values())

@@ -29,6 +29,7 @@ class Run:
         tests: Test accuracy of each seed, at the epoch with the lowest validation loss.
         steps: Seconds of each timed training step; `inferences` likewise.
         first_step: Seconds of the very first step, compilation included.
+        memory: Bytes that three training steps need beyond the graph at their peak; None where it was not measured.
     """
 
     title: str
@@ -38,6 +39,7 @@ class Run:
     steps: list[float] = field(default_factory=list)
     inferences: list[float] = field(default_factory=list)
     first_step: float = 0.0
+    memory: int | None = None
 
     @property
     def accuracy(self) -> float:
@@ -55,7 +57,7 @@ class Run:
         return 1e3 * statistics.median(self.inferences)
 
 
-class _Racer:
+class Racer:
     """One implementation with its model of the current seed."""
 
     def __init__(self, contender: Contender, graph: Graph, run: Run, seed: int) -> None:
@@ -115,7 +117,7 @@ def train(
     runs = [Run(contender.title) for contender in contenders]
     order = random.Random(0)
     for seed in range(seeds):
-        racers = [_Racer(c, graph, run, seed) for c, run in zip(contenders, runs, strict=True)]
+        racers = [Racer(c, graph, run, seed) for c, run in zip(contenders, runs, strict=True)]
         for epoch in range(epochs):
             for racer in order.sample(racers, len(racers)):
                 racer.epoch(epoch, noise=1_000_003 * (seed + 1) + epoch)
