@@ -55,7 +55,7 @@ from ._trace.moves import move as _move
 if _TYPE_CHECKING:
     from collections.abc import Sequence as _Sequence
 
-    from . import linalg, nn, sampling
+    from . import dglsp, linalg, nn, sampling
     from ._compiler.cache import cache
     from ._compiler.settings import Tuning as _Tuning
     from ._fusion.compiled import compile
@@ -81,7 +81,7 @@ if _TYPE_CHECKING:
 _CLASSES = {"Format": "_storage.format", "Pattern": "_storage.pattern", "SparseTensor": "_tensor.sparse_tensor"}
 
 # Parts of the package that users name, which load with their first use.
-_MODULES = ("linalg", "nn", "sampling")
+_MODULES = ("dglsp", "linalg", "nn", "sampling")
 
 # The modules of names that load with the first use of one: a program uses few of them.
 _LAZY = {
@@ -123,6 +123,7 @@ __all__ = [
     "attention",
     "cache",
     "compile",
+    "dglsp",
     "diag",
     "disable",
     "doctor",

@@ -77,6 +77,7 @@ LAZY = {
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
     "_runtime/dispatch.py": {"libsparse._runtime.tuned"},  # where something has been tuned
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
+    "demo/models.py": {"torch_geometric.nn"},  # where it is installed
     "sampling/draws.py": {"libsparse.sampling"},  # its module in C
     "_tools/tuning_report.py": {"html"},
     "_tools/explain.py": {"html", "libsparse._fusion.report"},

@@ -23,7 +23,7 @@ def _own(owner: type, name: str) -> bool:
     return callable(found) or isinstance(found, (property, classmethod, staticmethod)) or hasattr(found, "func")
 
 
-_MODULES = {"linalg": ls.linalg, "nn": ls.nn, "sampling": ls.sampling}
+_MODULES = {"dglsp": ls.dglsp, "linalg": ls.linalg, "nn": ls.nn, "sampling": ls.sampling}
 
 
 def documented() -> dict[str, str]:

@@ -1,0 +1,82 @@
+"""Code written for DGL's sparse matrices, beside the same in dense torch."""
+
+from __future__ import annotations
+
+import libsparse.dglsp as dglsp
+import pytest
+import torch
+import torch.nn.functional as F
+
+import libsparse as ls
+
+torch.manual_seed(0)
+N, HEADS, WIDTH = 12, 3, 4
+INDICES = (torch.rand(N, N) < 0.3).nonzero().T
+X = torch.randn(N, 8)
+
+
+def close(found, expected):
+    found = found.to_dense() if isinstance(found, ls.SparseTensor) else found
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def dense(indices, val, shape):
+    return torch.zeros(*shape, *val.shape[1:]).index_put(tuple(indices), val)
+
+
+def test_a_graph_convolution():
+    A = dglsp.spmatrix(INDICES, shape=(N, N))
+    A_hat = A + dglsp.identity(A.shape)
+    D = dglsp.diag(A_hat.sum(1)).map(lambda v: v**-0.5)
+    out = D @ A_hat @ D @ X
+    full = dense(INDICES, torch.ones(INDICES.shape[1]), (N, N)) + torch.eye(N)
+    scale = full.sum(1) ** -0.5
+    close(out, scale[:, None] * full * scale @ X)
+
+
+def test_graph_attention_with_heads():
+    A = dglsp.spmatrix(INDICES, shape=(N, N))
+    weight = torch.randn(8, HEADS * WIDTH, requires_grad=True)
+    left, right = torch.randn(WIDTH, HEADS), torch.randn(WIDTH, HEADS)
+    Z = (X @ weight).view(N, WIDTH, HEADS)
+    e_l, e_r = (Z * left).sum(1), (Z * right).sum(1)
+    e = F.leaky_relu(e_l[A.row] + e_r[A.col])
+    out = dglsp.bspmm(dglsp.softmax(dglsp.val_like(A, e)), Z)
+    scores = F.leaky_relu(e_l[:, None] + e_r[None])
+    masked = scores.masked_fill(A.to_dense()[..., None] == 0, -torch.inf).softmax(1).nan_to_num(0)
+    expected = torch.einsum("ijh,jdh->idh", masked, Z)
+    close(out, expected)
+    own, theirs = (torch.autograd.grad(each.square().sum(), weight, retain_graph=True)[0] for each in (out, expected))
+    close(own, theirs)
+
+
+def test_a_graph_transformer():
+    A = dglsp.spmatrix(INDICES, shape=(N, N))
+    q, k, v = (torch.randn(N, WIDTH, HEADS) for _ in range(3))
+    out = dglsp.bspmm(dglsp.bsddmm(A, q, k.transpose(1, 0)).softmax(1), v)
+    scores = torch.einsum("idh,jdh->ijh", q, k).masked_fill(A.to_dense()[..., None] == 0, -torch.inf)
+    close(out, torch.einsum("ijh,jdh->idh", scores.softmax(1).nan_to_num(0), v))
+
+
+def test_constructors():
+    val = torch.rand(INDICES.shape[1], 2)
+    A = dglsp.spmatrix(INDICES, val, (N, N))
+    close(A, dense(INDICES, val, (N, N)))
+    close(dglsp.from_coo(*INDICES, val, (N, N)), A.to_dense())
+    B = dglsp.spmatrix(INDICES, val[:, 0], (N, N))
+    close(dglsp.from_csr(*B.csr()[:2], B.csr()[2], (N, N)), B.to_dense())
+    close(dglsp.from_csc(*B.csc()[:2], B.csc()[2], (N, N)), B.to_dense())
+    close(dglsp.diag(torch.arange(1.0, 4), (4, 3)), torch.eye(4, 3) * torch.arange(1.0, 4))
+    close(dglsp.identity((3, 4), d=2), torch.eye(3, 4)[..., None].expand(3, 4, 2))
+    assert dglsp.spmatrix(torch.empty(2, 0, dtype=torch.int64)).shape == (0, 0)
+    with pytest.raises(ls.ShapeError, match="stores"):
+        dglsp.val_like(A, torch.ones(1, 2))
+
+
+def test_products():
+    A = dglsp.spmatrix(INDICES, torch.rand(INDICES.shape[1]), (N, N))
+    close(dglsp.spmm(A, X[:, 0]), A.to_dense() @ X[:, 0])
+    close(dglsp.spspmm(A, A.T), A.to_dense() @ A.to_dense().T)
+    close(dglsp.matmul(A, X), A.to_dense() @ X)
+    close(dglsp.sddmm(A, X, X.T), A.to_dense() * (X @ X.T))
+    close(dglsp.sddmm(A, X[:, 0], X[:, 1]), A.to_dense() * torch.outer(X[:, 0], X[:, 1]))
