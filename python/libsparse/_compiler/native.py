@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import InternalError, ToolchainError, UnsupportedError, from_kind
+from libsparse._lang.waiting import Waiting
 
 from .version import ABI_VERSION
 
@@ -59,10 +60,11 @@ BUILD = _build()
 def compile_request(request: dict[str, Any]) -> dict[str, Any]:
     """Has the compiler make a kernel (or find it in its cache) and returns the kernel's description."""
     text = json.dumps(request)
-    if _must_not_enter():
-        answer = _run(["compile"], text.encode()).decode()
-    else:
-        answer = _interruptible(lambda: _compile(text.encode()))
+    with Waiting(f"compiling {request.get('spec') or request.get('expr')}"):
+        if _must_not_enter():
+            answer = _run(["compile"], text.encode()).decode()
+        else:
+            answer = _interruptible(lambda: _compile(text.encode()))
     return dict(json.loads(answer))
 
 

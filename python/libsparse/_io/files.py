@@ -25,6 +25,7 @@ from libsparse._lang.errors import (
     ShapeError,
     UnsupportedError,
 )
+from libsparse._lang.waiting import Waiting
 from libsparse._storage import memory
 from libsparse._storage.format import Format
 from libsparse._tensor.constructors import from_coo
@@ -136,7 +137,8 @@ def write(path: str | Path, A: SparseTensor) -> None:
     wide = torch.complex128 if dtype.is_complex else torch.float64 if dtype.is_floating_point else torch.int64
     values = None if dtype == torch.bool else entries.to(wide)
     try:
-        native.write_tensor(str(path), tuple(A.shape), code(dtype), indices, values)
+        with Waiting(f"writing {path.name}"):
+            native.write_tensor(str(path), tuple(A.shape), code(dtype), indices, values)
     except OSError as error:
         error.filename = str(path)
         raise
@@ -145,7 +147,8 @@ def write(path: str | Path, A: SparseTensor) -> None:
 def _read_text(path: Path, shape: Sequence[int] | None) -> tuple[Tensor, Tensor | None, tuple[int, ...]]:
     options = {"shape": None if shape is None else [int(n) for n in shape], "memory": max(memory.available(), _ENOUGH)}
     try:
-        size, indices, values = native.read_tensor(str(path), options)
+        with Waiting(f"reading {path.name}"):
+            size, indices, values = native.read_tensor(str(path), options)
     except OSError as error:
         error.filename = str(path)
         raise

@@ -7,12 +7,15 @@ import string
 import torch
 
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.waiting import Waiting
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import dispatch
 from .problem import Operand, Problem
+
+_LONG = 1 << 20  # entries whose conversion may take a second
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
@@ -21,6 +24,13 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
     The kernel that is compiled copies a tensor whose values number its entries from 1, so that its result is the
     permutation; padding, which a format with dense levels below sparse ones has, is left at 0.
     """
+    if pattern.size < _LONG:
+        return _converted(pattern, format)
+    with Waiting(f"converting {pattern.nnz:,} entries from {pattern.format} to {format}"):
+        return _converted(pattern, format)
+
+
+def _converted(pattern: Pattern, format: Format) -> Conversion:
     if format.writable != format:
         return _packed(pattern, format)
     numbers, converted = _copied(pattern, _numbers(pattern), format)

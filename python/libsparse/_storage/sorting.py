@@ -14,12 +14,14 @@ from torch._C import _functorch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import IndexBoundsError
+from libsparse._lang.waiting import Waiting
 
 from . import memory
 from .fakes import is_fake
 
 _KEY_LIMIT = 2**63 - 1
 _MODES = 16  # that C sorts by
+_SLOW = 1 << 20  # entries that may take a second
 _MANY = 1 << 14  # entries from which on C is worth its call
 _WINDOW, _LONG = 64, 255  # rows that are sorted by their lengths together, and the length from which on they are alike
 _INDICES = (torch.int32, torch.int64)
@@ -81,7 +83,14 @@ def sort(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, t
     if ascending:
         return _distinct(list(coords), None)
     count = coords[0].numel()
-    radix = in_c()
+    if count < _SLOW:
+        return _moved(coords, extents, dtype, threads)
+    with Waiting(f"sorting {count:,} entries"):
+        return _moved(coords, extents, dtype, threads)
+
+
+def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype, threads: int) -> Sorted:
+    count, radix = coords[0].numel(), in_c()
     fits = len(coords) <= _MODES and math.prod(extents) <= _KEY_LIMIT
     if radix is None or not fits or not _MANY <= count <= INT32_MAX:
         order = sort_order(coords, extents)

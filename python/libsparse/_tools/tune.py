@@ -16,6 +16,7 @@ from torch.autograd import profiler_legacy
 
 from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._lang.waiting import is_watched
 from libsparse._ops import evaluate
 from libsparse._runtime import dispatch, tuned
 from libsparse._runtime.dispatch import Prepared
@@ -217,7 +218,7 @@ class _Bar:
     """A line that says how far it is."""
 
     def __init__(self, wanted: bool | None) -> None:
-        self._shown = sys.stderr.isatty() or "ipykernel" in sys.modules if wanted is None else wanted
+        self._shown = is_watched() if wanted is None else wanted
         self._begun = time.monotonic()
         self.done = self.total = 0
         self.best = 1.0

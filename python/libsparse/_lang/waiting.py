@@ -1,0 +1,52 @@
+"""A line that says what takes so long, in terminals and notebooks."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import suppress
+from types import TracebackType
+
+PATIENCE = 1.0
+"""Seconds before something is said."""
+_EVERY = 0.5
+
+
+def is_watched() -> bool:
+    """Whether somebody sees the lines: a terminal or a notebook."""
+    return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+class Waiting:
+    """Says on standard error what is being done, once that takes over a second, and for how long; then wipes the line.
+
+    Args:
+        doing: What is being done, as "reading graph.mtx".
+    """
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._done = threading.Event()
+        self._speaker: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        if is_watched():
+            speaker = threading.Thread(target=self._say, name="libsparse waiting", daemon=True)
+            with suppress(RuntimeError):  # the process may start no threads
+                self._begun = time.monotonic()
+                speaker.start()
+                self._speaker = speaker
+
+    def __exit__(self, *error: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if self._speaker is not None:
+            self._done.set()
+            self._speaker.join()
+
+    def _say(self) -> None:
+        said = ""
+        while not self._done.wait(_EVERY if said else PATIENCE):
+            said = f"libsparse: {self._doing} ({time.monotonic() - self._begun:.0f} s)"[:118]
+            print(f"\r{said}", end="", file=sys.stderr, flush=True)
+        if said:
+            print(f"\r{' ' * len(said)}\r", end="", file=sys.stderr, flush=True)
