@@ -3,6 +3,7 @@
 python benchmarks/run.py [latency] [models] [kernels] [schedules] [options]
 python benchmarks/run.py judge BEFORE.json AFTER.json
 python benchmarks/run.py plot RESULTS.json FOLDER
+python benchmarks/run.py page RESULTS.json
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
 REQUESTED = ("large", "fit", "tune", "tuned")  # run only when they are named: they take memory, time, or write sources
-TOOLS = ("judge", "plot")
+TOOLS = ("judge", "page", "plot")
 
 
 def main() -> int:

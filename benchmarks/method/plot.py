@@ -43,14 +43,20 @@ def main(arguments: Sequence[str]) -> int:
     rooflines = found.get("kernels", {}).get("rooflines", {})
     drawn = 0
     for name, rows in groups.items():
-        file = re.sub(r"\W+", "-", name).strip("-").lower()
-        drawn += _profile(name, rows, folder / f"profile-{file}.png")
-        drawn += _roofline(name, rows, rooflines, folder / f"roofline-{file}.png")
+        file = file_name(name)
+        drawn += profile(name, rows, folder / f"profile-{file}.png")
+        drawn += roofline(name, rows, rooflines, folder / f"roofline-{file}.png")
     print(f"{drawn} pictures in {folder}")
     return 0
 
 
-def _profile(name: str, rows: Sequence[results.Row], path: Path) -> int:
+def file_name(label: str) -> str:
+    """A label as a part of a file's name."""
+    return re.sub(r"\W+", "-", label).strip("-").lower()
+
+
+def profile(name: str, rows: Sequence[results.Row], path: Path) -> int:
+    """Draws on what share of the matrices each candidate is at least so many times as fast as the base; 1 if it did."""
     rows = [row for row in rows if results.base(row)]
     titles = dict.fromkeys(title for row in rows for title in row["peers"])
     speeds = {
@@ -61,7 +67,7 @@ def _profile(name: str, rows: Sequence[results.Row], path: Path) -> int:
     if not speeds:
         return 0
     ranked = sorted(speeds, key=lambda title: (not results.is_ours(title), -speeds[title][len(speeds[title]) // 2]))
-    figure, axes = _figure(name)
+    drawn, axes = figure(name)
     for title in ranked[:_SHOWN]:
         own = speeds[title]
         shares = [1 - number / len(own) for number in range(len(own))]
@@ -70,15 +76,16 @@ def _profile(name: str, rows: Sequence[results.Row], path: Path) -> int:
     axes.set_xscale("log", base=2)
     axes.axvline(1, color="grey", linewidth=0.6)
     axes.set(xlabel=f"times as fast as {results.base(rows[0])}", ylabel="share of the matrices", ylim=(0, 1.02))
-    return _save(figure, axes, path)
+    return save(drawn, axes, path)
 
 
-def _roofline(name: str, rows: Sequence[results.Row], rooflines: Mapping[str, Any], path: Path) -> int:
+def roofline(name: str, rows: Sequence[results.Row], rooflines: Mapping[str, Any], path: Path) -> int:
+    """Draws each matrix as a point below what the machine allows; 1 if it did."""
     rows = [row for row in rows if row.get("flops") and results.OURS in row["peers"]]
     if len(rows) < 2 or str(rows[0]["threads"]) not in rooflines:
         return 0
     machine = rooflines[str(rows[0]["threads"])]
-    figure, axes = _figure(name)
+    drawn, axes = figure(name)
     intensity = [row["flops"] / row["bytes"] for row in rows]
     span = [min(intensity) / 2, max(intensity) * 2]
     for level, bandwidths in machine["GB/s"].items():
@@ -91,7 +98,7 @@ def _roofline(name: str, rows: Sequence[results.Row], rooflines: Mapping[str, An
         points = _points(rows, title)
         axes.scatter(*zip(*points, strict=True), marker=marker, s=18, label=title)
     axes.set(xscale="log", yscale="log", xlabel="operations a byte, each operand once", ylabel="GF/s")
-    return _save(figure, axes, path)
+    return save(drawn, axes, path)
 
 
 def _points(rows: Sequence[results.Row], title: str) -> list[tuple[float, float]]:
@@ -100,17 +107,19 @@ def _points(rows: Sequence[results.Row], title: str) -> list[tuple[float, float]
     return [(r["flops"] / r["bytes"], r["flops"] / r["peers"][who]["median"] / 1e9) for r, who in chosen if who]
 
 
-def _figure(name: str) -> tuple[Any, Any]:
+def figure(title: str, height: float = 4.5) -> tuple[Any, Any]:
+    """A figure with one pair of axes."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    axes.set_title(name, fontsize=10)
-    return figure, axes
+    drawn = Figure(figsize=(7, height), layout="constrained")
+    axes = drawn.subplots()
+    axes.set_title(title, fontsize=10)
+    return drawn, axes
 
 
-def _save(figure: Any, axes: Any, path: Path) -> int:
+def save(drawn: Any, axes: Any, path: Path) -> int:
+    """Writes a figure, with a grid and a legend."""
     axes.grid(visible=True, which="major", linewidth=0.3)
     axes.legend(fontsize=7, loc="best", framealpha=0.7)
-    figure.savefig(path, dpi=120)
+    drawn.savefig(path, dpi=120)
     return 1
