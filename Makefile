@@ -46,6 +46,14 @@ wheel: $(STAMPS)/wheel-tools ## an sdist, and from it a wheel with the pack, in 
 test-install: ## install what `make wheel` made in clean environments (ARGS="--python python3.13 --torch 2.4.1 ''")
 	@$(PYTHON) tests/install/environments.py dist $(ARGS)
 
+.PHONY: test-aarch64
+test-aarch64: $(STAMPS)/tools ## cross-build for aarch64, and run its kernels under qemu (apt install gcc-aarch64-linux-gnu qemu-user)
+	@mkdir -p build/aarch64
+	GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc $(GO) build -buildmode=c-shared -o build/aarch64/_libsparse.so ./capi
+	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o build/aarch64/libsparse ./cmd/libsparse
+	PATH="$(CURDIR)/tests/aarch64:$$PATH" qemu-aarch64 build/aarch64/libsparse run "y(i,k) = A(i,j) * x(j,k)" -f=A:csr -d=A:300x200 -d=k:16 -threads=2 -check
+	PATH="$(CURDIR)/tests/aarch64:$$PATH" CGO_ENABLED=0 $(GO) test ./codegen/... ./libsparse ./tests/conformance
+
 .PHONY: demo
 demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
 	@$(PY) -m libsparse demo $(if $(DATA),--data "$(DATA)") $(ARGS)
