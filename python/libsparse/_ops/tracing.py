@@ -62,7 +62,7 @@ def moves(
 
         @functools.wraps(function)
         def call(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Operand:
-            if is_traced(args[0]):
+            if is_traced(args[0] if args else tuple(kwargs.values())):
                 return operators[0].move(name, args, kwargs)
             refuse_jit_trace()
             return function(*args, **kwargs)
