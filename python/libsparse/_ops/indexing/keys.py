@@ -14,6 +14,7 @@ from libsparse._storage import sorting
 
 _DTYPES = frozenset({torch.int64, torch.int32, torch.bool})  # and uint8, which is taken for bool
 _ACCEPTED = "integers, slices, '...', None, lists and tensors of integers or bools"
+_REFUSED = (slice, type(None), type(...))  # in lists
 
 
 class Slice(NamedTuple):
@@ -65,7 +66,7 @@ def parse(key: Any, shape: Sequence[int]) -> Key:
         IndexBoundsError: An index is out of range, there are too many, they don't broadcast, or it is no index.
         ShapeError: A step is not positive.
     """
-    items = [_item(item) for item in (key if isinstance(key, tuple) else (key,))]
+    items = [_item(item) for item in (key if isinstance(key, tuple) or _is_listed(key) else (key,))]
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexBoundsError("A[...]: '...' stands for all dimensions that are left, so a key has it once")
     reader = _Reader(tuple(shape))
@@ -84,6 +85,13 @@ def parse(key: Any, shape: Sequence[int]) -> Key:
     for _ in range(len(shape) - reader.mode):
         reader.read(slice(None))
     return reader.key()
+
+
+def _is_listed(key: Any) -> bool:
+    """Whether a list has the indices of several dimensions, as torch reads a short one of tensors, lists or arrays."""
+    if not isinstance(key, list) or len(key) >= 32 or any(isinstance(part, _REFUSED) for part in key):
+        return False
+    return any(hasattr(part, "__len__") and not isinstance(part, str) for part in key)
 
 
 def _item(item: Any) -> Any:
@@ -110,7 +118,7 @@ def _item(item: Any) -> Any:
 def _as_tensor(item: Any) -> Any:
     """A list, an array or another object that stands for integers or bools."""
     if isinstance(item, (list, tuple, range)):
-        if any(isinstance(part, (slice, type(None), type(Ellipsis))) for part in item):
+        if any(isinstance(part, _REFUSED) for part in item):
             raise IndexBoundsError(
                 "A[...]: a list in a key has integers or bools; write a tuple for several dimensions"
             )
