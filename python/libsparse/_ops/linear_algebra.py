@@ -17,6 +17,7 @@ from . import products
 from .assemble import assemble, to_format
 from .einsum import einsum
 from .export import to_scipy
+from .indexing.reshaping import reshape
 from .operands import is_sparse, to_operand
 
 
@@ -48,20 +49,19 @@ def contract_dimensions(a: Any, b: Any, left: Sequence[int], right: Sequence[int
 
 
 def kron(a: Any, b: Any) -> Operand:
-    """The Kronecker product of two tensors of one rank: sparse where both are, dense where one is.
+    """The Kronecker product of two tensors: sparse where both are, dense where one is.
 
-    Raises:
-        ShapeError: The ranks differ.
+    One of fewer dimensions has further ones of extent 1 in front.
     """
     first, second = to_operand(a, 0), to_operand(b, 1)
-    if first.ndim != second.ndim:
-        raise ShapeError(f"kron: operand 0 ({first}) and operand 1 ({second}) differ in rank")
     for operand in (first, second):
         operand.need_zero_fill("kron")
-    shape = [n * m for n, m in zip(first.shape, second.shape, strict=True)]
     if first.pattern is None or second.pattern is None:
         dense = [to_format(o, "d" * o.ndim).values if o.pattern is not None else o.values for o in (first, second)]
         return Operand(None, torch.kron(*dense))
+    ndim = max(first.ndim, second.ndim)
+    first, second = (reshape(o, [1] * (ndim - o.ndim) + list(o.shape)) for o in (first, second))
+    shape = [n * m for n, m in zip(first.shape, second.shape, strict=True)]
     left, right = first.sparsity, second.sparsity
     outer, inner = left.coordinates(), right.coordinates()
     coords = [(outer[mode][:, None] * second.shape[mode] + inner[mode]).reshape(-1) for mode in range(first.ndim)]

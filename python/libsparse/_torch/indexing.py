@@ -24,8 +24,15 @@ implements(*named("take", torch, Tensor), layouts="raises")(getitem.take)
 implements(*named("diagonal", torch, Tensor), layouts="raises")(diagonals.diagonal)
 implements(*named("diag", torch, Tensor), layouts="raises")(diagonals.diag)
 implements(*named("diag_embed", torch, Tensor), layouts="raises")(diagonals.diag_embed)
+implements(*named("diagflat", torch, Tensor), layouts="raises")(diagonals.diagflat)
 implements(*named("tril", torch, Tensor), layouts="raises")(diagonals.tril)
 implements(*named("triu", torch, Tensor), layouts="raises")(diagonals.triu)
+
+
+@implements(torch.linalg.diagonal, layouts="raises")
+def diagonal_of_matrices(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """The diagonals of matrices."""
+    return diagonals.diagonal(A, offset, dim1, dim2)
 
 
 @implements(Tensor.__setitem__)

@@ -169,12 +169,21 @@ def scaled_dot_product_attention(
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """`input @ weight.T + bias`."""
     if weight.ndim == 1:
-        out = to_dense(to_operand(products.matmul(input, weight)))
-        return out if bias is None else out + bias
+        return _biased(to_dense(to_operand(products.matmul(input, weight))), bias)
     agreement.check("linear", input=(input, "... features"), weight=(weight, "out features"))
     letters = "i" if input.ndim == 1 else "ni" if input.ndim == 2 else "...i"
     out = einsum(f"{letters},oi->{letters[:-1]}o", input, weight, format="dense").values
-    return out if bias is None else out + autocast.as_product(bias, out.dtype)
+    return _biased(out, bias)
+
+
+def _biased(out: Tensor, bias: Any) -> Any:
+    """A dense product with a bias, which broadcasts to it."""
+    if bias is None:
+        return out
+    if not is_tensor(bias) or not broadcasts(bias.shape, out.shape):
+        found = f"({to_operand(bias)})" if is_tensor(bias) else f"a {type(bias).__name__}"
+        raise ShapeError(f"linear: bias is {found}; expected a tensor that broadcasts to shape {tuple(out.shape)}")
+    return out + autocast.as_product(bias, out.dtype)
 
 
 @implements(torch.einsum, layouts=True)

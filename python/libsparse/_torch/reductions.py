@@ -9,27 +9,42 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from libsparse._lang.errors import DtypeError, MissingKernelError
+from libsparse._lang.errors import DtypeError, MissingKernelError, ShapeError
 from libsparse._ops import elementwise, extrema, moments, pointwise, reductions
 from libsparse._ops import softmax as masked
 from libsparse._ops.assemble import to_dense
-from libsparse._ops.operands import is_tensor, to_operand
+from libsparse._ops.operands import broadcasts, is_tensor, to_operand
 from libsparse._ops.reductions import dimensions
 
 from .registry import implements, named
+from .reshaping import numbers
 
 implements(torch.sum, Tensor.sum, torch.sparse.sum, *named("_sparse_sum", torch), layouts="raises")(reductions.sum)
 implements(torch.mean, Tensor.mean, layouts="raises")(reductions.mean)
 implements(torch.prod, Tensor.prod, layouts="raises")(reductions.prod)
 implements(torch.amax, Tensor.amax, layouts="raises")(reductions.amax)
 implements(torch.amin, Tensor.amin, layouts="raises")(reductions.amin)
-implements(torch.any, Tensor.any, layouts="raises")(reductions.any)
-implements(torch.all, Tensor.all, layouts="raises")(reductions.all)
 implements(torch.count_nonzero, Tensor.count_nonzero, layouts="raises")(reductions.count_nonzero)
 implements(torch.argmax, Tensor.argmax, layouts="raises")(extrema.argmax)
 implements(torch.argmin, Tensor.argmin, layouts="raises")(extrema.argmin)
 implements(torch.norm, Tensor.norm, layouts="raises")(moments.norm)
 implements(torch.logsumexp, Tensor.logsumexp, torch.special.logsumexp, layouts="raises")(moments.logsumexp)
+
+
+@implements(*named("any", torch, Tensor), layouts="raises")
+def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether an element is not 0; of each element where `dim` is empty, unlike with other reductions."""
+    return _nonzero(input) if dim in ((), []) else reductions.any(input, dim, keepdim)
+
+
+@implements(*named("all", torch, Tensor), layouts="raises")
+def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Whether no element is 0; of each element where `dim` is empty, unlike with other reductions."""
+    return _nonzero(input) if dim in ((), []) else reductions.all(input, dim, keepdim)
+
+
+def _nonzero(input: Any) -> Any:
+    return pointwise.apply("any", lambda x: x.any(()), (input,), keeps_zero=True)
 
 
 @implements(*named("max", torch, Tensor), layouts="raises")
@@ -100,18 +115,44 @@ def _with_mean(
     return moment(input, dim, correction, keepdim), moments.mean_in_one_pass(input, dim, keepdim)
 
 
+@implements(Tensor.sum_to_size, layouts="raises")
+def sum_to_size(input: Any, *sizes: Any, size: Any = None) -> Any:
+    """The sums that leave a tensor of this size, from which the tensor's own is broadcast."""
+    source, wanted = to_operand(input), numbers(sizes, size)
+    added = source.ndim - len(wanted)
+    if added < 0 or not broadcasts(wanted, source.shape):
+        raise ShapeError(f"sum_to_size: size {tuple(wanted)} does not broadcast to that of the tensor ({source})")
+    over = [d for d, n in enumerate(source.shape) if d < added or n != wanted[d - added]]
+    return reductions.sum(input, over, True).reshape(tuple(wanted)) if over else input
+
+
 @implements(torch.linalg.vector_norm, layouts="raises")
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of the elements over dimensions."""
     return moments.norm(x, ord, dim, keepdim, dtype)
 
 
-@implements(torch.linalg.norm, torch.linalg.matrix_norm, layouts="raises")
+@implements(torch.linalg.norm, layouts="raises")
 def linalg_norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The Frobenius norm, those of vectors, and those of matrices that are sums of absolute values."""
-    if ord in (None, "fro") or to_operand(A).ndim == 1 or isinstance(dim, int):
+    """The norm of a vector or a matrix, or those over one or two dimensions; of all elements where no more is said."""
+    source = to_operand(A)
+    over = source.ndim if dim is None else len(dimensions(source, dim))
+    if over not in (1, 2) and (ord is not None or dim is not None):
+        raise ShapeError(f"norm of a tensor ({source}) with {ord=} and {dim=}; expected one or two dimensions in dim")
+    if ord is None or (over == 1 and not isinstance(ord, str)):
         return moments.norm(A, 2 if ord is None else ord, dim, keepdim, dtype)
-    rows, columns = (-2, -1) if dim is None else dim
+    return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+
+
+@implements(torch.linalg.matrix_norm, layouts="raises")
+def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The Frobenius norms of matrices, and those that are sums of absolute values."""
+    if not isinstance(dim, (tuple, list)) or len(dim) != 2:
+        raise ShapeError(f"matrix_norm: dim is {dim} ({to_operand(A)}); expected the two dimensions of a matrix")
+    if ord == "fro":
+        return moments.norm(A, 2, dim, keepdim, dtype)
+    rows, columns = dim
+    dimensions(to_operand(A), dim)
     if ord in (1, -1, float("inf"), -float("inf")):
         inner, outer = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = moments.norm(A, 1, inner, True, dtype)

@@ -25,7 +25,7 @@ implements(*named("repeat_interleave", torch, Tensor), layouts="raises")(reshapi
 implements(Tensor.__reversed__)(lambda input: reshaping.flip(input, 0) if len(input) else input)
 
 
-def _numbers(given: tuple[Any, ...], named: Any) -> Sequence[Any]:
+def numbers(given: tuple[Any, ...], named: Any) -> Sequence[Any]:
     """Numbers as torch's methods take them: one after the other, in one sequence, or by name."""
     if named is not None:
         return named if isinstance(named, (list, tuple)) else [named]
@@ -37,7 +37,7 @@ def _numbers(given: tuple[Any, ...], named: Any) -> Sequence[Any]:
 @implements(*named("reshape", torch, Tensor), layouts="raises")
 def reshape(input: Any, *sizes: Any, shape: Any = None) -> Any:
     """The elements in row-major order under another shape."""
-    return reshaping.reshape(input, _numbers(sizes, shape))
+    return reshaping.reshape(input, numbers(sizes, shape))
 
 
 @implements(Tensor.view)
@@ -45,7 +45,7 @@ def view(input: Any, *sizes: Any, size: Any = None, dtype: Any = None) -> Any:
     """As `reshape`: entries are renumbered, values shared."""
     if dtype is not None or any(isinstance(given, torch.dtype) for given in sizes):
         raise UnsupportedError("view(dtype) is not supported on an ls.SparseTensor; use A.map(lambda v: v.view(dtype))")
-    return reshaping.reshape(input, _numbers(sizes, size))
+    return reshaping.reshape(input, numbers(sizes, size))
 
 
 @implements(*named("view_as reshape_as", Tensor))
@@ -63,13 +63,13 @@ def unflatten(input: Any, dim: int, sizes: Any) -> Any:
 @implements(Tensor.expand, layouts="raises")
 def expand(input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
     """Dimensions of extent 1 repeated, and new ones in front."""
-    return reshaping.expand(input, _numbers(sizes, size))
+    return reshaping.expand(input, numbers(sizes, size))
 
 
 @implements(*named("broadcast_to", torch, Tensor), layouts="raises")
 def broadcast_to(input: Any, size: Any) -> Any:
     """As `expand`."""
-    return reshaping.expand(input, _numbers((size,), None))
+    return reshaping.expand(input, numbers((size,), None))
 
 
 @implements(Tensor.expand_as, layouts="raises")
@@ -81,19 +81,19 @@ def expand_as(input: Any, other: Any) -> Any:
 @implements(Tensor.repeat, layouts="raises")
 def repeat(input: Any, *sizes: Any, repeats: Any = None) -> Any:
     """The tensor side by side with itself."""
-    return reshaping.repeat(input, _numbers(sizes, repeats))
+    return reshaping.repeat(input, numbers(sizes, repeats))
 
 
 @implements(*named("tile", torch, Tensor), layouts="raises")
 def tile(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor side by side with itself, so many times along the last dimensions."""
-    return reshaping.tile(input, _numbers(sizes, dims))
+    return reshaping.tile(input, numbers(sizes, dims))
 
 
 @implements(*named("flip", torch, Tensor), layouts="raises")
 def flip(input: Any, *sizes: Any, dims: Any = None) -> Any:
     """The tensor with the order of coordinates reversed in some dimensions."""
-    return reshaping.flip(input, _numbers(sizes, dims))
+    return reshaping.flip(input, numbers(sizes, dims))
 
 
 def _turned(dim: int) -> Callable[[Any], Any]:

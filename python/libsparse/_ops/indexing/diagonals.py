@@ -16,6 +16,7 @@ from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
 from .entries import Entries, carry, derive, entries_of, pack, sparse_operand, wrap
+from .reshaping import flatten
 
 
 @moves(torch.diagonal)
@@ -86,6 +87,11 @@ def diag(input: Any, diagonal: int = 0) -> Operand:
             f"diag takes vectors and matrices, got shape {tuple(source.shape)}; use diagonal or diag_embed"
         )
     return diag_embed(source, diagonal) if source.ndim == 1 else _diagonal(source, diagonal)
+
+
+def diagflat(input: Any, offset: int = 0) -> Operand:
+    """The matrix with all elements in row-major order on its diagonal."""
+    return diag_embed(flatten(sparse_operand(input, "diagflat")), offset)
 
 
 _diagonal = diagonal  # where an argument has its name
