@@ -129,3 +129,27 @@ def test_index_variables_as_values_in_several_steps(text):
     inputs = (A.values().clone().requires_grad_(), c, t)
     used = [tensor if f"{name}(" in text else tensor.detach() for name, tensor in zip("Act", inputs, strict=True)]
     assert torch.autograd.gradcheck(function, tuple(used))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit")  # of torch.func.jvp, when it is first called
+@pytest.mark.parametrize("columns", [(), (2,)])
+def test_transforms_of_solutions(columns):
+    A = ls.tensor(torch.tensor([[4.0, 1, 0], [0, 3, 1], [1, 0, 5]], dtype=torch.float64))
+    b = torch.arange(1.0, 4, dtype=torch.float64).reshape(3, *[1] * len(columns)) * torch.ones(columns).double()
+
+    def sparse(values, b):
+        return ls.linalg.solve(A.with_values(values), b, method="direct")
+
+    def dense(values, b):
+        return torch.linalg.solve(A.with_values(values).to_dense(), b)
+
+    inputs = (A.values(), b)
+    for transform in (torch.func.jacrev, torch.func.jacfwd, lambda f: torch.func.hessian(lambda v: f(v, b).sum())):
+        given = inputs if transform in (torch.func.jacrev, torch.func.jacfwd) else inputs[:1]
+        torch.testing.assert_close(transform(sparse)(*given), transform(dense)(*given))
+    tangents = (torch.cos(inputs[0]), torch.sin(b))
+    torch.testing.assert_close(torch.func.jvp(sparse, inputs, tangents), torch.func.jvp(dense, inputs, tangents))
+    rows = torch.stack([b, b * 2])
+    torch.testing.assert_close(
+        torch.vmap(lambda b: sparse(A.values(), b))(rows), torch.stack([sparse(A.values(), r) for r in rows])
+    )

@@ -84,6 +84,10 @@ class Node:
         """
         raise NotImplementedError
 
+    def again(self, datas: Sequence[Any]) -> Result:
+        """The result of other values of the operands, which is followed as they are."""
+        return compute(self.problem, self.operands(datas))
+
     def operands(self, datas: Sequence[Tensor | None]) -> list[Operand]:
         """The operands, given their values."""
         return list(map(Operand, self.patterns, datas))

@@ -119,7 +119,7 @@ def _primal(data: Tensor | None) -> Tensor | None:
 
 def _at(node: tape.Node, datas: Sequence[Tensor | None]) -> Tensor:
     """The values of the result for other values of the operands, on the same pattern."""
-    values, pattern = tape.compute(node.problem, node.operands(datas))
+    values, pattern = node.again(datas)
     if node.pattern is None:
         node.pattern = pattern
     return values if pattern is None or node.pattern is None else node.pattern.resample(values, pattern)

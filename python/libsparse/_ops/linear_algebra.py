@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import string
 from collections.abc import Sequence
 from typing import Any
@@ -11,9 +12,9 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import DtypeError, ShapeError
-from libsparse._runtime.problem import Einsum, Operand
+from libsparse._runtime.problem import Operand, Problem
 
-from . import products
+from . import contraction, products
 from .assemble import assemble, to_format
 from .einsum import einsum
 from .export import to_scipy
@@ -121,9 +122,15 @@ def solve(a: Any, b: Tensor) -> Tensor:
         dtype = torch.get_default_dtype()
     plain = to_format(matrix, "csc")
     operands = [plain.with_data(plain.values.to(dtype)), Operand(None, right.values.to(dtype))]
-    columns = ("k",) if right.ndim == 2 else ()
-    problem = Einsum((("i", "j"), ("j", *columns)), ("i", *columns)).problem()
-    return tape.follow(_Solution, problem, operands)[0]
+    return tape.follow(_Solution, _equation(right.ndim - 1), operands)[0]
+
+
+@functools.cache
+def _equation(columns: int) -> Problem:
+    """Linear equations, for autograd: no sum of products, which transforms would take it for."""
+    left, k = ("i", "j"), ("k",) * columns
+    format = contraction.dense_format(1 + columns)
+    return Problem("x = solve(A, b)", True, ("A", "b"), (left, ("i", *k)), ("j", *k), format)
 
 
 class _Solution(tape.Node):
@@ -135,6 +142,11 @@ class _Solution(tape.Node):
         matrix, right = self.operands(datas)
         solution = _factored(matrix, right.values)
         return solution, solution
+
+    def again(self, datas: Sequence[Any]) -> tuple[Tensor, None]:
+        """The solution of other equations."""
+        matrix, right = self.operands(datas)
+        return solve(matrix, right.values), None
 
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
