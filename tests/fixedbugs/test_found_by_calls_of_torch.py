@@ -54,3 +54,19 @@ def test_as_of_dense_tensors(name: str, format: str) -> None:
 def test_refused_as_by_torch(call) -> None:
     with pytest.raises(ls.ShapeError, match=r"expected|does not broadcast"):
         call()
+
+
+@pytest.mark.filterwarnings("ignore:Sparse CSR tensor support")
+def test_values_that_are_arrays_stay_arrays_in_torchs_layouts() -> None:
+    values = torch.arange(1.0, 13).reshape(4, 3)
+    csr = torch.sparse_csr_tensor(torch.tensor([0, 2, 3, 3, 4]), torch.tensor([1, 4, 2, 0]), values, (4, 5, 3))
+    coo = torch.sparse_coo_tensor(torch.tensor([[0, 0, 1, 3], [1, 4, 2, 0]]), values, (4, 5, 3)).coalesce()
+    for tensor in (csr, coo):
+        found = ls.from_torch(tensor)
+        for written in (found.to_torch(), found.to_torch(tensor.layout), found.to_sparse(2)):
+            assert written.dense_dim() == 1
+            assert torch.equal(written.values(), values)
+        assert found.to_torch().layout is tensor.layout
+    written = (ls.from_torch(coo).requires_grad_() * 2).to_torch()
+    assert written.dense_dim() == 1
+    assert torch.equal(written.to_dense(), coo.to_dense() * 2)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from libsparse._storage import checks, packing, validate
+from libsparse._storage import checks, ordinary, packing, validate
 from libsparse._storage.fakes import refuse_jit_trace
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .assemble import assemble, pattern_from_levels
@@ -112,6 +113,28 @@ def _has(pattern: Pattern, indices: Tensor | None, arrays: tuple[Tensor, ...]) -
     else:
         own = pattern.pos[1], pattern.crd[1]
     return all(b is not None and torch.equal(a.to(b.dtype), b) for a, b in zip(arrays, own, strict=True))
+
+
+def copies(arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Copies of index arrays, which no transform of torch.func wraps."""
+    if ordinary.in_transform() is None:
+        return tuple([array.clone() for array in arrays])
+    with ordinary.outside_transforms():
+        return tuple([array.clone() for array in arrays])
+
+
+def of_blocks(pattern: Pattern) -> Pattern:
+    """The pattern of the places of blocks, which a tensor of torch's with dense dimensions has."""
+    count = len(pattern.block)
+    if not count:
+        return pattern
+
+    def build() -> Pattern:
+        levels, order = "".join(pattern.format.levels[:-count]), pattern.format.order[:-count]
+        format = Format(f"{levels}:{','.join(map(str, order))}")
+        return Pattern(format, pattern.shape[:-count], pattern.pos[:-count], pattern.crd[:-count])
+
+    return pattern.derive(("of blocks",), build)
 
 
 def remember(name: str, pattern: Pattern, arrays: tuple[Tensor, ...], copied: bool) -> None:

@@ -13,13 +13,12 @@ from torch import Tensor
 
 from libsparse._lang.errors import UnsupportedError
 from libsparse._runtime.problem import Operand
-from libsparse._storage import ordinary
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from .assemble import to_dense, to_format
-from .layout_patterns import index_arrays, look_up, raw_values, remember, values_of
+from .layout_patterns import copies, index_arrays, look_up, of_blocks, raw_values, remember, values_of
 
 _FORMATS = {torch.sparse_csr: "csr", torch.sparse_csc: "csc", torch.sparse_coo: "coo"}
 _BATCHES = {torch.sparse_csr: "dds", torch.sparse_csc: "dds:0,2,1"}
@@ -250,9 +249,15 @@ def write(source: Operand, layout: torch.layout | None = None, *, copied: bool =
     """
     refuse_jit_trace()
     if layout is not None and source.ndim == 2 and source.fill == 0 and source.sparsity.format == _MATRICES.get(layout):
-        return _matrix(source, layout, copied)
+        return _matrix(source, source.sparsity, layout, copied)
     blocks = block_shape(source)
-    layout = layout or own_layout(source)
+    outer = of_blocks(source.sparsity)
+    own = own_layout(Operand(outer, None))
+    layout = layout or own
+    if layout is torch.sparse_coo and outer is not source.pattern and outer.format == "csr":
+        outer, own = to_format(Operand(outer, None), "coo").sparsity, layout
+    if layout is own and outer is not source.pattern and source.fill == 0 and outer.format == _FORMATS[own]:
+        return _matrix(source.with_data(shaped_values(source)), outer, layout, copied)
     if layout is torch.strided:
         return to_dense(source)
     source.need_zero_fill("a tensor of torch's")
@@ -265,30 +270,22 @@ def write(source: Operand, layout: torch.layout | None = None, *, copied: bool =
             f"to_torch({layout!r}) of a tensor ({source}) is not supported; expected torch.sparse_coo or, of a matrix, "
             "torch.sparse_csr, sparse_csc, or of a format of blocks sparse_bsr, sparse_bsc (see A.to_format)"
         )
-    return _matrix(to_format(source, _FORMATS[layout]), layout, copied)
+    source = to_format(source, _FORMATS[layout])
+    return _matrix(source, source.sparsity, layout, copied)
 
 
-def _matrix(source: Operand, layout: torch.layout, copied: bool) -> Tensor:
-    """A CSR or CSC matrix, or a COO tensor, of an operand in that format.
+def _matrix(source: Operand, pattern: Pattern, layout: torch.layout, copied: bool) -> Tensor:
+    """A CSR or CSC matrix, or a COO tensor, of an operand in that format; entries are those of a pattern, or blocks.
 
     Raises:
         UnsupportedError: It has too many elements.
     """
-    pattern = source.sparsity
-    if math.prod(pattern.shape) >= 2**63:
-        raise UnsupportedError(f"torch has no tensors of shape {tuple(pattern.shape)}, whose elements it can't number")
+    if math.prod(source.shape) >= 2**63:
+        raise UnsupportedError(f"torch has no tensors of shape {tuple(source.shape)}, whose elements it can't number")
     own = (pattern.coordinates(),) if layout is torch.sparse_coo else pattern.compressed(1)
-    arrays = _copies(own) if copied else own
+    arrays = copies(own) if copied else own
     remember(_FORMATS[layout], pattern, arrays, copied)
-    return _tensor(layout, arrays, source.values, pattern.shape)
-
-
-def _copies(arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Copies of index arrays, which no transform of torch.func wraps."""
-    if ordinary.in_transform() is None:
-        return tuple([array.clone() for array in arrays])
-    with ordinary.outside_transforms():
-        return tuple([array.clone() for array in arrays])
+    return _tensor(layout, arrays, source.values, source.shape)
 
 
 def own_layout(source: Operand) -> torch.layout:
@@ -307,7 +304,7 @@ def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int], cop
     else:  # the blocks of the format run along columns, torch's are row-major
         *arrays, values = block_arrays(source, blocks[::-1])
         values = values.transpose(1, 2).contiguous()
-    return _tensor(layout, _copies(arrays) if copied else arrays, values, source.shape)
+    return _tensor(layout, copies(arrays) if copied else arrays, values, source.shape)
 
 
 def is_batch(source: Operand, layout: torch.layout) -> bool:
@@ -325,7 +322,7 @@ def _write_batch(source: Operand, layout: torch.layout, copied: bool) -> Tensor:
     each, lines = values.numel() // count, (pos.numel() - 1) // count
     first = torch.arange(count, device="cpu")[:, None]
     starts = pos[first * lines + torch.arange(lines + 1, device="cpu")] - first * each
-    arrays = starts.to(pos.dtype), (_copies([crd])[0] if copied else crd).reshape(count, each)
+    arrays = starts.to(pos.dtype), (copies([crd])[0] if copied else crd).reshape(count, each)
     return _tensor(layout, arrays, values.reshape(count, each), source.shape)
 
 
