@@ -131,3 +131,17 @@ def test_what_has_no_finite_description_is_refused():
         log @ torch.ones(3, 2, requires_grad=True)  # whose gradient is infinite
     with pytest.raises(ls.FormatError, match="GiB"):
         ls.eye(300_000) @ (1 - ls.eye(300_000))
+
+
+@pytest.mark.filterwarnings("ignore::libsparse._lang.errors.DenseResultWarning")
+def test_fill_values_of_bool_and_small_integers_in_products() -> None:
+    stored = torch.tensor([[1.0, 0, 2], [0, 0, 3]])
+    x, same = torch.rand(3, 2), torch.testing.assert_close
+    absent = ls.tensor(stored) == 0
+    same(absent @ x, (stored == 0).float() @ x)
+    same(torch.einsum("ij->i", absent).to_dense(), (stored == 0).any(1))
+    same(torch.einsum("ij,ij->ij", absent, absent).to_dense(), stored == 0)
+    same(torch.einsum("ij,ij->ij", absent, ls.tensor(stored)).to_dense(), torch.zeros(2, 3))
+    for dtype in (torch.uint8, torch.int8):
+        rest = 2 - ls.tensor(stored.to(dtype))
+        same(rest @ x, rest.to_dense().float() @ x)

@@ -99,7 +99,8 @@ class _Product:
     """A sum of products, of operands without and fill values beside them."""
 
     def __init__(self, question: Einsum, operands: Sequence[Operand], fills: Sequence[float]) -> None:
-        self.question, self.operands, self.fills = question, operands, fills
+        self.question, self.operands = question, operands
+        self.fills = [fill * 1 for fill in fills]  # True is 1 among numbers
         self.extents = {
             index: extent
             for indices, operand in zip(question.inputs, operands, strict=True)
@@ -124,6 +125,9 @@ class _Product:
 
     def sparse(self, wanted: Format | None) -> Operand:
         """The result, sparse, whose fill value is the term in which no operand is stored."""
+        if self.dtype == torch.bool:
+            found = self._counted().sparse(wanted)
+            return found._replace(data=found.values != 0, fill=found.fill != 0)
         self.operands = self._beyond()
         total: Operand | None = None
         fill: float = 0
@@ -146,10 +150,8 @@ class _Product:
 
     def dense(self) -> Tensor:
         """The result, dense."""
-        if self.dtype == torch.bool:  # or of ands: terms are counted
-            whole = [o.with_data(o.values.to(torch.int64)) for o in self.operands]
-            counted = _Product(self.question._replace(dtype=torch.int64), whole, [int(f) for f in self.fills])
-            return counted.dense() != 0
+        if self.dtype == torch.bool:
+            return self._counted().dense() != 0
         self.operands = self._beyond()
         output = self.question.output
         total = torch.zeros([self.extents[i] for i in output], dtype=self.dtype, device="cpu")
@@ -167,9 +169,17 @@ class _Product:
             total = total + scale * data[tuple(slice(None) if i in covered else None for i in output)]
         return total
 
+    def _counted(self) -> _Product:
+        """The number of terms of an or of ands that are true."""
+        whole = [o.with_data(o.values.to(torch.int64)) for o in self.operands]
+        return _Product(self.question._replace(dtype=torch.int64), whole, [int(f) for f in self.fills])
+
     def _beyond(self) -> list[Operand]:
-        """The operands less their fill values."""
-        return [o.with_data(o.values - fill) if fill else o for o, fill in zip(self.operands, self.fills, strict=True)]
+        """The operands less their fill values, in the dtype of the result: that of an operand may wrap, or be bool."""
+        return [
+            o.with_data(o.values.to(torch.promote_types(o.dtype, self.dtype)) - fill) if fill else o
+            for o, fill in zip(self.operands, self.fills, strict=True)
+        ]
 
     def _expanded(self) -> list[tuple[tuple[int, ...], float]]:
         """The terms of the expanded product: the operands that each keeps, and the product of what it has of others."""
