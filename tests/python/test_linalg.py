@@ -168,3 +168,19 @@ def test_scipy_solves_with_operators():
         ls.random((3, 3, 3), 0.5).as_linear_operator()
     with pytest.raises(ls.DtypeError, match="bfloat16"):
         A.bfloat16().as_linear_operator()
+
+
+@pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab", "direct"])
+def test_transforms_of_solutions(method):
+    matrix = (ls.random((6, 6), 0.4, generator=torch.Generator().manual_seed(0)) + 6 * ls.eye(6)).double()
+    matrix = matrix @ matrix.T
+    values, right = matrix.values().clone(), torch.linspace(0.0, 1.0, 6, dtype=torch.float64)
+    ours = lambda v, b: ls.linalg.solve(matrix.with_values(v), b, method=method, rtol=1e-12)  # noqa: E731
+    dense = lambda v, b: torch.linalg.solve(matrix.with_values(v).to_dense(), b)  # noqa: E731
+    for transform in (torch.func.jacrev, torch.func.jacfwd, lambda f: torch.func.hessian(lambda v, b: f(v, b).sum())):
+        torch.testing.assert_close(transform(ours)(values, right), transform(dense)(values, right))
+    several = torch.stack([right, right.flip(0)])
+    found = torch.vmap(ours, (None, 0))(values, several)
+    torch.testing.assert_close(found, torch.vmap(dense, (None, 0))(values, several))
+    inputs = values.requires_grad_(), right.requires_grad_()
+    assert torch.autograd.gradcheck(ours, inputs, check_forward_ad=True)

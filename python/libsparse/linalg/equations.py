@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import FunctionCtx
 
 import libsparse as ls
 
@@ -19,7 +19,11 @@ _RESTART = 30  # steps of GMRES whose vectors are kept
 _METHODS = ("cg", "gmres", "bicgstab", "direct")
 
 
-class _Setting(NamedTuple):
+@dataclass(frozen=True)
+class _Setting:
+    """What is no tensor to torch: its transforms take tuples apart, and wrap what they find."""
+
+    pattern: ls.Pattern
     method: str
     inverse: Any  # M
     rtol: float
@@ -79,10 +83,12 @@ def solve(
     if method == "direct":
         solution: Tensor = torch.sparse.spsolve(matrix, right)
         return solution
-    setting = _Setting(method, _inverse(M, A), float(rtol), float(atol), 10 * len(b) if maxiter is None else maxiter)
+    setting = _Setting(
+        matrix.pattern, method, _inverse(M, A), float(rtol), float(atol), 10 * len(b) if maxiter is None else maxiter
+    )
     columns = right if right.ndim == 2 else right[:, None]
     start = torch.zeros_like(columns) if x0 is None else x0.detach().to(dtype).reshape(columns.shape)
-    x: Tensor = _Solution.apply(matrix.values(), columns, matrix.detach(), start, setting)
+    x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
     return x.reshape(b.shape)
 
 
@@ -90,24 +96,43 @@ class _Solution(torch.autograd.Function):
     """Equations by iteration; the gradients are equations with the adjoint."""
 
     @staticmethod
-    def forward(
-        ctx: FunctionCtx, values: Tensor, b: Tensor, matrix: ls.SparseTensor, start: Tensor, setting: _Setting
-    ) -> Tensor:
-        x = _iterate(matrix.with_values(values.detach()), b.detach(), start, setting)
-        ctx.save_for_backward(values, x)
-        ctx.matrix, ctx.setting = matrix, setting  # type: ignore[attr-defined]
-        return x
+    def forward(values: Tensor, b: Tensor, start: Tensor, setting: _Setting) -> Tensor:
+        return _iterate(ls.SparseTensor(setting.pattern, values.detach()), b.detach(), start.clone(), setting)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        values, _, _, ctx.setting = inputs
+        ctx.save_for_backward(values, output)
+        ctx.save_for_forward(values, output)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         values, x = ctx.saved_tensors
-        adjoint = ctx.matrix.with_values(values).mH.to_format("csr")
-        change = _Solution.apply(
-            adjoint.values(), grad, adjoint.detach(), torch.zeros_like(grad), _adjoint(ctx.setting)
-        )
-        mask = ctx.matrix.with_values(None)
+        setting: _Setting = ctx.setting
+        matrix: Any = ls.SparseTensor(setting.pattern, values)
+        adjoint = matrix.mH.to_format("csr")
+        change = _Solution.apply(adjoint.values(), grad, torch.zeros_like(grad), _adjoint(setting, adjoint.pattern))
+        mask = ls.SparseTensor(setting.pattern)
         own = -ls.sddmm(mask, change, x.mH).values() if ctx.needs_input_grad[0] else None
-        return own, change, None, None, None
+        return own, change, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, values_change: Tensor | None, b_change: Tensor | None, *_: None) -> Tensor:
+        values, x = ctx.saved_tensors
+        right = torch.zeros_like(x) if b_change is None else b_change
+        if values_change is not None:
+            right = right - ls.SparseTensor(ctx.setting.pattern, values_change) @ x
+        change: Tensor = _Solution.apply(values, right, torch.zeros_like(x), ctx.setting)
+        return change
+
+    @staticmethod
+    def vmap(info: Any, places: tuple[int | None, ...], *inputs: Any) -> tuple[Tensor, int]:
+        """Equations of a batch are solved one after the other: each has its own iteration."""
+        solutions = []
+        for number in range(info.batch_size):
+            one = [i if p is None else i.select(p, number) for i, p in zip(inputs, places, strict=True)]
+            solutions.append(_Solution.apply(*one))
+        return torch.stack(solutions), 0
 
 
 def _iterate(matrix: ls.SparseTensor, b: Tensor, start: Tensor, setting: _Setting) -> Tensor:
@@ -130,13 +155,13 @@ class _Product:
         return product
 
 
-def _adjoint(setting: _Setting) -> _Setting:
+def _adjoint(setting: _Setting, pattern: ls.Pattern) -> _Setting:
     inverse = setting.inverse
     if isinstance(inverse, _Product):
         inverse = _Product(inverse.matrix.mH)
     elif setting.method != "cg":
         inverse = None
-    return setting._replace(inverse=inverse)
+    return replace(setting, pattern=pattern, inverse=inverse)
 
 
 def _same(columns: Tensor) -> Tensor:
