@@ -141,7 +141,7 @@ func (m *model) collect(order []int) workspace {
 		return workspace{}
 	case q >= m.sparse:
 		return workspace{kind: scalar, at: q}
-	case m.inserted && ordered == all:
+	case m.inserted && ordered == all && m.rowsInOrder(order):
 		return workspace{kind: insertion}
 	case q == all-1 && m.sparse == all && !m.longRow:
 		return m.filling(workspace{kind: row, at: q})
@@ -149,6 +149,19 @@ func (m *model) collect(order []int) workspace {
 	w := m.filling(workspace{at: min(q, m.sparse-1)})
 	w.kind = m.scatter(order, w)
 	return w
+}
+
+// rowsInOrder reports whether loops visit the variables of a row of the result as the row stores them.
+func (m *model) rowsInOrder(order []int) bool {
+	rows, _ := m.assignment.Result().Format.Inserted()
+	row := m.stored[rows.Groups()[0].First:]
+	at := 0
+	for _, v := range order {
+		if at < len(row) && v == row[at] {
+			at++
+		}
+	}
+	return at == len(row)
 }
 
 // scatter chooses the kind of a workspace over several variables: a place for each element where that is small and used

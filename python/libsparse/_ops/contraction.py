@@ -44,12 +44,21 @@ def contract(einsum: Einsum, operands: Sequence[Operand]) -> Result:
     plain = problem.reduce == "sum" and problem.combine == "mul" and target != torch.bool
     if plain and all(o.pattern is None for o in operands):
         problem.extents(operands)
-        # Torch widens sums of integers, and refuses to multiply one inside of a longer product by what is left.
+        # Torch widens sums of integers, and refuses to multiply one that it takes on the way by what is left.
         whole = target is not None and not (target.is_floating_point or target.is_complex)
-        same = unify(operands, torch.int64 if whole and len(operands) > 2 else target)
+        widened = whole and (len(operands) > 2 or _sums_an_operand(einsum))
+        same = unify(operands, torch.int64 if widened else target)
         out = torch.einsum(problem.text, *(o.data for o in same if o.data is not None))
         return (out if target is None else out.to(target)), None  # torch widens integers that it merely sums
     return tape.compute(problem, operands)
+
+
+def _sums_an_operand(einsum: Einsum) -> bool:
+    """Whether an index is summed that one operand alone has."""
+    if len(einsum.inputs) < 2:
+        return False
+    first, second = ({*indices} - {*einsum.output} for indices in einsum.inputs)
+    return first != second
 
 
 def unify(operands: Sequence[Operand], dtype: torch.dtype | None) -> Sequence[Operand]:
