@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,17 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 from . import binsparse_files, scipy_npz
 
 _ENOUGH = 1 << 26  # bytes that are there, whatever the system says
+
+
+def _path(given: object, call: str) -> Path:
+    """The path that a user gives.
+
+    Raises:
+        DtypeError: It is none.
+    """
+    if not isinstance(given, (str, os.PathLike)):
+        raise DtypeError(f"path is a {type(given).__name__}; expected a str or a pathlib.Path: {call}")
+    return Path(given)
 
 
 def read(
@@ -68,7 +80,7 @@ def read(
         >>> ls.read("/tmp/eye.mtx").to_dense().tolist()
         [[1.0, 0.0], [0.0, 1.0]]
     """
-    path = Path(path)
+    path = _path(path, "ls.read(path)")
     kind = _kind(path)
     values: Tensor | None
     fill: int | float = 0
@@ -114,7 +126,7 @@ def write(path: str | Path, A: SparseTensor) -> None:
         >>> ls.read("/tmp/eye.npz").nnz
         2
     """
-    path = Path(path)
+    path = _path(path, "ls.write(path, A)")
     kind = _kind(path)
     if not isinstance(A, SparseTensor):
         raise DtypeError(f"{path}: expected an ls.SparseTensor, got {type(A).__name__}; make one with ls.tensor(...)")

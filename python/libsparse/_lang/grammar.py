@@ -8,6 +8,7 @@ calls; a test gives both a corpus of texts.
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Sequence
 
@@ -141,9 +142,12 @@ class _Parser:
             return inner
         token = self.peek()
         if token and self.tokens[self.at].group(1):
-            self.at += 1
             whole = token.isdigit() and len(token) < 20 and int(token) < 2**63
-            return Number(int(token) if whole else float(token))
+            number = int(token) if whole else float(token)
+            if math.isinf(number):
+                raise self.unexpected("a number that float64 holds (infinity is passed under a name)")
+            self.at += 1
+            return Number(number)
         name = self.name("a tensor, a number or a parenthesis")
         if self.peek() in ("(", "[") and name in operations.ALIASES and name not in self.functions:
             name = operations.ALIASES[name]

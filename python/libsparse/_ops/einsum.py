@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from libsparse._lang import dtypes
-from libsparse._lang.errors import ShapeError
-from libsparse._runtime.problem import Operand
+from libsparse._lang.errors import LibsparseError, ShapeError
+from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
 from . import autocast
@@ -65,3 +66,16 @@ def einsum(
     except ShapeError:  # says it in the user's letters
         question.problem()._replace(text=str(equation)).extents(plain)
         raise
+    except LibsparseError as error:
+        error.args = (_titled(str(error), question), *error.args[1:])
+        raise
+
+
+def _titled(message: str, question: Einsum) -> str:
+    """A message about the expression that the compiler gets, with operands and indices as the user knows them."""
+    title = question.problem().title
+    named = re.sub(r"\bA(\d+)\b(?:\([\w,]*\))?", lambda found: title(int(found[1])), message)
+    if named == message:
+        return message
+    result = f"out({','.join(question.output)})" if question.output else "out"
+    return re.sub(r"^out(\([\w,]*\))?", result, named).replace("[every]", "")

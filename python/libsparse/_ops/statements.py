@@ -48,7 +48,8 @@ def prepare(
     reading = _read(text, target, value, frozenset(known), extra, user_functions.version())
     target, found, written = reading.target, reading.found, reading.text
     neutral = reduce if is_product(reading.value) else "sum"
-    operands: Sequence[Operand] = to_operands([known[reading.origin[name]] for name in found], tuple(found), neutral)
+    given = tuple(reading.origin[name] for name in found)
+    operands: Sequence[Operand] = to_operands([known[name] for name in given], given, neutral)
     if reading.partly:
         value, found, operands = resolve(reading.value, found, operands)
         written = str(Statement(target, "", value))
@@ -73,7 +74,9 @@ def prepare(
         shape=shape,
         functions=reading.functions,
     )
-    missing = set(target.indices) - set(problem.extents(operands))
+    # In messages an operand that is read twice has the user's name for it, not that of its second reading.
+    titled = problem._replace(names=tuple(reading.origin.get(name, name) for name in found))
+    missing = set(target.indices) - set(titled.extents(operands))
     if missing:
         raise ShapeError(f"evaluate {text!r}: index {min(missing)!r} of the result is in no operand")
     return problem, operands

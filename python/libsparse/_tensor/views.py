@@ -41,6 +41,8 @@ def _apply_to_values(self: _Self, fn: Callable[[Tensor], Tensor]) -> _Self:
     return self.with_values(values)
 
 
+# The name that Python's own messages about its arguments have.
+_apply_to_values.__name__ = _apply_to_values.__qualname__ = "map"
 dynamo.inlined["map"] = _apply_to_values
 
 
