@@ -281,10 +281,15 @@ func (c *Compilation) isolate(i int) {
 			a = a.With(t, s)
 		}
 	}
+	first := map[*index.Tensor]*index.Tensor{} // of those that share a pattern whose owner is no operand
 	for _, t := range n.Operands {
-		if s := *a.Of(t); s.SamePattern != nil && !slices.Contains(n.Operands, c.Storage.Owner(t)) {
-			s.SamePattern = nil
+		owner := c.Storage.Owner(t)
+		if s := *a.Of(t); s.SamePattern != nil && !slices.Contains(n.Operands, owner) {
+			s.SamePattern = first[owner]
 			a = a.With(t, s)
+			if first[owner] == nil {
+				first[owner] = t
+			}
 		}
 	}
 	n.Assignment = a

@@ -119,7 +119,7 @@ func (d *Decision) Densities() string {
 }
 
 // Convert is a with its operands as they are stored after conversions. What shares a pattern with a converted one has arrays of
-// its own then.
+// its own then, unless it is converted to the same format.
 func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	if len(conversions) == 0 {
 		return a
@@ -132,11 +132,13 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	for _, t := range a.Tensors() {
 		f, converted := to[t]
 		s := *a.Of(t)
-		_, unshared := to[a.Owner(t)]
-		if !converted && (s.SamePattern == nil || !unshared) {
+		g, ownerConverted := to[a.Owner(t)]
+		if !converted && (s.SamePattern == nil || !ownerConverted) {
 			continue
 		}
-		s.SamePattern = nil
+		if converted != ownerConverted || !f.Equal(g) {
+			s.SamePattern = nil
+		}
 		if converted {
 			s.Permuted, s.Format = reordered(s.Format, f), f
 		}

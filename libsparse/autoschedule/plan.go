@@ -304,7 +304,12 @@ func (m *model) converted() *bind.Table {
 			continue
 		}
 		s := *o.storage
-		s.SamePattern = nil
+		alike := o.converted && m.any(func(p *operand) bool {
+			return p.converted && p.access.Tensor == a.Owner(t) && p.format(m.vars).Equal(o.format(m.vars))
+		})
+		if !alike {
+			s.SamePattern = nil
+		}
 		if o.converted {
 			s.Format = o.format(m.vars)
 		}
