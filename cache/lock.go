@@ -46,14 +46,20 @@ func (s *Store) tryLock(key string) (unlock func(), ok bool, err error) {
 	}
 	switch {
 	case err == nil && stillThere(f, path):
-		return func() { _ = f.Close() }, true, nil
+		return func() { release(f) }, true, nil
 	case err == nil || errors.Is(err, unix.EWOULDBLOCK):
-		_ = f.Close()
+		release(f)
 		return nil, false, nil
 	default:
 		_ = f.Close()
 		return nil, false, s.problem("can't be locked", err)
 	}
+}
+
+// release gives up the lock that f holds. To close f isn't enough: a process that was forked meanwhile has the file open, too.
+func release(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
+	_ = f.Close()
 }
 
 // stillThere reports whether f is the file at path: another process may have removed and remade it in between, and

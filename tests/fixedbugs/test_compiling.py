@@ -30,6 +30,20 @@ except KeyboardInterrupt:
 print(torch.equal(A @ x, x))
 """
 
+FORKED = """
+import os, pathlib, threading, time, torch, libsparse as ls
+A, x = ls.eye(50), torch.rand(50, 3)
+thread = threading.Thread(target=lambda: A @ x)
+thread.start()
+while not list(pathlib.Path(os.environ["LIBSPARSE_CACHE_DIR"]).glob("*/locks/*.lock")):
+    time.sleep(0.01)
+child = os.fork()
+if child == 0:
+    os._exit(0 if torch.equal(A @ x, x) else 1)
+print(os.waitpid(child, 0)[1])
+thread.join()
+"""
+
 
 def test_an_answer_under_another_name_is_compiled_anew(tmp_path: Path) -> None:
     with ls.options(cache_dir=tmp_path):
@@ -47,15 +61,23 @@ def test_an_answer_under_another_name_is_compiled_anew(tmp_path: Path) -> None:
         torch.testing.assert_close(B.sum(1), total)
 
 
-def test_ctrl_c_ends_the_wait_at_once(tmp_path: Path) -> None:
-    slow = tmp_path / "cc"
+def printed_with_a_slow_compiler(script: str, folder: Path) -> list[str]:
+    """What a script prints, line by line, with an empty cache and a compiler that takes three seconds."""
+    slow = folder / "cc"
     slow.write_text(f'#!/bin/sh\nsleep 3\nexec {shutil.which("cc") or "gcc"} "$@"\n')
     slow.chmod(0o755)
-    environment = {"LIBSPARSE_CC": str(slow), "LIBSPARSE_CACHE_DIR": str(tmp_path / "cache"), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", INTERRUPTED], env=environment, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split("\n")[:2] == ["at once", "True"]
+    environment = {"LIBSPARSE_CC": str(slow), "LIBSPARSE_CACHE_DIR": str(folder / "cache"), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=120)
+    return done.stdout.splitlines()
+
+
+def test_ctrl_c_ends_the_wait_at_once(tmp_path: Path) -> None:
+    assert printed_with_a_slow_compiler(INTERRUPTED, tmp_path)[:2] == ["at once", "True"]
+
+
+def test_a_child_that_is_forked_while_a_thread_compiles(tmp_path: Path) -> None:
+    assert printed_with_a_slow_compiler(FORKED, tmp_path) == ["0"]
 
 
 def test_the_compiler_runs_by_itself_where_no_thread_can_be_started(

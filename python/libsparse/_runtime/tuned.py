@@ -102,6 +102,7 @@ def save(name: str, record: Record, exact: str) -> None:
         written = folder / f"{name}.new"
         written.write_text(json.dumps({**record, "patterns": {**others, exact: record["patterns"][exact]}}))
         written.replace(folder / f"{name}.json")
+        fcntl.flock(lock, fcntl.LOCK_UN)  # a child that was forked meanwhile has the file open, too
     _changed()
 
 
