@@ -111,6 +111,14 @@ def test_products_with_dense(dense_first: bool) -> None:
     same(X.T @ A if dense_first else A @ X, X.T @ DENSE if dense_first else DENSE @ X)
 
 
+def test_batched_products() -> None:
+    dense = torch.rand(2, 3, 3) * torch.tensor([[[1.0]], [[0.0]]])  # the second item has no entries
+    batch, x = ls.tensor(dense), torch.rand(2, 3, 4)
+    same(torch.bmm(batch, x), dense @ x)
+    same(torch.baddbmm(x, batch, x), x + dense @ x)
+    same(batch @ ls.tensor(dense), dense @ dense)
+
+
 def test_products_with_reductions() -> None:
     same(ls.matmul(A, X, reduce="max"), torch.tensor([[4.0, 6.0], [16.0, 20.0], [0.0, 0.0]]))
     same(ls.matmul(A, X, reduce="mean"), torch.tensor([[4.0, 6.0], [8.0, 10.5], [0.0, 0.0]]))
