@@ -168,3 +168,24 @@ def test_gradients_of_products_with_results_of_torchs_own_functions(function):
     (function(twin) @ x).sum().backward()
     assert tensor.grad is not None
     torch.testing.assert_close(tensor.grad.to_dense(), twin.grad * (dense != 0))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_compiled_functions_switch():
+    own, matrix, x = torch.mm, torch.eye(6).to_sparse_csr(), torch.randn(6, 3)
+
+    def inside(matrix, x):
+        with ls.override():
+            return torch.mm(matrix, x) + 1
+
+    def from_then_on(matrix, x):
+        ls.enable()
+        y = torch.mm(matrix, x)
+        ls.disable()
+        return y + 1
+
+    for function in (inside, from_then_on):
+        compiled = torch.compile(function, backend="eager")
+        for operand in (matrix, matrix.to_dense()):
+            torch.testing.assert_close(compiled(operand, x), x + 1)
+            assert torch.mm is own

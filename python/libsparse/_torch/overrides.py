@@ -108,6 +108,9 @@ def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
                     setattr(place, name, original)
 
 
+leave_alone(enable, disable, _change)  # a compiled function may switch: its graph breaks there
+
+
 def _places() -> Iterator[tuple[Any, str, Any]]:
     """The places in torch of the functions and properties that are replaced, with their stand-ins."""
     for place in (torch, torch.sparse, torch.special, torch.linalg, Tensor, F):
