@@ -189,3 +189,47 @@ def test_compiled_functions_switch():
         for operand in (matrix, matrix.to_dense()):
             torch.testing.assert_close(compiled(operand, x), x + 1)
             assert torch.mm is own
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr])
+def test_sparse_results_may_be_written_to(layout: torch.layout) -> None:
+    dense = [torch.where(torch.rand(6, 6) < share, torch.randn(6, 6), 0) for share in (0.3, 0.5)]
+    a, b = (matrix.to_sparse(layout=layout) for matrix in dense)
+    product = dense[0] @ dense[0]
+    with ls.override():
+        for _ in range(3):
+            result = a @ a
+            torch.testing.assert_close(result.to_dense(), product)
+            result += b
+            torch.testing.assert_close(result.to_dense(), product + dense[1])
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64])
+def test_index_arrays_of_results_have_the_dtype_of_the_operands(dtype: torch.dtype) -> None:
+    eye, x = torch.eye(6).to_sparse_csr(), torch.randn(6, 6)
+    matrix = torch.sparse_csr_tensor(eye.crow_indices().to(dtype), eye.col_indices().to(dtype), eye.values(), (6, 6))
+    leaf = matrix.clone().requires_grad_()
+    with ls.override():
+        results = [matrix @ matrix, torch.sparse.sampled_addmm(matrix, x, x), leaf * 2, leaf.relu(), leaf.t().mT]
+        results += [leaf.to_sparse_csr(), torch.autograd.grad((leaf @ x).sum(), leaf)[0]]
+    for result in results:
+        assert {result.crow_indices().dtype, result.col_indices().dtype} == {dtype}
+        assert result is leaf or result.col_indices().data_ptr() != leaf.col_indices().data_ptr()
+
+
+def test_sums_understand_axis() -> None:
+    leaf = torch.eye(3).to_sparse().requires_grad_()
+    with ls.override():
+        assert leaf.sum(axis=1).layout is torch.sparse_coo
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+def test_what_changes_nothing_returns_the_leaf(layout: torch.layout) -> None:
+    leaf = torch.eye(4).to_sparse(layout=layout).requires_grad_()
+    with ls.override():
+        for same in (leaf.to("cpu"), leaf.float(), torch.nn.functional.dropout(leaf, 0.5, False), leaf.conj(), +leaf):
+            assert same is leaf
+        assert leaf.double() is not leaf

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import torch
@@ -63,6 +64,16 @@ def index_arrays(source: Tensor) -> tuple[Tensor, ...]:
     return source.ccol_indices(), source.row_indices()
 
 
+def copies(arrays: Sequence[Tensor], copied: bool | torch.dtype) -> tuple[Tensor, ...]:
+    """Index arrays, or copies of them, which no transform of torch.func wraps."""
+    if not copied:
+        return tuple(arrays)
+    with nullcontext() if ordinary.in_transform() is None else ordinary.outside_transforms():
+        if copied is True:
+            return tuple([array.clone() for array in arrays])
+        return tuple([array.to(torch.promote_types(array.dtype, copied), copy=True) for array in arrays])
+
+
 def raw_values(source: Tensor) -> Tensor:
     """The values in storage order, without a graph."""
     if source.layout is torch.sparse_coo:
@@ -113,14 +124,6 @@ def _has(pattern: Pattern, indices: Tensor | None, arrays: tuple[Tensor, ...]) -
     else:
         own = pattern.pos[1], pattern.crd[1]
     return all(b is not None and torch.equal(a.to(b.dtype), b) for a, b in zip(arrays, own, strict=True))
-
-
-def copies(arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
-    """Copies of index arrays, which no transform of torch.func wraps."""
-    if ordinary.in_transform() is None:
-        return tuple([array.clone() for array in arrays])
-    with ordinary.outside_transforms():
-        return tuple([array.clone() for array in arrays])
 
 
 def of_blocks(pattern: Pattern) -> Pattern:

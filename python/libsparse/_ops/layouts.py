@@ -143,7 +143,7 @@ def _gradient(ctx: Any, grad: Tensor) -> Tensor:
     """The gradient of a sparse tensor from that of its values."""
     source, layout = ctx.source, ctx.source.layout
     if layout is torch.sparse_csr and ctx.layout is layout:
-        return _tensor(layout, ctx.arrays, grad.reshape(values_of(source).shape), source.shape)
+        return _tensor(layout, copies(ctx.arrays, True), grad.reshape(values_of(source).shape), source.shape)
     if ctx.leaf is not None and (leaf := ctx.leaf()) is not None:
         _keep_layout_of_grad(leaf)
     grad = grad.reshape(raw_values(source).shape)
@@ -173,33 +173,38 @@ def _keep_layout_of_grad(leaf: Tensor) -> None:
 
 def _converted(source: Tensor, like: Tensor) -> Tensor:
     """A COO tensor with the layout and the pattern of another."""
-    pattern, found = read(like).sparsity, read(source)
-    return write(Operand(pattern, pattern.resample(found.values, found.sparsity)), like.layout)
+    pattern, found, indices = read(like).sparsity, read(source), index_arrays(like)[0].dtype
+    return write(Operand(pattern, pattern.resample(found.values, found.sparsity)), like.layout, copied=indices)
 
 
 class _Followed(torch.autograd.Function):
     """A tensor of torch's layouts from the values of a pattern in its format; differentiable in both directions."""
 
     @staticmethod
-    def forward(ctx: Any, values: Tensor, pattern: Pattern, layout: torch.layout) -> Tensor:
+    def forward(ctx: Any, values: Tensor, pattern: Pattern, layout: torch.layout, indices: torch.dtype) -> Tensor:
         ctx.pattern = pattern
         ctx.set_materialize_grads(False)
-        return write(Operand(pattern, values), layout)
+        return write(Operand(pattern, values), layout, copied=indices)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None, None]:
+    def backward(ctx: Any, grad: Tensor | None) -> tuple[Tensor | None, None, None, None]:
         if grad is None:
-            return None, None, None
+            return None, None, None, None
         if grad.layout is torch.strided:
-            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None, None
+            return grad.reshape(-1).index_select(0, ctx.pattern.linear()), None, None, None
         source = read(grad)
-        return ctx.pattern.resample(source.values, source.sparsity), None, None
+        return ctx.pattern.resample(source.values, source.sparsity), None, None, None
 
 
-def followed(source: Operand, layout: torch.layout) -> Tensor:
+def followed(source: Operand, layout: torch.layout, indices: torch.dtype) -> Tensor:
     """A tensor of one of torch's sparse layouts that autograd follows, as torch's own products return.
 
     It is COO where there is no matrix, and CSR where there are no blocks.
+
+    Args:
+        source: The entries.
+        layout: The layout.
+        indices: The dtype of its index arrays, which it has for itself: torch's in-place functions write to them.
     """
     is_known = source.ndim == 2 and source.sparsity.format == _MATRICES.get(layout)
     blocks, batched = (None, False) if is_known else (block_shape(source), is_batch(source, layout))
@@ -208,13 +213,13 @@ def followed(source: Operand, layout: torch.layout) -> Tensor:
     elif layout in _BLOCKED and blocks is None:
         layout = torch.sparse_csr
     if not (source.values.requires_grad and torch.is_grad_enabled()):
-        return write(source.with_data(source.values.detach()), layout)
+        return write(source.with_data(source.values.detach()), layout, copied=indices)
     source.need_zero_fill("a tensor of torch's")
     if layout in _BLOCKED and blocks is not None:
         source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
     elif not is_known:
         source = to_format(source, _BATCHES[layout] if batched else _FORMATS[layout])
-    tensor: Tensor = _Followed.apply(source.values, source.sparsity, layout)
+    tensor: Tensor = _Followed.apply(source.values, source.sparsity, layout, indices)
     return tensor
 
 
@@ -236,13 +241,14 @@ def shaped_values(source: Operand) -> Tensor:
     return values.reshape(-1, *source.sparsity.block)
 
 
-def write(source: Operand, layout: torch.layout | None = None, *, copied: bool = False) -> Tensor:
+def write(source: Operand, layout: torch.layout | None = None, *, copied: bool | torch.dtype = False) -> Tensor:
     """A tensor of one of torch's sparse layouts; by default the one of the format, COO where there is none.
 
     Args:
         source: The entries.
         layout: The layout.
-        copied: Whether index arrays are copies, for users who may write to them, and not the pattern's own memory.
+        copied: Whether index arrays are copies, for users who may write to them, and not the pattern's own memory; or
+            the dtype of the copies.
 
     Raises:
         UnsupportedError: torch has no such layout for this tensor, or libsparse doesn't write it yet.
@@ -274,7 +280,7 @@ def write(source: Operand, layout: torch.layout | None = None, *, copied: bool =
     return _matrix(source, source.sparsity, layout, copied)
 
 
-def _matrix(source: Operand, pattern: Pattern, layout: torch.layout, copied: bool) -> Tensor:
+def _matrix(source: Operand, pattern: Pattern, layout: torch.layout, copied: bool | torch.dtype) -> Tensor:
     """A CSR or CSC matrix, or a COO tensor, of an operand in that format; entries are those of a pattern, or blocks.
 
     Raises:
@@ -283,8 +289,8 @@ def _matrix(source: Operand, pattern: Pattern, layout: torch.layout, copied: boo
     if math.prod(source.shape) >= 2**63:
         raise UnsupportedError(f"torch has no tensors of shape {tuple(source.shape)}, whose elements it can't number")
     own = (pattern.coordinates(),) if layout is torch.sparse_coo else pattern.compressed(1)
-    arrays = copies(own) if copied else own
-    remember(_FORMATS[layout], pattern, arrays, copied)
+    arrays = copies(own, bool(copied) if layout is torch.sparse_coo else copied)
+    remember(_FORMATS[layout], pattern, arrays, bool(copied))
     return _tensor(layout, arrays, source.values, source.shape)
 
 
@@ -296,7 +302,7 @@ def own_layout(source: Operand) -> torch.layout:
     return next((known for known, name in _FORMATS.items() if format == name), torch.sparse_coo)
 
 
-def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int], copied: bool) -> Tensor:
+def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int], copied: bool | torch.dtype) -> Tensor:
     """A BSR or BSC tensor with blocks of this height and width."""
     source = to_format(source, f"{_BLOCKED[layout]}({blocks[0]},{blocks[1]})")
     if layout is torch.sparse_bsr:
@@ -304,7 +310,7 @@ def _blocked(source: Operand, layout: torch.layout, blocks: tuple[int, int], cop
     else:  # the blocks of the format run along columns, torch's are row-major
         *arrays, values = block_arrays(source, blocks[::-1])
         values = values.transpose(1, 2).contiguous()
-    return _tensor(layout, copies(arrays) if copied else arrays, values, source.shape)
+    return _tensor(layout, copies(arrays, copied), values, source.shape)
 
 
 def is_batch(source: Operand, layout: torch.layout) -> bool:
@@ -315,14 +321,15 @@ def is_batch(source: Operand, layout: torch.layout) -> bool:
     return bool((counts == counts[0]).all())
 
 
-def _write_batch(source: Operand, layout: torch.layout, copied: bool) -> Tensor:
+def _write_batch(source: Operand, layout: torch.layout, copied: bool | torch.dtype) -> Tensor:
     converted = to_format(source, _BATCHES[layout])
     pos, crd = converted.sparsity.compressed(2)
     count, values = source.shape[0], converted.values
     each, lines = values.numel() // count, (pos.numel() - 1) // count
     first = torch.arange(count, device="cpu")[:, None]
     starts = pos[first * lines + torch.arange(lines + 1, device="cpu")] - first * each
-    arrays = starts.to(pos.dtype), (copies([crd])[0] if copied else crd).reshape(count, each)
+    starts, indices = copies([starts.to(pos.dtype), crd], copied)
+    arrays = starts, indices.reshape(count, each)
     return _tensor(layout, arrays, values.reshape(count, each), source.shape)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from libsparse._lang.errors import FormatError, IndexBoundsError, ShapeError, ToolchainError, UnsupportedError
-from libsparse._ops import layouts
+from libsparse._ops import layout_patterns, layouts
 from libsparse._ops.assemble import assemble
 from libsparse._ops.layouts import LAYOUTS
 from libsparse._ops.operands import PLAIN
@@ -33,6 +34,13 @@ _ADDING = {torch.addmm, Tensor.addmm, torch.sparse.addmm, torch.sparse.sampled_a
 _LINEAR = {
     *named("neg negative __neg__ mul multiply __mul__ __rmul__ div divide __truediv__", torch, Tensor),
     Tensor.to_dense,
+}
+_UNCHANGING = {  # their operand itself, where there is nothing to do
+    *named("positive __pos__ conj conj_physical real resolve_conj resolve_neg dropout", torch, Tensor, F),
+    *named(
+        "to type_as contiguous to_sparse to_sparse_coo to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc", Tensor
+    ),
+    *named("contiguous bool byte char short int long half bfloat16 float double cfloat cdouble", Tensor),
 }
 # A call that libsparse refuses goes to torch, which computes it or raises its own error.
 _REFUSALS = (RuntimeError, TypeError, IndexError, ValueError)  # what torch raises where it has no kernel for a layout
@@ -129,6 +137,8 @@ def _run_followed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], 
     layout = _taken_layout(args, kwargs, compressed_only)
     if layout is None or (layout is torch.sparse_coo and _is_linear(original, args, kwargs)):
         return original(*args, **kwargs)
+    if original in _UNCHANGING and _is_unchanged(original, args, kwargs):
+        return args[0]
     try:
         result = _computed_as_torch_has(original, args, kwargs, layout)
     except (RuntimeError, TypeError) as error:
@@ -147,6 +157,15 @@ def _taken_layout(args: tuple[Any, ...], kwargs: dict[str, Any], compressed_only
 def _is_linear(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a function of a tensor and numbers is linear, so that torch's gradient of it needs nothing else."""
     return original in _LINEAR and not kwargs and not any([isinstance(arg, Tensor) for arg in args[1:]])
+
+
+def _is_unchanged(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether torch returns the operand itself, which stays a leaf then."""
+    try:
+        with torch.no_grad():
+            return bool(args) and original(*args, **kwargs) is args[0]
+    except _REFUSALS:
+        return False
 
 
 def _is_followed(operands: Iterable[Any]) -> bool:
@@ -170,19 +189,20 @@ def _computed_as_torch_has(original: Any, args: tuple[Any, ...], kwargs: dict[st
     if layout is torch.sparse_coo:
         return _sum_of_coo(result, *args, **kwargs)
     return (
-        _written(constructors.tensor(result, "csr"), layout)
+        _written(constructors.tensor(result, "csr"), layout, torch.int64)
         if layout is torch.sparse_csr and result.ndim == 2
         else result
     )
 
 
-def _sum_of_coo(result: Tensor, input: Tensor, dim: Any = None, *_: Any, **__: Any) -> Tensor:
+def _sum_of_coo(result: Tensor, input: Tensor, dim: Any = None, *_: Any, axis: Any = None, **__: Any) -> Tensor:
     """A dense sum as torch has that of a COO tensor: with an entry where one of `input` was added."""
+    dim = axis if dim is None else dim
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (list, tuple)) else [dim]
     if len(dims) == input.ndim:
         return result
     if input.dense_dim() or result.ndim + len(dims) != input.ndim:
-        return _written(constructors.tensor(result, "coo"), torch.sparse_coo)  # type: ignore[no-any-return]
+        return _written(constructors.tensor(result, "coo"), torch.sparse_coo, torch.int64)  # type: ignore[no-any-return]
     source = _as_sparse(input)._pattern
     reduced = {d % input.ndim for d in dims}
     kept = tuple(d for d in range(input.ndim) if d not in reduced)
@@ -192,36 +212,44 @@ def _sum_of_coo(result: Tensor, input: Tensor, dim: Any = None, *_: Any, **__: A
 
     pattern = source.derive(("modes", kept), build)
     values = result.reshape(-1).index_select(0, pattern.linear())
-    return layouts.followed(Operand(pattern, values), torch.sparse_coo)
+    return layouts.followed(Operand(pattern, values), torch.sparse_coo, torch.int64)
 
 
 def _computed(original: Any, args: tuple[Any, ...], kwargs: dict[str, Any], layout: torch.layout | None) -> Any:
     """What libsparse computes, in a layout of torch's, or in the one of the result's format."""
     given = {name: _read(value) for name, value in kwargs.items()}
+    first = _first_sparse(args, kwargs)
+    indices = torch.int64 if first is None else layout_patterns.index_arrays(first)[0].dtype  # as torch's results have
     result = dispatch_table.call(original, tuple(map(_read, args)), given)
     if isinstance(result, (tuple, list)):
         return (
-            type(result)(*(_written(r, layout) for r in result))
+            type(result)(*(_written(r, layout, indices) for r in result))
             if hasattr(result, "_fields")
-            else type(result)([_written(r, layout) for r in result])
+            else type(result)([_written(r, layout, indices) for r in result])
         )
-    return _written(result, layout)
+    return _written(result, layout, indices)
 
 
-def _written(result: Any, layout: torch.layout | None) -> Any:
+def _written(result: Any, layout: torch.layout | None, indices: torch.dtype) -> Any:
     """A SparseTensor as a tensor of a layout of torch's, COO where it has another rank; anything else as it is."""
     if not isinstance(result, SparseTensor):
         return result
     operand = result._operand()
-    return layouts.followed(operand, layout or layouts.own_layout(operand))
+    return layouts.followed(operand, layout or layouts.own_layout(operand), indices)
 
 
 def _layout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.layout | None:
     """The layout of the first sparse tensor among arguments."""
+    first = _first_sparse(args, kwargs)
+    return None if first is None else first.layout
+
+
+def _first_sparse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
+    """The first tensor of one of torch's sparse layouts among arguments."""
     for arg in (*args, *kwargs.values()):
         for item in arg if isinstance(arg, (list, tuple)) else (arg,):
             if type(item) in PLAIN and item.layout in LAYOUTS:
-                found: torch.layout = item.layout
+                found: Tensor = item
                 return found
     return None
 
