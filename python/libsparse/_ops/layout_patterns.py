@@ -69,9 +69,8 @@ def copies(arrays: Sequence[Tensor], copied: bool | torch.dtype) -> tuple[Tensor
     if not copied:
         return tuple(arrays)
     with nullcontext() if ordinary.in_transform() is None else ordinary.outside_transforms():
-        if copied is True:
-            return tuple([array.clone() for array in arrays])
-        return tuple([array.to(torch.promote_types(array.dtype, copied), copy=True) for array in arrays])
+        dtype = torch.int64 if arrays[0].dtype is torch.int64 or copied is torch.int64 else torch.int32
+        return tuple([array.clone() if copied is True or array.dtype is dtype else array.to(dtype) for array in arrays])
 
 
 def raw_values(source: Tensor) -> Tensor:
