@@ -15,7 +15,7 @@ import pytest
 import torch
 from libsparse._compiler import request, settings
 from libsparse._runtime import tally
-from libsparse._tools.background import manager, swaps
+from libsparse._tools.background import manager, sites, swaps
 from tuning_helper import StandIn, is_tuned, log, until
 
 import libsparse as ls
@@ -181,6 +181,12 @@ def test_a_forked_process_has_no_manager(quick_helper: Any) -> None:
         os._exit(0 if right else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert manager.manager().is_alive()
+
+
+def test_nothing_is_next_where_nothing_is_left() -> None:
+    found = sites.Sites()
+    assert found.next(price=0.0) is None
+    assert found.next(price=1.0) is None
 
 
 class _Batches(torch.utils.data.Dataset[Any]):

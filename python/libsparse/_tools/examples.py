@@ -112,6 +112,7 @@ density | A.{name} -> 0.5
 device | A.{name} -> device(type='cpu')
 diag diagonal | A.{name}(1).to_dense().tolist() -> [2.0]
 diag_embed | A.{name}().shape -> torch.Size([2, 2, 2])
+diagflat | A.{name}().shape -> torch.Size([4, 4])
 dist | A.{name}(A).item() -> 0.0
 div divide true_divide | A.{name}(A).to_dense().tolist() -> [[nan, 1.0], [1.0, nan]]
 div_ divide_ true_divide_ | A.clone().{name}(A).to_dense().tolist() -> [[nan, 1.0], [1.0, nan]]
@@ -226,6 +227,7 @@ split | [part.shape for part in A.{name}(1)] -> [torch.Size([1, 2]), torch.Size(
 split_with_sizes | [part.shape for part in A.{name}([1, 1])] -> [torch.Size([1, 2]), torch.Size([1, 2])]
 squeeze | A[:1].{name}(0).shape -> torch.Size([2])
 std | A.{name}() -> tensor(0.9574)
+sum_to_size | A.{name}(1, 2).tolist() -> [[1.0, 2.0]]
 sub subtract | A.{name}(A).to_dense().tolist() -> [[0.0, 0.0], [0.0, 0.0]]
 take | A.{name}(torch.tensor([1, 2])).tolist() -> [2.0, 1.0]
 hsplit | [part.shape for part in A.{name}(2)] -> [torch.Size([2, 1]), torch.Size([2, 1])]

@@ -134,7 +134,7 @@ class Sites:
         seconds, all = max(
             ((s, all) for all, s in rest.items() if all not in self._classes), default=(0.0, None), key=_first
         )
-        return (newest[all], False) if seconds >= price else None
+        return (newest[all], False) if all is not None and seconds >= price else None
 
     def finish(self, site: Site, exact: bool) -> None:
         """Notes that a site, or all with its kernel, have been tuned."""
