@@ -74,12 +74,15 @@ def prepare(
         shape=shape,
         functions=reading.functions,
     )
-    # In messages an operand that is read twice has the user's name for it, not that of its second reading.
-    titled = problem._replace(names=tuple(reading.origin.get(name, name) for name in found))
-    missing = set(target.indices) - set(titled.extents(operands))
+    _check_target(text, problem._replace(names=tuple(reading.origin.get(name, name) for name in found)), operands)
+    return problem, operands
+
+
+def _check_target(text: str, problem: Problem, operands: Sequence[Operand]) -> None:
+    """Raises an error for an index of the result that no operand has; messages have the names of the problem."""
+    missing = set(problem.output) - set(problem.extents(operands))
     if missing:
         raise ShapeError(f"evaluate {text!r}: index {min(missing)!r} of the result is in no operand")
-    return problem, operands
 
 
 def is_product(value: Expr) -> bool:
