@@ -14,10 +14,11 @@ import libsparse as ls
 
 
 def streets(side: int, across: int) -> ls.SparseTensor:
-    """Lengths of streets between neighbours of a grid, both ways, and of some roads between places far apart."""
+    """Lengths of streets between neighbours of a grid, some of them diagonal, and of roads between places far apart."""
     place = torch.arange(side * side).view(side, side)
-    near = torch.cat([torch.stack([place[:, :-1].flatten(), place[:, 1:].flatten()]),
-                      torch.stack([place[:-1].flatten(), place[1:].flatten()])], 1)  # fmt: skip
+    pairs = [(place[:, :-1], place[:, 1:]), (place[:-1], place[1:]), (place[:-1, :-1], place[1:, 1:])]
+    near = torch.cat([torch.stack([a.flatten(), b.flatten()]) for a, b in pairs], 1)
+    near = near[:, torch.rand(near.shape[1]) < 0.7]  # some are closed
     far = torch.randint(side * side, (2, across))
     far = far[:, far[0] != far[1]]
     ends = torch.cat([near, far], 1)
@@ -29,10 +30,11 @@ def streets(side: int, across: int) -> ls.SparseTensor:
 def pagerank(links: ls.SparseTensor, damping: float = 0.85, steps: int = 60) -> torch.Tensor:
     """The share of time that a walker spends at each place: who receives is a row."""
     n = links.shape[0]
-    onward = links / links.sum(0)
+    onward = links / links.sum(0).clamp(min=1)
     rank = torch.full((n,), 1 / n)
     for _ in range(steps):
-        rank = damping * (onward @ rank) + (1 - damping) / n
+        lost = rank[links.sum(0) == 0].sum()  # of places that no street leaves
+        rank = damping * (onward @ rank + lost / n) + (1 - damping) / n
     return rank
 
 
@@ -73,12 +75,13 @@ def main(quick: bool = False, plots: Plots = None) -> dict[str, float]:
     print(f"{side * side:,} places, {graph.nnz // 2:,} streets")
     rank, way, level = pagerank(links), distances(graph, 0), hops(graph.with_values(None), 0)
     count = triangles(links)
-    print(f"rank of the busiest place {rank.max():.2e}; the furthest is {way.max():.1f} away, {level.max()} streets")
+    far = way[way.isfinite()].max()
+    print(f"rank of the busiest place {rank.max():.2e}; the furthest is {far:.1f} away, {level.max()} streets")
     print(f"{count} triangles")
     matrix = graph.to_scipy()
     torch.testing.assert_close(way, torch.from_numpy(csgraph.dijkstra(matrix, indices=0)).float())
     steps = csgraph.dijkstra(matrix, indices=0, unweighted=True)
-    assert torch.equal(level, torch.from_numpy(steps).long())
+    assert torch.equal(level, torch.from_numpy(steps).nan_to_num(posinf=-1).long())
     print("SciPy's Dijkstra finds the same distances")
     if plots:
         from matplotlib.figure import Figure
