@@ -129,7 +129,7 @@ def _overview(rows: Sequence[results.Row], path: Path) -> None:
     axes.set_xscale("log", base=2)
     axes.axvline(1, color="grey", linewidth=0.8)
     axes.invert_yaxis()
-    plot.save(figure, axes, path)
+    plot.save(figure, axes, path, below=True)
 
 
 def _profiles(kernels: Mapping[str, Any], folder: Path) -> list[str]:
@@ -219,7 +219,7 @@ def _latency(latency: Mapping[str, Any]) -> list[str]:
 def _bars(groups: Mapping[str, Mapping[str, float]], label: str, path: Path, unit: str = "") -> None:
     """One group of dots a line, ours filled, on a logarithmic axis."""
     titles = list(dict.fromkeys(title for peers in groups.values() for title in peers))
-    figure, axes = plot.figure("", height=0.28 * len(groups) + 1.8)
+    figure, axes = plot.figure("", height=0.26 * len(groups) + 2.4)
     for number, title in enumerate(titles):
         places = [place for place, peers in enumerate(groups.values()) if title in peers]
         times = [peers[title] for peers in groups.values() if title in peers]
@@ -236,4 +236,4 @@ def _bars(groups: Mapping[str, Mapping[str, float]], label: str, path: Path, uni
     axes.set_xscale("log", base=2 if not unit else 10)
     axes.set_xlabel(label)
     axes.invert_yaxis()
-    plot.save(figure, axes, path)
+    plot.save(figure, axes, path, below=True)

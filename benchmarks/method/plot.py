@@ -117,9 +117,12 @@ def figure(title: str, height: float = 4.5) -> tuple[Any, Any]:
     return drawn, axes
 
 
-def save(drawn: Any, axes: Any, path: Path) -> int:
-    """Writes a figure, with a grid and a legend."""
+def save(drawn: Any, axes: Any, path: Path, *, below: bool = False) -> int:
+    """Writes a figure, with a grid and a legend, inside of the axes or below them."""
     axes.grid(visible=True, which="major", linewidth=0.3)
-    axes.legend(fontsize=7, loc="best", framealpha=0.7)
+    if below:
+        drawn.legend(fontsize=7, loc="outside lower center", ncols=3)
+    else:
+        axes.legend(fontsize=7, loc="best", framealpha=0.7)
     drawn.savefig(path, dpi=120)
     return 1
