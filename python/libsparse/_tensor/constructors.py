@@ -26,7 +26,8 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     """A sparse tensor of the nonzeros of a dense tensor or a nested list; differentiable.
 
     Args:
-        data: Of any rank from 1 on; also a NumPy array, or a SciPy sparse array, whose format is kept.
+        data: Of any rank from 1 on; also a NumPy array; a sparse array of SciPy or PyData, whose format and fill value
+            are kept; or a graph of NetworkX: its adjacency matrix, of the edges' `weight`.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
 
@@ -39,6 +40,8 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
         return (data if dtype is None else data.to(dtype)).to_format(wanted)
     if foreign.is_foreign(data):
         return tensor(dress(foreign.read(data)), format, dtype)
+    if foreign.is_graph(data):
+        return tensor(dress(foreign.read_graph(data, format)), dtype=dtype)
     dense = validate.tensor("data", data)
     on_cpu("data", dense)
     if dtype is not None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._ops import foreign
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 
@@ -117,13 +118,15 @@ def tolist(input: Any) -> Any:
 
 @implements(Tensor.__array__)
 def array(input: Any, dtype: Any = None, copy: bool | None = None) -> Any:
-    """All elements, stored or not, as a NumPy array.
+    """All elements, stored or not, as a NumPy array; for operators of SciPy's sparse arrays, none.
 
     Raises:
         FormatError: They would not fit into memory.
         UnsupportedError: The tensor requires grad, which an array does not; a dense tensor raises a RuntimeError, too.
         ShapeError: `copy` is False, and the array would be a copy, for which NumPy wants a ValueError.
     """
+    if foreign.asked_by_operator():
+        return foreign.no_array()
     if copy is False:
         raise ShapeError(f"np.asarray(A, copy=False): an array of a sparse tensor ({to_operand(input)}) is a copy")
     if input.requires_grad:

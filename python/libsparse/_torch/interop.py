@@ -34,7 +34,7 @@ def from_torch(source: Tensor, format: str | Format | None = None) -> SparseTens
 
 
 def from_scipy(source: Any, format: str | Format | None = None) -> SparseTensor:
-    """A SparseTensor from a SciPy sparse array or matrix, in its format (`coo` for those libsparse lacks).
+    """A SparseTensor from a SciPy sparse array or matrix, in its format (csr, csc, bsr, dia; `coo` otherwise).
 
     Args:
         source: The array.
