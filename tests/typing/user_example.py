@@ -61,6 +61,40 @@ def arithmetic(a: ls.SparseTensor, x: Tensor) -> None:
     assert_type(a.softmax(1), ls.SparseTensor)
     assert_type(a.abs(), ls.SparseTensor)
     assert_type(a.transpose(0, 1), ls.SparseTensor)
+    assert_type(x @ a, Tensor)
+    assert_type(a + x, Tensor)
+    assert_type(x + a, Tensor)
+    assert_type(1 - a, ls.SparseTensor)
+
+
+def functions(a: ls.SparseTensor, x: Tensor) -> None:
+    """Methods keep a tensor sparse where its values are; functions of torch are declared by torch, as of Tensors."""
+    assert_type(a > 0, ls.SparseTensor)
+    assert_type(a == a, ls.SparseTensor)
+    assert_type(a < x, Tensor)
+    assert_type((a > 0) & (a < 2), ls.SparseTensor)
+    assert_type(a.sin().log1p().neg().clamp(0, 1), ls.SparseTensor)
+    assert_type(a.add(a), ls.SparseTensor)
+    assert_type(a.add(x), Tensor)
+    assert_type(a.mul(x), ls.SparseTensor)
+    assert_type(a.mm(x), Tensor)
+    assert_type(a.mm(a), ls.SparseTensor)
+    assert_type(a.diagonal(), ls.SparseTensor)
+    assert_type(a.unbind(), tuple[ls.SparseTensor, ...])
+    assert_type(a.sparse_mask(a.abs() > 0), ls.SparseTensor)
+    assert_type(a.relu(), ls.SparseTensor)
+    assert_type(torch.relu(a), Tensor)
+
+
+def indexing(a: ls.SparseTensor) -> None:
+    """Parts are sparse, elements that are named by their places are dense."""
+    assert_type(a[0:3], ls.SparseTensor)
+    assert_type(a[0], ls.SparseTensor)
+    assert_type(a[:, 1:2], ls.SparseTensor)
+    assert_type(a[..., 0], ls.SparseTensor)
+    assert_type(a[torch.tensor([0, 1])], ls.SparseTensor)
+    assert_type(a[0, 1], Tensor)
+    assert_type(a[[0, 1], [1, 0]], Tensor)
 
 
 def normalized(a: ls.SparseTensor) -> ls.SparseTensor:
@@ -108,6 +142,9 @@ def expressions(a: ls.SparseTensor, x: Tensor) -> None:
     w: Tensor = ls.matmul(a, x, reduce="max")
     assert_type(ls.einsum("ij,jk->ik", a, x), Tensor | ls.SparseTensor)
     assert_type(ls.evaluate("y(i,j) = 2 * A(i,j)", A=a), Tensor | ls.SparseTensor)
+    assert_type(ls.einsum("ij,jk->ik", a, a, format="csr"), ls.SparseTensor)
+    assert_type(ls.evaluate("y(i,j) = 2 * A(i,j)", A=a, format="coo"), ls.SparseTensor)
+    assert_type(ls.matmul(a, x, format="csc"), ls.SparseTensor)
     assert_type(ls.matmul(a, x), Tensor)
     assert_type(ls.matmul(a, a), ls.SparseTensor)
     assert_type(ls.spgemm(a, a), ls.SparseTensor)
@@ -139,6 +176,8 @@ if __name__ == "__main__":
     graph, features = ls.tensor([[0.0, 2.0], [1.0, 0.0]]), torch.rand(2, 4)
     constructors()
     arithmetic(graph, torch.rand(2, 2))
+    functions(graph, torch.rand(2, 2))
+    indexing(graph)
     print(train(graph, features, torch.tensor([0, 1])))
     print(attention(features, features, features, graph.with_values(None)))
     print(gradients(graph, features))

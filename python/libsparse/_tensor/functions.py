@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -61,22 +61,44 @@ def _typed(call: Callable[_Arguments, Any], kind: type[_Result]) -> Callable[_Ar
     return call
 
 
-def _either(call: Callable[_Arguments, Any]) -> Callable[_Arguments, Tensor | SparseTensor]:
-    """A function whose results are dense or sparse, for type checkers."""
-    return call
-
-
-einsum = _either(_of_tensors(_einsum))
-evaluate = _either(_of_tensors(_evaluate))
 if TYPE_CHECKING:
+    _Sparse = Literal["csr", "csc", "coo", "dcsr", "dcsc", "csf", "dia", "ell", "ds", "ss", "s"]
+
+    @overload
+    def einsum(
+        equation: Any, *operands: Any, format: _Sparse, reduce: str = "sum", combine: str = "mul"
+    ) -> SparseTensor: ...
+    @overload
+    def einsum(
+        equation: Any,
+        *operands: Any,
+        format: str | Format | None = None,
+        reduce: str = "sum",
+        combine: str = "mul",
+    ) -> Tensor | SparseTensor: ...
+    def einsum(equation: Any, *operands: Any, **options: Any) -> Any: ...
+
+    @overload
+    def evaluate(
+        text: str, *, format: _Sparse, reduce: str = "sum", combine: str = "mul", **operands: Any
+    ) -> SparseTensor: ...
+    @overload
+    def evaluate(
+        text: str, *, format: str | Format | None = None, reduce: str = "sum", combine: str = "mul", **operands: Any
+    ) -> Tensor | SparseTensor: ...
+    def evaluate(text: str, **operands: Any) -> Any: ...
 
     @overload
     def matmul(a: SparseTensor, b: SparseTensor, reduce: str = "sum", format: None = None) -> SparseTensor: ...
     @overload
+    def matmul(a: Any, b: Any, reduce: str = "sum", *, format: _Sparse) -> SparseTensor: ...
+    @overload
     def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Tensor: ...
-    def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = None) -> Any: ...
+    def matmul(a: Any, b: Any, reduce: str = "sum", format: Any = None) -> Any: ...
 
 else:
+    einsum = _of_tensors(_einsum)
+    evaluate = _of_tensors(_evaluate)
     matmul = _of_tensors(products.matmul)
 mm = mv = spmm = spmv = spgemm = matmul
 sddmm = _typed(_of_tensors(products.sddmm), SparseTensor)

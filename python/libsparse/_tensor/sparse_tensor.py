@@ -262,6 +262,10 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
             product = repeated.call("matmul", products.matmul, (self, other), {})
         return product
 
+    @overload
+    def __rmatmul__(self, other: Tensor) -> Tensor: ...
+    @overload
+    def __rmatmul__(self, other: Any) -> Any: ...
     def __rmatmul__(self, other: Any) -> Any:
         """`other @ A`."""
         if recorders and (recorder := current()) is not None:
