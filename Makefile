@@ -46,6 +46,10 @@ wheel: $(STAMPS)/wheel-tools ## an sdist, and from it a wheel with the pack, in 
 test-install: ## install what `make wheel` made in clean environments (ARGS="--python python3.13 --torch 2.4.1 ''")
 	@$(PYTHON) tests/install/environments.py dist $(ARGS)
 
+.PHONY: test-notebooks
+test-notebooks: build build/jupyter/installed ## notebooks in Jupyter, by a headless browser; screenshots in build/screenshots (apt install chromium)
+	@build/jupyter/bin/python -m pytest tests/jupyter/look.py $(ARGS)
+
 .PHONY: test-aarch64
 test-aarch64: $(STAMPS)/tools ## cross-build for aarch64, and run its kernels under qemu (apt install gcc-aarch64-linux-gnu qemu-user)
 	@mkdir -p build/aarch64
@@ -153,6 +157,14 @@ $(STAMPS)/docs: $(STAMPS)/dev requirements-docs.txt
 
 $(STAMPS)/wheel-tools: $(STAMPS)/installed requirements-wheel.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-wheel.txt
+	@touch $@
+
+# An environment of its own, some 500 MB with Jupyter; the kernel finds torch and the package in $(VENV).
+build/jupyter/installed: requirements-notebooks.txt $(STAMPS)/installed
+	@$(PYTHON) -m venv build/jupyter
+	@build/jupyter/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-notebooks.txt
+	@echo "import site; site.addsitedir('$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')')" > \
+	  "$$(build/jupyter/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/libsparse-environment.pth"
 	@touch $@
 
 # The demo alone needs these; the versions are those of the package's extra.

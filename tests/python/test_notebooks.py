@@ -51,20 +51,40 @@ def test_tables_of_tensors(tensor):
     assert str(tuple(tensor.shape)) in text
     assert str(tensor.nnz) in text
     assert f"format {tensor.format}" in text
-    assert ('role="img"' in page) == (tensor.ndim == 2 and tensor.nnz > 0)
+    assert ('<img class="spy"' in page) == (tensor.ndim == 2 and tensor.nnz > 0)
 
 
 def test_the_picture_is_where_entries_are():
     A = ls.from_coo([[0, 0, 99], [0, 99, 50]], None, (100, 100))
-    found = re.search(r"base64,([^)]*)\)", A._repr_html_())
+    found = re.search(r'base64,([^"]*)"', A._repr_html_())
     data = base64.b64decode(found[1])
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     length = int.from_bytes(data[33:37], "big")
-    lines = torch.frombuffer(bytearray(zlib.decompress(data[41 : 41 + length])), dtype=torch.uint8).reshape(96, 193)
-    alpha = lines[:, 2::2]
-    assert alpha.nonzero().tolist() == [[0, 0], [0, 95], [95, 48]]
+    scale = 2  # pixels a cell: 96 cells in 240 pixels
+    lines = torch.frombuffer(bytearray(zlib.decompress(data[41 : 41 + length])), dtype=torch.uint8)
+    pixels = lines.reshape(96 * scale, 96 * scale * 4 + 1)[:, 1:].reshape(96, scale, 96, scale, 4)
+    opacity = pixels[..., 3].amin((1, 3))
+    assert torch.equal(opacity, pixels[..., 3].amax((1, 3)))
+    assert opacity.nonzero().tolist() == [[0, 0], [0, 95], [95, 48]]
     assert torch.equal(picture.counts(ls.eye(8).pattern), torch.eye(8))
     assert picture.counts(ls.random((1000, 10), 1.0).pattern).unique().tolist() == [1.0]
+
+
+def test_explanations_fold_and_colour_c():
+    explanation = ls.explain("ij,j->i", ls.eye(3), torch.ones(3))
+    page = explanation._repr_html_()
+    assert "".join(Balanced(page).words).count("for (int32_t") == str(explanation).count("for (int32_t")
+    assert page.count("<details") == page.count("<summary>") == len(re.findall("^== ", explanation, re.MULTILINE))
+    assert '<span class="c-keyword">for</span>' in page
+    code = ls.explain("ij,j->i", ls.eye(3), torch.ones(3), stage="c")
+    words = [word for word in Balanced(code._repr_html_()).words if not word.startswith("div.libsparse")]
+    assert "".join(words) == code.strip("\n")
+
+
+def test_reports_of_tuning():
+    page = ls.tune("ij,j->i", ls.eye(3), torch.ones(3), budget=2)._repr_html_()
+    assert "measured" in " ".join(Balanced(page).words)
+    assert page.count("<circle") >= 1
 
 
 def test_schedules():

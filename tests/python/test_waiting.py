@@ -35,6 +35,16 @@ def test_long_work_is_named_and_the_line_is_wiped(monkeypatch):
     assert said.endswith(" \r")
 
 
+def test_notebooks_keep_the_line(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(waiting, "PATIENCE", 0.05)
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    with waiting.Waiting("sorting 5 entries"):
+        time.sleep(0.3)
+    assert shown.getvalue() == "\rlibsparse: sorting 5 entries (0 s)\n"
+
+
 def test_short_work_is_silent_and_leaves_no_thread(monkeypatch):
     shown = terminal(monkeypatch)
     with waiting.Waiting("nothing"):

@@ -19,7 +19,9 @@ def is_watched() -> bool:
 
 
 class Waiting:
-    """Says on standard error what is being done, once that takes over a second, and for how long; then wipes the line.
+    """Says on standard error what is being done, once that takes over a second, and for how long.
+
+    A terminal's line is wiped in the end.
 
     Args:
         doing: What is being done, as "reading graph.mtx".
@@ -49,4 +51,5 @@ class Waiting:
             said = f"libsparse: {self._doing} ({time.monotonic() - self._begun:.0f} s)"[:118]
             print(f"\r{said}", end="", file=sys.stderr, flush=True)
         if said:
-            print(f"\r{' ' * len(said)}\r", end="", file=sys.stderr, flush=True)
+            wiped = f"\r{' ' * len(said)}\r" if sys.stderr.isatty() else "\n"  # a notebook would keep an empty line
+            print(wiped, end="", file=sys.stderr, flush=True)

@@ -20,16 +20,20 @@ from .export import describe
 _CELLS = 96  # of the longer side of a picture
 _LOOKED_AT = 1 << 20  # entries that are counted, evenly spread where there are more
 _PIXELS = 240  # of the longer side, as shown
+_STRIP = 8  # of the shorter side, at least
 
-# Colours are the notebook's own: the picture is a mask that lets the colour of text through.
+# Text and background are the notebook's own, dark or light. The picture is an image, which notebooks show that are not
+# trusted, too; its colour stands out from either. Selectors outdo Jupyter's own for output.
 _STYLE = (
-    "<style>.libsparse-tensor{display:flex;gap:1em;align-items:flex-start;flex-wrap:wrap}"
-    ".libsparse-tensor table{border-collapse:collapse;margin:0}"
-    ".libsparse-tensor th,.libsparse-tensor td{text-align:left;padding:.1em .6em;color:inherit}"
-    ".libsparse-tensor .spy{border:1px solid currentColor}"
-    ".libsparse-tensor .spy div{width:100%;height:100%;background:currentColor;"
-    "-webkit-mask-size:100% 100%;mask-size:100% 100%;image-rendering:pixelated}</style>"
+    "<style>div.libsparse-tensor{display:flex;gap:1.5em;align-items:flex-start;flex-wrap:wrap}"
+    "div.libsparse-tensor table.libsparse-facts{border-collapse:collapse;margin:.2em 0 .5em}"
+    "div.libsparse-tensor table.libsparse-facts th,div.libsparse-tensor table.libsparse-facts td"
+    "{text-align:left;padding:.1em 1em .1em 0;color:inherit;background:transparent}"
+    "div.libsparse-tensor pre{margin:0;padding:0;color:inherit;background:transparent;white-space:pre}"
+    "div.libsparse-tensor img.spy{border:1px solid rgba(128,128,128,.7);image-rendering:pixelated;margin:0}</style>"
 )
+_COLOUR = (58, 130, 196)  # a blue
+_FAINTEST = 110  # the opacity of a cell with one entry; 255 is that of a full one
 
 
 def counts(pattern: Pattern, cells: int = _CELLS) -> Tensor:
@@ -69,9 +73,9 @@ def page(source: Operand) -> str:
         return ""
     facts = [fact.split("=", 1) for fact in _facts(first)]
     rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in facts)
-    shown = f"<pre>{html.escape(chr(10).join(entries))}</pre>" if entries else ""
+    shown = f"<pre>{html.escape(chr(10).join(entry.strip() for entry in entries))}</pre>" if entries else ""
     picture = _picture(source.sparsity) if source.ndim == 2 and source.sparsity.nnz else ""
-    text = f"<div><b>SparseTensor</b><table>{rows}</table>{shown}</div>"
+    text = f'<div><b>SparseTensor</b><table class="libsparse-facts">{rows}</table>{shown}</div>'
     return f'{_STYLE}<div class="libsparse-tensor">{text}{picture}</div>'
 
 
@@ -88,20 +92,29 @@ def _facts(head: str) -> list[str]:
 
 def _picture(pattern: Pattern) -> str:
     grid = counts(pattern)
-    height, width = (max(4, round(_PIXELS * n / max(grid.shape))) for n in grid.shape)
-    mask = f"url(data:image/png;base64,{base64.b64encode(_png(grid)).decode()})"
+    height, width = _size(grid)
+    image = base64.b64encode(_png(grid)).decode()
     return (
-        f'<div class="spy" role="img" aria-label="where entries are" style="width:{width}px;height:{height}px">'
-        f'<div style="-webkit-mask-image:{mask};mask-image:{mask}"></div></div>'
+        f'<img class="spy" alt="where entries are" width="{width}" height="{height}" '
+        f'src="data:image/png;base64,{image}"/>'
     )
 
 
+def _size(grid: Tensor) -> tuple[int, int]:
+    """Height and width of its picture as shown; that of a row or a column is still a strip."""
+    height, width = (max(_STRIP, round(_PIXELS * n / max(grid.shape))) for n in grid.shape)
+    return height, width
+
+
 def _png(grid: Tensor) -> bytes:
-    """A picture whose transparency follows a grid: a cell with one entry can still be seen."""
-    alpha = torch.where(grid > 0, 80 + 175 * grid.sqrt(), 0).to(torch.uint8)
-    pixels = torch.stack([torch.zeros_like(alpha), alpha], 2)  # grey and alpha
+    """A picture of one colour, whose opacity follows a grid: a cell with one entry can still be seen."""
+    rows, columns = (max(1, n // cells) for n, cells in zip(_size(grid), grid.shape, strict=True))
+    opacity = torch.where(grid > 0, _FAINTEST + (255 - _FAINTEST) * grid.sqrt(), 0).to(torch.uint8)
+    opacity = opacity.repeat_interleave(rows, 0).repeat_interleave(columns, 1)  # few pixels would be smeared
+    colour = torch.tensor(_COLOUR, dtype=torch.uint8, device="cpu").expand(*opacity.shape, 3)
+    pixels = torch.cat([colour, opacity[:, :, None]], 2)
     lines = b"".join(b"\0" + bytes(line.reshape(-1).tolist()) for line in pixels)
-    header = struct.pack(">IIBBBBB", grid.shape[1], grid.shape[0], 8, 4, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", opacity.shape[1], opacity.shape[0], 8, 6, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
         struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks

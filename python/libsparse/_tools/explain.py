@@ -17,16 +17,10 @@ from libsparse._runtime.problem import Operand, Problem, key, product
 from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
 
-from . import limits
+from . import limits, pages
 
 _SECTION = re.compile(r"^== (.*) ==$\n", re.MULTILINE)
 _OPEN = {"call", "schedule", "time"}  # sections that a notebook shows at once
-# Colours are the notebook's own, so that it suits a dark one and a light one.
-_STYLE = (
-    "<style>.libsparse summary{cursor:pointer;font-weight:bold}"
-    ".libsparse pre{margin:0 0 .5em 1em;padding-left:.5em;border-left:2px solid currentColor;"
-    "color:inherit;background:transparent;white-space:pre;overflow-x:auto}</style>"
-)
 
 
 class Explanation(str):
@@ -35,17 +29,11 @@ class Explanation(str):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        import html  # only notebooks need it
-
         first, *rest = _SECTION.split(self)
-        shown = [f"<pre>{html.escape(first)}</pre>"] if first.strip() else []
-        for name, text in zip(rest[::2], rest[1::2], strict=True):
-            opened = " open" if name in _OPEN else ""
-            shown.append(
-                f"<details{opened}><summary>{html.escape(name)}</summary>"
-                f"<pre>{html.escape(text.strip(chr(10)))}</pre></details>"
-            )
-        return f'{_STYLE}<div class="libsparse">{"".join(shown)}</div>'
+        sections = [
+            pages.section(name, text, opened=name in _OPEN) for name, text in zip(rest[::2], rest[1::2], strict=True)
+        ]
+        return pages.page([pages.block(first), *sections] if first.strip() else sections)
 
     def __repr__(self) -> str:
         """The text itself, so that a prompt shows it readably."""

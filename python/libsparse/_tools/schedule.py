@@ -17,7 +17,7 @@ from libsparse._runtime.status import WrongExtentsError
 from libsparse._storage.format import Format
 from libsparse._tensor.sparse_tensor import dress
 
-from . import examples
+from . import examples, pages
 from .explain import Explanation
 
 
@@ -184,9 +184,7 @@ class Schedule:
         return Explanation(native.explain_request(question, stage or ""))
 
     def _repr_html_(self) -> str:
-        import html  # only notebooks need it
-
-        return f"<pre>{html.escape(repr(self))}</pre>{self.explain('scheduled')._repr_html_()}"
+        return pages.page([pages.block(repr(self)), pages.block(self.explain("scheduled"))])
 
     def _scheduled(self) -> Problem:
         return self._problem._replace(schedule=str(self) + ";")

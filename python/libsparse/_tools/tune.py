@@ -220,6 +220,7 @@ class _Bar:
     def __init__(self, wanted: bool | None) -> None:
         self._shown = is_watched() if wanted is None else wanted
         self._begun = time.monotonic()
+        self._drawn = False
         self.done = self.total = 0
         self.best = 1.0
 
@@ -232,10 +233,11 @@ class _Bar:
         spent = time.monotonic() - self._begun
         line = f"tune {self.done}/{self.total} [{bar:20}] {1 / self.best:.2f} times the speed, {spent:.0f} s  {text}"
         print(f"\r{line[:118]:118}", end="", file=sys.stderr, flush=True)
+        self._drawn = True
 
     def close(self) -> None:
-        """Ends the line."""
-        if self._shown:
+        """Ends the line, if there is one."""
+        if self._drawn:
             print(file=sys.stderr)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from . import pages
 from .limits import Limit, duration
 from .trials import Subject, Trial
 
@@ -104,13 +105,7 @@ class Report(tuple[Tuned, ...]):
         return str(self)
 
     def _repr_html_(self) -> str:
-        import html  # only notebooks need it
-
-        parts = []
-        for found in self:
-            parts.append(f"<pre>{html.escape(str(found))}</pre>")
-            parts.append(_svg(found.trials))
-        return f"<div>{''.join(parts)}</div>"
+        return pages.page(part for found in self for part in (pages.block(str(found)), _svg(found.trials)))
 
 
 def _so_far(trials: Sequence[Trial]) -> list[float]:
@@ -145,17 +140,31 @@ def _svg(trials: Sequence[Trial]) -> str:
     best = _so_far(trials)
     if len(best) < 2:
         return ""
-    width, height, top = 480, 160, 2.0
+    width, height, left, top = 480, 170, 40, 2.0
 
-    def at(number: int, ratio: float) -> str:
-        y = height - 10 - (height - 20) * min(ratio, top) / top
-        return f"{10 + (width - 20) * number / (len(best) - 1):.1f},{y:.1f}"
+    def at(number: float, ratio: float) -> tuple[float, float]:
+        return (
+            left + (width - left - 10) * number / (len(best) - 1),
+            height - 35 - (height - 50) * min(ratio, top) / top,
+        )
 
-    line = " ".join(at(n, r) for n, r in enumerate(best))
-    dots = "".join(
-        '<circle r="2" fill="gray" cx="{}" cy="{}"/>'.format(*at(n, t.ratio).split(","))
-        for n, t in enumerate(trials)
-        if t.ratio is not None
-    )
-    path: Any = f'<polyline fill="none" stroke="currentColor" stroke-width="2" points="{line}"/>'
-    return f'<svg width="{width}" height="{height}" role="img" aria-label="best time so far">{dots}{path}</svg>'
+    def text(x: float, y: float, anchor: str, words: str) -> str:
+        return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="11" fill="currentColor">{words}</text>'
+
+    marks, (right, _) = [], at(len(best) - 1, 0)
+    for ratio in (0.0, 1.0, top):
+        y = at(0, ratio)[1]
+        marks.append(f'<path d="M{left} {y:.1f}H{right:.1f}" stroke="gray" stroke-dasharray="{2 if ratio else 0}"/>')
+        marks.append(text(left - 5, y + 4, "end", f"{ratio:g}"))
+    marks.append(text(left, height - 18, "middle", "1"))
+    marks.append(text(right, height - 18, "end", f"{len(best)}"))
+    marks.append(text((left + right) / 2, height - 18, "middle", "measurement"))
+    legend = "times, in those of the compiler's schedule (more than 2 as 2); the line is the best so far"
+    marks.append(text(0, height - 3, "start", legend))
+    for number, trial in enumerate(trials):
+        if trial.ratio is not None:
+            x, y = at(number, trial.ratio)
+            marks.append(f'<circle r="3" fill="gray" cx="{x:.1f}" cy="{y:.1f}"/>')
+    line = " ".join("{:.1f},{:.1f}".format(*at(n, r)) for n, r in enumerate(best))
+    marks.append(f'<polyline fill="none" stroke="currentColor" stroke-width="2" points="{line}"/>')
+    return f'<svg width="{width}" height="{height}" role="img" aria-label="{legend}">{"".join(marks)}</svg>'
