@@ -196,6 +196,8 @@ def test_what_does_not_fit() -> None:
         layer(X, edge_index(A))
     with pytest.raises(ls.ShapeError, match=r"expected shape \(20, 20\)"):
         layer(X, B)
+    with pytest.raises(ls.ShapeError, match=r"x is \(x, x\[:5\]\)"):
+        ls.nn.SAGEConv(4, 3)(torch.rand(20, 4), ls.random((5, 20), 0.5))
     with pytest.raises(ls.UnsupportedError, match="aggr is 'lstm'"):
         ls.nn.SAGEConv(4, 3, aggr="lstm")
     with pytest.raises(ls.DtypeError, match="edge_dim="):

@@ -46,9 +46,12 @@ def receiving(layer: str, A: Any, sources: int, targets: int) -> Any:
             f"{layer}: A is a {type(A).__name__}; expected an ls.SparseTensor whose rows receive: {hint}"
         )
     if A.ndim != 2 or tuple(A.shape) != (targets, sources):
+        rows = A.shape[0]
+        block = A.ndim == 2 and A.shape[1] == sources and rows < targets
+        hint = f"; of a block whose first {rows} nodes receive, x is (x, x[:{rows}])" if block else ""
         raise ls.ShapeError(
             f"{layer}: A ({A._facts()}) has rows that receive and columns that send; expected shape "
-            f"({targets}, {sources}), as there are {targets} receiving and {sources} sending nodes"
+            f"({targets}, {sources}), as there are {targets} receiving and {sources} sending nodes{hint}"
         )
     if A.fill_value != 0:
         raise ls.FormatError(

@@ -176,5 +176,5 @@ def check_loaded(name: str, found: Any, weight: Any) -> None:
     if not same_entries(found.pattern, weight.pattern):
         raise ls.FormatError(
             f"{name}: the state has {found.nnz} entries of {found.pattern}, other places than the {weight.nnz} of this "
-            "layer; make the layer with mask=state['weight'], or load with assign=True before the optimizer is made"
+            f"layer; make the layer with mask=state[{name!r}], or load with assign=True before the optimizer is made"
         )
