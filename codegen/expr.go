@@ -143,6 +143,9 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 		}
 		return fmt.Sprintf("%s %s %s", e.expr(widened(x.X), precAdd), x.Op, e.expr(widened(x.Y), precAdd)), precEqual
 	default:
+		if text, ok := e.anyNegative(x); ok {
+			return text, precAtom
+		}
 		return fmt.Sprintf("%s %s %s", e.expr(widened(x.X), precAdd), x.Op, e.expr(widened(x.Y), precAdd)), precLess
 	}
 }

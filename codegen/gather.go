@@ -72,3 +72,36 @@ static inline %[1]s %[2]s(const %[3]s *x, const int32_t *crd)
 `, vectorName(h.t), h.name(), elemType(h.t.Elem), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}),
 		vectorName(ir.Type{Elem: dtype.I32, Lanes: h.t.Lanes}), strings.Join(lanes, ", "))
 }
+
+// anyNegative is the helper that says whether one of several neighbouring coordinates is negative.
+const anyNegative = "any_negative"
+
+// anyNegative is the C text of a comparison of the least of neighbouring coordinates of 32 bits with zero.
+func (e *emitter) anyNegative(x *ir.Compare) (string, bool) {
+	least, ok := x.X.(*ir.ReduceLanes)
+	if !ok || x.Op != ir.Lt || least.Op != dtype.Min || len(least.Of) > 1 || !isZero(x.Y) {
+		return "", false
+	}
+	load, ok := least.Of[0].(*ir.Load)
+	if !ok || load.Array.Elem != dtype.I32 || load.Lanes%2 != 0 {
+		return "", false
+	}
+	e.uses.vector(ir.Type{Elem: dtype.I64, Lanes: load.Lanes / 2})
+	fn := e.uses.helper(anyNegative, load.Type())
+	return fmt.Sprintf("%s(&%s[%s])", fn, name(load.Array.Name), e.index(load.Index)), true
+}
+
+// anyNegativeText joins the signs of pairs of coordinates, in a register of 64 bits.
+func (h helper) anyNegativeText() string {
+	pairs := make([]string, h.t.Lanes/2)
+	for pair := range pairs {
+		pairs[pair] = fmt.Sprintf("pairs[%d]", pair)
+	}
+	return fmt.Sprintf(`/* Coordinates are read two at a time: each has its sign at the top of one half. */
+static inline int32_t %[1]s(const int32_t *crd)
+{
+    const %[2]s pairs = (%[2]s)*(const %[3]s *)crd;
+    return ((uint64_t)(%[4]s) & 0x8000000080000000) != 0;
+}
+`, h.name(), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), vectorName(h.t), strings.Join(pairs, " | "))
+}

@@ -17,6 +17,9 @@ func (h helper) text() string {
 	if h.kind == "gather" {
 		return h.gatherText()
 	}
+	if h.kind == anyNegative {
+		return h.anyNegativeText()
+	}
 	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
 		return h.conversion()
 	}

@@ -47,14 +47,14 @@ func (e *emitter) reduceLanes(x *ir.ReduceLanes) string {
 // tail is the C text of the last lanes of a vector.
 func (e *emitter) tail(x *ir.Tail) string {
 	fn := e.uses.helper("tail", x.Type())
-	return fmt.Sprintf("%s(%s, %s, %s)", fn, e.value(x.X), e.index(x.Count), e.valueAs(x.Else, ir.Scalar(x.Type().Elem)))
+	return fmt.Sprintf("%s(%s, %s, %s)", fn, e.value(x.X), e.index(x.Count), e.value(x.Else))
 }
 
 // tailText is the helper that keeps the last count lanes. ZEROTO are the numbers of the lanes.
-const tailText = `static inline VECTOR NAME(VECTOR x, int64_t count, ELEMENT other)
+const tailText = `static inline VECTOR NAME(VECTOR x, int64_t count, VECTOR other)
 {
     const MASK kept = (MASK){COUNTING} >= (LANE)(WIDTH - count);
-    return (VECTOR)((kept & (MASK)x) | (~kept & (MASK)(other - (VECTOR){0})));
+    return (VECTOR)((kept & (MASK)x) | (~kept & (MASK)other));
 }
 `
 

@@ -1,6 +1,8 @@
 package autoschedule
 
 import (
+	"slices"
+
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
@@ -54,12 +56,22 @@ func (d *Decision) outermost() (loop, root index.Var) {
 func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
+	if byEntries(a) {
+		team.Grain = int64(c.EntryGrain)
+	}
 	for _, acc := range index.Accesses(a.RHS) {
 		if balanced(a.Of(acc.Tensor), c) {
 			team.Balanced = append(team.Balanced, acc.Tensor)
 		}
 	}
 	return team
+}
+
+// byEntries reports whether a sparse operand has every variable of a, so that each iteration is one of its entries.
+func byEntries(a bind.Assignment) bool {
+	return slices.ContainsFunc(index.Accesses(a.RHS), func(acc *index.Access) bool {
+		return !a.Of(acc.Tensor).Format.Dense() && len(acc.Vars) == len(a.Vars())
+	})
 }
 
 // balanced reports whether threads take rows of an operand with equal numbers of entries. An operand without a count may have many.

@@ -56,7 +56,11 @@ type Storage struct {
 }
 
 // Range is a half-open range of positions.
-type Range struct{ Lo, Hi ir.Expr }
+type Range struct {
+	Lo, Hi ir.Expr
+	// Group is the number of the group that a position below which levels are Grouped is known to be in; nil where it isn't known.
+	Group ir.Expr
+}
 
 // Level is one kind of level. Positions count the places of a level over all parents. A walk counts steps, which are
 // positions in most kinds.
@@ -103,6 +107,13 @@ type Numbered interface {
 	Numbers() []int64
 	// With is the level with other numbers.
 	With(numbers []int64) Level
+}
+
+// Grouped is what levels implement whose parents come in groups of neighbours, which have the same number of steps and the places of
+// each step side by side.
+type Grouped interface {
+	// Group is how many parents a group has; 0 where all are one.
+	Group() int64
 }
 
 // Repeating is what levels implement that may store a coordinate of one parent several times, for different coordinates below.

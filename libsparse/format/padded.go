@@ -29,14 +29,30 @@ func (Padded) Arrays() string {
 func (Padded) CrdRange(s Storage) Range { return Range{Lo: ir.Const(-1), Hi: s.Extent} }
 
 // Invariants implements Checked.
-func (Padded) Invariants(_ Storage, _, element, _ ir.Expr) []Invariant {
-	return []Invariant{{Of: OfPos, Holds: notNegative(element), Text: "pos holds one number of places, which is not negative"}}
+func (l Padded) Invariants(s Storage, parent, element, step ir.Expr) []Invariant {
+	return []Invariant{
+		{Of: OfPos, Holds: notNegative(element), Text: "pos holds one number of places, which is not negative"},
+		lastEmpty(l, s, parent, step),
+	}
+}
+
+// lastEmpty is that the places of a parent which hold nothing come behind those that hold something: the step before one that holds something does so,
+// too.
+func lastEmpty(l Level, s Storage, parent, step ir.Expr) Invariant {
+	before := ir.Max(ir.Sub(step, ir.Const(1)), ir.Const(0))
+	return Invariant{
+		Of: OfSteps, Holds: l.Valid(s, Range{Lo: parent, Hi: ir.Next(parent)}, before),
+		Text: "-1 stands before a coordinate of the same parent",
+	}
 }
 
 // Children implements Level.
 func (Padded) Children(s Storage, _ Range) Range {
 	return Range{Lo: ir.Const(0), Hi: ir.IndexAt(s.Pos, ir.Const(0))}
 }
+
+// Group implements Grouped.
+func (Padded) Group() int64 { return 0 }
 
 // Place implements Level.
 func (Padded) Place(s Storage, parent Range, step ir.Expr) ir.Expr {

@@ -41,21 +41,33 @@ func (Sliced) With(numbers []int64) Level { return Sliced{Height: numbers[0]} }
 func (Sliced) CrdRange(s Storage) Range { return Padded{}.CrdRange(s) }
 
 // Invariants implements Checked.
-func (l Sliced) Invariants(_ Storage, _, element, _ ir.Expr) []Invariant {
+func (l Sliced) Invariants(s Storage, parent, element, step ir.Expr) []Invariant {
 	whole := ir.Is(mod(element, l.Height), ir.Eq, ir.Const(0))
-	return []Invariant{{Of: OfPos, Holds: whole, Text: "slices hold a multiple of {number0} places"}}
+	return []Invariant{{Of: OfPos, Holds: whole, Text: "slices hold a multiple of {number0} places"}, lastEmpty(l, s, parent, step)}
 }
 
 // Children implements Level.
 func (l Sliced) Children(s Storage, parent Range) Range {
-	slice := div(parent.Lo, l.Height)
+	slice := l.slice(parent)
 	places := ir.Sub(ir.IndexAt(s.Pos, ir.Next(slice)), ir.IndexAt(s.Pos, slice))
 	return Range{Lo: ir.Const(0), Hi: div(places, l.Height)}
 }
 
+// slice is the number of the slice that a parent is in.
+func (l Sliced) slice(parent Range) ir.Expr {
+	if parent.Group != nil {
+		return parent.Group
+	}
+	return div(parent.Lo, l.Height)
+}
+
+// Group implements Grouped.
+func (l Sliced) Group() int64 { return l.Height }
+
 // Place implements Level.
 func (l Sliced) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
-	first := ir.Add(ir.IndexAt(s.Pos, div(parent.Lo, l.Height)), mod(parent.Lo, l.Height))
+	slice := l.slice(parent)
+	first := ir.Add(ir.IndexAt(s.Pos, slice), ir.Remainder(parent.Lo, slice, ir.Const(l.Height)))
 	return ir.Add(first, ir.Mul(step, ir.Const(l.Height)))
 }
 

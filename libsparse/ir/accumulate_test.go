@@ -25,7 +25,7 @@ func TestAccumulate(t *testing.T) {
 		},
 		{
 			"a rest", loop(ir.Simd, v, num(9), sum(at(x, v))),
-			[]string{"var f_lanes: f32x8 = 0f32", "for v_2 = 0 .. 8 step 8 unrolled", "  f_lanes += x[v_2 :8]", "f_lanes += tail(x[1 :8], 1, 0f32)", "f += add_lanes(f_lanes)"},
+			[]string{"var f_lanes: f32x8 = 0f32", "for v_2 = 0 .. 8 step 8 unrolled", "  f_lanes += x[v_2 :8]", "f_lanes = tail(f_lanes + x[1 :8], 1, f_lanes)", "f += add_lanes(f_lanes)"},
 		},
 		{
 			"a row", row,
@@ -33,8 +33,9 @@ func TestAccumulate(t *testing.T) {
 				"var f_lanes: f32x4 = 0f32", "var p_2: i64 = n", "let p_end: i64 = n + 9", "while p_2 + 4 < p_end",
 				"  f_lanes += x[p_2 :4] * {x[idx[p_2]], x[idx[p_2 + 1]], x[idx[p_2 + 2]], x[idx[p_2 + 3]]}", "  p_2 += 4",
 				"if p_end >= 4",
-				"  f_lanes += tail(x[p_end - 4 :4] * {x[idx[p_end - 4]], x[idx[p_end - 3]], x[idx[p_end - 2]], x[idx[p_end - 1]]}, p_end - p_2, 0f32)",
-				"else", "  for p_3 = p_2 .. p_end", "    f_lanes += {x[p_3] * x[idx[p_3]], 0f32, 0f32, 0f32}", "f += add_lanes(f_lanes)",
+				"  f_lanes = tail(f_lanes + x[p_end - 4 :4] * {x[idx[p_end - 4]], x[idx[p_end - 3]], x[idx[p_end - 2]], x[idx[p_end - 1]]}, p_end - p_2, f_lanes)",
+				"else", "  alloc f_lanes_2: f32[4]", "  f_lanes_2[0 :4] = f_lanes",
+				"  for p_3 = p_2 .. p_end", "    f_lanes_2[p_3 - p_end + 4] += x[p_3] * x[idx[p_3]]", "  f_lanes = f_lanes_2[0 :4]", "f += add_lanes(f_lanes)",
 			},
 		},
 		{"the sum itself", loop(ir.Simd, v, num(32), sum(mul(f, at(x, v)))), []string{"for v = 0 .. 32 simd", "  f += f * x[v]"}},
@@ -84,7 +85,7 @@ func TestJamOfRows(t *testing.T) {
 	got := text(ir.Jam(module(outer), target(32)))
 	for _, want := range []string{
 		"  let k_end: i64 = idx[p + 1]", "  let k_end_2: i64 = idx[p + 1 + 1]",
-		"  let w_2: f32x2 = add_lanes(w_lanes, w_lanes_2)", "  y[p :2] = w_2", "for p_2 = p_rest .. p_end",
+		"  let w_2: f32x2 = add_lanes(w_lanes, w_lanes_3)", "  y[p :2] = w_2", "for p_2 = p_rest .. p_end",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%swithout %q", got, want)

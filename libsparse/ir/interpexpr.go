@@ -188,7 +188,7 @@ func (m *machine) tail(e *Tail) value {
 	out := value{t: x.t, lanes: slices.Clone(x.lanes)}
 	for k := range out.lanes {
 		if int64(len(out.lanes)-k) > count {
-			out.lanes[k] = other
+			out.lanes[k] = other.lanes[k]
 		}
 	}
 	return out

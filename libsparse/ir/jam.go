@@ -17,9 +17,7 @@ func Jam(m *Module, target Target) *Module {
 // jam is an unrolled loop whose body is constants, a reduction, and stores of what that gives.
 type jam struct {
 	reduction
-	around    *For
-	constants []Stmt
-	stores    []*Store
+	results
 	// bounded says that the reduction has the same bounds in each iteration.
 	bounded bool
 }
@@ -34,36 +32,12 @@ func jamOf(s *For) (j jam, ok bool) {
 	if !ok || !declares || d.Var.Name != j.sum.Name || !isIdentity(d.Init, j.reduction) {
 		return j, false
 	}
-	j.around, j.constants = s, s.Body.Stmts[:at-1]
-	constants, ok := constantsOf(j.constants)
-	j.bounded = j.sameBounds(constants)
-	return j, ok && j.storesOnly(s.Body.Stmts[at+1:])
-}
-
-// storesOnly reports whether statements are stores into arrays that the loop doesn't load from, and keeps them.
-func (j *jam) storesOnly(stmts []Stmt) bool {
-	written := map[string]bool{}
-	for _, t := range stmts {
-		store, ok := t.(*Store)
-		if !ok || store.Atomic {
-			return false
-		}
-		written[store.Array.Name] = true
-		j.stores = append(j.stores, store)
+	j.results, ok = resultsOf(s, s.Body.Stmts[:at-1], s.Body.Stmts[at+1:])
+	if !ok {
+		return j, false
 	}
-	return len(stmts) > 0 && !loadsAny(j.around.Body, written)
-}
-
-// sameBounds reports whether the reduction has the same bounds in each iteration around it.
-func (j jam) sameBounds(constants map[string]Expr) bool {
-	same := true
-	for _, bound := range []Expr{j.loop.Lo, j.loop.Hi} {
-		EachExpr(bound, func(e Expr) {
-			v, ok := e.(*Var)
-			same = same && !(ok && (v.Name == j.around.Var.Name || constants[v.Name] != nil))
-		})
-	}
-	return same
+	j.bounded = j.sameBounds(j.loop)
+	return j, true
 }
 
 // isIdentity reports whether e is what the sums of r begin with.
@@ -72,20 +46,6 @@ func isIdentity(e Expr, r reduction) bool {
 	first, _ := r.op.Identity()
 	y, known := literal(Number(first, r.sum.T.Elem))
 	return ok && known && x.Value == y.Value
-}
-
-// loadsAny reports whether b loads from one of some arrays.
-func loadsAny(b *Block, arrays map[string]bool) bool {
-	found := false
-	EachStmt(b, func(s Stmt) {
-		for _, e := range Exprs(s) {
-			EachExpr(e, func(e Expr) {
-				l, ok := e.(*Load)
-				found = found || ok && arrays[l.Array.Name]
-			})
-		}
-	})
-	return found
 }
 
 func (x vectorizer) jam(s *For, names *Builder) Stmt {
@@ -138,39 +98,8 @@ func (x vectorizer) together(j jam, names *Builder) (out []Stmt, ok bool) {
 	}
 	all := &Var{Name: names.Fresh(j.sum.Name), T: Type{Elem: j.sum.T.Elem, Lanes: len(sums)}}
 	out = append(out, Let(all, &ReduceLanes{Op: j.op, Of: sums}))
-	values, _ := constantsOf(j.constants)
-	values[j.sum.Name] = all
-	stores := make([]*Store, len(j.stores))
-	for k, s := range j.stores {
-		stores[k] = &Store{Array: s.Array, Index: replaceVars(s.Index, values), Reduce: s.Reduce, Value: replaceVars(s.Value, values)}
-	}
-	if j.scatters() {
-		return append(out, j.each(all, len(sums), names)...), true
-	}
-	written, ok := x.body(stores, j.around.Var, len(sums))
+	written, ok := j.write(x, j.sum, all, j.around.Var, names)
 	return append(out, written...), ok
-}
-
-// scatters reports whether iterations that follow each other store to places that don't.
-func (j jam) scatters() bool {
-	values, _ := constantsOf(j.constants)
-	return slices.ContainsFunc(j.stores, func(s *Store) bool { return !consecutive(replaceVars(s.Index, values), j.around.Var) })
-}
-
-// each stores what each of n iterations gives, whose sums are the lanes of all.
-func (j jam) each(all *Var, n int, names *Builder) []Stmt {
-	kept := names.Array(j.sum.Name, all.T.Elem)
-	out := []Stmt{&Alloc{Array: kept, Size: Const(int64(n))}, &Store{Array: kept, Index: Const(0), Value: all, Lanes: n}}
-	values, _ := constantsOf(j.constants)
-	for q := range int64(n) {
-		iteration := SimplifyExpr(Add(j.around.Var, Const(q)))
-		values[j.sum.Name] = At(kept, Const(q))
-		of := func(e Expr) Expr { return at(replaceVars(e, values), j.around.Var, iteration) }
-		for _, s := range j.stores {
-			out = append(out, &Store{Array: s.Array, Index: of(s.Index), Reduce: s.Reduce, Value: of(s.Value)})
-		}
-	}
-	return out
 }
 
 // reductions are the reductions of as many iterations as the loop of j is unrolled by, and the vector that each leaves.

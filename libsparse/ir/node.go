@@ -85,7 +85,7 @@ type (
 		Op dtype.Op
 		Of []Expr
 	}
-	// Tail is the last Count lanes of the vector X, with the scalar Else in those before.
+	// Tail is the last Count lanes of the vector X, with those of the vector Else before.
 	Tail struct{ X, Count, Else Expr }
 	// Hash is the place of a key in a table of Size places, a power of two; see HashOf.
 	Hash struct{ Key, Size Expr }
@@ -216,7 +216,9 @@ type (
 		Unroll int64
 		// Below says that the body may also be evaluated, but for what it writes, for values of Var from zero to Lo.
 		Below bool
-		Body  *Block
+		// Ends says that the body is an If, and that where its condition does not hold, it holds in no later iteration.
+		Ends bool
+		Body *Block
 	}
 	// While runs Body as long as Cond holds.
 	While struct {

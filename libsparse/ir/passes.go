@@ -21,6 +21,7 @@ func Passes(target Target) []Pass {
 	return []Pass{
 		{"simplify", Simplify},
 		{"hoist", Hoist},
+		{"across", func(m *Module) *Module { return Across(m, target) }},
 		{"interleave", Interleave},
 		{"jam", func(m *Module) *Module { return Jam(m, target) }},
 		{"accumulate", func(m *Module) *Module { return Accumulate(m, target) }},

@@ -200,8 +200,8 @@ func (a *accumulators) add(vectors []Expr, parts [][]*Var, place Expr, turn int)
 func (a *accumulators) last(vectors []Expr, parts [][]*Var, end, count Expr) (out []Stmt) {
 	begin := SimplifyExpr(Sub(end, Const(int64(a.lanes))))
 	for i, x := range vectors {
-		tail := &Tail{X: at(x, a.loop.Var, begin), Count: count, Else: a.identity()}
-		out = append(out, &Assign{Var: parts[i][0], Reduce: a.op, Value: tail})
+		sum := parts[i][0]
+		out = append(out, Set(sum, &Tail{X: Apply(a.op, sum, at(x, a.loop.Var, begin)), Count: count, Else: sum}))
 	}
 	return out
 }
@@ -235,8 +235,7 @@ func (a *accumulators) counted(vectors []Expr, parts [][]*Var, n int64) (out []S
 }
 
 // open is the loop between bounds that are known at run time. Its last vector is read together with what stands before it, which
-// takes no branch that depends on the length; where too little stands before it, iterations follow one another in the
-// first lane.
+// takes no branch that depends on the length; where too little stands before it, elements get into their lanes one by one.
 func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
 	s, lanes := a.loop, Const(int64(a.lanes))
 	place, end := a.names.Index(s.Var.Name), a.names.Index(s.Var.Name+"_end")
@@ -250,23 +249,29 @@ func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
 		more.(*Compare).Op = Le
 	}
 	out = append(out, Repeat(more, append(a.add(vectors, parts, place, 0), Increase(place, lanes))...))
-	v := a.names.Index(s.Var.Name)
-	single := Loop(v, place, end)
-	for i, x := range a.values {
-		lanes := &Lanes{Of: []Expr{Convert(at(x, s.Var, v), a.elem())}}
-		for len(lanes.Of) < a.lanes {
-			lanes.Of = append(lanes.Of, a.identity())
-		}
-		single.Body.Stmts = append(single.Body.Stmts, &Assign{Var: parts[i][0], Reduce: a.op, Value: lanes})
-	}
 	if !overlaps {
-		return append(out, single)
+		return append(out, a.oneByOne(parts, place, end)...)
 	}
 	return append(out, &If{
 		Cond: Is(end, Ge, lanes),
 		Then: Do(a.last(vectors, parts, end, Sub(end, place))...),
-		Else: Do(single),
+		Else: Do(a.oneByOne(parts, place, end)...),
 	})
+}
+
+// oneByOne adds the elements from place to end, which are fewer than a vector has, to the last lanes.
+func (a *accumulators) oneByOne(parts [][]*Var, place, end *Var) (out []Stmt) {
+	lanes := Const(int64(a.lanes))
+	for i, x := range a.values {
+		sum, kept, v := parts[i][0], a.names.Array(parts[i][0].Name, a.elem()), a.names.Index(a.loop.Var.Name)
+		value := Convert(at(x, a.loop.Var, v), a.elem())
+		out = append(
+			out, &Alloc{Array: kept, Size: lanes}, &Store{Array: kept, Index: Const(0), Value: sum, Lanes: a.lanes},
+			Loop(v, place, end, Update(kept, Add(Sub(v, end), lanes), a.op, value)),
+			Set(sum, &Load{Array: kept, Index: Const(0), Lanes: a.lanes}),
+		)
+	}
+	return out
 }
 
 // tree is the sum of vectors, in pairs of neighbours, then pairs of these.

@@ -61,7 +61,7 @@ func (v *verifier) vector(e Expr) {
 	case *Tail:
 		x, other := v.expr(e.X), v.expr(e.Else)
 		v.index(e.Count)
-		if x.Lanes < 2 || other != Scalar(x.Elem) {
+		if x.Lanes < 2 || other != x {
 			v.failf("%s has a vector of %s and %s", ExprText(e), x, other)
 		}
 	default:

@@ -236,7 +236,7 @@ func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
 		}
 		s = &Block{Stmts: out}
 	case *For:
-		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Below: x.Below, Body: b(x.Body)}
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Below: x.Below, Ends: x.Ends, Body: b(x.Body)}
 	case *While:
 		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
 	case *If:

@@ -41,6 +41,8 @@ type env struct {
 	coord *scope[index.Var, ir.Expr]
 	// pos holds the positions that iterators stand at, by lattice.Key.
 	pos *scope[string, format.Range]
+	// groups has the number of the group that a position is in, by lattice.Key, where a loop visits groups.
+	groups *scope[string, ir.Expr]
 	// span is the range of values of variables that is visited here, where that isn't all of them or has been computed.
 	span *scope[index.Var, span]
 	// chain links the variable of the loop that is lowered next with the variables that it is a strip of.
@@ -147,7 +149,9 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 		}
 		return format.Range{Lo: ir.Const(0), Hi: ir.Const(1)}
 	}
-	if r, ok := e.pos.lookup(l.key(a, level)); ok {
+	key := l.key(a, level)
+	if r, ok := e.pos.lookup(key); ok {
+		r.Group = e.groups.get(key)
 		return r
 	}
 	kind := l.format(a.Tensor).Levels[level]
@@ -155,7 +159,7 @@ func (l *lowerer) position(a *index.Access, level int, e env) format.Range {
 		panic("BUG: no loop walks level " + kind.String() + " of " + a.String())
 	}
 	at := kind.Locate(l.storage(a, level, e), l.position(a, level-1, e).Lo, l.coordOf(a, level, e))
-	return format.Range{Lo: at, Hi: ir.Next(at)}
+	return format.Range{Lo: at, Hi: ir.Next(at), Group: e.groups.get(key)}
 }
 
 // elementAt is the position of an element: that of its last level.

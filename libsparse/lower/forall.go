@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 	"libsparse/libsparse/lattice"
@@ -57,6 +58,14 @@ func (l *lowerer) nothing() []ir.Stmt {
 
 // dense visits every coordinate: in the order in which a level stores them, if there is such a level, else by counting.
 func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
+	it, _ := l.inStoredOrder(f, e)
+	if group, outer := l.group(f, it.Key, e); group != nil {
+		return l.inGroups(f, group, l.denseLoop(f, at, outer, kind))
+	}
+	return l.denseLoop(f, at, e, kind)
+}
+
+func (l *lowerer) denseLoop(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
 	if it, ok := l.inStoredOrder(f, e); ok {
 		return l.walkLevel(f, at, it, e, kind)
 	}
@@ -176,15 +185,23 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 		return nil
 	}
 	body = append([]ir.Stmt{ir.Let(v, l.coordinate(it, p, e))}, body...)
-	if valid := l.valid(it, p, e); valid != nil {
+	valid := l.valid(it, p, e)
+	if valid != nil {
 		body = []ir.Stmt{ir.When(valid, body...)}
 	}
-	body = append(l.prefetch(f, it, p, v, body, e), body...)
-	out := l.counted(f, p, r.Lo, r.Hi, kind, body, before)
-	if len(out) > 0 && gapless(it) {
-		out[len(out)-1].(*ir.For).Below = true
+	ahead := l.prefetch(f, it, p, v, body, e)
+	out := l.counted(f, p, r.Lo, r.Hi, kind, append(ahead, body...), before)
+	if len(out) > 0 {
+		loop := out[len(out)-1].(*ir.For)
+		loop.Below, loop.Ends = gapless(it), valid != nil && len(ahead) == 0 && l.emptyLast(it)
 	}
 	return out
+}
+
+// emptyLast reports whether the places of a level that hold nothing come behind the others of the same parent.
+func (l *lowerer) emptyLast(it lattice.Iterator) bool {
+	_, grouped := l.format(it.Access.Tensor).Levels[it.Level].(format.Grouped)
+	return grouped
 }
 
 // gapless reports whether every position of a level, from zero on, has a coordinate that is stored: segments follow each other.

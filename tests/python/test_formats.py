@@ -144,7 +144,9 @@ def test_scipy_has_blocks_and_diagonals():
         ("ell", [2, 1], [0, 1], ls.ShapeError, "one number"),
         ("ell", [1], [0, 2], ls.IndexBoundsError, "expected -1 <= index < 2"),
         ("ell", [2], [1, 0, 1, 1], ls.FormatError, "ascending"),
+        ("ell", [2], [-1, 0, 1, 1], ls.FormatError, "-1 stands before"),
         ("sell(2)", [0, 3], [0, 1, 1], ls.FormatError, "multiple of 2"),
+        ("sell(2)", [0, 4], [0, -1, 1, 1], ls.FormatError, "-1 stands before"),
         ("dia", [2], [1, 0], ls.FormatError, "ascend"),
         ("bsr(2,2)", [0, 1], [1], ls.IndexBoundsError, "counted in blocks"),
         ("bsr(2,2)", [0, 1, 1], [0], ls.ShapeError, "expected 2"),
@@ -306,3 +308,29 @@ def test_dense_formats_are_strided_tensors(format, strides):
         assert type(made) is torch.Tensor
         assert made.stride() == strides
         assert torch.equal(made, dense)
+
+
+@pytest.mark.parametrize("format", ["sell(8)", "sell(32)", "sell(8,64)", "ell", "sell(3)"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8])
+def test_rows_in_lanes(format: str, dtype: torch.dtype) -> None:
+    """Rows whose entries stand side by side, of all lengths, in slices that are full or not."""
+    torch.manual_seed(0)
+    for rows in (1, 8, 37, 64):
+        lengths = torch.rand(rows, 1) * (torch.arange(rows)[:, None] % 5 > 0)
+        dense = torch.randint(1, 5, (rows, 20)).to(dtype) * (torch.rand(rows, 20) < lengths)
+        A, x = ls.tensor(dense).to_format(format), torch.randint(1, 5, (20,)).to(dtype)
+        assert torch.equal(A @ x, (dense * x).sum(1, dtype=dtype))
+        for reduce in ("max", "min"):
+            found, csr = (ls.einsum("ij,j->i", m, x, reduce=reduce) for m in (A, A.to_format("csr")))
+            assert torch.equal(found, csr)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_formats_change_no_bit(dtype: torch.dtype) -> None:
+    """Rows are summed in one order, whether they are stored one after the other or side by side."""
+    torch.manual_seed(0)
+    for rows, density in ((8, 0.9), (64, 0.1), (301, 0.3)):
+        A = ls.tensor((torch.randn(rows, 100) * (torch.rand(rows, 100) < density)).to(dtype))
+        x = torch.randn(100, dtype=dtype)
+        for format in ("sell(8)", "sell(4,64)", "sell(8,256)", "ell"):
+            assert torch.equal(A @ x, A.to_format(format) @ x)

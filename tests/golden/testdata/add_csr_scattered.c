@@ -38,7 +38,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict C_starts2 = (int64_t *)slots[13];
     int64_t C_bound2 = slots[14];
     memset(C_starts2, 0, (size_t)65 * sizeof *C_starts2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -97,7 +97,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict C_room_vals2 = (float *)slots[17];
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     memset(C_filled2, 0, (size_t)65 * sizeof *C_filled2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -204,7 +204,7 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t *restrict C_filled2 = (const int64_t *)slots[15];
-    const int64_t team = C_filled2[64] > 32768 ? threads : 1;
+    const int64_t team = C_filled2[64] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots);
@@ -230,7 +230,7 @@ int32_t kernel_revalue(int64_t *slots)
     uint8_t *restrict C_code2 = (uint8_t *)slots[19];
     if (C_coded2 != 0 && A_pos2[n_i] > 0 && B_pos2[n_i] > 0) {
         const int64_t total = C_pos2[n_i];
-        const int64_t blocks = total > 32768 && threads > 1 ? threads * 16 : 1;
+        const int64_t blocks = total > 12000 && threads > 1 ? threads * 16 : 1;
         const int64_t team = blocks > 1 ? threads : 1;
         #pragma omp parallel num_threads(team)
         {
@@ -277,7 +277,7 @@ int32_t kernel_revalue(int64_t *slots)
         }
         return 0;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     const int64_t team_ = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {

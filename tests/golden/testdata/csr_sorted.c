@@ -109,7 +109,7 @@ int32_t kernel_assemble(int64_t *slots)
     for (int64_t q = 0; q < n_i; q++) {
         most = max_i64(most, (int64_t)A_pos2[q + 1] - A_pos2[q]);
     }
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -122,7 +122,7 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {
         #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -136,7 +136,7 @@ int32_t kernel_assemble(int64_t *slots)
         status = 1;
         goto done;
     }
-    const int64_t team__ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team__ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team__)
     {
         #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -175,7 +175,7 @@ int32_t kernel_compute(int64_t *slots)
         status = 1;
         goto done;
     }
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -193,7 +193,7 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {
         #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -202,7 +202,7 @@ int32_t kernel_compute(int64_t *slots)
         }
     }
     prefix_sum_i32(out_pos2, n_i + 1);
-    const int64_t team__ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team__ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team__)
     {
         #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -215,7 +215,7 @@ int32_t kernel_compute(int64_t *slots)
         }
     }
     clear(out_vals, out_count2, sizeof *out_vals);
-    const int64_t team___ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team___ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team___)
     {
         #pragma omp for schedule(dynamic, team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait

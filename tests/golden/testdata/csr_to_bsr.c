@@ -83,7 +83,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out_count2 = slots[6];
     int32_t *restrict out_pos2 = (int32_t *)slots[7];
     int failed = 0;
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
@@ -146,7 +146,7 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     int failed = 0;
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)
     {
         int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
@@ -199,7 +199,7 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     clear(out_vals, (int64_t)out_pos2[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
-    const int64_t team_ = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {
         #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait

@@ -40,7 +40,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict C_starts2 = (int64_t *)slots[11];
     int64_t C_bound2 = slots[12];
     memset(C_starts2, 0, (size_t)65 * sizeof *C_starts2);
-    const int64_t blocks = A_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -98,7 +98,7 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t fault = 0;
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     memset(C_filled2, 0, (size_t)65 * sizeof *C_filled2);
-    const int64_t blocks = A_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -182,7 +182,7 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t *restrict C_filled2 = (const int64_t *)slots[13];
-    const int64_t team = C_filled2[64] > 32768 ? threads : 1;
+    const int64_t team = C_filled2[64] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots);
@@ -203,7 +203,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
-    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {

@@ -43,7 +43,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[21];
     memset(out_starts1, 0, (size_t)65 * sizeof *out_starts1);
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768 ? threads : 1;
+    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait
@@ -169,7 +169,7 @@ int32_t kernel_compute(int64_t *slots)
     out_pos1[0] = 0;
     out_pos1[1] = (int32_t)out_starts1[64];
     out_pos2[0] = 0;
-    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 32768 ? threads : 1;
+    const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, 1) nowait

@@ -36,7 +36,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[13];
     int64_t out_bound2 = slots[14];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -95,7 +95,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[17];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -185,7 +185,7 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t *restrict out_filled2 = (const int64_t *)slots[15];
-    const int64_t team = out_filled2[64] > 32768 ? threads : 1;
+    const int64_t team = out_filled2[64] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots);
@@ -207,7 +207,7 @@ static void kernel_revalue_work(int64_t *slots)
     const float *restrict B_vals = (const float *)slots[8];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
     float *restrict out_vals = (float *)slots[12];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -257,7 +257,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -49,10 +49,10 @@ static inline float reduce_add_f32x4(f32x4 a)
     return level1[0];
 }
 
-static inline f32x4 tail_f32x4(f32x4 x, int64_t count, float other)
+static inline f32x4 tail_f32x4(f32x4 x, int64_t count, f32x4 other)
 {
     const i32x4 kept = (i32x4){0, 1, 2, 3} >= (int32_t)(4 - count);
-    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)(other - (f32x4){0})));
+    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)other));
 }
 
 static void kernel_compute_work(int64_t *slots)
@@ -65,7 +65,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     const int32_t *restrict A_order = (const int32_t *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_place_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -103,64 +103,76 @@ static void kernel_compute_work(int64_t *slots)
                 A_p2_2 += 4;
             }
             if (A_p2_end >= 4) {
-                w_lanes += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end - 4]), A_p2_end - A_p2_2, 0.0f);
+                w_lanes = tail_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_end - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end - 4]), A_p2_end - A_p2_2, w_lanes);
             } else {
+                float w_lanes_2[4] __attribute__((aligned(64)));
+                *(f32x4 *)&w_lanes_2[0] = w_lanes;
                 for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
-                    w_lanes += (f32x4){A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]], 0.0f, 0.0f, 0.0f};
+                    w_lanes_2[A_p2_3 - A_p2_end + 4] += A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]];
                 }
+                w_lanes = *(f32x4 *)&w_lanes_2[0];
             }
             const int64_t i_3 = A_order[i_place + 1];
             __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 65)]]);
             __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 65)]]);
-            f32x4 w_lanes_2 = (f32x4){0};
+            f32x4 w_lanes_3 = (f32x4){0};
             int64_t A_p2_4 = A_pos2[i_3];
             const int64_t A_p2_end_2 = A_pos2[i_3 + 1];
             while (A_p2_4 + 4 < A_p2_end_2) {
-                w_lanes_2 += *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(x_vals, &A_crd2[A_p2_4]);
+                w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(x_vals, &A_crd2[A_p2_4]);
                 A_p2_4 += 4;
             }
             if (A_p2_end_2 >= 4) {
-                w_lanes_2 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_2 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_2 - 4]), A_p2_end_2 - A_p2_4, 0.0f);
+                w_lanes_3 = tail_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_end_2 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_2 - 4]), A_p2_end_2 - A_p2_4, w_lanes_3);
             } else {
+                float w_lanes_3_2[4] __attribute__((aligned(64)));
+                *(f32x4 *)&w_lanes_3_2[0] = w_lanes_3;
                 for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
-                    w_lanes_2 += (f32x4){A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]], 0.0f, 0.0f, 0.0f};
+                    w_lanes_3_2[A_p2_5 - A_p2_end_2 + 4] += A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]];
                 }
+                w_lanes_3 = *(f32x4 *)&w_lanes_3_2[0];
             }
             const int64_t i_4 = A_order[i_place + 2];
             __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 66)]]);
             __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 66)]]);
-            f32x4 w_lanes_3 = (f32x4){0};
+            f32x4 w_lanes_4 = (f32x4){0};
             int64_t A_p2_6 = A_pos2[i_4];
             const int64_t A_p2_end_3 = A_pos2[i_4 + 1];
             while (A_p2_6 + 4 < A_p2_end_3) {
-                w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(x_vals, &A_crd2[A_p2_6]);
+                w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(x_vals, &A_crd2[A_p2_6]);
                 A_p2_6 += 4;
             }
             if (A_p2_end_3 >= 4) {
-                w_lanes_3 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_3 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_3 - 4]), A_p2_end_3 - A_p2_6, 0.0f);
+                w_lanes_4 = tail_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_end_3 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_3 - 4]), A_p2_end_3 - A_p2_6, w_lanes_4);
             } else {
+                float w_lanes_4_2[4] __attribute__((aligned(64)));
+                *(f32x4 *)&w_lanes_4_2[0] = w_lanes_4;
                 for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
-                    w_lanes_3 += (f32x4){A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]], 0.0f, 0.0f, 0.0f};
+                    w_lanes_4_2[A_p2_7 - A_p2_end_3 + 4] += A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]];
                 }
+                w_lanes_4 = *(f32x4 *)&w_lanes_4_2[0];
             }
             const int64_t i_5 = A_order[i_place + 3];
             __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place + 67)]]);
             __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place + 67)]]);
-            f32x4 w_lanes_4 = (f32x4){0};
+            f32x4 w_lanes_5 = (f32x4){0};
             int64_t A_p2_8 = A_pos2[i_5];
             const int64_t A_p2_end_4 = A_pos2[i_5 + 1];
             while (A_p2_8 + 4 < A_p2_end_4) {
-                w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(x_vals, &A_crd2[A_p2_8]);
+                w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(x_vals, &A_crd2[A_p2_8]);
                 A_p2_8 += 4;
             }
             if (A_p2_end_4 >= 4) {
-                w_lanes_4 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_4 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_4 - 4]), A_p2_end_4 - A_p2_8, 0.0f);
+                w_lanes_5 = tail_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_end_4 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_4 - 4]), A_p2_end_4 - A_p2_8, w_lanes_5);
             } else {
+                float w_lanes_5_2[4] __attribute__((aligned(64)));
+                *(f32x4 *)&w_lanes_5_2[0] = w_lanes_5;
                 for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
-                    w_lanes_4 += (f32x4){A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]], 0.0f, 0.0f, 0.0f};
+                    w_lanes_5_2[A_p2_9 - A_p2_end_4 + 4] += A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]];
                 }
+                w_lanes_5 = *(f32x4 *)&w_lanes_5_2[0];
             }
-            const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
+            const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_3, w_lanes_4, w_lanes_5);
             float w_3[4] __attribute__((aligned(64)));
             *(f32x4 *)&w_3[0] = w_2;
             out_vals[A_order[i_place]] = w_3[0];
@@ -172,21 +184,24 @@ static void kernel_compute_work(int64_t *slots)
             const int64_t i = A_order[i_place_2];
             __builtin_prefetch(&A_crd2[A_pos2[min_i64(n_i, i_place_2 + 64)]]);
             __builtin_prefetch(&A_vals[A_pos2[min_i64(n_i, i_place_2 + 64)]]);
-            f32x4 w_lanes_5 = (f32x4){0};
+            f32x4 w_lanes_6 = (f32x4){0};
             int64_t A_p2_10 = A_pos2[i];
             const int64_t A_p2_end_5 = A_pos2[i + 1];
             while (A_p2_10 + 4 < A_p2_end_5) {
-                w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(x_vals, &A_crd2[A_p2_10]);
+                w_lanes_6 += *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(x_vals, &A_crd2[A_p2_10]);
                 A_p2_10 += 4;
             }
             if (A_p2_end_5 >= 4) {
-                w_lanes_5 += tail_f32x4(*(const f32x4 *)&A_vals[A_p2_end_5 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_5 - 4]), A_p2_end_5 - A_p2_10, 0.0f);
+                w_lanes_6 = tail_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_end_5 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_5 - 4]), A_p2_end_5 - A_p2_10, w_lanes_6);
             } else {
+                float w_lanes_6_2[4] __attribute__((aligned(64)));
+                *(f32x4 *)&w_lanes_6_2[0] = w_lanes_6;
                 for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
-                    w_lanes_5 += (f32x4){A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]], 0.0f, 0.0f, 0.0f};
+                    w_lanes_6_2[A_p2_11 - A_p2_end_5 + 4] += A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]];
                 }
+                w_lanes_6 = *(f32x4 *)&w_lanes_6_2[0];
             }
-            const float w = reduce_add_f32x4(w_lanes_5);
+            const float w = reduce_add_f32x4(w_lanes_6);
             out_vals[i] = w;
         }
     }
@@ -197,7 +212,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int64_t parts = A_pos2[n_i] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

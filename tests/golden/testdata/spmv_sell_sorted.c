@@ -4,16 +4,44 @@
  * out: "d" of f32
  * reorder(i, j)
  * precompute(all, w, at=1, tile)
+ * unroll(j, 4)
+ * unroll(i, 8)
  * parallelize(i, threads)
  * workspace w: a scalar, since [j] is summed inside each element
+ * 8 elements over i are summed at once, each in a lane: their entries stand side by side in A
  * threads take blocks of equally many i, where there is enough to compute
  */
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+
+typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
+
+/* Coordinates are read two at a time: each has its sign at the top of one half. */
+static inline int32_t any_negative_i32x8(const int32_t *crd)
+{
+    const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
+    return ((uint64_t)(pairs[0] | pairs[1] | pairs[2] | pairs[3]) & 0x8000000080000000) != 0;
+}
+
+/* Coordinates are read two at a time, since such loops wait for loads. */
+static inline f32x8 gather_f32x8(const float *x, const int32_t *crd)
+{
+    const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
+    return (f32x8){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32], x[(uint32_t)pairs[2]], x[pairs[2] >> 32], x[(uint32_t)pairs[3]], x[pairs[3] >> 32]};
+}
 
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
 }
 
 static void kernel_compute_work(int64_t *slots, const int64_t team)
@@ -26,17 +54,93 @@ static void kernel_compute_work(int64_t *slots, const int64_t team)
     const float *restrict A_vals = (const float *)slots[7];
     const float *restrict x_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
-    #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-    for (int64_t A_p1 = 0; A_p1 < n_i; A_p1++) {
-        const int64_t i = A_crd1[A_p1];
-        float w = 0.0f;
-        for (int64_t A_p2 = 0; A_p2 < ((int64_t)A_pos2[A_p1 / 32 + 1] - A_pos2[A_p1 / 32]) / 32; A_p2++) {
-            if (A_crd2[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32] >= 0) {
-                const int64_t j = A_crd2[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32];
-                w += A_vals[A_pos2[A_p1 / 32] + (A_p1 - A_p1 / 32 * 32) + A_p2 * 32] * x_vals[j];
+    #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, (n_i + 7) / 8 / (threads * 16)) : (n_i + 7) / 8 + 1) nowait
+    for (int64_t i_group = 0; i_group < (n_i + 7) / 8; i_group++) {
+        const int64_t A_p1 = i_group * 8;
+        const int64_t A_p1_end = min_i64(n_i, i_group * 8 + 8);
+        f32x8 w_lanes = (f32x8){0};
+        f32x8 w_lanes_2 = (f32x8){0};
+        f32x8 w_lanes_3 = (f32x8){0};
+        f32x8 w_lanes_4 = (f32x8){0};
+        const int64_t A_p2_begin = 0;
+        const int64_t A_p2_end = ((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) / 32;
+        int64_t A_p2_full = A_p2_begin;
+        if (A_p1_end - A_p1 >= 8) {
+            A_p2_full = A_p2_end;
+            while (A_p2_full > A_p2_begin && any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_full - 1) * 32])) {
+                A_p2_full = A_p2_full - 1;
             }
         }
-        out_vals[i] = w;
+        const int64_t A_p2_main = A_p2_begin + (A_p2_full - A_p2_begin - 1) / 4 * 4;
+        for (int64_t A_p2_2 = A_p2_begin; A_p2_2 < A_p2_main; A_p2_2 += 4) {
+            const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+            w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
+            const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+            w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
+            const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
+            const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+            w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
+        }
+        if (A_p2_full == A_p2_end) {
+            if (A_p2_end - 4 >= A_p2_main) {
+                const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 4) * 32;
+                w_lanes += *(const f32x8 *)&A_vals[A_p2_place_5] * gather_f32x8(x_vals, &A_crd2[A_p2_place_5]);
+            }
+            if (A_p2_end - 3 >= A_p2_main) {
+                const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 3) * 32;
+                w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_6] * gather_f32x8(x_vals, &A_crd2[A_p2_place_6]);
+            }
+            if (A_p2_end - 2 >= A_p2_main) {
+                const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 2) * 32;
+                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_7] * gather_f32x8(x_vals, &A_crd2[A_p2_place_7]);
+            }
+            if (A_p2_end - 1 >= A_p2_main) {
+                const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32;
+                w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_8] * gather_f32x8(x_vals, &A_crd2[A_p2_place_8]);
+            }
+        } else {
+            float w_2[32] __attribute__((aligned(64)));
+            *(f32x8 *)&w_2[0] = w_lanes;
+            *(f32x8 *)&w_2[8] = w_lanes_2;
+            *(f32x8 *)&w_2[16] = w_lanes_3;
+            *(f32x8 *)&w_2[24] = w_lanes_4;
+            for (int64_t lane = 0; lane < min_i64(8, A_p1_end - A_p1); lane++) {
+                int64_t A_p2_3_end = A_p2_end;
+                while (A_p2_3_end > A_p2_main && A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + (A_p2_3_end - 1) * 32] < 0) {
+                    A_p2_3_end = A_p2_3_end - 1;
+                }
+                const int64_t A_p2_3_main = A_p2_begin + (A_p2_3_end - A_p2_begin - 1) / 4 * 4;
+                for (int64_t A_p2_3 = A_p2_main; A_p2_3 < A_p2_3_end; A_p2_3++) {
+                    w_2[(A_p2_3 < A_p2_3_main ? A_p2_3 - A_p2_begin - (A_p2_3 - A_p2_begin) / 4 * 4 : A_p2_3 - A_p2_3_end + 4) * 8 + lane] += A_vals[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] * x_vals[A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32]];
+                }
+            }
+            w_lanes = *(f32x8 *)&w_2[0];
+            w_lanes_2 = *(f32x8 *)&w_2[8];
+            w_lanes_3 = *(f32x8 *)&w_2[16];
+            w_lanes_4 = *(f32x8 *)&w_2[24];
+        }
+        w_lanes += w_lanes_3;
+        w_lanes_2 += w_lanes_4;
+        w_lanes += w_lanes_2;
+        if (A_p1_end - A_p1 >= 8) {
+            float w_3[8] __attribute__((aligned(64)));
+            *(f32x8 *)&w_3[0] = w_lanes;
+            out_vals[A_crd1[A_p1]] = w_3[0];
+            out_vals[A_crd1[A_p1 + 1]] = w_3[1];
+            out_vals[A_crd1[A_p1 + 2]] = w_3[2];
+            out_vals[A_crd1[A_p1 + 3]] = w_3[3];
+            out_vals[A_crd1[A_p1 + 4]] = w_3[4];
+            out_vals[A_crd1[A_p1 + 5]] = w_3[5];
+            out_vals[A_crd1[A_p1 + 6]] = w_3[6];
+            out_vals[A_crd1[A_p1 + 7]] = w_3[7];
+        } else {
+            float w_4[8] __attribute__((aligned(64)));
+            *(f32x8 *)&w_4[0] = w_lanes;
+            for (int64_t lane_2 = 0; lane_2 < min_i64(8, A_p1_end - A_p1); lane_2++) {
+                out_vals[A_crd1[A_p1 + lane_2]] = w_4[lane_2];
+            }
+        }
     }
 }
 
@@ -45,7 +149,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
-    const int64_t team = A_pos2[(n_i + 31) / 32] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[(n_i + 31) / 32] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots, team);

@@ -32,7 +32,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[16];
     int64_t out_bound2 = slots[17];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -93,7 +93,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[20];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
@@ -186,7 +186,7 @@ int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
     const int64_t *restrict out_filled2 = (const int64_t *)slots[18];
-    const int64_t team = out_filled2[64] > 32768 ? threads : 1;
+    const int64_t team = out_filled2[64] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots);
@@ -208,7 +208,7 @@ static void kernel_revalue_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[11];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
     float *restrict out_vals = (float *)slots[15];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
@@ -260,7 +260,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -30,7 +30,7 @@ int32_t kernel_assemble(int64_t *slots)
         return 3;
     }
     memset(C_pos2, 0, (size_t)(C_mode1 + 1) * sizeof *C_pos2);
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
@@ -89,7 +89,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_i != 32) {
         return 3;
     }
-    const int64_t team = A_pos2[n_i] > 32768 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots, team);
