@@ -34,7 +34,8 @@ SHORTCUTS = [
     for room, name, *others in (
         ("_runtime", "direct", "repeat", "describe", "wrap", "compressed", "tally"),
         ("_runtime", "stand_in"),
-        ("_storage", "radix", "rows"),
+        ("_storage", "radix", "rows", "by_rows"),
+        ("_io", "market"),
         ("sampling", "sample"),
     )
 ]

@@ -70,6 +70,7 @@ LAZY = {
     },
     "_fusion/compiled.py": {"libsparse._fusion.following", "libsparse._fusion.traces"},
     "_io/binsparse_files.py": {"binsparse"},
+    "_io/matrix_market.py": {"libsparse._io"},  # its module in C
     "_io/scipy_npz.py": {"numpy"},
     "_ops/einsum.py": {"libsparse._ops.filled_products"},
     "_ops/evaluate.py": {"libsparse._ops.assignments"},

@@ -17,7 +17,7 @@ from typing import IO
 import torch
 from torch import Tensor
 
-from libsparse._compiler import native
+from libsparse._compiler import native, threads
 from libsparse._lang.dtypes import code
 from libsparse._lang.errors import (
     DtypeError,
@@ -27,12 +27,13 @@ from libsparse._lang.errors import (
     UnsupportedError,
 )
 from libsparse._lang.waiting import Waiting
-from libsparse._storage import memory
-from libsparse._storage.format import Format
+from libsparse._storage import memory, sorting
+from libsparse._storage.format import Format, default_format
+from libsparse._storage.pattern import Pattern
 from libsparse._tensor.constructors import from_coo
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import binsparse_files, scipy_npz
+from . import binsparse_files, matrix_market, scipy_npz
 
 _ENOUGH = 1 << 26  # bytes that are there, whatever the system says
 
@@ -82,6 +83,10 @@ def read(
     """
     path = _path(path, "ls.read(path)")
     kind = _kind(path)
+    default = torch.get_default_dtype()
+    entries = _read_plain(path, dtype or default) if kind == ".mtx" else None
+    if entries is not None:
+        return _of_entries(path, entries, dtype, shape, format)
     values: Tensor | None
     fill: int | float = 0
     if kind in binsparse_files.ENDINGS:
@@ -92,18 +97,59 @@ def read(
     else:
         indices, values, size = _read_text(path, shape)
         if dtype is None and values is not None and values.dtype != torch.int64:
-            default = torch.get_default_dtype()
             values = values.to(default.to_complex() if values.is_complex() else default)
-    if shape is not None and tuple(shape) != size:
-        raise ShapeError(f"{path}: the file has shape {size}, shape={tuple(shape)} was asked for")
+    _check_shape(path, size, shape)
     if dtype is not None and values is not None and values.is_complex() and not dtype.is_complex:
         raise DtypeError(f"{path}: the file holds complex values; read it as one of them and take A.real or A.imag")
-    if dtype is not None:
-        values = torch.ones(indices.shape[1], dtype=dtype, device="cpu") if values is None else values.to(dtype)
+    values = _cast(values, indices.shape[1], dtype)
     try:
         checked = kind in binsparse_files.ENDINGS
         made = from_coo(indices, values, size, format=format, check=checked)
         return made if fill == 0 else SparseTensor(made.pattern, made.values(), fill)
+    except LibsparseError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def _cast(values: Tensor | None, count: int, dtype: torch.dtype | None) -> Tensor | None:
+    """The values in the dtype that is asked for, where one is; those of a pattern are ones."""
+    if dtype is None:
+        return values
+    return torch.ones(count, dtype=dtype, device="cpu") if values is None else values.to(dtype)
+
+
+def _read_plain(path: Path, dtype: torch.dtype) -> matrix_market.Entries | None:
+    with Waiting(f"reading {path.name}"):
+        return matrix_market.read(path, dtype)
+
+
+def _check_shape(path: Path, size: tuple[int, ...], wanted: Sequence[int] | None) -> None:
+    if wanted is not None and tuple(wanted) != size:
+        raise ShapeError(f"{path}: the file has shape {size}, shape={tuple(wanted)} was asked for")
+
+
+def _of_entries(
+    path: Path,
+    entries: matrix_market.Entries,
+    dtype: torch.dtype | None,
+    shape: Sequence[int] | None,
+    format: str | Format | None,
+) -> SparseTensor:
+    """The matrix of a plain file: most of them list entries in an order that needs no sorting."""
+    size = entries.shape
+    _check_shape(path, size, shape)
+    if dtype is None and entries.values is not None and entries.values.dtype != torch.int64:
+        dtype = torch.get_default_dtype()
+    try:
+        wanted = default_format(2) if format is None else Format(format).resolve(2)
+        found = None
+        if wanted == default_format(2):
+            found = sorting.by_rows(*entries[1:4], size[0], entries.mirrored, threads.count())
+        if found is None:
+            indices, values = entries.indices()
+            return from_coo(indices, _cast(values, indices.shape[1], dtype), size, format=wanted, check=False)
+        pos, columns, values = found
+        pattern = Pattern(wanted, size, (None, pos), (None, columns))
+        return SparseTensor(pattern, _cast(values, len(columns), dtype))
     except LibsparseError as error:
         raise type(error)(f"{path}: {error}") from None
 

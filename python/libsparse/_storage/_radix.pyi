@@ -1,4 +1,18 @@
 def ascending(coords: tuple[tuple[int, bool], ...], count: int, /) -> int: ...
+def by_rows(
+    row: int,
+    column: int,
+    values: int,
+    itemsize: int,
+    count: int,
+    rows: int,
+    mirrored: bool,
+    threads: int,
+    pos: int,
+    moved: int,
+    moved_values: int,
+    /,
+) -> bool: ...
 def first_of_rows(coords: int, wide: bool, count: int, rows: int, pos: int, wide_pos: bool, /) -> bool: ...
 def neighbours(crd: int, wide: bool, count: int, above: int, runs: int, length: int, /) -> tuple[int, int]: ...
 def order_rows(pos: int, wide: bool, rows: int, order: int, /) -> None: ...

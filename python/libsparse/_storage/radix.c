@@ -6,11 +6,9 @@
 #include "radix.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_THREADS 64
 #define BLOCK 1024       /* entries whose keys are computed at a time */
 #define MOST_BITS 18     /* of a key that choose its bucket: the counts fit in the cache of a core */
 #define FEW 32           /* entries that are sorted by insertion */
@@ -27,12 +25,6 @@ typedef struct {
 	atomic_llong taken;
 	atomic_int outside, exhausted;
 } Job;
-
-typedef struct {
-	Job *job;
-	int thread;
-	void (*phase)(Job *, int);
-} Part;
 
 static void block_keys(const Job *job, int64_t first, int64_t count, uint64_t *keys)
 {
@@ -56,8 +48,9 @@ static int64_t share(const Job *job, int thread)
 	return job->count / job->threads * thread + job->count % job->threads * thread / job->threads;
 }
 
-static void count_entries(Job *job, int thread)
+static void count_entries(void *given, int thread)
 {
+	Job *job = given;
 	uint64_t keys[BLOCK];
 	int64_t *mine = job->next + thread;
 	for (int64_t at = share(job, thread), end = share(job, thread + 1); at < end; at += BLOCK) {
@@ -73,8 +66,9 @@ static void count_entries(Job *job, int thread)
 	}
 }
 
-static void place_entries(Job *job, int thread)
+static void place_entries(void *given, int thread)
 {
+	Job *job = given;
 	uint64_t keys[BLOCK];
 	int64_t *mine = job->next + thread;
 	for (int64_t at = share(job, thread), end = share(job, thread + 1); at < end; at += BLOCK) {
@@ -150,8 +144,9 @@ static void write_coordinates(const Job *job, int64_t first, int64_t end)
 	}
 }
 
-static void sort_buckets(Job *job, int thread)
+static void sort_buckets(void *given, int thread)
 {
+	Job *job = given;
 	(void)thread;
 	for (;;) {
 		int64_t bucket = atomic_fetch_add(&job->taken, TOGETHER);
@@ -172,6 +167,12 @@ static void sort_buckets(Job *job, int thread)
 	}
 }
 
+typedef struct {
+	void (*phase)(void *, int);
+	void *job;
+	int thread;
+} Part;
+
 static void *run_part(void *given)
 {
 	Part *part = given;
@@ -179,18 +180,17 @@ static void *run_part(void *given)
 	return NULL;
 }
 
-/* Runs a phase on all threads; those that the system doesn't give run one after the other. */
-static void run(Job *job, void (*phase)(Job *, int))
+void run_threads(int count, void (*phase)(void *, int), void *job)
 {
 	pthread_t threads[MOST_THREADS];
 	Part parts[MOST_THREADS];
 	bool begun[MOST_THREADS] = {false};
-	for (int n = 0; n < job->threads; n++)
-		parts[n] = (Part){job, n, phase};
-	for (int n = 1; n < job->threads; n++)
+	for (int n = 0; n < count; n++)
+		parts[n] = (Part){phase, job, n};
+	for (int n = 1; n < count; n++)
 		begun[n] = pthread_create(&threads[n], NULL, run_part, &parts[n]) == 0;
 	run_part(&parts[0]);
-	for (int n = 1; n < job->threads; n++) {
+	for (int n = 1; n < count; n++) {
 		if (begun[n])
 			pthread_join(threads[n], NULL);
 		else
@@ -200,7 +200,7 @@ static void run(Job *job, void (*phase)(Job *, int))
 
 static void sort_all(Job *job)
 {
-	run(job, count_entries);
+	run_threads(job->threads, count_entries, job);
 	if (atomic_load(&job->outside))
 		return;
 	int64_t total = 0;
@@ -209,8 +209,8 @@ static void sort_all(Job *job)
 		job->next[n] = total;
 		total += length;
 	}
-	run(job, place_entries);
-	run(job, sort_buckets);
+	run_threads(job->threads, place_entries, job);
+	run_threads(job->threads, sort_buckets, job);
 }
 
 /* Reads a tuple of pairs (address, whether its elements are int64). */
@@ -294,6 +294,10 @@ static PyMethodDef functions[] = {
 	{"ascending", ascending, METH_VARARGS,
 	 "ascending(coords, count): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
 	 "`coords` is a tuple of (address, whether elements are int64), a pair a mode."},
+	{"by_rows", by_rows, METH_VARARGS,
+	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, pos, moved, moved_values): whether columns ascend in each row.\n\n"
+	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
+	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
 	 "first_of_rows(coords, wide, count, rows, pos, wide_pos): whether all numbers of rows are in range, in ascending order or not.\n\n"
 	 "Writes where each row starts once entries are sorted, rows + 1 positions. `coords` and `pos` are addresses of int64 or int32."},

@@ -109,6 +109,42 @@ def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
     return tuple([(memory.address(a), a.dtype == torch.int64) for a in arrays])
 
 
+def by_rows(
+    rows: Tensor, columns: Tensor, values: Tensor | None, extent: int, mirrored: bool, threads: int
+) -> tuple[Tensor, Tensor, Tensor | None] | None:
+    """Where each row starts, and columns and values in the order of rows; None where columns then don't ascend.
+
+    It is the order of coordinates that come row by row or column by column, as in files.
+
+    Args:
+        rows: int32, each from 0 to before `extent`.
+        columns: int32.
+        values: Of 4 or 8 bytes, or none.
+        extent: The number of rows.
+        mirrored: Whether an entry that is not on the diagonal stands for two.
+        threads: How many threads may work.
+    """
+    radix, count = in_c(), len(rows)
+    threads = min(threads, count // _MANY + 1)
+    if radix is None or extent * threads > 4 * count + _MANY or count > INT32_MAX // 2:
+        return None
+    pos = torch.empty(extent + 1, dtype=torch.int32, device="cpu")
+    if not mirrored and order_of([rows, columns], ()) == _STRICT:
+        radix.first_of_rows(memory.address(rows), False, count, extent, pos.data_ptr(), False)
+        return pos, columns, values
+    room = 2 * count if mirrored else count
+    moved = torch.empty(room, dtype=torch.int32, device="cpu")
+    moved_values = None if values is None else values.new_empty(room)
+    given = [0 if a is None else memory.address(a) for a in (rows, columns, values, moved_values)]
+    itemsize = 0 if values is None else values.element_size()
+    if not radix.by_rows(
+        *given[:3], itemsize, count, extent, mirrored, threads, pos.data_ptr(), moved.data_ptr(), given[3]
+    ):
+        return None
+    end = int(pos[-1])
+    return pos, moved[:end], None if moved_values is None else moved_values[:end]
+
+
 _validate = torch._validate_compressed_sparse_indices
 
 
