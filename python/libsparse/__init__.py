@@ -18,7 +18,6 @@ from ._autograd.transforms import compute as _compute_transformed
 from ._autograd.transforms import dual as _compute_dual
 from ._compiler.settings import options
 from ._compiler.settings import set_tuner as _set_tuner
-from ._compiler.target import identity as _identity
 from ._compiler.version import VERSION as __version__
 from ._lang.errors import (
     DenseResultWarning,
@@ -194,11 +193,16 @@ def _differentiate_expression(problem: _Problem, operands: _Sequence[_Operand]) 
 
 
 def _register_functions() -> None:
-    """Registers the handlers of torch's functions, and writes examples into the documentation of methods."""
+    """Registers the handlers of torch's functions, and writes examples into the documentation of methods.
+
+    The target that every request names is found out as well, so that the first call need not wait for it.
+    """
+    from ._compiler.target import identity
     from ._tools.examples import attach  # and some forty modules, which programs without sparse tensors do without
     from ._torch import functions
 
     attach(functions.CLASSES)
+    identity()
 
 
 def _tune_in_background(wanted: _Tuning) -> None:
@@ -229,6 +233,3 @@ def _accept_in_geometric() -> None:
 
 
 _imports.when_imported("torch_geometric.nn", _accept_in_geometric)
-
-# The target that every request names is found out now, so that the first call need not wait for it.
-_identity()

@@ -61,6 +61,7 @@ LAZY = {
     "_cli/commands.py": {"libsparse.demo"},
     "_compiler/target.py": {"platform"},  # for systems without /proc
     "__init__.py": {
+        "libsparse._compiler.target",  # which asks the system, with the first tensor
         "libsparse._ops.expression_gradient",  # and five modules that it needs
         "libsparse._tools.background",  # with the option
         "libsparse._tools.examples",
