@@ -177,3 +177,28 @@ def test_either_may_be_imported_first(first: str) -> None:
     )
     found = subprocess.check_output([sys.executable, "-W", "ignore", "-c", code], text=True)
     assert json.loads(found) == [False, False, [4, 3], True]
+
+
+def test_batches_of_graphs() -> None:
+    """Matrices of several graphs stand along the diagonal of one, features below each other, and come apart again."""
+    from torch_geometric.data import Batch, Data
+    from torch_geometric.loader import DataLoader
+
+    graphs = []
+    for seed, nodes in enumerate((5, 7, 4)):
+        torch.manual_seed(seed)
+        edges = (torch.rand(nodes, nodes) < 0.4).nonzero().T
+        A = ls.from_edge_index(edges.flip(0), torch.rand(edges.shape[1]), num_nodes=nodes)
+        features = ls.tensor(torch.rand(nodes, 6) * (torch.rand(nodes, 6) < 0.5), format="csr")
+        graphs.append(Data(x=features, adj_t=A))
+        assert graphs[-1].num_edges == A.nnz
+    batch = Batch.from_data_list(graphs)
+    assert torch.equal(batch.adj_t.to_dense(), torch.block_diag(*[g.adj_t.to_dense() for g in graphs]))
+    assert torch.equal(batch.x.to_dense(), torch.cat([g.x.to_dense() for g in graphs]))
+    for graph, again in zip(graphs, batch.to_data_list(), strict=True):
+        assert torch.equal(graph.adj_t.to_dense(), again.adj_t.to_dense())
+        assert torch.equal(graph.x.to_dense(), again.x.to_dense())
+    layer = gnn.GCNConv(6, 3)
+    together = torch.cat([layer(g.x.to_dense(), g.adj_t) for g in graphs])
+    for loaded in DataLoader(graphs, batch_size=3):
+        torch.testing.assert_close(layer(loaded.x.to_dense(), loaded.adj_t), together)

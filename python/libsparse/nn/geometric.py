@@ -25,7 +25,7 @@ from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-u
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import adjacency
+from . import adjacency, geometric_batches
 from .edges import Edges
 
 
@@ -177,6 +177,8 @@ _FUNCTIONS = {
 }
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
+_of_batches: dict[tuple[Any, str], Any] = {}
+"""Those of `torch_geometric.data`, by module and name."""
 
 
 def accept() -> None:
@@ -188,6 +190,7 @@ def accept() -> None:
         setattr(pyg.torch_sparse, name, _either(function, getattr(pyg.torch_sparse, name)))
     for layer in (MessagePassing, LightGCN):
         layer.__call__ = _call
+    _of_batches.update(geometric_batches.accept())
 
 
 def forget() -> None:
@@ -198,6 +201,9 @@ def forget() -> None:
     for layer in (MessagePassing, LightGCN):
         if "__call__" in vars(layer):
             del layer.__call__
+    while _of_batches:
+        (module, name), function = _of_batches.popitem()
+        setattr(module, name, function)
 
 
 def _either(ours: Any, theirs: Any) -> Any:

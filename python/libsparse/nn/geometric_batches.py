@@ -1,0 +1,73 @@
+"""PyG's batches of graphs whose matrices are ls.SparseTensors: loaded with `torch_geometric.nn`, as `geometric` is.
+
+PyG puts matrices under names with `adj` along the diagonal of one, which it does for torch's sparse tensors and for
+torch_sparse's; others it would put below each other, as features. Its modules ask three functions which of them a value
+is, by names that they have imported, and these names are replaced.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch_geometric.data import collate, data, separate, storage  # type: ignore[import-untyped, unused-ignore]
+
+from libsparse._tensor.sparse_tensor import SparseTensor
+
+
+def _asked(theirs: Any) -> Any:
+    """A function of PyG that asks whether a value is sparse; an ls.SparseTensor is."""
+
+    @functools.wraps(theirs)
+    def ask(value: Any) -> bool:
+        return isinstance(value, SparseTensor) or theirs(value)
+
+    return ask
+
+
+def _joined(theirs: Any) -> Any:
+    """PyG's `cat`, which knows a pair of dimensions as the diagonal."""
+
+    @functools.wraps(theirs)
+    def join(tensors: Sequence[Any], dim: int | tuple[int, int]) -> Any:
+        if not isinstance(tensors[0], SparseTensor):
+            return theirs(tensors, dim)
+        return torch.cat(tuple(tensors), dim) if isinstance(dim, int) else torch.block_diag(*tensors)
+
+    return join
+
+
+def _separated(theirs: Any) -> Any:
+    """PyG's way to take one graph's part out of a batch."""
+
+    @functools.wraps(theirs)
+    def take(key: str, values: Any, idx: int, slices: Any, incs: Any, batch: Any, store: Any, decrement: bool) -> Any:
+        if not isinstance(values, SparseTensor) or not decrement:
+            return theirs(key, values, idx, slices, incs, batch, store, decrement)
+        dims = batch.__cat_dim__(str(key), values, store)
+        for n, dim in enumerate((dims,) if isinstance(dims, int) else dims):
+            start, end = int(slices[idx][n]), int(slices[idx + 1][n])
+            values = values.narrow(dim, start, end - start)
+        return values
+
+    return take
+
+
+_PLACES = (
+    (data, "is_sparse", _asked),
+    (collate, "is_sparse", _asked),
+    (collate, "is_torch_sparse_tensor", _asked),
+    (storage, "is_torch_sparse_tensor", _asked),
+    (collate, "cat", _joined),
+    (separate, "_separate", _separated),
+)
+
+
+def accept() -> dict[tuple[Any, str], Any]:
+    """Puts the functions in their places; what was there."""
+    before = {(module, name): getattr(module, name) for module, name, _ in _PLACES}
+    for module, name, make in _PLACES:
+        setattr(module, name, make(before[module, name]))
+    return before
