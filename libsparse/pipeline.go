@@ -1,6 +1,7 @@
 package libsparse
 
 import (
+	"fmt"
 	"strings"
 
 	"libsparse/libsparse/backend"
@@ -102,9 +103,28 @@ func Explain(r *Request, stage string, b backend.Backend) (string, error) {
 		err = run(n, NestStages(), func(st Stage[*Nest]) { p.visit(st.Name, func() string { return st.Print(n) }) })
 	}
 	if err == nil && stage != "" && !p.found {
-		err = diag.Errorf(diag.Unsupported, "there is no stage %q; the stages are %s", stage, strings.Join(stageNames(), ", "))
+		err = diag.Errorf(diag.Unsupported, "there is no stage %q; the stages are %s%s", stage, strings.Join(stageNames(), ", "), meant(stage))
 	}
 	return strings.TrimRight(p.String(), "\n") + "\n", err
+}
+
+// meant is the stage that begins as a mistyped one does, as the end of a message; empty where none does.
+func meant(stage string) string {
+	const alike = 3 // letters
+	best, most := "", alike-1
+	for _, name := range stageNames() {
+		n := 0
+		for n < min(len(name), len(stage)) && name[n] == stage[n] {
+			n++
+		}
+		if n > most {
+			best, most = name, n
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %s?", best)
 }
 
 func stageNames() (names []string) {

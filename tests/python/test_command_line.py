@@ -47,11 +47,11 @@ def test_mistakes(capsys, words, told):
     [
         (["run", "ij,j->i", "missing.mtx", "dense:3"], "operand 'missing.mtx': there is no such file"),
         (["run", "ij,j->i", "csr", "dense:3"], "expected a file, or format:shape"),
-        (["run", "ij,j->i", "crs:3x3", "dense:3"], "'crs' is no format; use a name"),
+        (["run", "ij,j->i", "crs:3x3", "dense:3"], "'crs' is no format; did you mean csr"),
         (["run", "y(i) = exq(x(i))", "x=dense:3"], "did you mean the function"),
         (["run", "ij,j->i", "csr:3x3", "dense:3", "-o", "y.mtx"], "ask for one by --format"),
         (["run", "ij,j->i", "csr:3x3", "dense:3", "--dtype", "float33"], "'float33' is no torch dtype"),
-        (["explain", "ij,j->i", "csr:3x3", "dense:3", "--stage", "loop"], 'there is no stage "loop"; the stages are'),
+        (["explain", "ij,j->i", "csr:3x3", "dense:3", "--stage", "loop"], "simplified, c; did you mean loops?"),
     ],
 )
 def test_errors(capsys, words, told):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import re
@@ -232,11 +233,21 @@ def _letters(name: str) -> str:
     return name if text is None else str(text).format(*numbers)
 
 
+_NAMES = ("coo", "csr", "csc", "dcsr", "dcsc", "csf", "bsr", "bsc", "ell", "sell", "dia", "dense")
+
+
+def _meant(text: str) -> str:
+    """The name that a mistyped one may be meant for, as the beginning of an advice; empty where none is like it."""
+    name = text.partition("(")[0]
+    close = [] if name in _NAMES else difflib.get_close_matches(name, _NAMES, 1)
+    return f"did you mean {close[0]}? Else " if close else ""
+
+
 def _check_levels(found: tuple[str, ...], text: str) -> tuple[str, ...]:
     if not found or any(level[0] not in levels.KINDS for level in found):
         raise FormatError(
-            f"{text!r} is no format; use a name (coo, csr, csc, dcsr, dcsc, csf, bsr(4,4), bsc(4,4), ell, sell(32), "
-            f"sell(32,256), dia, dense) or letters such as 'ds' or 'ds:1,0': {levels.listed()}"
+            f"{text!r} is no format; {_meant(text)}use a name (coo, csr, csc, dcsr, dcsc, csf, bsr(4,4), bsc(4,4), "
+            f"ell, sell(32), sell(32,256), dia, dense) or letters such as 'ds' or 'ds:1,0': {levels.listed()}"
         )
     kinds = [_known(level, text) for level in found]
     for above, level in zip((None, *kinds), kinds, strict=False):
