@@ -58,6 +58,9 @@ func (h helper) template() string {
 	if h.kind == "min" || h.kind == "max" {
 		return h.choice()
 	}
+	if h.kind == "exp" && h.t.Lanes > 1 {
+		return exponential(h.t)
+	}
 	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
 	source, ok := helperText[h.kind]
 	if text, divides := division(h.kind, h.t.Elem); divides {

@@ -40,13 +40,15 @@ func (l Level) Target() Target {
 func (t Target) VectorBytes() int { return int(t) }
 
 // Vectorizes reports whether op, or no operator, works on vectors of t. Those of complex values are left to the C compiler,
-// and functions of the C library have none.
+// and functions of the C library have none; exp of float is written out.
 func (Target) Vectorizes(op dtype.Op, t dtype.T) bool {
 	switch {
 	case t == dtype.Bool || t.IsComplex():
 		return false
 	case op == dtype.Div:
 		return t.IsFloat()
+	case op == "exp":
+		return t == dtype.F32
 	case op == dtype.Pow || op.Divides():
 		return false
 	default:

@@ -82,7 +82,7 @@ func (u *uses) add(h helper) {
 			t.Lanes /= 2
 			u.vector(t)
 		}
-		if h.kind == "min" || h.kind == "max" || h.kind == "tail" {
+		if h.kind == "min" || h.kind == "max" || h.kind == "tail" || h.kind == "exp" {
 			u.vector(maskType(h.t))
 		}
 	}

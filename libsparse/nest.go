@@ -71,7 +71,7 @@ func decide(n *Nest) error {
 		n.Decision = &autoschedule.Decision{Summary: "rows are copied"}
 		return nil
 	}
-	if n.Assignment.SoftmaxMean() != nil {
+	if n.Assignment.Pooling() != nil {
 		n.Decision = autoschedule.OnePass(n.Assignment)
 		return nil
 	}
@@ -125,6 +125,7 @@ func apply(n *Nest) (err error) {
 	}
 	naive := *n.Naive
 	naive.Team = autoschedule.Team(n.Assignment, n.Machine)
+	naive.RowsTogether = autoschedule.RowsTogether(n.Assignment, n.Machine)
 	if n.Script != nil {
 		n.Scheduled, err = n.Script.Apply(&naive)
 		return err

@@ -143,7 +143,9 @@ type Program struct {
 	// Exact gives variables whose extent is known at compile time.
 	Exact map[index.Var]int64
 	Team  Team
-	Body  Stmt
+	// RowsTogether is how many rows of a pooling are computed at once, where they have most of their columns in common; below 2 none are.
+	RowsTogether int64
+	Body         Stmt
 }
 
 // Concretize turns an assignment into the loop nest that visits its variables in order of appearance.
@@ -152,8 +154,8 @@ func Concretize(a bind.Assignment) *Program {
 	if len(a.Reduced()) > 0 {
 		assign.Reduce = a.Reduce
 	}
-	if m := a.SoftmaxMean(); m != nil {
-		assign.Reduce = dtype.SoftmaxMean
+	if m := a.Pooling(); m != nil {
+		assign.Reduce = m.Op
 		return &Program{Source: a, Body: Nest(slices.Concat(m.Rows, m.Averaged, m.Summed, m.Columns), assign)}
 	}
 	return &Program{Source: a, Body: Nest(a.Vars(), assign)}

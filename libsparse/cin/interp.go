@@ -10,7 +10,7 @@ import (
 // Evaluate runs p on dense operands. It defines the meaning of concrete index notation and must agree with
 // index.Assignment.Evaluate on the program's source, whatever the schedule. shape is that of the result.
 func (p *Program) Evaluate(extents map[index.Var]int, shape []int, data map[*index.Tensor]*index.Dense) *index.Dense {
-	if p.Source.SoftmaxMean() != nil { // one statement: the loops around it only name its indices
+	if p.Source.Pooling() != nil { // one statement: the loops around it only name its indices
 		return p.Source.Evaluate(extents, shape, data)
 	}
 	in := &interp{program: p, extents: extents, data: map[*index.Tensor]*index.Dense{}, at: map[index.Var]int{}, lists: map[visited][]map[index.Var]int{}}

@@ -148,7 +148,7 @@ func (p *point) defined(c *Call) []bool {
 func (a *Assignment) Evaluate(extents map[Var]int, shape []int, data map[*Tensor]*Dense) *Dense {
 	steps := a.Steps(Names([]*Assignment{a}))
 	if len(steps) == 1 {
-		return a.evaluate(extents, shape, data)
+		return steps[0].evaluate(extents, shape, data)
 	}
 	known := maps.Clone(data)
 	for _, step := range steps[:len(steps)-1] {

@@ -150,7 +150,7 @@ func (r Region) String() string {
 func RegionOf(op dtype.Op) Region {
 	n := op.Arity()
 	switch {
-	case op == dtype.SoftmaxMean:
+	case op.Pools():
 		return Every(n)
 	case !op.KeepsZeros():
 		return Everywhere(n)

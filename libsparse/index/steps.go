@@ -17,8 +17,8 @@ import (
 // A mean becomes a sum divided by the number of its terms. Logical reductions get operands that are converted to truth values.
 func (a *Assignment) Steps(names map[string]bool) []*Assignment {
 	s := &splitter{assignment: a, names: names}
-	if m := a.SoftmaxMean(); m != nil {
-		return s.softmaxMean(m)
+	if m := a.Pooling(); m != nil {
+		return s.pooling(m)
 	}
 	terms := s.sums
 	if a.Reduce == dtype.Add || a.Reduce == "" {

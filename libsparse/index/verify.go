@@ -25,7 +25,7 @@ func (a *Assignment) Verify() error {
 	if err := a.verifyWindows(); err != nil {
 		return err
 	}
-	if err := a.verifySoftmax(); err != nil {
+	if err := a.verifyPooling(); err != nil {
 		return err
 	}
 	if err := a.verifySums(); err != nil {

@@ -169,7 +169,7 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 		return &Binary{Op: e.Op, X: left, Y: right}, okX && okY && x.Vectorizes(e.Op, e.Type().Elem)
 	case *Unary:
 		arg, ok := x.expr(e.X, v, lanes)
-		return &Unary{Op: e.Op, X: arg}, ok && e.Op == dtype.Neg
+		return &Unary{Op: e.Op, X: arg}, ok && (e.Op == dtype.Neg || e.Op == "exp" && x.Vectorizes(e.Op, e.X.Type().Elem))
 	case *Cast:
 		arg, ok := x.expr(e.X, v, lanes)
 		return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)

@@ -4,7 +4,7 @@
 // It decides nothing: order, workspaces, tiles and threads are the schedule's. What is known at one place of the nest is an
 // env. How the pattern of a result is written is an assembly, how a temporary is kept a workspace: one type and one file for
 // each way. The other files are loops (forall, merge, search, derive, positions, tiles), threads (parallel, balance),
-// the argument block (slots, guard), conversions to levels that are not appended to (conversion), copies of rows (gather), and means weighted by a softmax (softmax).
+// the argument block (slots, guard), conversions to levels that are not appended to (conversion), copies of rows (gather), and sums and means that are weighted by scores (pooling, pooling_tiles).
 package lower
 
 import (
@@ -88,8 +88,8 @@ func Lower(p *cin.Program, lattices *lattice.Table) (*Kernel, error) {
 	if Gather(p.Source) {
 		return gatherKernel(p), nil
 	}
-	if p.Source.SoftmaxMean() != nil {
-		return softmaxKernel(p), nil
+	if p.Source.Pooling() != nil {
+		return poolingKernel(p), nil
 	}
 	if err := p.Legal(); err != nil {
 		return nil, err

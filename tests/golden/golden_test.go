@@ -107,6 +107,10 @@ var kernels = []struct {
 	{"dot_galloping", libsparse.Request{Spec: "i,i->", Operands: []libsparse.Operand{vector("a"), vector("b")}, Schedule: "mergeby(i, gallop)"}},
 	{"spmv_renamed", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 4096)}, Schedule: "split(i, i0, i1, 8); precompute(all, w, at=1, tile, rename=i1:iw); vectorize(i1); parallelize(i0, threads)"}},
 	{"floor_divide_i32", libsparse.Request{Expr: "C(i,j) = A(i,j) // x(j)", Operands: typed("i32", matrix("A", "ds"), dense("x", 4096)), Output: libsparse.Output{Format: "ds"}}},
+	{"attention", libsparse.Request{
+		Expr: "O(i,k) = softmax_mean(P(i,j) * Q(i,d) * K(j,d), V(j,k))", Output: libsparse.Output{Format: "dd"},
+		Operands: []libsparse.Operand{mask("P"), dense("Q", 4096, 32), dense("K", 4096, 32), dense("V", 4096, 32)},
+	}},
 	{"ttv_csf", libsparse.Request{Spec: "ijk,k->ij", Operands: []libsparse.Operand{cube("A", "sss"), dense("x", 1024)}}},
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from libsparse._ops import softmax_mean
+from libsparse._ops import pooled_gradient, softmax_mean
 from torch import Tensor
 from torch.autograd import gradcheck, gradgradcheck
 
@@ -162,3 +162,56 @@ def test_compiled_functions_take_masks_of_other_formats(format: str, passes: lis
     grads = [torch.autograd.grad(t.square().sum(), leaves) for t in (found, wanted)]
     for one, other in zip(*grads, strict=True):
         torch.testing.assert_close(one, other)
+
+
+def band(n: int, reach: int) -> Tensor:
+    """Rows that have most of their columns in common, which kernels compute in tiles, but for some rows."""
+    where = torch.ones(n, n).tril(reach).triu(-reach).bool()
+    where[0], where[-1] = True, False
+    where[-2] = torch.rand(n) < 0.1
+    return where
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("heads", [(), (2, 3)])
+@pytest.mark.parametrize(("d", "e"), [(8, 8), (5, 20), (3, 40)])
+def test_bands_are_computed_in_tiles(dtype: torch.dtype, heads: tuple[int, ...], d: int, e: int) -> None:
+    where, (q, k, v) = band(101, 30), drawn(*heads, 101, 101, d, e, dtype=dtype)
+    found, wanted = ls.attention(q, k, v, ls.from_mask(where)), dense(q, k, v, where)
+    torch.testing.assert_close(found, wanted)
+    upstream = torch.randn_like(found)
+    mask = ls.from_mask(where)
+    assert pooled_gradient._waste(mask.pattern) < pooled_gradient._WASTE
+    grads = [torch.autograd.grad(o, (q, k, v), upstream, retain_graph=True) for o in (found, wanted)]
+    torch.testing.assert_close(*grads)
+    some = torch.autograd.grad(found, (q, v), upstream)  # those of some operands alone
+    torch.testing.assert_close(some, grads[1][::2])
+
+
+def test_gradients_of_scaled_scores_of_bands() -> None:
+    where, (q, k, v) = band(64, 20), drawn(64, 64, 4, 9)
+    M = ls.from_mask(where)
+
+    def attend(M: Any, q: Tensor, k: Tensor, v: Tensor) -> Any:
+        return torch.softmax(ls.sddmm(M, q, k.T) * -0.7, -1) @ v
+
+    found, wanted = ls.compile(attend)(M, q, k, v), dense(q * -1.4, k, v, where)
+    torch.testing.assert_close(found, wanted)
+    upstream = torch.randn_like(found)
+    torch.testing.assert_close(*(torch.autograd.grad(o, (q, k, v), upstream) for o in (found, wanted)))
+
+
+def test_what_is_not_attended_does_not_count() -> None:
+    """A value that is infinite, or a score beyond all others, is nothing to rows without an entry for it."""
+    where, (q, k, v) = band(64, 20), (t.detach().float() for t in drawn(64, 64, 4, 9))
+    where[:, 10] = False
+    mask, upstream = ls.from_mask(where), torch.randn(64, 9)
+    with_leaves = [[t.clone().requires_grad_() for t in (q, k, v)] for _ in range(2)]
+    other = with_leaves[1]
+    with torch.no_grad():
+        other[1][10], other[2][10] = 1e20, torch.inf
+    outs = [ls.attention(*leaves, mask) for leaves in with_leaves]
+    torch.testing.assert_close(*outs)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(out, leaves, upstream) for out, leaves in zip(outs, with_leaves, strict=True))
+    )

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from libsparse._autograd import tape
 from libsparse._ops import assemble, contraction, softmax_mean
+from libsparse._ops.mean_notation import Mean
+from libsparse._ops.mean_notation import problem as mean_problem
 from libsparse._ops.product_gradient import Product, gradient
 from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem, product
@@ -41,7 +43,7 @@ def compute(group: Group) -> Operand | None:
     return _epilogue(group, problem, operands)
 
 
-def mean_of(mean: softmax_mean.Mean, operands: Sequence[Operand]) -> Tensor | None:
+def mean_of(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
     """A mean weighted by a softmax, whose sparse operands are walked by rows; None where one pass doesn't pay."""
     if any(operand.pattern not in (None, operands[0].pattern) for operand in operands):
         return None
@@ -58,7 +60,7 @@ def asked(group: Group) -> tuple[Problem, list[Operand]]:
     format = contraction.dense_format(len(group.output)) if pattern is None else pattern.format
     place = None if pattern is None else 0
     if group.mean is not None:
-        return softmax_mean.problem(group.mean), operands
+        return mean_problem(group.mean), operands
     if group.kind == "product":
         assert group.term is not None
         if group.term.numbers:

@@ -10,7 +10,7 @@ import string
 from typing import Any, NamedTuple
 
 from libsparse._lang.operations import ARITY
-from libsparse._ops.softmax_mean import Mean
+from libsparse._ops.mean_notation import Mean
 
 from .graph import Node
 from .terms import Indices, Term, entries, scaled_rows, spread

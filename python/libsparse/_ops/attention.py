@@ -16,10 +16,10 @@ from libsparse._storage.format import Format
 
 from . import contraction, softmax_mean
 from .assemble import assemble, to_format
+from .mean_notation import Mean
 from .operands import is_sparse, is_tensor, to_operand
 from .sampled import Sampled
 from .softmax import softmax
-from .softmax_mean import Mean
 
 
 def attention(

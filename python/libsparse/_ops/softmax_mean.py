@@ -6,10 +6,9 @@ greater score comes (online softmax). The gradient computes the weights anew, at
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,55 +18,12 @@ from libsparse._runtime import dispatch
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.pattern import Pattern
 
-from . import contraction, softmax
+from . import contraction, pooled_gradient, softmax
+from .mean_notation import Mean, problem
 from .product_gradient import gradient
 from .reductions import Groups
 
-Indices = tuple[str, ...]
 _LONG_ROW = 32  # entries, on average, from which on one pass takes no longer than several kernels
-
-
-class Mean(NamedTuple):
-    """The mean of a dense operand, weighted by the softmax of a product at the entries of a matrix; hashable.
-
-    Attributes:
-        factors: The indices of the factors of the scores. The first factor is the matrix.
-        value: The indices of what is averaged.
-        output: The indices of the result.
-        numbers: Numbers that multiply the scores.
-        added: Whether another operand, after the value, has the matrix's pattern and is added to the scores.
-    """
-
-    factors: tuple[Indices, ...]
-    value: Indices
-    output: Indices
-    numbers: tuple[float, ...] = ()
-    added: bool = False
-
-    @property
-    def heads(self) -> Indices:
-        """The indices of the result that scores have, and the matrix has not."""
-        return tuple(index for index in self.output if index in self.value and index in self.factors[-1])
-
-    @property
-    def text(self) -> str:
-        """The assignment; operands are A, B, ... in their order."""
-        inputs = (*self.factors, self.value, *self.factors[: int(self.added)])
-        *scores, value = [
-            f"{name}({','.join(indices)})" for name, indices in zip("ABCDEFGHIJKLMNOPQRSTUVW", inputs, strict=False)
-        ][: len(self.factors) + 1]
-        product = " * ".join([*(f"({n!r})" if n < 0 else repr(n) for n in self.numbers), *scores])
-        if self.added:
-            product += f" + {'ABCDEFGHIJKLMNOPQRSTUVW'[len(self.factors) + 1]}({','.join(self.factors[0])})"
-        return f"y({','.join(self.output)}) = softmax_mean({product}, {value})"
-
-
-@functools.lru_cache(maxsize=1024)
-def problem(mean: Mean) -> Problem:
-    """The problem that the compiler gets."""
-    inputs = (*mean.factors, mean.value, *mean.factors[: int(mean.added)])
-    names = tuple("ABCDEFGHIJKLMNOPQRSTUVW"[: len(inputs)])
-    return Problem(mean.text, True, names, inputs, mean.output, contraction.dense_format(len(mean.output)))
 
 
 def compute(mean: Mean, operands: Sequence[Operand]) -> Tensor | None:
@@ -115,11 +71,18 @@ class _SoftmaxMean(tape.Node):
         super().__init__(problem, patterns)
         self.mean = mean
 
+    def forward(self, datas: Sequence[Any]) -> tuple[Tensor, Tensor]:
+        data, _ = super().forward(datas)
+        return data, data
+
     def gradients(
         self, datas: Sequence[Any], kept: Tensor | None, grad: Tensor, wanted: Sequence[bool]
     ) -> list[Tensor | None]:
         mean, operands = self.mean, self.operands(datas)
         count = len(mean.factors)
+        if kept is not None and pooled_gradient.applies(mean, operands, wanted):
+            passes = pooled_gradient.Gradients(mean, operands, kept, grad)
+            return [passes.of(number) if want else None for number, want in enumerate(wanted)]
         matrix, value = operands[0].sparsity, operands[count]
         extents = self.problem.extents(operands)
         at = (*mean.factors[0], *mean.heads)

@@ -11,26 +11,26 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// A softmax mean is computed in one pass over the entries of each row, and nothing is stored for each entry: the greatest score so far,
+// A pooling is computed in one pass over the entries of each row, and nothing is stored for each entry: the greatest score so far,
 // the sum of the weights, and the weighted sums of values are rescaled where a greater score comes (Milakov and Gimelshein, "Online
 // normalizer calculation for softmax", 2018). Entries are taken in short blocks, whose weights are kept on the stack, so that the sums
 // stay in registers while a block is added (Dao et al., "FlashAttention", 2022).
 
 const (
-	// softmaxBlock is the number of entries of a block.
-	softmaxBlock = 32
-	// softmaxTile is the number of bytes of sums that stay in registers.
-	softmaxTile = 256
+	// poolingBlock is the number of entries of a block.
+	poolingBlock = 32
+	// poolingTile is the number of bytes of sums that stay in registers.
+	poolingTile = 256
 )
 
-// SoftmaxMean reports whether a is a softmax mean over the columns of a matrix with compressed rows. All else that it reads is dense.
-func SoftmaxMean(a bind.Assignment) bool {
-	m := a.SoftmaxMean()
+// Pooling reports whether a pools over the columns of a matrix with compressed rows. All else that it reads is dense.
+func Pooling(a bind.Assignment) bool {
+	m := a.Pooling()
 	if m == nil || len(m.Averaged) != 1 || len(m.Columns) > 1 || !a.LHS.Tensor.Elem.IsFloat() || !a.Result().Format.Dense() || a.LHS.Windowed() {
 		return false
 	}
 	entries := entriesOf(a)
-	if entries == nil || entries.Vars[1] != m.Averaged[0] || !slices.Contains(m.Rows, entries.Vars[0]) {
+	if entries == nil || entries.Vars[1] != m.Averaged[0] || !slices.Contains(m.Rows, entries.Vars[0]) || !alone(a, entries) {
 		return false
 	}
 	for _, step := range scores(a) {
@@ -38,7 +38,12 @@ func SoftmaxMean(a bind.Assignment) bool {
 			return false
 		}
 	}
-	return alone(a, entries) && hasValue(a, m.Score, true) && !hasValue(a, m.Score, false) && hasValue(a, m.Value, false)
+	return atEntries(a, m)
+}
+
+// atEntries reports whether there are scores at the entries of sparse operands alone, and values everywhere.
+func atEntries(a bind.Assignment, m *index.Pooling) bool {
+	return hasValue(a, m.Score, true) && !hasValue(a, m.Score, false) && (m.Value == nil || hasValue(a, m.Value, false))
 }
 
 // alone reports whether all that a reads is dense, or stored at the same entries.
@@ -62,9 +67,9 @@ func entriesOf(a bind.Assignment) *index.Access {
 	return nil
 }
 
-// scores are the steps that compute the score of a softmax mean.
+// scores are the steps that compute the score, or the weight, of a pooling.
 func scores(a bind.Assignment) []*index.Assignment {
-	m := a.SoftmaxMean()
+	m := a.Pooling()
 	names := index.Names([]*index.Assignment{a.Assignment})
 	score := index.NewTemporary(names, a.Assignment)
 	at := slices.Concat(m.Rows, m.Averaged)
@@ -87,10 +92,10 @@ func hasValue(a bind.Assignment, e index.Expr, stored bool) bool {
 	}
 }
 
-// softmax is the lowering of a softmax mean.
-type softmax struct {
+// pooling is the lowering of a pooling.
+type pooling struct {
 	*lowerer
-	*index.SoftmaxMean
+	*index.Pooling
 	entries *index.Access
 	elem    dtype.T
 	// most, total and sums are the greatest score so far, the sum of the weights, and the weighted sums of values.
@@ -99,50 +104,84 @@ type softmax struct {
 	weights     *ir.Array // the scores of a block, then their weights
 }
 
-func softmaxKernel(p *cin.Program) *Kernel {
+func poolingKernel(p *cin.Program) *Kernel {
 	s := newSlots(p)
 	l := newLowerer(p, s)
 	elem := p.Source.LHS.Tensor.Elem.Accum()
-	x := softmax{
-		lowerer: l, SoftmaxMean: p.Source.SoftmaxMean(), entries: entriesOf(p.Source), elem: elem,
+	x := pooling{
+		lowerer: l, Pooling: p.Source.Pooling(), entries: entriesOf(p.Source), elem: elem,
 		most: l.Scalar("most", elem), total: l.Scalar("total", elem), sums: l.Array("sums", elem), weights: l.Array("weights", elem),
 	}
-	body := append(l.guards(), x.rows()...)
+	body := l.guards()
+	if t := x.tiles(); t != nil {
+		body = append(body, t.kernel()...)
+	} else {
+		body = append(body, x.team(x.rows(nil)))
+	}
 	return &Kernel{Layout: s.layout, Module: &ir.Module{Slots: s.slots, Funcs: []*ir.Func{returnOK(ComputeName, body)}}}
 }
 
-// rows is the loop over the rows of the result: of each matrix of scores, one after the other, so that the operands of one stay in a cache.
-func (x softmax) rows() []ir.Stmt {
-	row, count := x.Index("row"), ir.Expr(ir.Const(1))
-	i := x.entries.Vars[0]
-	outer := slices.DeleteFunc(slices.Clone(x.Rows), func(v index.Var) bool { return v == i })
-	e, rest := env{phase: computing}, ir.Expr(row)
-	var before []ir.Stmt
-	for _, v := range slices.Backward(append(outer, i)) {
-		count = ir.Mul(count, x.extent(v))
-		if v == append(outer, i)[0] {
+// outer are the variables of the rows of the result but for that of the matrix's rows: each of their values has scores of its own.
+func (x pooling) outer() []index.Var {
+	return slices.DeleteFunc(slices.Clone(x.Rows), func(v index.Var) bool { return v == x.entries.Vars[0] })
+}
+
+// product is the number of values of variables together.
+func (x pooling) product(vars []index.Var) ir.Expr {
+	n := ir.Expr(ir.Const(1))
+	for _, v := range vars {
+		n = ir.Mul(n, x.extent(v))
+	}
+	return n
+}
+
+// decode binds variables to the coordinates that a number stands for, the last of them counting fastest.
+func (x pooling) decode(number ir.Expr, vars []index.Var, e *env) (stmts []ir.Stmt) {
+	rest := number
+	for i, v := range slices.Backward(vars) {
+		if i == 0 {
 			e.bind(v, rest)
-			continue
+			break
 		}
 		above, at := x.Index("above_"+string(v)), x.Index(string(v))
-		before = append(before, ir.Let(above, ir.Div(rest, x.extent(v))), ir.Let(at, ir.Remainder(rest, above, x.extent(v))))
+		stmts = append(stmts, ir.Let(above, ir.Div(rest, x.extent(v))), ir.Let(at, ir.Remainder(rest, above, x.extent(v))))
 		e.bind(v, at)
 		rest = above
 	}
-	loop := x.share(ir.Count(row, count, append(before, x.row(e)...)...))
-	size := ir.Expr(ir.Const(1))
-	for _, v := range x.Columns {
-		size = x.extent(v)
+	return stmts
+}
+
+// rows is the loop over the rows of the result: of each matrix of scores, one after the other, so that the operands of one stay in a cache.
+// Rows that have been computed already, if that is given, are left out.
+func (x pooling) rows(computed func(row ir.Expr) ir.Expr) []ir.Stmt {
+	row, vars := x.Index("row"), append(x.outer(), x.entries.Vars[0])
+	e := env{phase: computing}
+	body := x.decode(row, vars, &e)
+	body = append(body, x.row(e)...)
+	if computed != nil {
+		body = []ir.Stmt{ir.When(ir.Is(computed(row), ir.Eq, ir.Number(0, dtype.U8)), body...)}
 	}
-	alloc, free := x.allocate(size)
-	work := ir.Mul(ir.Mul(x.entriesAll(), size), ir.Div(count, ir.AtLeastOne(x.extent(i))))
-	team := ir.Is(work, ir.Gt, ir.Const(x.program.Team.Grain))
-	return []ir.Stmt{&ir.Parallel{Threads: x.slots.threads, Cond: team, Body: ir.Do(slices.Concat(alloc, []ir.Stmt{loop}, free)...)}}
+	alloc, free := x.allocate()
+	return slices.Concat(alloc, []ir.Stmt{x.share(ir.Count(row, x.product(vars), body...))}, free)
+}
+
+// team runs statements on threads where there is enough to do.
+func (x pooling) team(stmts []ir.Stmt) ir.Stmt {
+	work := ir.Mul(x.entriesAll(), ir.Mul(x.product(x.Columns), x.product(x.outer())))
+	enough := ir.Is(work, ir.Gt, ir.Const(x.program.Team.Grain))
+	return &ir.Parallel{Threads: x.slots.threads, Cond: enough, Body: ir.Do(stmts...)}
 }
 
 // allocate are the arrays of a thread.
-func (x softmax) allocate(size ir.Expr) (alloc, free []ir.Stmt) {
-	alloc = []ir.Stmt{&ir.Alloc{Array: x.weights, Size: ir.Const(softmaxBlock)}}
+func (x pooling) allocate() (alloc, free []ir.Stmt) {
+	alloc = []ir.Stmt{&ir.Alloc{Array: x.weights, Size: ir.Const(poolingBlock)}}
+	if x.Value == nil {
+		return alloc, nil
+	}
+	size := ir.Expr(ir.Const(1))
+	if len(x.Columns) > 0 {
+		size = x.extent(x.Columns[0])
+	}
 	if _, ok := size.(*ir.Int); ok {
 		return append(alloc, &ir.Alloc{Array: x.sums, Size: size}), nil
 	}
@@ -150,33 +189,44 @@ func (x softmax) allocate(size ir.Expr) (alloc, free []ir.Stmt) {
 }
 
 // entriesAll is the number of entries of a matrix of scores.
-func (x softmax) entriesAll() ir.Expr { return x.positions(x.entries.Tensor, 1) }
+func (x pooling) entriesAll() ir.Expr { return x.positions(x.entries.Tensor, 1) }
 
 // row computes a row of the result.
-func (x softmax) row(e env) []ir.Stmt {
+func (x pooling) row(e env) []ir.Stmt {
 	begin, end, i := x.Index("begin"), x.Index("end"), e.coord.get(x.entries.Vars[0])
 	e.pos = e.pos.with(x.key(x.entries, 0), format.Range{Lo: i, Hi: ir.Next(i)})
 	pos := x.slots.storage(x.entries.Tensor, 1, nil).Pos
 	block, stop := x.Index("block"), x.Index("stop")
-	blocks := ir.Loop(block, begin, end, append([]ir.Stmt{ir.Let(stop, ir.Min(end, ir.Add(block, ir.Const(softmaxBlock))))}, x.block(block, stop, e)...)...)
-	blocks.Step = softmaxBlock
-	mean := func(at ir.Expr, e env) ir.Stmt {
-		value := &ir.Select{Cond: ir.Is(begin, ir.Lt, end), Then: ir.Div(ir.At(x.sums, at), x.total), Else: zero(x.elem)}
-		return ir.Put(x.slots.vals(x.program.Source.LHS.Tensor), x.elementAt(x.program.Source.LHS, e), value)
+	blocks := ir.Loop(block, begin, end, append([]ir.Stmt{ir.Let(stop, ir.Min(end, ir.Add(block, ir.Const(poolingBlock))))}, x.block(block, stop, e)...)...)
+	blocks.Step = poolingBlock
+	stmts := []ir.Stmt{ir.Let(begin, ir.IndexAt(pos, i)), ir.Let(end, ir.IndexAt(pos, ir.Next(i)))}
+	if x.Normalized() {
+		stmts = append(stmts, ir.Declare(x.most, ir.Number(index.Lowest(x.elem), x.elem)), ir.Declare(x.total, zero(x.elem)))
 	}
-	return slices.Concat(
-		[]ir.Stmt{
-			ir.Let(begin, ir.IndexAt(pos, i)), ir.Let(end, ir.IndexAt(pos, ir.Next(i))),
-			ir.Declare(x.most, ir.Number(index.Lowest(x.elem), x.elem)), ir.Declare(x.total, zero(x.elem)),
-		},
-		x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Put(x.sums, at, zero(x.elem)) }),
-		[]ir.Stmt{blocks},
-		x.columns(e, mean),
-	)
+	some := ir.Is(begin, ir.Lt, end)
+	if x.Value == nil {
+		return append(stmts, blocks, x.write(e, some, ir.Add(x.most, &ir.Unary{Op: "log", X: x.total})))
+	}
+	stmts = append(stmts, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Put(x.sums, at, zero(x.elem)) })...)
+	return slices.Concat(stmts, []ir.Stmt{blocks}, x.columns(e, func(at ir.Expr, e env) ir.Stmt {
+		value := ir.At(x.sums, at)
+		if !x.Normalized() {
+			return x.write(e, nil, value)
+		}
+		return x.write(e, some, ir.Div(value, x.total))
+	}))
+}
+
+// write stores an element of the result, which is zero where the condition does not hold.
+func (x pooling) write(e env, cond, value ir.Expr) ir.Stmt {
+	if cond != nil {
+		value = &ir.Select{Cond: cond, Then: value, Else: zero(x.elem)}
+	}
+	return ir.Put(x.slots.vals(x.program.Source.LHS.Tensor), x.elementAt(x.program.Source.LHS, e), value)
 }
 
 // columns does something for each sum of a row.
-func (x softmax) columns(e env, body func(at ir.Expr, e env) ir.Stmt) []ir.Stmt {
+func (x pooling) columns(e env, body func(at ir.Expr, e env) ir.Stmt) []ir.Stmt {
 	if len(x.Columns) == 0 {
 		return []ir.Stmt{body(ir.Const(0), e)}
 	}
@@ -189,7 +239,14 @@ func (x softmax) columns(e env, body func(at ir.Expr, e env) ir.Stmt) []ir.Stmt 
 }
 
 // block adds the entries from block to below stop.
-func (x softmax) block(block, stop ir.Expr, e env) []ir.Stmt {
+func (x pooling) block(block, stop ir.Expr, e env) []ir.Stmt {
+	if !x.Normalized() {
+		weighed := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
+			stmts, weight := x.score(e)
+			return append(stmts, ir.Put(x.weights, n, weight))
+		})
+		return append([]ir.Stmt{weighed}, x.add(block, stop, e)...)
+	}
 	greatest, shrink, weight := x.Scalar("greatest", x.elem), x.Scalar("shrink", x.elem), x.Scalar("weight", x.elem)
 	scored := x.each(block, stop, e, func(n ir.Expr, e env) []ir.Stmt {
 		stmts, score := x.score(e)
@@ -197,23 +254,26 @@ func (x softmax) block(block, stop ir.Expr, e env) []ir.Stmt {
 		larger := ir.Set(greatest, &ir.Select{Cond: ir.Is(score, ir.Gt, greatest), Then: score, Else: greatest})
 		return append(stmts, ir.Put(x.weights, n, score), larger)
 	})
-	rescaled := slices.Concat(
-		[]ir.Stmt{ir.Let(shrink, exp(ir.Sub(x.most, greatest))), &ir.Assign{Var: x.total, Reduce: dtype.Mul, Value: shrink}},
-		x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Update(x.sums, at, dtype.Mul, shrink) }),
-		[]ir.Stmt{ir.Set(x.most, greatest)},
-	)
+	rescaled := []ir.Stmt{ir.Let(shrink, exp(ir.Sub(x.most, greatest))), &ir.Assign{Var: x.total, Reduce: dtype.Mul, Value: shrink}}
+	if x.Value != nil {
+		rescaled = append(rescaled, x.columns(e, func(at ir.Expr, _ env) ir.Stmt { return ir.Update(x.sums, at, dtype.Mul, shrink) })...)
+	}
+	rescaled = append(rescaled, ir.Set(x.most, greatest))
 	n := x.Index("n")
 	weighed := ir.Count(
 		n, ir.Sub(stop, block), ir.Let(weight, exp(ir.Sub(ir.At(x.weights, n), x.most))), ir.Put(x.weights, n, weight), ir.Increase(x.total, weight),
 	)
 	stmts := []ir.Stmt{ir.Declare(greatest, x.most), scored, ir.When(ir.Is(greatest, ir.Gt, x.most), rescaled...), weighed}
+	if x.Value == nil {
+		return stmts
+	}
 	return append(stmts, x.add(block, stop, e)...)
 }
 
 func exp(x ir.Expr) ir.Expr { return &ir.Unary{Op: "exp", X: x} }
 
 // each is the loop over the entries of a block; n counts them.
-func (x softmax) each(block, stop ir.Expr, e env, body func(n ir.Expr, e env) []ir.Stmt) ir.Stmt {
+func (x pooling) each(block, stop ir.Expr, e env, body func(n ir.Expr, e env) []ir.Stmt) ir.Stmt {
 	p, j := x.Index("p"), x.Index(string(x.Averaged[0]))
 	e.bind(x.Averaged[0], j)
 	e.pos = e.pos.with(x.key(x.entries, 1), format.Range{Lo: p, Hi: ir.Next(p)})
@@ -222,7 +282,7 @@ func (x softmax) each(block, stop ir.Expr, e env, body func(n ir.Expr, e env) []
 }
 
 // score computes the score of an entry: steps that sum, each into a variable, and an expression of those.
-func (x softmax) score(e env) (out []ir.Stmt, score *ir.Var) {
+func (x pooling) score(e env) (out []ir.Stmt, score *ir.Var) {
 	for _, step := range scores(x.program.Source) {
 		sum := x.Scalar("score", x.elem)
 		inner, summed := e, step.Reduced()
@@ -251,7 +311,7 @@ func (x softmax) score(e env) (out []ir.Stmt, score *ir.Var) {
 }
 
 // add adds the weighted values of a block to the sums: of as many columns at a time as have registers.
-func (x softmax) add(block, stop ir.Expr, e env) []ir.Stmt {
+func (x pooling) add(block, stop ir.Expr, e env) []ir.Stmt {
 	value := func(n ir.Expr, e env) ir.Expr { return ir.Mul(ir.At(x.weights, n), x.value(x.Value, x.elem, e)) }
 	width := int64(1)
 	if len(x.Columns) > 0 {
@@ -264,7 +324,7 @@ func (x softmax) add(block, stop ir.Expr, e env) []ir.Stmt {
 		width = exact.Value
 	}
 	var out []ir.Stmt
-	tile := softmaxTile / int64(x.elem.Size())
+	tile := poolingTile / int64(x.elem.Size())
 	for first := int64(0); first < width; first += tile {
 		out = append(out, x.addTile(first, min(tile, width-first), block, stop, e, value)...)
 	}
@@ -272,7 +332,7 @@ func (x softmax) add(block, stop ir.Expr, e env) []ir.Stmt {
 }
 
 // addTile adds to the sums of size columns from first on.
-func (x softmax) addTile(first, size int64, block, stop ir.Expr, e env, value func(n ir.Expr, e env) ir.Expr) []ir.Stmt {
+func (x pooling) addTile(first, size int64, block, stop ir.Expr, e env, value func(n ir.Expr, e env) ir.Expr) []ir.Stmt {
 	own := x.Array("tile", x.elem)
 	columns := func(body func(q, at ir.Expr) ir.Stmt) ir.Stmt {
 		q := x.Index("q")

@@ -13,18 +13,18 @@ import (
 // attending is the request for attention at the entries of a matrix.
 func attending(expr, format string, elem dtype.T, columns int) *Request {
 	shapes := map[string][]int64{
-		"P": {16, 16}, "M": {16, 16}, "Q": {16, 5}, "K": {16, 5}, "V": {16, int64(columns)},
-		"R": {3, 16, 5}, "L": {3, 16, 5}, "W": {3, 16, int64(columns)}, "x": {16},
+		"P": {17, 33}, "M": {17, 33}, "Q": {17, 5}, "K": {33, 5}, "V": {33, int64(columns)},
+		"R": {3, 17, 5}, "L": {3, 33, 5}, "W": {3, 33, int64(columns)}, "x": {33}, "Y": {17, int64(columns)},
 	}
 	zero := 0
 	r := &Request{Expr: expr, Output: Output{Dtype: string(elem)}}
-	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x"} {
+	for _, name := range []string{"P", "M", "Q", "K", "V", "R", "L", "W", "x", "Y"} {
 		if !strings.Contains(expr, name+"(") {
 			continue
 		}
 		o := Operand{Name: name, Dtype: string(elem), Format: strings.Repeat("d", len(shapes[name])), Shape: shapes[name]}
 		if name == "P" || name == "M" {
-			o.Format, o.NNZ, o.PatternOnly = format, 64, name == "P"
+			o.Format, o.NNZ, o.PatternOnly = format, 256, name == "P"
 		}
 		if name == "M" && strings.Contains(expr, "P(") {
 			o.SamePattern = &zero
@@ -36,8 +36,8 @@ func attending(expr, format string, elem dtype.T, columns int) *Request {
 	return r
 }
 
-// A kernel of one pass, and the steps, mean what the notation means.
-func TestSoftmaxMeans(t *testing.T) {
+// A kernel of one pass, in tiles and entry by entry, and the steps mean what the notation means.
+func TestPoolings(t *testing.T) {
 	var checks []compiledCheck
 	for _, row := range []struct {
 		expr, format string
@@ -49,16 +49,27 @@ func TestSoftmaxMeans(t *testing.T) {
 		{"O(h,i,k) = softmax_mean(P(i,j) * R(h,i,d) * L(h,j,d), W(h,j,k))", "ds", 1},
 		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds", 1},
 		{"O(i) = softmax_mean(M(i,j), x(j))", "ds", 1},
+		{"O(i,k) = weighted_sum(M(i,j), V(j,k))", "ds", 1},
+		{"O(i,k) = weighted_sum(P(i,j) * exp(M(i,j) - x(j)), V(j,k))", "ds", 1},
+		{"O(i,k) = weighted_sum(P(i,j) * tanh(sum(M(i,j) * Q(i,d) * K(j,d)) - x(j)), V(j,k))", "ds", 1},
+		{"O(h,i,k) = weighted_sum(P(i,j) * sin(sum(M(i,j) * R(h,i,d) * L(h,j,d))), W(h,j,k))", "ds", 1},
+		{"O(i) = log_sum_exp(M(i,j))", "ds", 1},
+		{"O(h,i) = log_sum_exp(P(i,j) * R(h,i,d) * L(h,j,d))", "ds", 1},
 		// Scores are stored where the matrix has no compressed rows, or where they are not at its entries.
 		{"O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ss", 4},
 		{"O(i,k) = softmax_mean(M(i,j), V(j,k))", "ds:1,0", 5},
-		{"O(j,k) = softmax_mean(M(i,j), V(i,k))", "ds", 5},
+		{"O(j,k) = softmax_mean(M(i,j), Y(i,k))", "ds", 5},
+		{"O(i,k) = weighted_sum(M(i,j) * Q(i,d) * K(j,d), V(j,k))", "ss", 2},
+		{"O(i) = log_sum_exp(M(i,j) * Q(i,d) * K(j,d))", "ss", 4},
 	} {
 		for _, elem := range []dtype.T{dtype.F32, dtype.F64, dtype.BF16} {
 			for seed, columns := range []int{3, 16, 70} {
+				if elem != dtype.F32 && columns != 16 {
+					continue
+				}
 				rng := rand.New(rand.NewPCG(uint64(seed), 1))
 				r := attending(row.expr, row.format, elem, columns)
-				z := sizes{vars: map[index.Var]int{"h": 3, "i": 16, "j": 16, "d": 5, "k": columns}}
+				z := sizes{vars: map[index.Var]int{"h": 3, "i": 17, "j": 33, "d": 5, "k": columns}}
 				p := newProgram(t, r, z, []float64{0.1, 0.5, 1}[seed], rng, nil)
 				if (len(p.unit.Nests) == 1) != (row.nests == 1) {
 					t.Errorf("%s, matrix in %q: %d nests, want %d", row.expr, row.format, len(p.unit.Nests), row.nests)

@@ -1,0 +1,47 @@
+package codegen
+
+import (
+	"strings"
+
+	"libsparse/libsparse/ir"
+)
+
+// expText is exp of each lane of a vector of floats, to within two units in the last place: x is n * log(2) + r, where n is whole and
+// r no more than log(2) / 2 from zero, and exp(r) is a polynomial (Moshier's, of Cephes). Added to 1.5 * 2^23, a number becomes a whole
+// one, which the lowest bits of the sum are. 2^n is multiplied in two steps, since n may be beyond the exponents of normal numbers.
+const expText = `static inline VECTOR NAME(VECTOR x)
+{
+    const VECTOR least = (VECTOR){0} - 104.0f, most = (VECTOR){0} + 89.0f;
+BOUNDED
+    const VECTOR shifted = x * 1.44269504f + 12582912.0f, n = shifted - 12582912.0f;
+    const VECTOR r = x - n * 0.693359375f + n * 2.12194440e-4f;
+    VECTOR y = r * 1.9875691500e-4f + 1.3981999507e-3f;
+    y = y * r + 8.3334519073e-3f;
+    y = y * r + 4.1665795894e-2f;
+    y = y * r + 1.6666665459e-1f;
+    y = y * r + 5.0000001201e-1f;
+    y = y * (r * r) + r + 1.0f;
+SCALED
+}
+`
+
+const expBounded = `    const MASK below = x < least, above = x > most;
+    x = (VECTOR)((below & (MASK)least) | (above & (MASK)most) | (~(below | above) & (MASK)x));`
+
+const expScaled = `    const MASK exponent = (MASK)shifted - 0x4b400000, half = exponent >> 1;
+    return y * (VECTOR)((half + 127) << 23) * (VECTOR)((exponent - half + 127) << 23);`
+
+// exponential is the template of exp on vectors of type t. AVX-512 bounds a vector, and multiplies by powers of two, by an instruction each.
+func exponential(t ir.Type) string {
+	bounded, scaled := expBounded, expScaled
+	if t.Lanes*t.Elem.Size() == 64 {
+		bounded = native("    x = __builtin_ia32_minps512_mask(most, __builtin_ia32_maxps512_mask(least, x, least, -1, 4), most, -1, 4);", bounded)
+		scaled = native("    return __builtin_ia32_scalefps512_mask(y, n, y, -1, 4);", scaled)
+	}
+	return strings.NewReplacer("BOUNDED", bounded, "SCALED", scaled).Replace(expText)
+}
+
+// native is text for gcc where it compiles for AVX-512, else other text.
+func native(text, other string) string {
+	return "#if defined __AVX512F__ && !defined __clang__\n" + text + "\n#else\n" + other + "\n#endif"
+}

@@ -1,0 +1,157 @@
+package index
+
+import (
+	"math"
+	"slices"
+
+	"libsparse/libsparse/diag"
+	"libsparse/libsparse/dtype"
+)
+
+// A pooling is a right side that makes one value of those at the entries of each row, by weights:
+//
+//   - softmax_mean(score, value) is the mean of value over the indices that both arguments have and the result has not, weighted by
+//     exp(score) at the elements where score has a value;
+//   - weighted_sum(weight, value) is the sum of weight * value over them;
+//   - log_sum_exp(score) is the logarithm of the sum of exp(score) over the indices of its first operand that the result has not.
+//
+// Indices that only the first argument has are summed in it first. So attention is O(i,k) = softmax_mean(M(i,j) * Q(i,d) * K(j,d), V(j,k)).
+
+// Pooling is the parts of a pooling.
+type Pooling struct {
+	Op dtype.Op
+	// Score is the score, or the weight; Value is nil where log_sum_exp has none.
+	Score, Value Expr
+	// Rows are the indices of the result that the score has: each has weights of its own. Columns are the others.
+	Rows, Columns []Var
+	// Averaged are the indices of the mean, Summed those that are summed in the score.
+	Averaged, Summed []Var
+}
+
+// Normalized reports whether weights are exp of scores, relative to the greatest one.
+func (p *Pooling) Normalized() bool { return p.Op != dtype.WeightedSum }
+
+// Pooling is the parts of a, nil if it is no pooling.
+func (a *Assignment) Pooling() *Pooling {
+	c, ok := a.RHS.(*Call)
+	if !ok || !c.Op.Pools() || c.Function != nil {
+		return nil
+	}
+	m := &Pooling{Op: c.Op, Score: c.Args[0]}
+	scored := Vars(m.Score)
+	valued := pooled(m.Score, a.LHS.Vars)
+	if len(c.Args) > 1 {
+		m.Value = c.Args[1]
+		valued = Vars(m.Value)
+	}
+	for _, v := range a.LHS.Vars {
+		if slices.Contains(scored, v) {
+			m.Rows = append(m.Rows, v)
+		} else {
+			m.Columns = append(m.Columns, v)
+		}
+	}
+	for _, v := range a.Reduced() {
+		if slices.Contains(valued, v) {
+			m.Averaged = append(m.Averaged, v)
+		} else {
+			m.Summed = append(m.Summed, v)
+		}
+	}
+	return m
+}
+
+// pooled are the indices over which a score without a value is pooled: those that the result has not, of the first operand.
+func pooled(score Expr, kept []Var) []Var {
+	accesses := Accesses(score)
+	if len(accesses) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(accesses[0].Vars), func(v Var) bool { return slices.Contains(kept, v) })
+}
+
+// verifyPooling checks that a pooling is the whole right side, and that its arguments have the indices that it pools over.
+func (a *Assignment) verifyPooling() error {
+	m := a.Pooling()
+	if m == nil {
+		if op := pools(a.RHS); op != "" {
+			return partOf(a, op)
+		}
+		return nil
+	}
+	scored := Vars(m.Score)
+	missing := func(v Var) bool { return !slices.Contains(scored, v) }
+	inner := pools(m.Score)
+	if m.Value != nil && inner == "" {
+		inner = pools(m.Value)
+	}
+	switch {
+	case inner != "":
+		return partOf(a, inner)
+	case a.Reduce != dtype.Add:
+		return diag.Errorf(diag.Unsupported, "%s: %s reduces by itself; write =", a, m.Op)
+	case len(m.Averaged) == 0 || slices.ContainsFunc(m.Averaged, missing):
+		return diag.Errorf(diag.Unsupported, "%s: %s reduces over the indices that the result has not; each of its arguments needs them", a, m.Op)
+	}
+	return nil
+}
+
+func partOf(a *Assignment, op dtype.Op) error {
+	return diag.Errorf(diag.Unsupported, "%s: %s is a part of an expression; assign it to a name first", a, op)
+}
+
+// pools is the operator of a pooling in e, "" if there is none.
+func pools(e Expr) dtype.Op {
+	c, ok := e.(*Call)
+	if !ok {
+		return ""
+	}
+	if c.Op.Pools() && c.Function == nil {
+		return c.Op
+	}
+	for _, arg := range c.Args {
+		if op := pools(arg); op != "" {
+			return op
+		}
+	}
+	return ""
+}
+
+// Lowest stands for the greatest score of a row whose scores are all -inf: less it, they have the weight zero, and their mean is NaN.
+func Lowest(t dtype.T) float64 {
+	if t == dtype.F64 {
+		return -math.MaxFloat64
+	}
+	return -math.MaxFloat32
+}
+
+// pooling is the steps of a pooling, which define what it means. Those of softmax_mean are the scores, the greatest of each row, the
+// weights, the sum of those, and the weighted mean.
+func (s *splitter) pooling(m *Pooling) []*Assignment {
+	at := slices.Concat(m.Rows, m.Averaged)
+	score := m.Score
+	acc, plain := score.(*Access)
+	if !plain {
+		acc = s.step(dtype.Add, s.rewrite(score, at), at)
+	}
+	again := func(a *Access) *Access { return &Access{Tensor: a.Tensor, Vars: a.Vars, Windows: a.Windows} }
+	last := func(rhs Expr) []*Assignment {
+		return append(s.steps, &Assignment{LHS: s.assignment.LHS, Reduce: dtype.Add, RHS: rhs})
+	}
+	if m.Op == dtype.WeightedSum {
+		return last(NewCall(dtype.Mul, acc, s.rewrite(m.Value, at)))
+	}
+	top := s.step(dtype.Max, acc, m.Rows)
+	bound := NewCall(dtype.Neg, &Literal{Value: -Lowest(s.assignment.LHS.Tensor.Elem)})
+	highest := NewCall(dtype.Max, top, bound)
+	less := &Call{Op: dtype.Sub, Args: []Expr{again(acc), highest}, Region: Argument(0, 2)}
+	weight := s.step(dtype.Add, &Call{Op: "exp", Args: []Expr{less}, Region: Argument(0, 1)}, at)
+	total := s.step(dtype.Add, weight, m.Rows)
+	if m.Op == dtype.LogSumExp {
+		logarithm := &Call{Op: "log", Args: []Expr{total}, Region: Argument(0, 1)}
+		highest := &Call{Op: dtype.Max, Args: []Expr{again(top), bound}, Region: Argument(0, 2)}
+		return last(&Call{Op: dtype.Add, Args: []Expr{highest, logarithm}, Region: Every(2)})
+	}
+	mean := s.step(dtype.Add, NewCall(dtype.Mul, again(weight), s.rewrite(m.Value, at)), s.assignment.LHS.Vars)
+	return last(&Call{Op: dtype.Div, Args: []Expr{mean, total}, Region: Every(2)})
+}

@@ -1,0 +1,154 @@
+"""Gradients of means weighted by a softmax, in one pass for each, that store no scores either.
+
+With the weights w = exp(score - log_sum_exp), the gradient of the mean in its value is the sum of w * g over the rows;
+that in a score is w * (g . value - g . mean), and that in a factor of the scores the sum of those times the other
+factor. A kernel computes scores anew for each of them, which pays where it takes several rows at once, in tiles.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from libsparse._runtime import dispatch
+from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+from . import contraction
+from .mean_notation import Indices, Mean
+
+_ROWS, _COLUMNS = 8, 16  # of the tiles that kernels have at most
+_SAMPLED = 64  # groups of rows that are looked at
+_WASTE = 2.5  # elements of tiles for each entry up to which tiles take less time than kernels that store scores
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+class _Text:
+    """An assignment that is written operand by operand."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Indices] = []
+        self.operands: list[Operand] = []
+
+    def read(self, indices: Indices, operand: Operand) -> str:
+        """The access to another operand."""
+        self.inputs.append(indices)
+        self.operands.append(operand)
+        return f"{_LETTERS[len(self.inputs) - 1]}({','.join(indices)})"
+
+    def run(self, output: Indices, right: str) -> Tensor:
+        """The result, a dense tensor."""
+        return dispatch.run(_problem(output, right, tuple(self.inputs)), self.operands)[0]
+
+
+@functools.lru_cache(maxsize=1024)
+def _problem(output: Indices, right: str, inputs: tuple[Indices, ...]) -> Problem:
+    names = tuple(_LETTERS[: len(inputs)])
+    text = f"y({','.join(output)}) = {right}"
+    return Problem(text, True, names, inputs, output, contraction.dense_format(len(output)))
+
+
+def applies(mean: Mean, operands: Sequence[Operand], wanted: Sequence[bool]) -> bool:
+    """Whether the gradients that are wanted are computed in passes of their own.
+
+    That is so of a product of two dense factors, one of the rows and one of the columns, at the entries of a matrix
+    whose neighbouring rows have most of their columns in common.
+    """
+    matrix, count = operands[0].sparsity, len(mean.factors)
+    if count != 3 or mean.added or operands[0].data is not None or torch.is_grad_enabled() or not any(wanted):
+        return False
+    if any(operand.pattern is not None or operand.data is None for operand in operands[1:]):
+        return False
+    if operands[1].dtype not in (torch.float32, torch.float64):
+        return False
+    i, j = mean.factors[0]
+    sides = [(i in indices, j in indices) for indices in mean.factors[1:]]
+    summed = [index for index in mean.factors[1] if index not in mean.output and index != j]
+    columns = [index for index in mean.output if index not in mean.factors[1] and index not in mean.factors[2]]
+    return (
+        sorted(sides) == [(False, True), (True, False)]
+        and len(summed) == len(columns) == 1
+        and all(index in mean.factors[1] and index in mean.factors[2] for index in (*mean.heads, *summed))
+        and matrix.derive(("rows alike",), lambda: _waste(matrix)) <= _WASTE
+    )
+
+
+def _waste(matrix: Pattern) -> float:
+    """How many elements tiles have for each entry, by some groups of rows of a matrix with compressed rows."""
+    crow, col = matrix.compressed(1)
+    groups = -(-matrix.shape[0] // _ROWS)
+    chosen = torch.linspace(0, groups - 1, min(groups, _SAMPLED), device="cpu").long().unique().tolist()
+    elements = entries = 0
+    for group in chosen:
+        first, last = group * _ROWS, min(group * _ROWS + _ROWS, matrix.shape[0])
+        part = col[int(crow[first]) : int(crow[last])]
+        elements += len((part // _COLUMNS).unique()) * _ROWS * _COLUMNS
+        entries += len(part)
+    return elements / max(entries, 1)
+
+
+class Gradients:
+    """The gradients of a mean.
+
+    Args:
+        mean: The mean, to which these `applies`.
+        operands: The matrix, both factors and the value.
+        out: The mean itself.
+        grad: Its gradient.
+    """
+
+    def __init__(self, mean: Mean, operands: Sequence[Operand], out: Tensor, grad: Tensor) -> None:
+        self.mean, self.matrix = mean, operands[0].sparsity
+        self.factors, self.value, self.grad = operands[1:3], operands[3], Operand(None, grad.contiguous())
+        scored = {index for indices in mean.factors for index in indices}
+        self.rows = tuple(index for index in mean.output if index in scored)
+        self.scale = math.prod(mean.numbers)
+        text = _Text()
+        score = self._score(text, self.matrix, mean.factors[0], renamed=())
+        self.total = Operand(None, text.run(self.rows, f"log_sum_exp({score})"))
+        columns = [n for n, index in enumerate(mean.output) if index not in scored]
+        self.slope = Operand(None, (grad * out).sum(columns))
+
+    def of(self, number: int) -> Tensor:
+        """The gradient of a factor, counted from one, or of the value, which comes after them."""
+        mean, text = self.mean, _Text()
+        indices = mean.value if number == len(mean.factors) else mean.factors[number]
+        matrix, at = self.matrix, mean.factors[0]
+        if at[0] not in indices:  # rows of the kernel are columns of the matrix
+            at = at[::-1]
+            matrix = matrix.transposed((1, 0)).converted(Format("csr")).pattern
+        weight = self._weight(text, matrix, at, indices)
+        if number == len(mean.factors):
+            return text.run(indices, f"weighted_sum({weight}, {text.read(mean.output, self.grad)})")
+        upstream = text.read(*self._renamed(mean.output, self.grad, indices))
+        value = text.read(*self._renamed(mean.value, self.value, indices))
+        inner = f"sum({text.read(at, Operand(matrix, None))} * {upstream} * {value})"
+        slope = f"({inner} - {text.read(self.rows, self.slope)})"
+        other = 3 - number
+        factor = text.read(mean.factors[other], self.factors[other - 1])
+        found = text.run(indices, f"weighted_sum({weight} * {slope}, {factor})")
+        return found if self.scale == 1 else found.mul_(self.scale)
+
+    def _weight(self, text: _Text, matrix: Pattern, at: Indices, indices: Indices) -> str:
+        there = text.read(at, Operand(matrix, None))
+        score = self._score(text, matrix, at, indices)
+        return f"{there} * exp(sum({score}) - {text.read(self.rows, self.total)})"
+
+    def _score(self, text: _Text, matrix: Pattern, at: Indices, renamed: Iterable[str]) -> str:
+        """The score at an entry. What it sums over has other names than indices of the result."""
+        numbers = [f"({n!r})" if n < 0 else repr(n) for n in self.mean.numbers]
+        there = text.read(at, Operand(matrix, None))
+        factors = [
+            text.read(*self._renamed(indices, factor, renamed))
+            for indices, factor in zip(self.mean.factors[1:], self.factors, strict=True)
+        ]
+        return " * ".join([there, *numbers, *factors])
+
+    def _renamed(self, indices: Indices, operand: Operand, names: Iterable[str]) -> tuple[Indices, Operand]:
+        kept = {*self.rows, *self.mean.factors[0]}
+        return tuple(f"{n}_" if n in names and n not in kept else n for n in indices), operand
