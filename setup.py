@@ -34,6 +34,7 @@ SHORTCUTS = [
     for room, name, *others in (
         ("_runtime", "direct", "repeat", "describe", "wrap", "compressed", "tally"),
         ("_runtime", "stand_in"),
+        ("_runtime", "transposed"),
         ("_storage", "radix", "rows", "by_rows"),
         ("_io", "market"),
         ("sampling", "sample"),

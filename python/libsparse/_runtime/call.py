@@ -17,7 +17,7 @@ from libsparse._storage import memory
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from . import blocks, tally
+from . import blocks, layout, tally
 from .arrays import ResultArrays, SlotNames, carrying, is_relaid, level_array, pattern_arrays, read_order, strides
 from .direct import Direct, make
 from .problem import Operand, Problem, stored
@@ -137,7 +137,7 @@ class Call:
         if self.kernel.format is None or self.kernel.format.is_dense:
             out = blocks.empty(self._shape, self._strides, self._dtype)
             result = self._compute(block, out)
-            return result.contiguous() if self._relaid else result, None
+            return layout.contiguous(result) if self._relaid else result, None
         return self._sparse(block, patterns)
 
     def _alone(self, operands: Sequence[Operand]) -> bool:
@@ -156,7 +156,7 @@ class Call:
             order = orders[number]
             if pattern is not None:
                 data = stored(pattern, data)
-            values.append(data if order is None else data.permute(order).contiguous())
+            values.append(data if order is None else layout.contiguous(data, order))
         out = direct(*values, threads.count())
         shared = self.kernel.pattern_of
         return out, self.result_pattern if shared < 0 else operands[shared].pattern
@@ -226,7 +226,7 @@ class Call:
             return conversion.values(data.detach())
         order = self._orders[number]
         assert order is not None
-        return data if data.is_contiguous() and order == tuple(range(len(order))) else data.permute(order).contiguous()
+        return data if data.is_contiguous() and order == tuple(range(len(order))) else layout.contiguous(data, order)
 
     def _compute(self, block: array[int], out: Tensor, compute: Callable[[int], int] | None = None) -> Tensor:
         for slot in self._slots.result:
@@ -325,4 +325,4 @@ class Call:
 
 def _contiguous(run: Direct) -> Direct:
     """A function whose results are copied into the order that their callers see."""
-    return lambda *values: run(*values).contiguous()
+    return lambda *values: layout.contiguous(run(*values))

@@ -16,6 +16,7 @@ from torch import Tensor
 from libsparse._storage import memory
 
 from . import blocks, tally
+from .layout import contiguous
 from .status import check
 
 native: ModuleType | None
@@ -87,7 +88,7 @@ def _closure(
         *values, number = values_and_number
         out = empty(shape, strides, dtype)
         if order is not None:
-            values[1] = values[1].permute(order).contiguous()
+            values[1] = contiguous(values[1], order)
         try:
             block, address = local.mine
         except AttributeError:

@@ -8,8 +8,8 @@
 enum kind { KERNEL, FUNCTION, PROBLEM, ELEMENTWISE }; /* of a step, as in steps.py */
 
 /* Objects that `install_repeats` is given, and interned names of attributes. */
-static PyObject *notes, *missed;
-static PyObject *n_repeated, *n_runs, *n_detach, *n_as_strided, *n_permute, *n_contiguous;
+static PyObject *notes, *missed, *contiguous;
+static PyObject *n_repeated, *n_runs, *n_detach, *n_as_strided;
 
 /* --- Plans ------------------------------------------------------------------------------------------------------- */
 
@@ -32,10 +32,9 @@ static PyObject *seen(PyObject *tensor, PyObject *view)
 		found = next;
 	}
 	if (found != NULL && order != Py_None) {
-		next = PyObject_CallMethodObjArgs(found, n_permute, order, NULL);
+		next = PyObject_CallFunctionObjArgs(contiguous, found, order, NULL);
 		Py_DECREF(found);
-		found = next == NULL ? NULL : PyObject_CallMethodObjArgs(next, n_contiguous, NULL);
-		Py_XDECREF(next);
+		found = next;
 	}
 	return found;
 }
@@ -286,7 +285,7 @@ static PyObject *call(PyObject *module, PyObject *const *args, Py_ssize_t count)
 static PyObject *install_repeats(PyObject *module, PyObject *args)
 {
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OO", &notes, &missed))
+	if (!PyArg_ParseTuple(args, "OOO", &notes, &missed, &contiguous))
 		return NULL;
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	Py_RETURN_NONE;
@@ -308,7 +307,7 @@ int prepare_names(void)
 		const char *text;
 	} names[] = {
 		{&n_repeated, "repeated"},      {&n_runs, "runs"},       {&n_detach, "detach"},
-		{&n_as_strided, "as_strided"}, {&n_permute, "permute"}, {&n_contiguous, "contiguous"},
+		{&n_as_strided, "as_strided"},
 	};
 	for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
 		if ((*names[n].name = PyUnicode_InternFromString(names[n].text)) == NULL)

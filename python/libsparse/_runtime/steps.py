@@ -16,6 +16,7 @@ from libsparse._storage.pattern import Pattern
 from .call import Call
 from .direct import native
 from .dispatch import Prepared
+from .layout import contiguous
 from .notes import Run
 from .problem import Operand
 
@@ -76,7 +77,7 @@ def _seen(tensor: Tensor, view: View | None) -> Tensor:
         tensor = tensor.detach()
     if shape is not None and strides is not None:
         tensor = tensor.as_strided(shape, strides)
-    return tensor if order is None else tensor.permute(order).contiguous()
+    return tensor if order is None else contiguous(tensor, order)
 
 
 def _view(seen: Tensor, source: Tensor, order: tuple[int, ...] | None = None) -> View | None:

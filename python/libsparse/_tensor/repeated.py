@@ -19,7 +19,7 @@ from torch.autograd import forward_ad
 from libsparse._autograd import tape
 from libsparse._lang import user_functions
 from libsparse._ops.operands import PLAIN
-from libsparse._runtime import notes, repeats
+from libsparse._runtime import layout, notes, repeats
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
@@ -165,7 +165,7 @@ call: Callable[[Any, Callable[..., Any], Sequence[Any], dict[str, Any]], Any] = 
 
 if native is not None:
     native.install_descriptions(sparse_classes, _CONSTANTS, user_functions, torch.get_default_dtype)
-    native.install_repeats(notes.notes, _by_name)
+    native.install_repeats(notes.notes, _by_name, layout.contiguous)
     call = native.call
 
 _CALLING = frozenset(f.__code__ for f in (call_in_python, _result, _by_name, repeats.run, repeats._noted))

@@ -1,0 +1,139 @@
+/* Copies of transposed matrices (layout.py).
+ *
+ * Elements are moved in blocks of a line of the cache by a line, so that each line is read and written once: a copy that
+ * follows one of the two sides touches a line of the other for every element.
+ */
+#define Py_LIMITED_API 0x030a0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdint.h>
+
+enum { SIDE = 16 }; /* of a block */
+
+/* to[r * columns + c] = from[c * step + r] for rows [r0, r1) and columns [c0, c1). */
+#define BLOCK(NAME, TYPE)                                                                                                     \
+	static void NAME(char *to, const char *from, int64_t columns, int64_t step, int64_t r0, int64_t r1, int64_t c0, int64_t c1) \
+	{                                                                                                                         \
+		for (int64_t r = r0; r < r1; r++)                                                                                     \
+			for (int64_t c = c0; c < c1; c++)                                                                                 \
+				((TYPE *)to)[r * columns + c] = ((const TYPE *)from)[c * step + r];                                           \
+	}
+
+typedef struct {
+	uint64_t halves[2];
+} pair;
+
+BLOCK(block_1, uint8_t)
+BLOCK(block_2, uint16_t)
+BLOCK(block_4, uint32_t)
+BLOCK(block_8, uint64_t)
+BLOCK(block_16, pair)
+
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define SHUFFLES
+#endif
+#endif
+
+#ifdef SHUFFLES
+typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias));
+
+/* Four rows of four elements at once. */
+static inline void tile_4(uint32_t *to, const uint32_t *from, int64_t columns, int64_t step)
+{
+	const four a = *(const four *)from, b = *(const four *)(from + step);
+	const four c = *(const four *)(from + 2 * step), d = *(const four *)(from + 3 * step);
+	const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+	const four last_ab = __builtin_shufflevector(a, b, 2, 6, 3, 7), last_cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+	*(four *)to = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+	*(four *)(to + columns) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+	*(four *)(to + 2 * columns) = __builtin_shufflevector(last_ab, last_cd, 0, 1, 4, 5);
+	*(four *)(to + 3 * columns) = __builtin_shufflevector(last_ab, last_cd, 2, 3, 6, 7);
+}
+
+static void whole_block_4(char *to, const char *from, int64_t columns, int64_t step, int64_t r0, int64_t c0)
+{
+	for (int64_t r = r0; r < r0 + SIDE; r += 4)
+		for (int64_t c = c0; c < c0 + SIDE; c += 4)
+			tile_4((uint32_t *)to + r * columns + c, (const uint32_t *)from + c * step + r, columns, step);
+}
+#endif
+
+static void copy_block(char *to, const char *from, int64_t columns, int64_t step, int64_t r, int64_t r1, int64_t c, int64_t c1, int size)
+{
+	switch (size) {
+	case 1:
+		block_1(to, from, columns, step, r, r1, c, c1);
+		break;
+	case 2:
+		block_2(to, from, columns, step, r, r1, c, c1);
+		break;
+	case 4:
+#ifdef SHUFFLES
+		if (r1 - r == SIDE && c1 - c == SIDE) {
+			whole_block_4(to, from, columns, step, r, c);
+			break;
+		}
+#endif
+		block_4(to, from, columns, step, r, r1, c, c1);
+		break;
+	case 8:
+		block_8(to, from, columns, step, r, r1, c, c1);
+		break;
+	default:
+		block_16(to, from, columns, step, r, r1, c, c1);
+	}
+}
+
+static int64_t least(int64_t x, int64_t y)
+{
+	return x < y ? x : y;
+}
+
+/* The side whose lines are farther apart is followed: its lines share pages, and the processor fetches them ahead. */
+static void copy_matrix(char *to, const char *from, int64_t rows, int64_t columns, int64_t step, int size)
+{
+	if (columns > step) {
+		for (int64_t r = 0; r < rows; r += SIDE)
+			for (int64_t c = 0; c < columns; c += SIDE)
+				copy_block(to, from, columns, step, r, least(r + SIDE, rows), c, least(c + SIDE, columns), size);
+		return;
+	}
+	for (int64_t c = 0; c < columns; c += SIDE)
+		for (int64_t r = 0; r < rows; r += SIDE)
+			copy_block(to, from, columns, step, r, least(r + SIDE, rows), c, least(c + SIDE, columns), size);
+}
+
+static PyObject *copy(PyObject *module, PyObject *args)
+{
+	(void)module;
+	unsigned long long to, from;
+	long long matrices, rows, columns, between, step;
+	int size;
+	if (!PyArg_ParseTuple(args, "KKLLLLLi", &to, &from, &matrices, &rows, &columns, &between, &step, &size))
+		return NULL;
+	if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) {
+		PyErr_Format(PyExc_ValueError, "elements of %d bytes; expected 1, 2, 4, 8 or 16", size);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS
+	for (long long matrix = 0; matrix < matrices; matrix++)
+		copy_matrix((char *)(uintptr_t)to + matrix * rows * columns * size, (const char *)(uintptr_t)from + matrix * between * size, rows,
+			    columns, step, size);
+	Py_END_ALLOW_THREADS
+	Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+	{"copy", copy, METH_VARARGS,
+	 "copy(to, from, matrices, rows, columns, between, step, size): to[m][r][c] = from[m * between + c * step + r].\n\n"
+	 "`to` and `from` are addresses of elements of so many bytes, which don't overlap."},
+	{NULL, NULL, 0, NULL},
+};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_transposed", NULL, -1, functions, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__transposed(void)
+{
+	return PyModule_Create(&definition);
+}
