@@ -69,7 +69,9 @@ int32_t libsparse_write(libsparse_text path, libsparse_text header, libsparse_co
 typedef uintptr_t libsparse_tuner;
 
 /* Begins a search. Options are {"seed": n, "first": n, "formats": {"A0": ["ds", ...]}}: how many points come before measurements choose, and
- * the formats that sparse operands may be converted to, where their entries are known. What takes several kernels is an error of kind "unsupported". */
+ * the formats that sparse operands may be converted to, where their entries are known. "patterns": {"A0": [...]} are features of these, as
+ * libsparse_pattern_features has them. "method": "learned" asks the learned model alone, "advised": true the Bayesian tuner
+ * that begins with what the model finds promising. What takes several kernels is an error of kind "unsupported". */
 int32_t libsparse_tune_open(libsparse_text request, libsparse_text options, libsparse_tuner *tuner, char **error);
 
 /* Proposes a schedule: {"point": {...}, "schedule": "...", "default": true}, or null where there is none left. The compiler's own is first. */
@@ -80,6 +82,24 @@ int32_t libsparse_tune_tell(libsparse_tuner tuner, libsparse_text result, char *
 
 /* Says in words how many points there are, of which parameters. */
 int32_t libsparse_tune_space(libsparse_tuner tuner, char **text, char **error);
+
+/* Lists the steps away from the compiler's schedule that make sense by themselves: [{"unroll": "4", "unrolled": "0"}, ...]. */
+int32_t libsparse_tune_moves(libsparse_tuner tuner, char **moves, char **error);
+
+/* What a model sees of the compiler's schedule with other values of some parameters, for each element of [{"unroll": "4"}, ...]:
+ * {"names": [...], "features": [[...], ...]}, null for a number that is not known, and for a point that the space does not have. */
+int32_t libsparse_tune_describe(libsparse_tuner tuner, libsparse_text changes, char **described, char **error);
+
+/* The compiler's schedule with other values of some parameters, {"unroll": "4"}, as a proposal; null where there is no such point, it
+ * can't be lowered, or it has the C of one before. */
+int32_t libsparse_tune_propose(libsparse_tuner tuner, libsparse_text changes, char **proposal, char **error);
+
+/* The arrays of a pattern: pos and crd of each level in turn, in storage order. They are borrowed for the call. */
+typedef const void *const *libsparse_arrays;
+
+/* Features of a pattern, of a sample of its entries: [...], null for what is not known. The pattern is {"format": "ds", "extents": [...],
+ * "index": "i32", "pos": [0, n], "crd": [0, n]}: the extents of the levels, and the lengths of the arrays, 0 for none. */
+int32_t libsparse_pattern_features(libsparse_text pattern, libsparse_arrays arrays, char **features, char **error);
 
 /* Panics inside, on purpose: shows that a panic becomes an error of kind "internal" and the library lives on. */
 int32_t libsparse_debug_panic(char **error);

@@ -60,10 +60,7 @@ func libsparse_tune_ask(tuner C.libsparse_tuner, proposal, fault **C.char) (stat
 		err = put(proposal, "null")
 		return status
 	}
-	text, err := json.Marshal(p)
-	if err == nil {
-		err = put(proposal, string(text))
-	}
+	err = putJSON(proposal, p)
 	return status
 }
 
@@ -94,4 +91,65 @@ func libsparse_tune_space(tuner C.libsparse_tuner, space, fault **C.char) (statu
 		err = put(space, s.Size())
 	}
 	return status
+}
+
+//export libsparse_tune_moves
+func libsparse_tune_moves(tuner C.libsparse_tuner, moves, fault **C.char) (status C.int32_t) {
+	var err error
+	defer guard(&status, fault, &err)
+	s, err := get[*search](library.handles, uintptr(tuner), "tuner")
+	if err != nil {
+		return status
+	}
+	err = putJSON(moves, s.Moves())
+	return status
+}
+
+//export libsparse_tune_describe
+func libsparse_tune_describe(tuner C.libsparse_tuner, changes C.libsparse_text, described, fault **C.char) (status C.int32_t) {
+	var err error
+	defer guard(&status, fault, &err)
+	s, err := get[*search](library.handles, uintptr(tuner), "tuner")
+	if err != nil {
+		return status
+	}
+	var c []map[string]string
+	if err = object(changes, &c); err != nil {
+		return status
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = putJSON(described, s.Describe(c))
+	return status
+}
+
+//export libsparse_tune_propose
+func libsparse_tune_propose(tuner C.libsparse_tuner, changes C.libsparse_text, proposal, fault **C.char) (status C.int32_t) {
+	var err error
+	defer guard(&status, fault, &err)
+	s, err := get[*search](library.handles, uintptr(tuner), "tuner")
+	if err != nil {
+		return status
+	}
+	var c map[string]string
+	if err = object(changes, &c); err != nil {
+		return status
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.Propose(c); ok {
+		err = putJSON(proposal, p)
+	} else {
+		err = put(proposal, "null")
+	}
+	return status
+}
+
+// putJSON hands a value out.
+func putJSON(out **C.char, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return put(out, string(text))
 }

@@ -55,6 +55,10 @@ class Library:
             "tune_ask": [c_size_t, place, place],
             "tune_tell": [c_size_t, text, place],
             "tune_space": [c_size_t, place, place],
+            "tune_moves": [c_size_t, place, place],
+            "tune_describe": [c_size_t, text, place, place],
+            "tune_propose": [c_size_t, text, place, place],
+            "pattern_features": [text, c_void_p, place, place],
             "debug_panic": [place],
             "free": [c_void_p],
         }.items():
@@ -151,6 +155,25 @@ class Library:
         out, error = c_void_p(), c_void_p()
         status = self.c.libsparse_tune_space(tuner, byref(out), byref(error))
         return (*self.outcome(status, error), self.take(out))
+
+    def tune_moves(self, tuner: int) -> tuple[int, dict[str, Any], Any]:
+        """The steps away from the compiler's schedule."""
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_tune_moves(tuner, byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "null"))
+
+    def tune_about(self, name: str, tuner: int, changes: object) -> tuple[int, dict[str, Any], Any]:
+        """What `describe` or `propose` say about changes."""
+        out, error = c_void_p(), c_void_p()
+        status = getattr(self.c, f"libsparse_tune_{name}")(tuner, encode(changes), byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "null"))
+
+    def pattern_features(self, pattern: object, *arrays: Any) -> tuple[int, dict[str, Any], Any]:
+        """Features of a pattern with these arrays of ctypes, None for NULL."""
+        addresses = (c_void_p * len(arrays))(*[None if a is None else ctypes.addressof(a) for a in arrays])
+        out, error = c_void_p(), c_void_p()
+        status = self.c.libsparse_pattern_features(encode(pattern), addresses, byref(out), byref(error))
+        return (*self.outcome(status, error), json.loads(self.take(out) or "null"))
 
     def panic(self) -> Outcome:
         """Panic inside the library."""

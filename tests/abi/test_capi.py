@@ -93,6 +93,49 @@ def test_tuners(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_model_sees_of_a_search(tmp_path: Path) -> None:
+    """Steps can be described and proposed; whoever asks for the learned model gets its proposals."""
+    run(
+        """
+        tuner = lib.tune_open(spmv(cache))[2]
+        status, error, moves = lib.tune_moves(tuner)
+        assert (status, error) == (0, {}) and {"prefetch": "16"} in moves
+        status, error, seen = lib.tune_about("describe", tuner, [{}, {"prefetch": "16"}, {"prefetch": "3"}])
+        assert (status, error) == (0, {}) and seen["features"][2] is None
+        assert len(seen["features"][0]) == len(seen["features"][1]) == len(seen["names"])
+        step = next(found for m in moves if (found := lib.tune_about("propose", tuner, m)[2]))
+        assert step["schedule"] and "default" not in step
+        assert lib.tune_about("propose", tuner, {"prefetch": "3"}) == (0, {}, None)
+        assert kind(lib.tune_about("propose", tuner, [])) == kind(lib.tune_about("describe", tuner, {})) == "syntax"
+        assert kind(lib.tune_moves(0)) == kind(lib.tune_about("describe", 0, [])) == "handle"
+        assert kind(lib.tune_open(spmv(cache), '{"method": "other"}')) == "syntax"
+        learned = lib.tune_open(spmv(cache), '{"method": "learned"}')[2]
+        assert lib.tune_ask(learned)[2]["default"] and lib.tune_ask(learned)[2]["schedule"]
+        """,
+        tmp_path,
+    )
+
+
+def test_features_of_patterns(tmp_path: Path) -> None:
+    """Those of arrays that fit their description; anything else is an error."""
+    run(
+        """
+        pos, crd = (ctypes.c_int32 * 3)(0, 1, 3), (ctypes.c_int32 * 3)(0, 0, 1)
+        csr = {"format": "ds", "extents": [2, 2], "index": "i32", "pos": [0, 3], "crd": [0, 3]}
+        status, error, features = lib.pattern_features(csr, None, None, pos, crd)
+        assert (status, error) == (0, {}) and abs(features[0] - 1.585) < 0.01
+        bitmap = {"format": "db", "extents": [2, 2], "index": "i32", "pos": [0, 0], "crd": [0, 0]}
+        assert set(lib.pattern_features(bitmap, None, None, None, None)[2]) == {None}
+        for change, expected in [
+            ({"format": "d?"}, "format"), ({"index": "f32"}, "dtype"), ({"pos": [0]}, "shape"),
+            ({"extents": [2]}, "shape"), ({"crd": [0, 2]}, "format"), ({"crd": [3, 3]}, "syntax"),
+        ]:
+            assert kind(lib.pattern_features({**csr, **change}, None, None, pos, crd)) == expected, change
+        """,
+        tmp_path,
+    )
+
+
 def test_null_arguments(tmp_path: Path) -> None:
     """NULL is an error where something is needed, and allowed for the place of the error."""
     run(

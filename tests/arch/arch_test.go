@@ -63,14 +63,18 @@ var allowed = map[string][]string{
 	"libsparse/frontier":   {"diag", "dtype", "format", "index", "bind", "infer", "autoschedule", "asymptotic", "/libsparse"},
 	"libsparse/candidates": {"diag", "autoschedule", "backend", "/libsparse"},
 	"libsparse/prices":     {"diag", "autoschedule", "backend", "/libsparse"},
+	// numbers that describe a pattern
+	"libsparse/pattern": {"diag", "format"},
 	// tuners, which know nothing of tensors
 	"libsparse/tune/space": {"diag"},
 	"libsparse/tune/bayes": {"diag", "tune/space"},
+	// what a schedule's features say about its time
+	"libsparse/tune/learned": {"diag"},
 	// the schedules of a request as a space
 	"libsparse/tune/kernels": {
-		"diag", "format", "index", "bind", "cin", "schedule", "autoschedule", "backend", "tune/space", "tune/bayes", "/libsparse",
+		"diag", "format", "index", "bind", "cin", "schedule", "autoschedule", "backend", "pattern", "tune/space", "tune/bayes", "tune/learned", "/libsparse",
 	},
-	"capi": {"/libsparse", "diag", "tensorfile", "/cache", "/codegen/native", "tune/kernels"},
+	"capi": {"/libsparse", "diag", "format", "tensorfile", "/cache", "/codegen/native", "pattern", "tune/kernels"},
 	"cmd/libsparse": {
 		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices", "tune/space", "tune/bayes",
 		"/codegen/native", "/cache",

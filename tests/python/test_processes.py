@@ -229,9 +229,9 @@ def test_threads_share_one_call():
 
 @pytest.mark.compiler
 def test_errors_of_the_compiler_are_typed():
-    library = native._load()
+    library = native.load()
     with pytest.raises(ls.InternalError, match=r"(?i)panic"):
-        native._check(library, lambda error: library.libsparse_debug_panic(error))
+        native.check(library, lambda error: library.libsparse_debug_panic(error))
     a = ls.tensor(torch.eye(3))
     torch.testing.assert_close(a @ torch.ones(3, 2), torch.ones(3, 2))
 

@@ -280,11 +280,32 @@ def test_errors(arguments: tuple[Any, ...], error: type[Exception], message: str
         ls.tune(*arguments)
 
 
+@pytest.mark.usefixtures("easy")
+def test_the_learned_model_proposes_ten_schedules() -> None:
+    A, x = ls.random((300, 200), 0.1), torch.rand(200, 32)
+    report = ls.tune("ij,jk->ik", A, x, method="learned")
+    assert len(report[0].trials) == 11
+    assert report[0].trials[0].ratio == 1
+    assert len({trial.schedule for trial in report[0].trials}) == 11
+    assert all(trial.point["parallel"] == "auto" for trial in report[0].trials)
+    torch.testing.assert_close(A @ x, A.to_dense() @ x)
+    again = ls.tune("ij,jk->ik", A, x, method="learned")  # goes on from there, and has nothing left to measure
+    assert [t.schedule for t in again[0].trials] == [t.schedule for t in report[0].trials]
+    more = ls.tune("ij,jk->ik", A, x, method="learned", budget=13)
+    assert len({trial.schedule for trial in more[0].trials}) == 13
+
+
+@pytest.mark.usefixtures("easy")
+def test_each_computation_of_a_function_is_ranked_by_the_model() -> None:
+    A, x = ls.random((200, 200), 0.1), torch.rand(200, 32, requires_grad=True)
+    report = ls.tune(lambda A, x: A @ (A @ x), A, x, method="learned")
+    assert len(report) > 1
+    assert all(len(found.trials) in (0, 11) for found in report)
+
+
 def test_settings_are_checked() -> None:
     A, x = ls.eye(3), torch.rand(3)
-    with pytest.raises(ls.UnsupportedError, match="bayesian"):
-        ls.tune("ij,j->i", A, x, method="learned")
-    with pytest.raises(ls.FormatError, match="method"):
+    with pytest.raises(ls.FormatError, match="'bayesian' or 'learned'"):
         ls.tune("ij,j->i", A, x, method="other")
     with pytest.raises(ls.FormatError, match="budget"):
         ls.tune("ij,j->i", A, x, budget=0)

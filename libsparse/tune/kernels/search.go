@@ -8,12 +8,21 @@ import (
 	"strings"
 
 	"libsparse/libsparse"
+	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/backend"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/index"
+	"libsparse/libsparse/pattern"
 	"libsparse/libsparse/schedule"
 	"libsparse/libsparse/tune/bayes"
+	"libsparse/libsparse/tune/learned"
 	"libsparse/libsparse/tune/space"
+)
+
+// The methods.
+const (
+	bayesian = "bayesian"
+	byModel  = "learned"
 )
 
 const (
@@ -24,10 +33,16 @@ const (
 // Options say how a search goes.
 type Options struct {
 	Seed uint64 `json:"seed"`
+	// Method is "bayesian", the default, or "learned": the most promising points of the learned model, whatever measurements say.
+	Method string `json:"method"`
+	// Advised has the Bayesian tuner begin with what the learned model finds promising.
+	Advised bool `json:"advised"`
 	// First is the number of points before measurements choose the next; a few by default.
 	First int `json:"first"`
 	// Formats are those that an operand may be converted to, by its name, where its entries are known.
 	Formats map[string][]string `json:"formats"`
+	// Patterns are the features of sparse operands, by their names; see package pattern.
+	Patterns map[string]pattern.Numbers `json:"patterns"`
 }
 
 // Proposal is a schedule to measure.
@@ -54,9 +69,14 @@ type Search struct {
 	space   *parameters
 	points  *space.Space
 	tuner   *bayes.Tuner
+	choice  *choice // by the learned model, where it is asked
+	options Options
 	known   []space.Point // proposed or told
 	names   map[string]bool
-	cost    float64 // of the compiler's choice, as the model expects it
+	terms   autoschedule.Terms // of the compiler's choice, as the cost model has it
+	cost    float64            // their sum
+	sight   *sight
+	layout  []int // the parameters that say in what order and format everything is read
 
 	texts map[string]string // by point: the schedule
 	codes map[string]bool   // formats and C of what was proposed
@@ -84,7 +104,7 @@ func New(r *libsparse.Request, b backend.Backend, o Options) (*Search, error) {
 		return nil, diag.Errorf(diag.Unsupported, "%s: there is nothing to choose; expected 1 to %d loops that are scheduled, not %d", nest.Assignment, mostLoops, n)
 	}
 	s := &Search{
-		request: &automatic, backend: b, nest: nest, cost: decision.Terms.Sum(), names: map[string]bool{},
+		request: &automatic, backend: b, nest: nest, options: o, terms: decision.Terms, cost: decision.Terms.Sum(), names: map[string]bool{},
 		texts: map[string]string{}, codes: map[string]bool{},
 	}
 	for _, acc := range append(index.Accesses(nest.Assignment.RHS), nest.Assignment.LHS) {
@@ -101,15 +121,57 @@ func New(r *libsparse.Request, b backend.Backend, o Options) (*Search, error) {
 	s.codes[unit.Nests[0].Code()] = true
 	s.texts[key(s.space.origin)] = text(decision.Complete())
 	s.known = []space.Point{s.space.origin}
-	options := bayes.Options{Log: true, Seed: o.Seed, Feasible: s.feasible, Sample: s.sample, Starts: s.neighbours(o.Seed)}
+	s.layout = layoutOf(s.space, append(nest.Assignment.Tensors(), nest.Assignment.LHS.Tensor))
+	s.sight = s.look(o.Patterns)
+	return s, s.options.check()
+}
+
+// check says whether there is such a method.
+func (o Options) check() error {
+	if o.Method != "" && o.Method != bayesian && o.Method != byModel {
+		return diag.Errorf(diag.Syntax, "there is no method %q; there are %s and %s", o.Method, bayesian, byModel)
+	}
+	return nil
+}
+
+// begin makes the tuner, or ranks points, unless that was done before.
+func (s *Search) begin() error {
+	if s.tuner != nil {
+		return nil
+	}
+	o := s.options
+	options := bayes.Options{Log: true, Seed: o.Seed, Feasible: s.feasible, Sample: s.sample}
+	if o.Method == byModel || o.Advised {
+		model, err := learned.Default()
+		if err != nil {
+			return err
+		}
+		s.choice = newChoice(s.rank(model), s.space.origin, o.Seed)
+	}
+	if o.Advised {
+		s.advise(&options)
+	}
+	if o.Method != byModel && options.Starts == nil {
+		options.Starts = s.neighbours(o.Seed)
+	}
 	options.First = max(o.First, 1+len(options.Starts))
 	s.tuner = bayes.New(s.points, options)
-	return s, nil
+	return nil
 }
 
 // Ask proposes a schedule that can be lowered, with other C than those before; the first is the compiler's own. ok is false where there
 // is none left.
 func (s *Search) Ask() (p Proposal, ok bool, err error) {
+	if err := s.begin(); err != nil {
+		return p, false, err
+	}
+	if s.options.Method == byModel {
+		at, ok := s.next()
+		if !ok {
+			return p, false, nil
+		}
+		return s.proposal(at), true, nil
+	}
 	at, err := s.tuner.Ask()
 	if err == bayes.ErrNoMore { //nolint:errorlint // a sentinel that is never wrapped
 		return p, false, nil
@@ -118,11 +180,32 @@ func (s *Search) Ask() (p Proposal, ok bool, err error) {
 		return p, false, err
 	}
 	s.known = append(s.known, at)
-	p = Proposal{Point: map[string]string{}, Schedule: s.texts[key(at)], Default: slices.Equal(at, s.space.origin)}
+	return s.proposal(at), true, nil
+}
+
+// next is the compiler's choice, and then the most promising point of the model, of those that were neither proposed nor told.
+func (s *Search) next() (space.Point, bool) {
+	if len(s.known) == 1 {
+		s.known = append(s.known, s.space.origin)
+		return s.space.origin, true
+	}
+	known := func(at space.Point) bool {
+		return slices.ContainsFunc(s.known, func(other space.Point) bool { return slices.Equal(at, other) })
+	}
+	at, ok := s.choice.next(known, s.feasible)
+	if ok {
+		s.known = append(s.known, at)
+	}
+	return at, ok
+}
+
+// proposal is a point that can be lowered.
+func (s *Search) proposal(at space.Point) Proposal {
+	p := Proposal{Point: map[string]string{}, Schedule: s.texts[key(at)], Default: slices.Equal(at, s.space.origin)}
 	for i, param := range s.space.params {
 		p.Point[param.Name] = param.Text(at[i])
 	}
-	return p, true, nil
+	return p
 }
 
 // Tell says what the measurement of a point gave, whether it was proposed or is known from before.
@@ -134,6 +217,9 @@ func (s *Search) Tell(r Result) error {
 			return err
 		}
 		at[i] = x
+	}
+	if err := s.begin(); err != nil {
+		return err
 	}
 	if !slices.Equal(at, s.space.origin) {
 		s.feasible(at) // its C is known from now on

@@ -66,7 +66,8 @@ def tune(options: argparse.Namespace, _: Sequence[str]) -> int:
         print(tuned_table.text(request.tuned()))
     if options.spec:
         tensors, named = operands.read(options)
-        print(ls.tune(options.spec, *tensors, budget=options.budget, seconds=options.seconds, **named))
+        settings = {"budget": options.budget, "seconds": options.seconds, "method": options.method}
+        print(ls.tune(options.spec, *tensors, **settings, **named))
     elif not (options.list or options.remove):
         print("libsparse: tune needs an expression and its operands, or --list, or --remove", file=sys.stderr)
         return 2

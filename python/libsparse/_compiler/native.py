@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._lang.errors import InternalError, ToolchainError, UnsupportedError, from_kind
+from libsparse._lang.errors import InternalError, ToolchainError, from_kind
 from libsparse._lang.waiting import Waiting
 
 from .version import ABI_VERSION
@@ -61,7 +61,7 @@ def compile_request(request: dict[str, Any]) -> dict[str, Any]:
     """Has the compiler make a kernel (or find it in its cache) and returns the kernel's description."""
     text = json.dumps(request)
     with Waiting(f"compiling {request.get('spec') or request.get('expr')}"):
-        if _must_not_enter():
+        if must_not_enter():
             answer = _run(["compile"], text.encode()).decode()
         else:
             answer = _interruptible(lambda: _compile(text.encode()))
@@ -69,13 +69,13 @@ def compile_request(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _compile(text: bytes) -> str:
-    library = _load()
+    library = load()
     handle = ctypes.c_size_t()
-    _check(library, lambda error: library.libsparse_compile(text, ctypes.byref(handle), error))
+    check(library, lambda error: library.libsparse_compile(text, ctypes.byref(handle), error))
     try:
-        return _string(library, lambda out, error: library.libsparse_kernel_info(handle, out, error))
+        return string(library, lambda out, error: library.libsparse_kernel_info(handle, out, error))
     finally:
-        _check(library, lambda error: library.libsparse_release(handle, error))
+        check(library, lambda error: library.libsparse_release(handle, error))
 
 
 def _interruptible(work: Callable[[], str]) -> str:
@@ -109,45 +109,10 @@ def _raise(error: BaseException) -> str:
 def explain_request(request: dict[str, Any], stage: str) -> str:
     """The compiler's account of a request, of one stage or (with "") of all."""
     text = json.dumps(request)
-    if _must_not_enter():
+    if must_not_enter():
         return _run(["explain", stage] if stage else ["explain"], text.encode()).decode()
-    library = _load()
-    return _string(library, lambda out, error: library.libsparse_explain(text.encode(), stage.encode(), out, error))
-
-
-class Tuner:
-    """A search for the fastest schedule of a request."""
-
-    def __init__(self, request: dict[str, Any], options: dict[str, Any]) -> None:
-        """Begin a search.
-
-        Raises:
-            UnsupportedError: The request takes several kernels, or has nothing to choose; or this is a forked process.
-        """
-        if _must_not_enter():
-            raise UnsupportedError("tune: the compiler can't be asked for schedules in a forked process; tune before")
-        self._library, self._handle = _load(), ctypes.c_size_t()
-        texts = json.dumps(request).encode(), json.dumps(options).encode()
-        open_ = self._library.libsparse_tune_open
-        _check(self._library, lambda error: open_(*texts, ctypes.byref(self._handle), error))
-        self.space = _string(
-            self._library, lambda out, error: self._library.libsparse_tune_space(self._handle, out, error)
-        )
-
-    def ask(self) -> dict[str, Any] | None:
-        """A point and its schedule, None where there is none left."""
-        ask = self._library.libsparse_tune_ask
-        found: dict[str, Any] | None = json.loads(_string(self._library, lambda o, error: ask(self._handle, o, error)))
-        return found
-
-    def tell(self, result: dict[str, Any]) -> None:
-        """What was measured at a point: `seconds`, or that it `failed`."""
-        text = json.dumps(result).encode()
-        _check(self._library, lambda error: self._library.libsparse_tune_tell(self._handle, text, error))
-
-    def close(self) -> None:
-        """Ends the search."""
-        _check(self._library, lambda error: self._library.libsparse_release(self._handle, error))
+    library = load()
+    return string(library, lambda out, error: library.libsparse_explain(text.encode(), stage.encode(), out, error))
 
 
 def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:
@@ -162,7 +127,7 @@ def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Te
         LibsparseError: The file is malformed; the message names it and the line.
     """
     text = json.dumps(options)
-    if _must_not_enter():
+    if must_not_enter():
         answer = _run(["read", path, text], b"", limit=None)
         head, _, data = answer.partition(b"\n")
         shape, coordinates, values = _arrays(json.loads(head))
@@ -171,18 +136,18 @@ def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Te
                 ctypes.memmove(array.data_ptr(), data, array.nbytes)
                 data = data[array.nbytes :]
         return shape, coordinates, values
-    library = _load()
+    library = load()
     handle = ctypes.c_size_t()
-    _check(library, lambda error: library.libsparse_read(os.fsencode(path), text.encode(), ctypes.byref(handle), error))
+    check(library, lambda error: library.libsparse_read(os.fsencode(path), text.encode(), ctypes.byref(handle), error))
     try:
-        info = _string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
+        info = string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
         shape, coordinates, values = _arrays(json.loads(info))
         to = (coordinates.data_ptr(), None if values is None else values.data_ptr())
-        _check(library, lambda error: library.libsparse_tensor_copy(handle, *to, error))
-        info = _string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
+        check(library, lambda error: library.libsparse_tensor_copy(handle, *to, error))
+        info = string(library, lambda out, error: library.libsparse_tensor_info(handle, out, error))
         count = json.loads(info)["entries"]  # of a large file it is known only now
     finally:
-        _check(library, lambda error: library.libsparse_release(handle, error))
+        check(library, lambda error: library.libsparse_release(handle, error))
     return shape, coordinates[:, :count], None if values is None else values[:count]
 
 
@@ -203,16 +168,16 @@ def write_tensor(path: str, shape: tuple[int, ...], code: str, coordinates: Tens
     header = json.dumps({"shape": shape, "dtype": code, "entries": coordinates.shape[1]})
     plain = torch.empty(0, device="cpu") if values is None else values.resolve_conj().resolve_neg().contiguous()
     arrays = [coordinates.contiguous(), plain]
-    if _must_not_enter():
+    if must_not_enter():
         data = [ctypes.string_at(array.data_ptr(), array.nbytes) for array in arrays if array.nbytes]
         _run(["write", path, header], b"".join(data), limit=None)
         return
-    library = _load()
+    library = load()
     pointers = [array.data_ptr() for array in arrays]
-    _check(library, lambda error: library.libsparse_write(os.fsencode(path), header.encode(), *pointers, error))
+    check(library, lambda error: library.libsparse_write(os.fsencode(path), header.encode(), *pointers, error))
 
 
-def _must_not_enter() -> bool:
+def must_not_enter() -> bool:
     """Whether the compiler has to run in a process of its own: in a forked child, or where no thread can be started."""
     if _entered_by == 0 and not _has_threads():
         return True
@@ -241,7 +206,7 @@ def _has_threads() -> bool:
     return started == _GO_THREADS
 
 
-def _load() -> ctypes.CDLL:
+def load() -> ctypes.CDLL:
     global _library, _entered_by
     with _lock:
         if _library is not None:
@@ -273,6 +238,10 @@ def _load() -> ctypes.CDLL:
             "tune_ask": [handle, pointer],
             "tune_tell": [handle, text],
             "tune_space": [handle, pointer],
+            "tune_moves": [handle, pointer],
+            "tune_describe": [handle, text, pointer],
+            "tune_propose": [handle, text, pointer],
+            "pattern_features": [text, pointer, pointer],
         }
         for name, arguments in signatures.items():
             getattr(library, f"libsparse_{name}").argtypes = [*arguments, pointer]  # the last is the error's
@@ -282,7 +251,7 @@ def _load() -> ctypes.CDLL:
         return library
 
 
-def _check(library: ctypes.CDLL, call: Callable[[Any], int]) -> None:
+def check(library: ctypes.CDLL, call: Callable[[Any], int]) -> None:
     error = ctypes.c_void_p()
     if call(ctypes.byref(error)) == 0:
         return
@@ -291,9 +260,9 @@ def _check(library: ctypes.CDLL, call: Callable[[Any], int]) -> None:
     raise _to_exception(text)
 
 
-def _string(library: ctypes.CDLL, call: Callable[[Any, Any], int]) -> str:
+def string(library: ctypes.CDLL, call: Callable[[Any, Any], int]) -> str:
     out = ctypes.c_void_p()
-    _check(library, lambda error: call(ctypes.byref(out), error))
+    check(library, lambda error: call(ctypes.byref(out), error))
     try:
         return ctypes.string_at(out.value or 0).decode("utf-8")
     finally:

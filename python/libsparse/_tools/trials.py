@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from libsparse._compiler import native, request
+from libsparse._compiler import request, searches
 from libsparse._lang.errors import InternalError, LibsparseError
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
@@ -22,9 +22,10 @@ from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
+from . import learned
+
 _HARD = 0.036  # seconds of a measurement, from which on one is enough: long calls, or hopeless ones
 _BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
-_CALIBRATION = 0.1  # seconds at most to find out how long the compiler's schedule takes
 _LONG = 0.1  # seconds of a call, from which on what looks hopeless isn't called again
 _PROMISING = 0.97  # below which a ratio is measured three times as often
 _FINAL = 21  # of the last comparison
@@ -61,9 +62,10 @@ class Subject:
         seconds: Its time, when it was first measured.
         blocks: How many measurements make a time, of which the shortest counts: others may use the processor meanwhile.
         rounds: How often a trial and the compiler's schedule take turns.
+        calibration: Seconds at most to find out how long the compiler's schedule takes.
     """
 
-    blocks, rounds = 4, 5
+    blocks, rounds, calibration = 4, 5, 0.1
 
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
@@ -76,7 +78,7 @@ class Subject:
         self._count, self.seconds = 1, math.inf
         begun, rounds = time.perf_counter(), 0
         while rounds < 3 or (
-            time.perf_counter() - begun < _CALIBRATION and rounds < 20
+            time.perf_counter() - begun < self.calibration and rounds < 20
         ):  # threads may be late at first
             rounds += 1
             self.seconds = min(self.seconds, self.clock(default))
@@ -196,7 +198,7 @@ def search(
     until: float,
     seed: int,
     progress: Callable[[], None],
-    first: int = 0,
+    method: str = "bayesian",
 ) -> str:
     """Measures schedules, after those of an earlier search, until there are as many or the time is up.
 
@@ -207,18 +209,18 @@ def search(
         until: When to stop, in seconds of the clock that only goes forward; the last comparison is before that, too.
         seed: Of the random numbers.
         progress: Called after each.
-        first: How many are random, if those are to be more than a few.
+        method: "bayesian", which begins with what the learned model finds promising; "learned", what that does alone;
+            "random".
 
     Returns:
         The space in words.
     """
-    question = request.complete(to_request(subject.problem, subject.operands), "")
-    others = {
-        name: [f.text for f in formats(operand.pattern)]
-        for name, operand in zip(subject.problem.names, subject.operands, strict=True)
-        if operand.pattern is not None
+    ways: dict[str, dict[str, Any]] = {
+        "bayesian": {"advised": True},
+        "learned": {"method": "learned"},
+        "random": {"first": budget},
     }
-    tuner = native.Tuner(question, {"seed": seed, "first": first, "formats": others})
+    tuner = opened(subject.problem, subject.operands, formats, {"seed": seed, **ways[method]})
     try:
         for trial in trials:
             tuner.tell(told(trial))
@@ -233,6 +235,21 @@ def search(
         return tuner.space
     finally:
         tuner.close()
+
+
+def opened(
+    problem: Problem,
+    operands: Sequence[Operand],
+    allowed: Callable[[Pattern], Iterable[Format]],
+    options: dict[str, Any],
+) -> searches.Tuner:
+    """A search for the schedules of a problem, which knows the patterns of operands and what formats are allowed."""
+    sparse = [(name, o.pattern) for name, o in zip(problem.names, operands, strict=True) if o.pattern is not None]
+    about = {
+        "formats": {name: [f.text for f in allowed(pattern)] for name, pattern in sparse},
+        "patterns": {name: learned.features(pattern) for name, pattern in sparse},
+    }
+    return searches.Tuner(request.complete(to_request(problem, operands), ""), {**about, **options})
 
 
 def told(trial: Trial) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -26,19 +26,22 @@ from libsparse._storage.format import Format
 from libsparse._tensor import functions
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import limits, trials
+from . import limits as machine_limits
+from . import trials
 from .trials import Trial
 from .tuning_report import Report, Tuned
 
 _one_at_a_time = threading.RLock()  # a function may tune others
 _LEAST = 6  # measurements of a computation that are worth it
+_USUAL, _PROMISING = 60, 11  # measurements by default: of all, and of what the learned model proposes for each
+_METHODS = ("bayesian", "learned")
 _SHARE = 0.03  # of the time, below which a computation of a function is left alone
 
 
 def tune(
     fn_or_spec: str | Callable[..., Any],
     *args: Any,
-    budget: int = 60,
+    budget: int | None = None,
     seconds: float | None = None,
     method: str = "bayesian",
     format: str | Format | None = None,
@@ -62,9 +65,11 @@ def tune(
     Args:
         fn_or_spec: An einsum specification, an assignment with operands by name, a function or a module.
         args: The operands, or the arguments of the function.
-        budget: The number of measurements, with those that were kept.
+        budget: The number of measurements, with those that were kept: 60 by default, and 11 of each computation with
+            method="learned".
         seconds: The time after which to stop; the last comparison is part of it, what is being compiled then is not.
-        method: "bayesian".
+        method: "bayesian" is as above, and begins with what a learned model finds promising. "learned" measures only
+            the ten schedules that the model finds the most promising, in a few seconds.
         format: As in `einsum`.
         reduce: As in `einsum`.
         combine: As in `einsum`.
@@ -92,21 +97,27 @@ def tune(
             f"tune: the first argument is a {type(fn_or_spec).__name__}; expected an einsum such as 'ij,jk->ik', or a "
             "function"
         )
-    return _tune(watched(work), budget, until, seed, _Bar(progress))
+    return _tune(watched(work), _Limits(method, budget, until, seed), _Bar(progress))
 
 
-def _end(method: str, budget: int, seconds: float | None) -> float:
+class _Limits(NamedTuple):
+    """How to search, with how many measurements (None for as many as are usual), until when."""
+
+    method: str
+    budget: int | None
+    until: float
+    seed: int
+
+
+def _end(method: str, budget: int | None, seconds: float | None) -> float:
     """When to stop, by the clock that only goes forward.
 
     Raises:
         FormatError: A setting is out of range.
-        UnsupportedError: There is no such method yet.
     """
-    if method != "bayesian":
-        if method != "learned":
-            raise FormatError(f"tune(method={method!r}): expected 'bayesian'")
-        raise UnsupportedError("tune(method='learned'): there is no learned model yet; use method='bayesian'")
-    if type(budget) is not int or budget < 1:
+    if method not in _METHODS:
+        raise FormatError(f"tune(method={method!r}): expected 'bayesian' or 'learned'")
+    if budget is not None and (type(budget) is not int or budget < 1):
         raise FormatError(f"tune(budget={budget!r}): expected a positive number of measurements")
     if seconds is not None and not (isinstance(seconds, (int, float)) and seconds > 0):
         raise FormatError(f"tune(seconds={seconds!r}): expected a positive number, or None")
@@ -241,9 +252,7 @@ class _Bar:
             print(file=sys.stderr)
 
 
-def _tune(
-    problems: Sequence[tuple[Prepared, list[Operand]]], budget: int, until: float, seed: int, bar: _Bar
-) -> Report:
+def _tune(problems: Sequence[tuple[Prepared, list[Operand]]], limits: _Limits, bar: _Bar) -> Report:
     """Tunes problems, those that take longest first."""
     if not problems:
         raise UnsupportedError("tune: nothing with a sparse operand was computed; give it SparseTensors")
@@ -252,6 +261,8 @@ def _tune(
         with suppress(BoundError, IndexOverflowError):  # where results are larger than usual, which takes other kernels
             ranked.append((trials.Subject(prepared.problem, operands), prepared, operands))
     ranked.sort(key=lambda entry: -entry[0].seconds)
+    each = limits.budget is None and limits.method == "learned"
+    budget = _PROMISING * len(ranked) if each else limits.budget or _USUAL
     total, left = sum(subject.seconds for subject, *_ in ranked), budget
     found: list[Tuned] = []
     bar.total = budget
@@ -259,15 +270,17 @@ def _tune(
         for number, (subject, prepared, operands) in enumerate(ranked):
             share = subject.seconds / total
             own = left if number == len(ranked) - 1 else min(left, max(_LEAST, round(budget * share)))
+            if each:
+                own = _PROMISING
             reason = ""
             if number and share < _SHARE:
                 reason = f"it takes {share:.1%} of the time"
-            elif own < min(_LEAST, budget) or time.monotonic() > until:
+            elif own < min(_LEAST, budget) or time.monotonic() > limits.until:
                 reason = f"no measurements were left for it, which takes {share:.0%} of the time"
             if reason:
                 found.append(Tuned.left(subject, reason))
                 continue
-            found.append(_tune_one(subject, prepared, operands, own, until, seed, bar))
+            found.append(_tune_one(subject, prepared, operands, limits._replace(budget=own), bar))
             left -= own
             if found[-1].stopped:
                 break
@@ -280,9 +293,7 @@ def _tune_one(
     subject: trials.Subject,
     prepared: Prepared,
     operands: Sequence[Operand],
-    budget: int,
-    until: float,
-    seed: int,
+    limits: _Limits,
     bar: _Bar,
 ) -> Tuned:
     """Tunes a problem, keeps what was measured and computes with the winner."""
@@ -302,7 +313,8 @@ def _tune_one(
 
     space, stopped = "", False
     try:
-        space = trials.search(subject, tried, budget, until, seed, progress)
+        assert limits.budget is not None
+        space = trials.search(subject, tried, limits.budget, limits.until, limits.seed, progress, limits.method)
     except KeyboardInterrupt:
         stopped = True
     except UnsupportedError as error:
@@ -316,7 +328,9 @@ def _tune_one(
     if winner is not None or before != {None}:
         prepared.replace(dispatch.build(prepared.problem, operands))
     result, pattern = (variant or subject.default)(subject.operands)
-    bound = limits.of(prepared.problem, subject.operands, result.dtype, limits.size(Operand(pattern, result)))
+    bound = machine_limits.of(
+        prepared.problem, subject.operands, result.dtype, machine_limits.size(Operand(pattern, result))
+    )
     spent = (0, 0.0) if variant is None else subject.conversions(variant)
     return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped)
 

@@ -9,12 +9,11 @@ from typing import Any, Protocol
 
 import torch
 
-from libsparse._compiler import native, request, threads
+from libsparse._compiler import threads
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
-from libsparse._runtime.requests import to_request
 from libsparse._storage.pattern import Pattern
 from libsparse._tools import trials
 from libsparse._tools.trials import Trial
@@ -24,11 +23,10 @@ from .messages import Job, filled
 _LONG = 1e-3  # seconds of a call, from which on one is a measurement; two where it is shorter
 _REMEMBERED = 3  # schedules of other patterns with the same request that come first
 _SKIPPED = 10  # proposals that are not measured, for each that is
-_SEED = 0
 
 
 class Ranking(Protocol):
-    """Proposes schedules of a problem, the most promising first. The Bayesian tuner is one; a model may be another."""
+    """Proposes schedules of a problem, the most promising first."""
 
     def ask(self) -> dict[str, Any] | None:
         """The next `point` and its `schedule`; the first has `default`. None where there is none left."""
@@ -41,14 +39,9 @@ class Ranking(Protocol):
 
 
 def ranking(job: Job) -> Ranking:
-    """The order in which schedules of a job are measured: that of the Bayesian tuner, which learns as they are."""
-    question = request.complete(to_request(job.problem, job.operands), "")
-    formats = {
-        name: [f.text for f in _orders(operand.pattern)] if job.exact else []
-        for name, operand in zip(job.problem.names, job.operands, strict=True)
-        if operand.pattern is not None
-    }
-    return native.Tuner(question, {"seed": _SEED, "formats": formats})
+    """The order in which schedules of a job are measured: that of the learned model, whatever measurements say."""
+    allowed = _orders if job.exact else lambda _: ()
+    return trials.opened(job.problem, job.operands, allowed, {"method": "learned"})
 
 
 def _orders(pattern: Pattern) -> Iterator[Any]:
