@@ -128,6 +128,10 @@ bench: build ## measure beside other libraries (DATA=folder of .mtx and .tns fil
 bench-peers: $(STAMPS)/installed ## install the libraries that `make bench` compares with (some 300 MB)
 	@$(PY) -m pip install --disable-pip-version-check --constraint requirements-dev.txt -r requirements-bench.txt
 
+.PHONY: train
+train: build $(STAMPS)/train ## measure schedules on many patterns and train the learned model of ls.tune (DATA=folder, some 40 minutes on one core)
+	@$(PY) benchmarks/run.py collect learn $(if $(DATA),--data "$(DATA)") $(ARGS)
+
 .PHONY: clean
 clean: ## remove what was built, not the kernel cache in the home folder
 	rm -rf $(VENV) build dist python/*.egg-info .mypy_cache .ruff_cache .pytest_cache $(NATIVE) $(HELPER) python/libsparse/*/*.abi3.so python/libsparse/_pack
@@ -153,6 +157,10 @@ $(STAMPS)/dev: $(STAMPS)/tools requirements-dev.txt
 
 $(STAMPS)/docs: $(STAMPS)/dev requirements-docs.txt
 	@$(PY) -m pip install --quiet --disable-pip-version-check --ignore-installed --no-warn-conflicts -r requirements-docs.txt
+	@touch $@
+
+$(STAMPS)/train: $(STAMPS)/dev requirements-train.txt
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-train.txt
 	@touch $@
 
 $(STAMPS)/wheel-tools: $(STAMPS)/installed requirements-wheel.txt

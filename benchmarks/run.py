@@ -28,7 +28,8 @@ from method import machine, results
 from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
-REQUESTED = ("large", "fit", "tune", "tuned")  # run only when they are named: they take memory, time, or write sources
+# Only when they are named: they take memory, time, or write sources.
+REQUESTED = ("large", "fit", "tune", "tuned", "collect", "learn")
 TOOLS = ("judge", "page", "plot")
 
 
@@ -84,6 +85,7 @@ def _options() -> argparse.Namespace:
         help="another built checkout; its kernels and models take turns with ours",
     )
     add("--processes", type=int, help="begin anew so often, each with a part of the rounds (default 1; 3 if versus)")
+    add("--held-out", action="store_true", help="matrices that the learned model has not seen, in the suite tuned")
     add("--realtime", action="store_true", help="ahead of other processes (Linux, as root): for a shared machine")
     add("--quick", action="store_true", help="fewer kernels, matrices and rounds")
     add("--out", metavar="FILE", help="where the JSON goes (default: benchmarks/results)")

@@ -1,26 +1,30 @@
 """`ls.tune` on real kernels: the time of what it finds beside the compiler's schedule, and beside random proposals.
 
-Both search the same space with the same budget and the same way to measure. A search is scored by its last comparison,
-in which its best schedules and the compiler's take turns.
+All search the same space with the same way to measure, the learned model with fewer measurements. A search is scored by
+its last comparison, in which its best schedules and the compiler's take turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import statistics
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from data import files, generated
 from libsparse._tools import trials, tune
 from method.operands import Matrix
+from training import split
 
 import libsparse as ls
 
-_SEARCHES: dict[str, Callable[[int], int]] = {"libsparse": lambda _: 0, "random": lambda budget: budget}
+_SEARCHES = {"learned": 11, "bayesian": 60, "random": 60}
+_QUICK = 4  # measurements
 
 
 def _cases(A: ls.SparseTensor) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -46,47 +50,78 @@ def _inputs(options: argparse.Namespace) -> Iterator[tuple[str, Iterator[tuple[s
         matrices = [generated.rmat(12, 8), generated.band(4000, 9)][: 1 if options.quick else 2]
         tensors = [generated.power_tensor((200, 300, 400), 20_000)]
     for matrix in matrices:
+        if options.held_out and not split.held_out(matrix.name):
+            continue
         A = ls.from_csr(matrix.crow, matrix.col, matrix.values, matrix.shape)
         yield matrix.name, _cases(A)
     for tensor in tensors:
+        if options.held_out and not split.held_out(tensor.name):
+            continue
         yield tensor.name, _tensor_cases(ls.from_coo(tensor.coords, tensor.values, tensor.shape, "csf"))
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Tuned times over the compiler's, for each kernel, input and search."""
-    budget = 4 if options.quick else 60
+    searches = {title: n for title, n in _SEARCHES.items() if re.search(options.peers or "", title)}
+    if options.quick:
+        searches = dict.fromkeys(searches, _QUICK)
     rows = []
     for count in options.threads or [torch.get_num_threads()]:
         with tempfile.TemporaryDirectory() as folder, ls.options(num_threads=count, cache_dir=folder):
             for name, cases in _inputs(options):
                 for kernel, work in cases:
                     if not options.kernels or any(re.fullmatch(k, kernel) for k in options.kernels):
-                        rows.append({"input": name, "kernel": kernel, "threads": count, **_searched(work, budget)})
-                        print("  " + _line(rows[-1]), flush=True)
-    for search in _SEARCHES:
-        gains = [row[search]["gain"] for row in rows]
-        if gains:
-            mean, better = statistics.geometric_mean(gains), sum(gain > 1 for gain in gains)
-            print(f"  {search}: {mean:.3f} times faster (geometric mean of {len(gains)}), {better} of them changed")
-    return {"budget": budget, "rows": rows}
+                        rows.append({"input": name, "kernel": kernel, "threads": count, **_searched(work, searches)})
+                        print("  " + _line(rows[-1], searches), flush=True)
+    for search in searches:
+        for kernel in ("all", *dict.fromkeys(row["kernel"] for row in rows)):
+            _summarize(search, kernel, [row[search] for row in rows if kernel in ("all", row["kernel"])])
+    return {"budgets": searches, "rows": rows}
 
 
-def _searched(work: Callable[[], Any], budget: int) -> dict[str, Any]:
+def _searched(work: Callable[[], Any], searches: dict[str, int]) -> dict[str, Any]:
     """Each search for the one problem that something computes."""
     ((prepared, operands),) = tune.watched(work)
     found: dict[str, Any] = {}
-    for search, first in _SEARCHES.items():
-        subject = trials.Subject(prepared.problem, operands)
-        tried: list[trials.Trial] = []
-        trials.search(subject, tried, budget, float("inf"), 0, lambda: None, first(budget))
-        winner, _, own, default = trials.decide(subject, tried)
-        gain = statistics.median(default) / statistics.median(own) if winner else 1.0
-        failed = sum(trial.ratio is None for trial in tried)
-        schedule = winner.schedule if winner else ""
-        found[search] = {"seconds": statistics.median(default), "gain": gain, "failed": failed, "schedule": schedule}
+    for method, budget in searches.items():
+        compiled, *_ = _search(prepared, operands, method, budget)
+        spent, tried, subject = _search(prepared, operands, method, budget)  # its kernels are in the cache now
+        winner, variant, own, default = trials.decide(subject, tried)
+        times = statistics.median(default), statistics.median(own)
+        converted = 0.0 if variant is None else subject.conversions(variant)[1]
+        found[method] = {
+            "seconds": times[0],
+            "gain": times[0] / times[1] if winner else 1.0,
+            "failed": sum(trial.ratio is None for trial in tried),
+            "schedule": winner.schedule if winner else "",
+            "spent": spent,
+            "compiled": compiled,
+            "calls": (spent + converted) / (times[0] - times[1]) if winner else math.inf,
+        }
     return found
 
 
-def _line(row: dict[str, Any]) -> str:
-    shown = ", ".join(f"{search} {row[search]['gain']:.2f}" for search in _SEARCHES)
-    return f"{row['kernel']} {row['input']}: {row['libsparse']['seconds'] * 1e6:.0f} us, times faster: {shown}"
+def _search(prepared: Any, operands: Any, method: str, budget: int) -> tuple[float, list[trials.Trial], trials.Subject]:
+    """The seconds that a search takes, and what it has tried."""
+    subject, tried = trials.Subject(prepared.problem, operands), list[trials.Trial]()
+    begun = time.perf_counter()
+    trials.search(subject, tried, budget, float("inf"), 0, lambda: None, method)
+    return time.perf_counter() - begun, tried, subject
+
+
+def _line(row: dict[str, Any], searches: Iterable[str]) -> str:
+    shown = ", ".join(f"{search} {row[search]['gain']:.2f}" for search in searches)
+    seconds = next(row[search]["seconds"] for search in searches)
+    return f"{row['kernel']} {row['input']}: {seconds * 1e6:.0f} us, times faster: {shown}"
+
+
+def _summarize(search: str, kernel: str, found: list[dict[str, Any]]) -> None:
+    gains = [one["gain"] for one in found]
+    if gains:
+        mean, better = statistics.geometric_mean(gains), sum(gain > 1 for gain in gains)
+        spent, compiled = (statistics.median(one[name] for one in found) for name in ("spent", "compiled"))
+        calls = statistics.median(one["calls"] for one in found)
+        print(
+            f"  {search}, {kernel}: {mean:.3f} times faster (geometric mean of {len(gains)}), {better} of them changed,"
+            f" in {spent:.2f} s, with compiling {compiled:.1f} s; earned back after {calls:.0f} calls (medians)"
+        )

@@ -1,0 +1,1 @@
+"""The data that the learned model is trained on, and its training."""

@@ -1,0 +1,77 @@
+"""The times of schedules beside that of the compiler's, which takes turns with each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from libsparse._compiler import searches
+from libsparse._lang.errors import LibsparseError, UnsupportedError
+from libsparse._runtime import dispatch
+from libsparse._runtime.call import Call
+from libsparse._tools import trials, tune
+
+from .library import Library
+
+_LONGEST = 8e-3  # seconds of a call that is measured
+_SHORT = 1e-3  # from which on a call is a measurement by itself
+
+
+class Subject(trials.Subject):
+    """A problem that is measured quickly: a few milliseconds for each schedule."""
+
+    blocks, rounds, calibration = 2, 3, 0.02
+
+    def variant(self, schedule: str) -> tuple[Call, float]:
+        """As of its base; that kernels are right is for tests."""
+        found = dispatch.build(self.problem._replace(schedule=schedule), self.operands)
+        assert isinstance(found, Call)
+        found(self.operands)
+        begun = time.perf_counter()
+        found(self.operands)
+        return found, time.perf_counter() - begun
+
+    def ratio(self, variant: Call, first: float) -> float:
+        """As of its base, but without more rounds of what looks fast."""
+        if first > 8 * self.seconds:
+            return first / self.seconds
+        if self.seconds > _SHORT:
+            self.blocks = 1
+        own, default = self._turns(variant, self.rounds)
+        return own / default
+
+
+def measured(work: Callable[[], Any], library: Library, seed: str, *, many: bool) -> dict[str, Any] | None:
+    """The request of a computation, and the ratios of a library's schedules; None where nothing can be measured."""
+    try:
+        ((prepared, operands),) = tune.watched(work)
+        subject = Subject(prepared.problem, operands)
+    except (LibsparseError, ValueError):
+        return None
+    if subject.seconds > _LONGEST:
+        return None
+    try:
+        search = trials.opened(subject.problem, subject.operands, trials.formats, {})
+    except UnsupportedError:
+        return None
+    try:
+        moves = search.moves()
+        library.learn(moves)
+        found = [_ratio(subject, search, changes) for changes in library.some(moves, seed, many=many)]
+    finally:
+        search.close()
+    ratios = [one for one in found if one is not None]
+    about = {name: search.options[name] for name in ("formats", "patterns")}
+    return {"request": search.request, **about, "seconds": subject.seconds, "ratios": ratios}
+
+
+def _ratio(subject: Subject, search: searches.Tuner, changes: dict[str, str]) -> tuple[dict[str, str], float] | None:
+    """The changes and the ratio; None where it can't be measured."""
+    proposal = search.propose(changes)
+    if proposal is None:
+        return None
+    try:
+        return changes, round(subject.ratio(*subject.variant(proposal["schedule"])), 4)
+    except (LibsparseError, MemoryError):
+        return None

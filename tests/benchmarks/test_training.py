@@ -1,0 +1,87 @@
+"""What the learned model is trained and judged by: patterns, schedules, scores, and the file of a model."""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import libsparse as ls
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from training import dataset, inputs, library, scores, split, trees
+
+
+def test_patterns_are_resized_and_held_out_with_what_they_were_made_from(tmp_path: Path) -> None:
+    ls.write(tmp_path / "matrix.mtx", ls.random((60, 50), 0.1))
+    found = {one.name: one for one in inputs.inputs(str(tmp_path), quick=True)}
+    small, resized = found["matrix"].make(), found["matrix resized"].make()
+    assert small.shape == (60, 50)
+    assert resized.shape != small.shape
+    assert found["matrix resized"].base == "matrix"
+    kinds = {name.partition("-")[0] for name in found}
+    assert {"rmat", "band", "blocks", "pruned", "bipartite", "window", "uniform", "tensor"} <= kinds
+    assert 0.1 < np.mean([split.held_out(str(n)) for n in range(1000)]) < 0.3
+
+
+def test_a_library_has_the_same_schedules_for_all_patterns() -> None:
+    moves = [{"unroll": str(n), "unrolled": "0"} for n in (1, 2, 4, 8)] + [{"prefetch": str(n)} for n in (0, 8, 16)]
+    moves += [{"strip_at_i": "0", "strip_i": str(n)} for n in (8, 16)]
+    first, second = library.Library("spmv"), library.Library("spmv")
+    first.learn(moves)
+    second.learn(moves)
+    some = first.some(moves, "a pattern", many=False)
+    assert some == second.some(moves, "a pattern", many=False)
+    assert len(some) < len(first.some(moves, "a pattern", many=True))
+    assert all(changes.get("strip_i") != "8" for changes in some)
+    assert any(len(changes) > 2 for changes in some)
+    offered = first.some(moves[:4], "another", many=False)
+    assert all(set(changes) == {"unroll", "unrolled"} for changes in offered)
+
+
+def _data(problems: int) -> dataset.Dataset:
+    """Slowdowns that follow from the second of three features."""
+    random = np.random.default_rng(0)
+    features = random.normal(size=(30 * problems, 3)).astype(np.float32)
+    features[::7, 2] = np.nan
+    number = np.repeat(np.arange(problems), 30)
+    names = [f"pattern {n}" for n in range(problems)]
+    slowdown = np.where(features[:, 1] > 0, 0.5, -0.25).astype(np.float32)
+    return dataset.Dataset(["a", "b", "c"], features, slowdown, number, ["spmv"] * problems, names, names, "digest")
+
+
+def test_scores() -> None:
+    data = _data(3)
+    problems = np.array([True, False, True])
+    best = scores.scores(data, problems, data.slowdown.astype(float))["spmv"]
+    assert best["spearman"] == pytest.approx(1)
+    assert best["top1"] == best["top10"] == 1
+    assert best["tuned"] == pytest.approx(2**0.25)
+    assert best["problems"] == 2
+    worst = scores.scores(data, problems, -data.slowdown.astype(float))["all"]
+    assert worst["spearman"] == pytest.approx(-1)
+    assert worst["top1"] == pytest.approx(2**0.75)
+
+
+def test_the_file_of_a_model(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    data = _data(20)
+    model = trees.Trees(data, np.ones(len(data.slowdown), dtype=bool), trees=20)
+    assert np.abs(model.predict(data.features) - data.slowdown).mean() < 0.1
+    model.write(tmp_path / "weights.bin", data)
+    text = (tmp_path / "weights.bin").read_bytes()
+    (length,) = struct.unpack("<I", text[:4])
+    header: dict[str, Any] = json.loads(text[4 : 4 + length])
+    assert header["features"] == data.names
+    assert header["digest"] == "digest"
+    place = 4 + length
+    for _ in range(sum(header["groups"]) + header["spread"]):
+        (count,) = struct.unpack_from("<H", text, place)
+        place += 2 + 8 * count
+    assert place == len(text)
