@@ -19,7 +19,7 @@ STAMPS := $(VENV)/stamps
 NATIVE := python/libsparse/_libsparse.so
 HELPER := python/libsparse/_libsparse_go
 SHORTCUTS := $(wildcard python/libsparse/*/*.c)
-GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' -o -name '*.json' 2>/dev/null)
+GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' -o -name '*.json' -o -name '*.bin' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
 LINTED := python pack tests benchmarks docs examples setup.py
 

@@ -31,6 +31,7 @@ def _cases(A: ls.SparseTensor) -> Iterator[tuple[str, Callable[[], Any]]]:
     rows, columns = A.shape
     x, q, k = torch.rand(columns, 64), torch.rand(rows, 64), torch.rand(columns, 64)
     yield "spmv", lambda: ls.einsum("ij,j->i", A, x[:, 0].contiguous())
+    yield "spmv_transposed", lambda: ls.einsum("ij,i->j", A, q[:, 0].contiguous())
     yield "spmm", lambda: ls.einsum("ij,jk->ik", A, x)
     yield "sddmm", lambda: ls.einsum("ij,ik,jk->ij", A, q, k)
 
@@ -120,8 +121,9 @@ def _summarize(search: str, kernel: str, found: list[dict[str, Any]]) -> None:
     if gains:
         mean, better = statistics.geometric_mean(gains), sum(gain > 1 for gain in gains)
         spent, compiled = (statistics.median(one[name] for one in found) for name in ("spent", "compiled"))
-        calls = statistics.median(one["calls"] for one in found)
+        earned = [one["calls"] for one in found if math.isfinite(one["calls"])]
+        calls = f"; those earned it back after {statistics.median(earned):.0f} calls" if earned else ""
         print(
             f"  {search}, {kernel}: {mean:.3f} times faster (geometric mean of {len(gains)}), {better} of them changed,"
-            f" in {spent:.2f} s, with compiling {compiled:.1f} s; earned back after {calls:.0f} calls (medians)"
+            f" in {spent:.2f} s, with compiling {compiled:.1f} s (medians){calls}"
         )

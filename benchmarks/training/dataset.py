@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import split
 
 Floats = NDArray[np.float32]
+_ALONE = 0.8  # of the next ratio: libraries have schedules that are alike
 
 
 @dataclass
@@ -60,7 +61,8 @@ def read(path: Path) -> Dataset:
             record = json.loads(line)
             if not split.held_out(record["base"]):
                 digest.update(line.encode())
-            changes = [{}, *(c for c, _ in record["ratios"])]
+            ratios = believed(record["ratios"])
+            changes = [{}, *(c for c, _ in ratios)]
             try:
                 search = searches.Tuner(record["request"], {k: record[k] for k in ("formats", "patterns")})
             except LibsparseError as error:
@@ -70,7 +72,7 @@ def read(path: Path) -> Dataset:
             search.close()
             names = names or described["names"]
             assert names == described["names"]
-            for row, ratio in zip(described["features"], [1.0, *(r for _, r in record["ratios"])], strict=True):
+            for row, ratio in zip(described["features"], [1.0, *(r for _, r in ratios)], strict=True):
                 if row is not None:
                     features.append(np.array(row, dtype=np.float32))
                     slowdown.append(np.log2(ratio))
@@ -80,6 +82,14 @@ def read(path: Path) -> Dataset:
             inputs.append(record["input"])
     arrays = np.stack(features), np.array(slowdown, dtype=np.float32), np.array(problem)
     return Dataset(names, *arrays, kernels, bases, inputs, digest.hexdigest())
+
+
+def believed(ratios: list[tuple[dict[str, str], float]]) -> list[tuple[dict[str, str], float]]:
+    """Ratios without those far below all others: the compiler's schedule was disturbed when they were measured."""
+    kept = sorted(ratios, key=lambda entry: entry[1])
+    while len(kept) > 1 and kept[0][1] < min(1.0, kept[1][1]) * _ALONE:
+        kept = kept[1:]
+    return kept
 
 
 def squeezed(slowdown: Floats) -> Floats:

@@ -43,6 +43,7 @@ class Trees:
 
     Attributes:
         members: The fitted models.
+        samples: How many rows they were trained on.
         spread: A model of how far the members are off, on bases that they have not seen, as a logarithm to base 2.
     """
 
@@ -53,7 +54,7 @@ class Trees:
         bases = sorted({data.bases[p] for p in np.unique(data.problem[rows])})
         of_row = np.array(data.bases)[data.problem]
         random = np.random.default_rng(0)
-        self.members = []
+        self.members, self.samples = [], int(rows.sum())
         off, judges = np.zeros(len(target)), np.zeros(len(target))
         for _ in range(_MEMBERS):
             chosen = set(random.choice(bases, int(_SHARE * len(bases)), replace=False))
@@ -84,7 +85,7 @@ class Trees:
             "groups": [len(m._predictors) for m in self.members],
             "spread": len(self.spread._predictors),
             "digest": data.digest,
-            "samples": len(data.slowdown),
+            "samples": self.samples,
         }
         text = json.dumps(header, separators=(",", ":")).encode()
         parts = [struct.pack("<I", len(text)), text]

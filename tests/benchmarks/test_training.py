@@ -56,6 +56,12 @@ def _data(problems: int) -> dataset.Dataset:
     return dataset.Dataset(["a", "b", "c"], features, slowdown, number, ["spmv"] * problems, names, names, "digest")
 
 
+def test_times_that_nothing_comes_near_are_not_believed() -> None:
+    entries = [({"n": str(n)}, ratio) for n, ratio in enumerate([1.1, 0.05, 0.95, 0.3, 2.0])]
+    assert [ratio for _, ratio in dataset.believed(entries)] == [0.95, 1.1, 2.0]
+    assert len(dataset.believed([({}, 0.5), ({}, 0.6)])) == 2
+
+
 def test_scores() -> None:
     data = _data(3)
     problems = np.array([True, False, True])

@@ -286,6 +286,7 @@ def test_the_learned_model_proposes_ten_schedules() -> None:
     report = ls.tune("ij,jk->ik", A, x, method="learned")
     assert len(report[0].trials) == 11
     assert report[0].trials[0].ratio == 1
+    assert "all earned back after" in str(report)
     assert len({trial.schedule for trial in report[0].trials}) == 11
     assert all(trial.point["parallel"] == "auto" for trial in report[0].trials)
     torch.testing.assert_close(A @ x, A.to_dense() @ x)

@@ -311,7 +311,7 @@ def _tune_one(
         bar.best = min(bar.best, tried[-1].ratio or bar.best)
         bar.show(text)
 
-    space, stopped = "", False
+    space, stopped, begun = "", False, time.monotonic()
     try:
         assert limits.budget is not None
         space = trials.search(subject, tried, limits.budget, limits.until, limits.seed, progress, limits.method)
@@ -320,6 +320,7 @@ def _tune_one(
     except UnsupportedError as error:
         return Tuned.left(subject, str(error))
     winner, variant, own, default = trials.decide(subject, tried, last)
+    seconds = time.monotonic() - begun
     times = statistics.median(default), statistics.median(own)
     found = {"schedule": winner.schedule if winner else None, "formats": about, "gain": times[0] / times[1]}
     kept = {**found, "when": tuned.now(), "trials": [list(trial) for trial in tried]}
@@ -332,7 +333,7 @@ def _tune_one(
         prepared.problem, subject.operands, result.dtype, machine_limits.size(Operand(pattern, result))
     )
     spent = (0, 0.0) if variant is None else subject.conversions(variant)
-    return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped)
+    return Tuned(text, about, tried, winner, *times, bound, *spent, space, "", stopped, seconds)
 
 
 def described(operands: Sequence[Operand]) -> str:

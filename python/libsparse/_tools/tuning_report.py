@@ -31,6 +31,7 @@ class Tuned(NamedTuple):
         space: What was searched, in words.
         reason: Why nothing was tried.
         stopped: Whether Ctrl-C ended it.
+        seconds: The time that the search took, with what it looked at and compiled.
     """
 
     expression: str
@@ -45,6 +46,7 @@ class Tuned(NamedTuple):
     space: str = ""
     reason: str = ""
     stopped: bool = False
+    seconds: float = 0.0
 
     @classmethod
     def left(cls, subject: Subject, reason: str) -> Tuned:
@@ -80,10 +82,14 @@ class Tuned(NamedTuple):
         else:
             lines.append(f"{self.speedup:.2f} times faster: {after} in place of {before}, medians of calls in turn")
             lines += [f"  schedule: {self.winner.schedule}", f"  changed: {self.changed}"]
+        gained = max(self.default - self.best, 1e-12)
         if self.converted_seconds:
-            calls = self.converted_seconds / max(self.default - self.best, 1e-12)
             spent = f"{duration(self.converted_seconds)}, {self.converted_bytes / 2**20:.3g} MiB"
+            calls = self.converted_seconds / gained
             lines.append(f"  converted once a pattern: {spent}; earned back after {calls:.0f} calls")
+        if self.seconds and self.winner is not None:
+            calls = (self.seconds + self.converted_seconds) / gained
+            lines.append(f"  searched in {duration(self.seconds)}; all earned back after {calls:.0f} calls")
         if self.bound is not None:
             least, now = self.bound.seconds, self.best if self.winner else self.default
             lines.append(f"at best {duration(least)}: {self.bound}")
