@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import libsparse as ls
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
-from training import dataset, inputs, library, scores, split, trees
+from training import dataset, inputs, library, scores, split, trees, waconet
 
 
 def test_patterns_are_resized_and_held_out_with_what_they_were_made_from(tmp_path: Path) -> None:
@@ -91,3 +92,44 @@ def test_the_file_of_a_model(tmp_path: Path) -> None:
         (count,) = struct.unpack_from("<H", text, place)
         place += 2 + 8 * count
     assert place == len(text)
+
+
+def test_sparse_convolutions_are_those_of_dense_images() -> None:
+    torch.manual_seed(0)
+    image = (torch.rand(12, 10) < 0.2).float()
+    image[0, 0] = image[11, 9] = 1
+    layers = waconet.maps(image.nonzero().T)
+    assert len(layers) == waconet.LAYERS
+    first, second = waconet.Extractor(2).layers[:2]
+    here = image.nonzero()
+    found = first(torch.ones(len(here), 1), layers[0])
+    weights = first.weights.permute(2, 1, 0).reshape(waconet.CHANNELS, 1, 5, 5)
+    dense = torch.conv2d(image[None, None], weights, padding=2)[0].relu()
+    torch.testing.assert_close(found, dense[:, here[:, 0], here[:, 1]].T)
+    there = (here // 2).unique(dim=0)
+    stored = torch.zeros(1, waconet.CHANNELS, 12, 10)
+    stored[0, :, here[:, 0], here[:, 1]] = found.T
+    weights = second.weights.permute(2, 1, 0).reshape(waconet.CHANNELS, waconet.CHANNELS, 3, 3)
+    dense = torch.conv2d(stored, weights, padding=1, stride=2)[0].relu()
+    torch.testing.assert_close(second(found, layers[1]), dense[:, there[:, 0], there[:, 1]].T, atol=1e-5, rtol=1e-4)
+
+
+def test_the_network_learns_an_order() -> None:
+    torch.manual_seed(0)
+    model = waconet.WACONet(2, 3, 2)
+    maps, extents = waconet.maps(torch.arange(6).expand(2, 6)), torch.ones(3)
+    choices, places = torch.randint(4, (20, 3)), torch.tensor([[0, 1], [1, 0]]).repeat(10, 1)
+    times = choices[:, 0].float()
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(60):
+        optimizer.zero_grad()
+        waconet.hinge(model.cost(model.pattern(maps, extents), model.schedule(choices, places)), times).backward()
+        optimizer.step()
+    with torch.no_grad():
+        pattern, schedules = model.pattern(maps, extents), model.schedule(choices, places)
+        best = model.cost(pattern, schedules).argsort()[:3]
+        assert bool((times[best] == times.min()).all())
+        pytest.importorskip("hnswlib")
+        found, visited = waconet.Walk(schedules, neighbours=5).best(model, pattern, 3)
+    assert bool((times[found] == times.min()).all())
+    assert visited <= 20
