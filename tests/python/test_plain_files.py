@@ -166,16 +166,20 @@ def test_a_forked_process_reads(tmp_path):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
-def test_entries_by_rows(threads):
+@pytest.mark.parametrize("order", ["columns", "backwards", "none"])
+@pytest.mark.parametrize("density", [0.02, 0.5])
+def test_entries_by_rows(threads, order, density):
     rng = torch.Generator().manual_seed(3)
-    dense = torch.rand(300, 200, generator=rng) < 0.5
+    dense = torch.rand(300, 200, generator=rng) < density
     columns, rows = (a.int() for a in dense.T.nonzero(as_tuple=True))
+    chosen = {"columns": torch.arange(len(rows)), "backwards": torch.arange(len(rows)).flip(0)}
+    moved = chosen.get(order, torch.randperm(len(rows), generator=rng))
+    rows, columns = rows[moved], columns[moved]
     for values in (None, torch.rand(len(rows)), torch.arange(len(rows))):
-        pos, crd, moved = sorting.by_rows(rows, columns, values, 300, False, threads)
+        pos, crd, found = sorting.by_rows(rows, columns, values, 300, False, threads)
         assert torch.equal(pos[1:].long(), dense.sum(1).cumsum(0))
         assert torch.equal(crd.long(), dense.nonzero()[:, 1])
         if values is not None:
             there = torch.zeros(300, 200, dtype=values.dtype).index_put((rows.long(), columns.long()), values)
-            assert torch.equal(moved, there[dense])
-    assert sorting.by_rows(rows.flip(0), columns.flip(0), None, 300, False, threads) is None
+            assert torch.equal(found, there[dense])
     assert sorting.by_rows(torch.cat([rows, rows]), torch.cat([columns, columns]), None, 300, False, threads) is None

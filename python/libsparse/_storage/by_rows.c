@@ -1,8 +1,11 @@
-/* Puts the entries of a matrix in the order of its rows, by threads: entries that come column by column, as in most files, then are in
- * the order of their coordinates, which takes no keys and no comparisons. */
+/* Puts the entries of a matrix in the order of its rows, by threads, and each row in the order of columns: entries that come column by column, as in
+ * most files, have that already, short rows are sorted, and long ones come from entries that were put by columns before. This takes no keys. */
 #include "radix.h"
 
 #include <stdlib.h>
+
+#define MOST_EACH 4   /* columns for each entry up to which it pays to count the entries of each column */
+#define SHORT_ROW 32 /* entries, up to which insertion takes less time than a sort */
 
 typedef struct {
 	const int32_t *row, *column;
@@ -13,7 +16,7 @@ typedef struct {
 	int32_t *next; /* for each thread and row, how many entries, then where the next one goes */
 	int32_t *pos, *moved;
 	void *moved_values;
-	atomic_bool falls;
+	atomic_bool twice, falls;
 } Matrix;
 
 static int64_t share(int64_t count, int threads, int thread)
@@ -54,21 +57,74 @@ DEFINE_PLACE(place_none, (void)place)
 DEFINE_PLACE(place_narrow, ((uint32_t *)m->moved_values)[place] = ((const uint32_t *)m->values)[n])
 DEFINE_PLACE(place_wide, ((uint64_t *)m->moved_values)[place] = ((const uint64_t *)m->values)[n])
 
-/* Whether columns ascend in each row. */
-static void compare(void *given, int thread)
+/* An entry of a row. */
+typedef struct {
+	int32_t column;
+	uint64_t value;
+} Entry;
+
+static Entry entry_at(const Matrix *m, int64_t n)
+{
+	Entry found = {m->moved[n], 0};
+	if (m->itemsize == 4)
+		found.value = ((uint32_t *)m->moved_values)[n];
+	else if (m->itemsize == 8)
+		found.value = ((uint64_t *)m->moved_values)[n];
+	return found;
+}
+
+static void put_entry(const Matrix *m, int64_t n, Entry entry)
+{
+	m->moved[n] = entry.column;
+	if (m->itemsize == 4)
+		((uint32_t *)m->moved_values)[n] = (uint32_t)entry.value;
+	else if (m->itemsize == 8)
+		((uint64_t *)m->moved_values)[n] = entry.value;
+}
+
+/* Sorts a short row, each entry to its place among those before it. */
+static void insert_each(const Matrix *m, int64_t begin, int64_t end)
+{
+	for (int64_t n = begin + 1; n < end; n++) {
+		Entry entry = entry_at(m, n);
+		int64_t to = n;
+		for (; to > begin && m->moved[to - 1] > entry.column; to--)
+			put_entry(m, to, entry_at(m, to - 1));
+		put_entry(m, to, entry);
+	}
+}
+
+/* Sorts short rows whose columns don't ascend, and notes where one is there twice, and whether longer ones don't ascend. */
+static void order_each(void *given, int thread)
 {
 	Matrix *m = given;
 	int64_t end = share(m->rows, m->threads, thread + 1);
-	bool falls = false;
-	for (int64_t row = share(m->rows, m->threads, thread); row < end && !falls; row++)
-		for (int32_t n = m->pos[row] + 1; n < m->pos[row + 1]; n++)
-			falls |= m->moved[n] <= m->moved[n - 1];
+	bool twice = false, falls = false;
+	for (int64_t row = share(m->rows, m->threads, thread); row < end && !falls; row++) {
+		int64_t first = m->pos[row], last = m->pos[row + 1], n = first + 1;
+		while (n < last && m->moved[n] > m->moved[n - 1])
+			n++;
+		if (n >= last)
+			continue;
+		if (last - first <= SHORT_ROW)
+			insert_each(m, first, last);
+		else
+			falls = true;
+		for (n = first + 1; n < last; n++)
+			twice |= m->moved[n] == m->moved[n - 1];
+	}
+	if (twice)
+		atomic_store(&m->twice, true);
 	if (falls)
 		atomic_store(&m->falls, true);
 }
 
-static void sort_by_rows(Matrix *m)
+/* Counts the entries of each row and moves them there, in the order in which they come; false where there is no memory. */
+static bool place_by_rows(Matrix *m)
 {
+	m->next = calloc((size_t)(m->rows * m->threads + 1), sizeof *m->next);
+	if (m->next == NULL)
+		return false;
 	run_threads(m->threads, count_entries, m);
 	int32_t total = 0;
 	for (int64_t row = 0; row < m->rows; row++) {
@@ -81,7 +137,59 @@ static void sort_by_rows(Matrix *m)
 	}
 	m->pos[m->rows] = total;
 	run_threads(m->threads, m->itemsize == 0 ? place_none : m->itemsize == 4 ? place_narrow : place_wide, m);
-	run_threads(m->threads, compare, m);
+	free(m->next);
+	return true;
+}
+
+/* The number of columns up to the last one with an entry. */
+static int64_t count_columns(const Matrix *m)
+{
+	int64_t columns = 0;
+	for (int64_t n = 0; n < m->pos[m->rows]; n++)
+		columns = m->moved[n] >= columns ? m->moved[n] + 1 : columns;
+	return columns;
+}
+
+/* The same by columns first, so that columns then ascend in each row. */
+static bool place_by_columns_and_rows(Matrix *m, int64_t columns)
+{
+	int64_t total = m->pos[m->rows];
+	Matrix by_column = *m, by_row = *m;
+	by_column.row = m->column, by_column.column = m->row, by_column.rows = columns;
+	int32_t *room = malloc((size_t)(2 * total + columns + 1) * sizeof *room);
+	by_column.moved_values = malloc((size_t)(total * m->itemsize + 1));
+	bool done = false;
+	if (room != NULL && by_column.moved_values != NULL) {
+		int32_t *column = room + total;
+		by_column.moved = room, by_column.pos = room + 2 * total;
+		by_row.row = room, by_row.column = column, by_row.values = by_column.moved_values;
+		by_row.count = total, by_row.mirrored = false;
+		done = place_by_rows(&by_column);
+		for (int64_t n = 0; done && n < columns; n++)
+			for (int32_t k = by_column.pos[n]; k < by_column.pos[n + 1]; k++)
+				column[k] = (int32_t)n;
+		done = done && place_by_rows(&by_row);
+	}
+	free(room);
+	free(by_column.moved_values);
+	return done;
+}
+
+/* Puts entries in the order of their coordinates, unless rows are long and columns too many to be counted; false where there is no memory. */
+static bool sort_by_rows(Matrix *m)
+{
+	if (!place_by_rows(m))
+		return false;
+	run_threads(m->threads, order_each, m);
+	int64_t columns = atomic_load(&m->falls) ? count_columns(m) : 0;
+	if (columns == 0 || columns > MOST_EACH * (int64_t)m->pos[m->rows] / m->threads)
+		return true;
+	if (!place_by_columns_and_rows(m, columns))
+		return false;
+	atomic_store(&m->twice, false);
+	atomic_store(&m->falls, false);
+	run_threads(m->threads, order_each, m);
+	return true;
 }
 
 PyObject *by_rows(PyObject *self, PyObject *args)
@@ -103,12 +211,11 @@ PyObject *by_rows(PyObject *self, PyObject *args)
 	m.pos = (int32_t *)(uintptr_t)pos, m.moved = (int32_t *)(uintptr_t)moved;
 	m.threads = m.threads < MOST_THREADS ? m.threads : MOST_THREADS;
 	m.count = count, m.rows = rows, m.mirrored = mirrored;
-	m.next = calloc((size_t)(rows * m.threads + 1), sizeof *m.next);
-	if (m.next == NULL)
-		return PyErr_NoMemory();
+	bool done;
 	Py_BEGIN_ALLOW_THREADS
-	sort_by_rows(&m);
-	free(m.next);
+	done = sort_by_rows(&m);
 	Py_END_ALLOW_THREADS
-	return PyBool_FromLong(!atomic_load(&m.falls));
+	if (!done)
+		return PyErr_NoMemory();
+	return PyBool_FromLong(!atomic_load(&m.twice) && !atomic_load(&m.falls));
 }

@@ -295,7 +295,7 @@ static PyMethodDef functions[] = {
 	 "ascending(coords, count): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
 	 "`coords` is a tuple of (address, whether elements are int64), a pair a mode."},
 	{"by_rows", by_rows, METH_VARARGS,
-	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, pos, moved, moved_values): whether columns ascend in each row.\n\n"
+	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
 	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
 	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,

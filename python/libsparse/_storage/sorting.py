@@ -112,9 +112,9 @@ def _addresses(arrays: Sequence[Tensor]) -> tuple[tuple[int, bool], ...]:
 def by_rows(
     rows: Tensor, columns: Tensor, values: Tensor | None, extent: int, mirrored: bool, threads: int
 ) -> tuple[Tensor, Tensor, Tensor | None] | None:
-    """Where each row starts, and columns and values in the order of rows; None where columns then don't ascend.
+    """Where each row starts, and columns and values in the order of coordinates; None where that takes more.
 
-    It is the order of coordinates that come row by row or column by column, as in files.
+    It does where an entry is there twice, and where there are far more rows or columns than entries.
 
     Args:
         rows: int32, each from 0 to before `extent`.
