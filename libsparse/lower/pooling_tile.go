@@ -17,7 +17,7 @@ type tile struct {
 	position           func(i ir.Expr) ir.Expr
 }
 
-// rowNumber is the loop over the rows of the group, by number.
+// eachRow is the loop over n rows of the group, by number.
 func (t tile) eachRow(n ir.Expr, body func(r ir.Expr) []ir.Stmt) ir.Stmt {
 	r := t.Index("r")
 	return ir.Count(r, n, body(r)...)
