@@ -58,17 +58,22 @@ func (l *lowerer) nothing() []ir.Stmt {
 
 // dense visits every coordinate: in the order in which a level stores them, if there is such a level, else by counting.
 func (l *lowerer) dense(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
-	it, _ := l.inStoredOrder(f, e)
-	if group, outer := l.group(f, it.Key, e); group != nil {
-		return l.inGroups(f, group, l.denseLoop(f, at, outer, kind))
+	it, follows := l.inStoredOrder(f, e)
+	group, e := l.group(f, it.Key, e)
+	var stmts []ir.Stmt
+	if follows {
+		stmts = l.walkLevel(f, at, it, e, kind)
+	} else {
+		stmts = l.enumerate(f, at, e, kind)
 	}
-	return l.denseLoop(f, at, e, kind)
+	if group == nil {
+		return stmts
+	}
+	return l.inGroups(f, group, stmts)
 }
 
-func (l *lowerer) denseLoop(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
-	if it, ok := l.inStoredOrder(f, e); ok {
-		return l.walkLevel(f, at, it, e, kind)
-	}
+// enumerate visits every coordinate by counting, or by an order of rows that f names.
+func (l *lowerer) enumerate(f *cin.Forall, at lattice.Point, e env, kind ir.LoopKind) []ir.Stmt {
 	r := l.window(f.Var, e)
 	inner := e
 	v := inner.enter(l, f.Var, r)
