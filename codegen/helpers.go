@@ -80,6 +80,8 @@ func (h helper) choice() string {
 	switch t := h.t; {
 	case t.Lanes > 1 && t.Elem.IsFloat() && t.Lanes*t.Elem.Size() <= instructionBytes:
 		return vectorFloatChoice
+	case t.Lanes > 1 && t.Elem.IsFloat() && t.Lanes*t.Elem.Size() == 64:
+		return strings.Replace(vectorChoice, choosing, native(maskedChoice(h.kind, t.Elem), choosing), 1)
 	case t.Lanes > 1:
 		return vectorChoice
 	case !t.Elem.IsFloat():
@@ -195,9 +197,18 @@ const vectorFloatChoice = `static inline VECTOR NAME(VECTOR x, VECTOR y)
 }
 `
 
+const choosing = `    const MASK first = (MASK)(x SIGN y)ORNAN;
+    return (VECTOR)((first & (MASK)x) | (~first & (MASK)y));`
+
+// maskedChoice is the choice by AVX-512: its minimum and maximum return the second operand where one is NaN, and leave x where it is
+// NaN itself, which is unequal to itself.
+func maskedChoice(kind string, elem dtype.T) string {
+	suffix := map[dtype.T]string{dtype.F32: "ps", dtype.F64: "pd"}[elem]
+	return fmt.Sprintf("    return __builtin_ia32_%s%s512_mask(x, y, x, __builtin_ia32_cmp%[2]s512_mask(x, x, 7, -1, 4), 4);", kind, suffix)
+}
+
 const vectorChoice = `static inline VECTOR NAME(VECTOR x, VECTOR y)
 {
-    const MASK first = (MASK)(x SIGN y)ORNAN;
-    return (VECTOR)((first & (MASK)x) | (~first & (MASK)y));
+` + choosing + `
 }
 `
