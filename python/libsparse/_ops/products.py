@@ -171,10 +171,17 @@ def _zero_where_empty(equation: str, a: Operand, b: Operand, reduce: str, format
             result = einsum.einsum(equation, a, b, format=wanted.compressed, reduce=reduce)
         return to_format(result._replace(fill=0), wanted)
     empty = einsum_reader.count_terms(*einsum_reader.read(equation, (a, b))) == 0
-    if not tape.is_traced((a, b)) and not empty.any():
+    traced, values = tape.is_traced((a, b)), result.values
+    if not traced and not empty.any():
         return result
-    fill = torch.Tensor.masked_fill if result.values.requires_grad else torch.Tensor.masked_fill_
-    return Operand(None, notes.apply(lambda values: fill(values, empty, 0), result.values))
+    varying = [dim for dim, extent in enumerate(empty.shape) if extent > 1]
+    if traced or len(varying) != 1:
+        fill = torch.Tensor.masked_fill if values.requires_grad else torch.Tensor.masked_fill_
+        return Operand(None, notes.apply(lambda values: fill(values, empty, 0), values))
+    # rows without entries are few, and a mask of the result's shape takes as long as the product
+    dim, rows = varying[0], empty.flatten().nonzero().flatten()
+    clear = torch.Tensor.index_fill if values.requires_grad else torch.Tensor.index_fill_
+    return Operand(None, notes.apply(lambda values: clear(values, dim, rows, 0), values))
 
 
 _SPARSE_PRODUCT = product(Einsum((("i", "j"), ("j", "k")), ("i", "k")))
