@@ -12,7 +12,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, spec
 from libsparse._lang.errors import DtypeError, FormatError
-from libsparse._runtime import notes, promotion
+from libsparse._runtime import promotion
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
@@ -115,27 +115,25 @@ def count_terms(question: Einsum, operands: Sequence[Operand]) -> Tensor:
 def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
     """A dense mean of products over the terms of one sparse operand, None of others.
 
-    The values of that operand are divided before they are multiplied: they are fewer than the elements of the result,
-    and gradients are those of the sum.
+    It is the sum of products with one more factor, the reciprocal of how many terms there are, which is kept with the
+    pattern. It is the first one, so that it is multiplied once for a stored value and not for each element.
     """
     given = [number for number, o in enumerate(operands) if o.pattern is not None]
     if question.combine != "mul" or len(given) != 1 or question.dtype not in (torch.float32, torch.float64):
         return None
     (number,), dtype = given, question.dtype
-    source, indices = operands[number], question.inputs[number]
-    pattern, kept = source.sparsity, tuple(indices.index(i) for i in question.output if i in indices)
+    indices, pattern = question.inputs[number], operands[number].sparsity
+    kept = tuple(index for index in question.output if index in indices)
     format = question.output_format
     if tape.is_traced(operands) or (format is not None and not format.is_dense):
         return None
 
-    def count() -> Tensor:
-        counts = count_terms(question, operands).reshape([pattern.shape[mode] for mode in kept]).to(dtype)
-        return counts[tuple(pattern.coordinates()[mode] for mode in kept)] if kept else counts
+    def weigh() -> Tensor:
+        counts = count_terms(question, operands).reshape([pattern.shape[indices.index(index)] for index in kept])
+        return counts.clamp(min=1).to(dtype).reciprocal()
 
     extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
-    terms = pattern.derive(("terms of entries", question.inputs, question.output, extents, dtype), count)
-    mean = notes.apply(lambda values: values.to(dtype) / terms, pattern.entries(source.values))
-    given_operands = [*operands]
-    given_operands[number] = source.with_data(pattern.spread(mean))
-    data, found = contraction.contract(question._replace(reduce="sum"), given_operands)
+    weights = pattern.derive(("reciprocals of terms", question.inputs, question.output, extents, dtype), weigh)
+    weighted = question._replace(inputs=(kept, *question.inputs), reduce="sum")
+    data, found = contraction.contract(weighted, (Operand(None, weights), *operands))
     return data if found is None else None
