@@ -86,8 +86,19 @@ def test_threads_get_memory_of_their_own(product) -> None:
 def test_memory_that_is_kept_is_bounded(product) -> None:
     held = [product(number) for number in range(8)]
     del held
-    size = sum(size for size, _ in blocks._all._blocks)
-    assert size <= blocks._KEPT
-    for number in range(blocks._PATIENCE + 2):
+    sizes = [block.size for kept in blocks._all._blocks.values() for block in kept]
+    assert sum(sizes) == blocks._all._held <= blocks._KEPT
+    for number in range(2 * blocks._PATIENCE):
         product(number)
-    assert len(blocks._all._blocks) <= 2
+    assert sum(len(kept) for kept in blocks._all._blocks.values()) <= 2
+
+
+def test_results_of_similar_sizes_share_memory(product) -> None:
+    A = ls.eye(ROWS - 1)
+    first = product(1)
+    where = first.data_ptr()
+    del first
+    gc.collect()
+    second = A @ torch.full((ROWS - 1, 20), 2.0)  # a fourth larger
+    assert second.data_ptr() != where
+    assert product(3).data_ptr() == where

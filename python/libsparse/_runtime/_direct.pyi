@@ -14,6 +14,8 @@ class Direct:
         arrays: tuple[Tensor, ...],
         places: tuple[int, ...],
         result_like: Tensor,
+        counted: Any,
+        large: Callable[[], Tensor] | None,
     ) -> Direct: ...
     def __call__(self, *values: Tensor | int) -> Tensor: ...
 

@@ -19,12 +19,12 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-LARGE: Final = 1 << 24
+LARGE: Final = 1 << 20
 """The size in bytes from which on memory is used again: the C library keeps smaller arrays itself."""
 
 _KEPT: Final = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 64  # bytes of storages that are remembered
-_PATIENCE: Final = 32  # large results after which an unused storage is given back
-_WASTE: Final = 4  # a storage serves results of at least one part in so many of its size
+_PATIENCE: Final = 256  # large results after which an unused storage is given back
+_HUGE: Final = 1 << 22  # bytes from which on storages have whole huge pages
 _CPU = torch.device("cpu")
 
 _uses: Any = getattr(torch._C, "_storage_Use_Count", None)  # without it, nothing is used again
@@ -33,28 +33,35 @@ _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 
 class _Block:
-    """A storage, and the number of the result that took it last."""
+    """A storage, its size in bytes, and the number of the result that took it last."""
 
-    __slots__ = ("storage", "taken")
+    __slots__ = ("size", "storage", "taken")
 
-    def __init__(self, storage: torch.UntypedStorage, taken: int) -> None:
-        self.storage, self.taken = storage, taken
+    def __init__(self, storage: torch.UntypedStorage, size: int, taken: int) -> None:
+        self.storage, self.size, self.taken = storage, size, taken
 
     def is_free(self) -> bool:
         """Whether no tensor and no object of Python's refers to the storage."""
         return bool(_uses(self.storage._cdata) == 1) and sys.getrefcount(self.storage) == 2
 
-    def is_own(self, size: int) -> bool:
+    def is_own(self) -> bool:
         """Whether the storage is still what it was made as: some callers resize or share it."""
-        return self.storage.nbytes() == size and not self.storage.is_shared()
+        return self.storage.nbytes() == self.size and not self.storage.is_shared()
+
+
+def _size_class(size: int) -> int:
+    """The same number for sizes that differ by less than an eighth."""
+    shift = size.bit_length() - 4
+    return shift << 4 | size >> shift
 
 
 class _Blocks:
-    """The storages that are remembered, by their sizes in bytes."""
+    """The storages that are remembered, by the classes of their sizes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._blocks: list[tuple[int, _Block]] = []
+        self._blocks: dict[int, list[_Block]] = {}
+        self._held = 0
         self._results = 0
 
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> Tensor:
@@ -62,34 +69,41 @@ class _Blocks:
         size = math.prod(shape) * dtype.itemsize
         with self._lock:
             self._results += 1
-            self._forget()
+            if self._results % _PATIENCE == 0:
+                self._forget()
             storage = self._find(size)
             if storage is None:
                 storage = torch.empty(size, dtype=torch.uint8, device=_CPU).untyped_storage()
-                _ask_for_huge_pages(storage)
+                if size >= _HUGE:
+                    _ask_for_huge_pages(storage)
                 self._remember(size, storage)
             return torch.empty(0, dtype=dtype, device=_CPU).set_(storage, 0, tuple(shape), tuple(strides))
 
     def _find(self, size: int) -> torch.UntypedStorage | None:
-        """The smallest free storage that is large enough, but not far too large."""
-        fitting = [(held, block) for held, block in self._blocks if size <= held <= _WASTE * size and block.is_free()]
-        if not fitting:
-            return None
-        block = min(fitting, key=lambda pair: pair[0])[1]
-        block.taken = self._results
-        return block.storage
+        """The first free storage that is large enough, so that the later ones are given back if the first suffice."""
+        for block in self._blocks.get(_size_class(size), ()):
+            if block.size >= size and block.is_free() and block.is_own():
+                block.taken = self._results
+                return block.storage
+        return None
 
     def _remember(self, size: int, storage: torch.UntypedStorage) -> None:
-        if size + sum(held for held, _ in self._blocks) <= _KEPT:
-            self._blocks.append((size, _Block(storage, self._results)))
+        if size + self._held <= _KEPT:
+            self._held += size
+            self._blocks.setdefault(_size_class(size), []).append(_Block(storage, size, self._results))
 
     def _forget(self) -> None:
         """Drops storages that others have changed, and those that have been free for long."""
-        self._blocks = [
-            (size, block)
-            for size, block in self._blocks
-            if block.is_own(size) and not (self._results - block.taken > _PATIENCE and block.is_free())
-        ]
+        for found, blocks in list(self._blocks.items()):
+            kept = [block for block in blocks if block.is_own() and not self._is_idle(block)]
+            self._held -= sum(block.size for block in blocks) - sum(block.size for block in kept)
+            if kept:
+                self._blocks[found] = kept
+            else:
+                del self._blocks[found]
+
+    def _is_idle(self, block: _Block) -> bool:
+        return self._results - block.taken >= _PATIENCE and block.is_free()
 
 
 def _ask_for_huge_pages(storage: torch.UntypedStorage) -> None:

@@ -73,6 +73,18 @@ static bool locate(Handle tensor, int64_t *slot)
 	return true;
 }
 
+/* A tensor for the result; false, with an exception, where there is no memory. */
+static bool new_result(const Direct *self, Handle *out)
+{
+	if (self->large == NULL)
+		return !allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, out) ||
+		       failed("no memory for the result") != NULL; /* which torch says in its own words, in Python */
+	PyObject *tensor = PyObject_CallNoArgs(self->large);
+	bool made = tensor != NULL && (!tensor_from_object(tensor, out) || failed("the memory of the result is no tensor") != NULL);
+	Py_XDECREF(tensor);
+	return made;
+}
+
 PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 {
 	int64_t slots[MOST_SLOTS];
@@ -83,8 +95,8 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 		if (!locate(self->array[n], &slots[self->places[n]]))
 			return failed("a pattern has no memory: the storage of an index array has been freed");
 	Handle out;
-	if (allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, &out))
-		return failed("no memory for the result"); /* which torch says in its own words, in Python */
+	if (!new_result(self, &out))
+		return NULL;
 	bool located = locate(out, &slots[place[self->operands]]);
 	for (Py_ssize_t n = 0; located && n < self->operands; n++)
 		located = locate(operands[n], &slots[place[n]]);
@@ -148,14 +160,15 @@ static int take_result(Direct *self, PyObject *result_like)
 	return bad ? (failed("a result of too many dimensions"), -1) : 0;
 }
 
-/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like, tally) */
+/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like, tally,
+ * function that makes a large result or None) */
 static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	PyObject *fixed, *arrays, *places, *result_like, *tally;
+	PyObject *fixed, *arrays, *places, *result_like, *tally, *large;
 	unsigned long long compute;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "KO!O!O!OO!", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
-			      &result_like, tally_type, &tally))
+	if (!PyArg_ParseTuple(args, "KO!O!O!OO!O", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
+			      &result_like, tally_type, &tally, &large))
 		return NULL;
 	Py_ssize_t slots = PyTuple_Size(fixed), count = PyTuple_Size(arrays);
 	Py_ssize_t placed = PyTuple_Size(places);
@@ -168,6 +181,10 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 		return NULL;
 	Py_INCREF(tally);
 	self->tally = (Tally *)tally;
+	if (large != Py_None) {
+		Py_INCREF(large);
+		self->large = large;
+	}
 	self->compute = (kernel_function)(uintptr_t)compute;
 	self->slots = slots;
 	self->operands = placed - count - 2;
@@ -198,6 +215,7 @@ static void direct_dealloc(PyObject *object)
 	while (self->arrays > 0)
 		delete_tensor(self->array[--self->arrays]);
 	Py_XDECREF((PyObject *)self->tally);
+	Py_XDECREF(self->large);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
 }

@@ -34,6 +34,7 @@ typedef struct {
 	int32_t dtype;              /* of the result; of the operands of a product, too */
 	int64_t ndim, shape[MOST_MODES], strides[MOST_MODES]; /* of the result */
 	Tally *tally;
+	PyObject *large; /* a function that makes a result whose memory is used again; NULL where torch makes it */
 } Direct;
 
 /* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */

@@ -6,6 +6,7 @@ import ctypes
 import threading
 from array import array
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -54,12 +55,14 @@ def make(
         order: The order in which the second of two operands is read, None for the one that it has.
         counted: The tally of the calls.
     """
-    small = result_like.numel() * result_like.element_size() < blocks.LARGE
-    if native is not None and order is None and small and _fits(native, compute, fixed, result_like):
+    if native is not None and order is None and _fits(native, compute, fixed, result_like):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
+        large = None
+        if result_like.numel() * result_like.element_size() >= blocks.LARGE:
+            large = partial(blocks.empty, result_like.shape, result_like.stride(), result_like.dtype)
         everywhere = (*(place for place, _ in arrays), *places)
         run: Direct = native.Direct(
-            address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like, counted
+            address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like, counted, large
         )
         return run
     return _closure(compute, fixed, arrays, places, result_like, order, counted)
