@@ -121,3 +121,8 @@ def empty(shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> T
     if math.prod(shape) * dtype.itemsize < LARGE or _uses is None:
         return torch.empty_strided(shape, strides, dtype=dtype, device=_CPU)
     return _all.empty(shape, strides, dtype)
+
+
+def integers(length: int) -> Tensor:
+    """An uninitialised array of int32, for coordinates of a large pattern."""
+    return empty((length,), (1,), torch.int32)

@@ -5,8 +5,10 @@
  */
 #include "direct.h"
 
-#define MOST_COPIED (1 << 16) /* elements; torch checks and copies longer arrays with threads */
+#define MOST_COPIED (1 << 22) /* elements; torch checks and copies longer arrays with threads */
 
+PyObject *large_integers;
+long long large_bytes;
 static int32_t int32_code, int64_code;
 
 /* An array of integers that a user hands over. */
@@ -36,56 +38,69 @@ static int read_integers(PyObject *object, Integers *array)
 	return yes;
 }
 
-/* Copies elements to int32: whether all are from 0 on and below `most`, and so have kept their values. */
-static bool copy_integers(const Integers *array, int32_t *copy, int64_t most)
+/* Copies elements to int32: whether all are from 0 on and below `most`, and so have kept their values. The highest bit of an element, or
+ * of what is left of the largest one after it, says that it isn't: there are no branches, for the sake of vectors. */
+static bool copy_integers(const Integers *array, int32_t *restrict copy, int64_t most)
 {
-	bool outside = false;
 	if (array->dtype == int32_code) {
-		const int32_t *from = array->data;
+		const uint32_t *restrict from = array->data, last = (uint32_t)most - 1;
+		uint32_t outside = 0;
 		for (int64_t n = 0; n < array->length; n++) {
-			copy[n] = from[n];
-			outside |= copy[n] < 0 || copy[n] >= most;
-		}
-	} else {
-		const int64_t *from = array->data;
-		for (int64_t n = 0; n < array->length; n++) {
-			outside |= from[n] < 0 || from[n] >= most;
 			copy[n] = (int32_t)from[n];
+			outside |= from[n] | (last - from[n]);
 		}
+		return most > 0 ? outside >> 31 == 0 : array->length == 0;
 	}
-	return !outside;
+	const uint64_t *restrict from = array->data, last = (uint64_t)most - 1;
+	uint64_t outside = 0;
+	for (int64_t n = 0; n < array->length; n++) {
+		copy[n] = (int32_t)from[n];
+		outside |= from[n] | (last - from[n]);
+	}
+	return most > 0 ? outside >> 63 == 0 : array->length == 0;
 }
 
-/* Whether positions begin at 0, don't decrease and end at `count`, and coordinates ascend between two of them. */
+/* Whether positions begin at 0, don't decrease and end at `count`. */
+static bool are_positions(const int32_t *pos, int64_t parents, int64_t count)
+{
+	bool falls = false;
+	for (int64_t row = 0; row < parents; row++)
+		falls |= pos[row + 1] < pos[row];
+	return !falls && pos[0] == 0 && pos[parents] == count;
+}
+
+/* Whether coordinates ascend between two positions: they fall as often as they do where rows begin. */
 static bool are_ordered(const int32_t *pos, const int32_t *crd, int64_t parents, int64_t count)
 {
-	if (pos[0] != 0 || pos[parents] != count)
-		return false;
+	int32_t falls = 0, allowed = 0; /* sums that take one vector, since there are fewer elements than 2^31 */
+	for (int64_t n = 1; n < count; n++)
+		falls += crd[n] <= crd[n - 1];
 	for (int64_t row = 0; row < parents; row++) {
-		if (pos[row + 1] < pos[row])
-			return false;
-		bool falls = false;
-		for (int32_t n = pos[row] + 1; n < pos[row + 1]; n++)
-			falls |= crd[n] <= crd[n - 1];
-		if (falls)
-			return false;
+		const int32_t n = pos[row];
+		if (n > 0 && n < pos[row + 1])
+			allowed += crd[n] <= crd[n - 1];
 	}
-	return true;
+	return falls == allowed;
 }
 
 /* A new array of int32 as an object, with its elements; NULL where there is none, with an exception or without. */
 static PyObject *new_integers(int64_t length, int32_t **elements)
 {
 	const int64_t stride = 1;
+	bool large = length * (int64_t)sizeof **elements >= large_bytes;
+	void *object = large ? PyObject_CallFunction(large_integers, "L", (long long)length) : NULL, *data = NULL;
 	Handle handle;
-	void *object = NULL, *data = NULL;
-	if (allocate(1, &length, &stride, int32_code, device_cpu(), 0, &handle))
+	if (large ? object == NULL || tensor_from_object(object, &handle) : allocate(1, &length, &stride, int32_code, device_cpu(), 0, &handle)) {
+		Py_XDECREF((PyObject *)object);
 		return NULL;
-	if (get_data(handle, &data) || object_from_tensor(handle, NULL, &object))
-		object = NULL;
+	}
+	int bad = get_data(handle, &data) || (!large && object_from_tensor(handle, NULL, &object));
 	delete_tensor(handle);
 	*elements = data;
-	return object;
+	if (!bad)
+		return object;
+	Py_XDECREF((PyObject *)object);
+	return NULL;
 }
 
 /* The copies, or NULL: where something is unusual or wrong, without an exception. */
@@ -97,9 +112,15 @@ static PyObject *copies(const Integers *pos, const Integers *crd, int64_t parent
 	PyObject *first = new_integers(pos->length, &own_pos);
 	PyObject *second = first == NULL ? NULL : new_integers(crd->length, &own_crd), *both = NULL;
 	if (second != NULL) { /* the copies are looked at, to which nobody else writes */
-		bool right = copy_integers(pos, own_pos, crd->length + 1);
+		bool right;
+		Py_BEGIN_ALLOW_THREADS
+		right = copy_integers(pos, own_pos, crd->length + 1);
 		right &= copy_integers(crd, own_crd, extent);
-		right = checked ? right && are_ordered(own_pos, own_crd, parents, crd->length) : own_pos[parents] == crd->length;
+		if (checked)
+			right = right && are_positions(own_pos, parents, crd->length) && are_ordered(own_pos, own_crd, parents, crd->length);
+		else
+			right = own_pos[parents] == crd->length;
+		Py_END_ALLOW_THREADS
 		both = right ? PyTuple_Pack(2, first, second) : NULL;
 	}
 	Py_XDECREF(first);

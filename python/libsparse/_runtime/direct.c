@@ -428,7 +428,7 @@ static PyObject *connect(PyObject *module, PyObject *args)
 {
 	const char *path;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "sO", &path, &check_status))
+	if (!PyArg_ParseTuple(args, "sOOL", &path, &check_status, &large_integers, &large_bytes))
 		return NULL;
 	Py_INCREF(args); /* kept for good, and the objects with it */
 	void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
@@ -450,7 +450,8 @@ static PyObject *install(PyObject *module, PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-	{"connect", connect, METH_VARARGS, "connect(path of torch's library, check of a kernel's status): whether torch will do."},
+	{"connect", connect, METH_VARARGS,
+	 "connect(path of torch's library, check of a kernel's status, maker of large arrays of int32, their size in bytes): whether torch will do."},
 	{"install", install, METH_VARARGS, "Takes the objects of torch and of the package that `multiply` calls."},
 	{"multiply", (PyCFunction)(void (*)(void))multiply, METH_FASTCALL,
 	 "multiply(matrix, other): the product by the short way, None where there is none."},

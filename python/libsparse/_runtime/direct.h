@@ -111,7 +111,9 @@ int prepare_names(void);
 extern PyMethodDef wrap_functions[];
 int prepare_wrap_names(void);
 
-/* compressed.c */
+/* compressed.c, and a function that makes an array of int32 of a length that takes so many bytes and more. */
+extern PyObject *large_integers;
+extern long long large_bytes;
 extern PyMethodDef compressed_functions[];
 void prepare_integers(void);
 

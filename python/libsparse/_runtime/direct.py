@@ -25,7 +25,8 @@ try:
     from . import _direct
 
     _LIBRARY = Path(torch.__file__).parent / "lib" / "libtorch_python.so"
-    native = _direct if _direct.connect(str(_LIBRARY), check) else None  # torch before 2.14 lacks a function
+    _torch_serves = _direct.connect(str(_LIBRARY), check, blocks.integers, blocks.LARGE)
+    native = _direct if _torch_serves else None  # torch before 2.14 lacks a function
 except ImportError:  # the package was built without a C compiler
     native = None
 
