@@ -83,6 +83,7 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 	gallops := l.gallops(f, lat, cs, e)
 	coords, body := l.visited(cs, v, string(e.called(f.Var)), gallops, e)
 	var advance []ir.Stmt
+	var moves [][]ir.Stmt
 	var more []ir.Expr
 	var matches []match
 	for i, c := range cs {
@@ -98,18 +99,24 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 			body = append(body, stmts...)
 			m.last, next = end, end
 		}
-		advance = append(append(advance, ir.Set(c.pos, next)), l.skip(c, e)...)
+		skip := l.skip(c, e)
+		advance = append(append(advance, ir.Set(c.pos, next)), skip...)
+		moves = append(moves, append([]ir.Stmt{ir.Increment(c.pos)}, skip...))
 		matches = append(matches, m)
 	}
 	if gallops {
 		advance = l.gallop(cs, coords, v, e)
 	}
-	cases := l.branches(f, lat.Below(p), matches, inner)
+	points := lat.Below(p)
+	branches := l.branchesOf(f, points, matches, inner)
+	cases := chain(branches)
 	if cases == nil {
 		return nil
 	}
-	if chosen, ok := l.choose(f, lat.Below(p), matches, cases); ok {
+	if chosen, ok := l.choose(f, points, matches, cases); ok {
 		body = append(body, chosen...)
+	} else if walked := l.walkedBy(branches, points, matches, cs, coords, moves, e); walked != nil {
+		body, advance = append(body, chain(walked)), nil
 	} else {
 		body = append(body, cases)
 	}
@@ -119,11 +126,15 @@ func (l *lowerer) mergeAt(f *cin.Forall, lat lattice.Lattice, p lattice.Point, c
 // passed says whether the cursor i of several, of which the smallest coordinate is visited, moves on: where it holds that. The other of two cursors
 // tells without waiting for the minimum.
 func (l *lowerer) passed(cs []cursor, coords []ir.Expr, i int, held ir.Expr, e env) ir.Expr {
-	windowed := slices.ContainsFunc(cs, func(c cursor) bool { return l.walked(c.it, e).window != nil })
-	if len(cs) != 2 || windowed {
+	if !l.comparable(cs, e) {
 		return held
 	}
 	return ir.Is(coords[i], ir.NotAbove, coords[1-i])
+}
+
+// comparable reports whether the coordinates of two cursors say which is visited: those before a window are none.
+func (l *lowerer) comparable(cs []cursor, e env) bool {
+	return len(cs) == 2 && !slices.ContainsFunc(cs, func(c cursor) bool { return l.walked(c.it, e).window != nil })
 }
 
 // visited reads the coordinates under the cursors and sets v to the one that is visited: the smallest, or the largest where
@@ -219,43 +230,81 @@ func (l *lowerer) matched(f *cin.Forall, lat lattice.Lattice, matches []match, e
 	return l.branches(f, lat.Points, matches, e)
 }
 
-// branches chooses among points by which iterators hold the visited coordinate. A branch that does nothing stays where one that
-// does something follows: it keeps that from running. The statement is nil if no branch does anything.
+// branch is what one point of a lattice does where its iterators hold the visited coordinate; without conditions it does so everywhere.
+type branch struct {
+	conds []ir.Expr
+	stmts []ir.Stmt
+}
+
+// branches chooses among points by which iterators hold the visited coordinate. The statement is nil if no branch does anything.
 func (l *lowerer) branches(f *cin.Forall, points []lattice.Point, matches []match, e env) ir.Stmt {
-	var chain ir.Stmt
-	var branches []*ir.If
+	return chain(l.branchesOf(f, points, matches, e))
+}
+
+// branchesOf are the branches of points, the first of which that holds is taken.
+func (l *lowerer) branchesOf(f *cin.Forall, points []lattice.Point, matches []match, e env) (branches []branch) {
 	for _, p := range points {
 		inner := e
 		inner.held = p.Iterators
-		var conds []ir.Expr
+		var b branch
 		for _, m := range matches {
 			if !p.Has(m.it.Key) {
 				continue
 			}
 			inner.pos = inner.pos.with(m.it.Key, l.place(m.it, m.first, m.last, e))
 			if m.held != nil {
-				conds = append(conds, m.held)
+				b.conds = append(b.conds, m.held)
 			}
 		}
-		stmts := l.visitAt(f, p, inner)
-		if len(conds) > 0 {
-			branches = append(branches, ir.When(ir.All(conds...), stmts...))
-			continue
+		b.stmts = l.visitAt(f, p, inner)
+		branches = append(branches, b)
+		if len(b.conds) == 0 {
+			break
 		}
-		if len(stmts) > 0 {
-			chain = ir.Do(stmts...)
-		}
-		break
 	}
+	return branches
+}
+
+// chain takes the first of some branches that holds. A branch that does nothing stays where one that does something follows: it keeps that
+// from running.
+func chain(branches []branch) (chain ir.Stmt) {
 	for _, b := range slices.Backward(branches) {
-		if chain == nil && len(b.Then.Stmts) == 0 {
-			continue
+		switch {
+		case len(b.stmts) == 0 && chain == nil:
+		case len(b.conds) == 0:
+			chain = ir.Do(b.stmts...)
+		case len(b.stmts) == 0:
+			chain = &ir.If{Cond: ir.All(b.conds...), Then: ir.Do(&ir.Comment{Text: "no value where all of these are stored"}), Else: chain}
+		default:
+			chain = &ir.If{Cond: ir.All(b.conds...), Then: ir.Do(b.stmts...), Else: chain}
 		}
-		if len(b.Then.Stmts) == 0 {
-			b.Then = ir.Do(&ir.Comment{Text: "no value where all of these are stored"})
-		}
-		b.Else = chain
-		chain = b
 	}
 	return chain
+}
+
+// walkedBy are the branches of a union, each of which moves the cursors on that hold the coordinate, so that the next coordinates are read
+// before it is known whether the processor predicted the branch. It is nil where a coordinate may be held by others than those of a branch.
+func (l *lowerer) walkedBy(branches []branch, points []lattice.Point, matches []match, cs []cursor, coords []ir.Expr, moves [][]ir.Stmt, e env) []branch {
+	if len(matches) < 2 || len(branches) != 1<<len(matches)-1 || slices.ContainsFunc(matches, func(m match) bool { return !m.it.Props().Unique }) {
+		return nil
+	}
+	out := slices.Clone(branches)
+	for n, p := range points {
+		b := &out[n]
+		b.stmts = slices.Clone(b.stmts)
+		for i, m := range matches {
+			if p.Has(m.it.Key) {
+				b.stmts = append(b.stmts, moves[i]...)
+			}
+		}
+		if l.comparable(cs, e) { // one comparison serves both branches, where the smallest of the two would be compared with each
+			b.conds = []ir.Expr{ir.Is(coords[0], ir.Eq, coords[1])}
+			if len(p.Iterators) == 1 {
+				i := slices.IndexFunc(matches, func(m match) bool { return p.Has(m.it.Key) })
+				b.conds = []ir.Expr{ir.Is(coords[i], ir.Lt, coords[1-i])}
+			}
+		}
+	}
+	out[len(out)-1].conds = nil // some cursor holds the smallest coordinate
+	return out
 }

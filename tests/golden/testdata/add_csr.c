@@ -11,7 +11,6 @@
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
-typedef __UINT64_TYPE__ uint64_t;
 typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
@@ -133,21 +132,23 @@ int32_t kernel_assemble(int64_t *slots)
                     const int64_t jA = A_crd2[A_p2];
                     const int64_t jB = B_crd2[B_p2];
                     const int64_t j = min_i64(jA, jB);
-                    if (jA == j && jB == j) {
+                    if (jA == jB) {
                         C_room_vals2[C_p2] = A_vals[A_p2] + B_vals[B_p2];
                         C_room_crd2[C_p2] = (int32_t)j;
                         C_p2++;
-                    } else if (jA == j) {
+                        A_p2++;
+                        B_p2++;
+                    } else if (jA < jB) {
                         C_room_vals2[C_p2] = A_vals[A_p2];
                         C_room_crd2[C_p2] = (int32_t)j;
                         C_p2++;
-                    } else if (jB == j) {
+                        A_p2++;
+                    } else {
                         C_room_vals2[C_p2] = B_vals[B_p2];
                         C_room_crd2[C_p2] = (int32_t)j;
                         C_p2++;
+                        B_p2++;
                     }
-                    A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
-                    B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                 }
                 while (A_p2 < A_p2_end) {
                     const int64_t j_2 = A_crd2[A_p2];
@@ -317,22 +318,23 @@ int32_t kernel_revalue(int64_t *slots)
                 while (A_p2_2 < A_p2_end && B_p2_2 < B_p2_end) {
                     const int64_t jA = A_crd2[A_p2_2];
                     const int64_t jB = B_crd2[B_p2_2];
-                    const int64_t j = min_i64(jA, jB);
-                    if (jA == j && jB == j) {
+                    if (jA == jB) {
                         C_code2[C_p2] = 3;
                         C_vals[C_p2] = A_vals[A_p2_2] + B_vals[B_p2_2];
                         C_p2++;
-                    } else if (jA == j) {
+                        A_p2_2++;
+                        B_p2_2++;
+                    } else if (jA < jB) {
                         C_code2[C_p2] = 1;
                         C_vals[C_p2] = A_vals[A_p2_2];
                         C_p2++;
-                    } else if (jB == j) {
+                        A_p2_2++;
+                    } else {
                         C_code2[C_p2] = 2;
                         C_vals[C_p2] = B_vals[B_p2_2];
                         C_p2++;
+                        B_p2_2++;
                     }
-                    A_p2_2 = A_p2_2 + ((uint64_t)jA <= (uint64_t)jB);
-                    B_p2_2 = B_p2_2 + ((uint64_t)jB <= (uint64_t)jA);
                 }
                 while (A_p2_2 < A_p2_end) {
                     C_code2[C_p2] = 1;
