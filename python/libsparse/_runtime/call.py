@@ -91,6 +91,31 @@ class Call:
         other.tally = tally.Tally(self.tally.all)
         return other
 
+    @property
+    def shape(self) -> torch.Size:
+        """The shape of the result."""
+        return self._shape
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype of the result."""
+        return self._dtype
+
+    @property
+    def is_relaid(self) -> bool:
+        """Whether a dense result is copied into the order that the caller sees."""
+        return self._relaid
+
+    def reads_transposed(self, number: int) -> bool:
+        """Whether the kernel reads a dense matrix by its columns."""
+        return self._orders[number] == (1, 0)
+
+    def unlaid(self) -> Call:
+        """The same for other operands, which leaves a dense result in the order that the kernel writes."""
+        other = self.anew()
+        other._relaid = False
+        return other
+
     def is_small(self) -> bool:
         """Whether a dense result takes little memory."""
         return not self._strides or memory.is_small(math.prod(self._shape), self._dtype.itemsize)

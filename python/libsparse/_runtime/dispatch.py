@@ -17,9 +17,10 @@ from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import notes, tally
+from . import notes, panels, tally
 from .call import Call
 from .direct import Direct
+from .panels import Panels
 from .problem import Operand, Problem, key
 from .requests import signature, to_request
 from .status import BoundError, IndexOverflowError
@@ -89,7 +90,7 @@ def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
     )
 
 
-Variant = Call | Chain
+Variant = Call | Chain | Panels
 
 
 class Prepared:
@@ -110,7 +111,10 @@ class Prepared:
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Begin with the variant that the compiler chooses, or the one that the problem's schedule describes."""
         self.problem = problem
-        self.variant: Variant = build(problem, operands)
+        found = build(problem, operands)
+        self.variant: Variant = found
+        if isinstance(found, Call) and found.is_relaid:
+            self.variant = panels.divided(found, problem, operands, build)
         self.dtype: Any = None
 
     @property
@@ -192,7 +196,7 @@ def build(
     wide: bool = False,
     counted: bool = False,
     measured: bool = True,
-) -> Variant:
+) -> Call | Chain:
     """The variant that the compiler answers a problem with, or one that was found to be faster.
 
     Args:

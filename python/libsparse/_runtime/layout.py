@@ -29,17 +29,31 @@ def contiguous(tensor: Tensor, order: Sequence[int] | None = None) -> Tensor:
     """
     if order is not None:
         tensor = tensor.permute(*order)
-    if _native is None or tensor.numel() < _LEAST or tensor.is_contiguous():
+    if tensor.is_contiguous() or (tensor.requires_grad and torch.is_grad_enabled()):
         return tensor.contiguous()
-    if (tensor.requires_grad and torch.is_grad_enabled()) or tensor.is_conj() or tensor.is_neg():
-        return tensor.contiguous()
-    found = _matrices(tensor.shape, tensor.stride())
+    found = _in_blocks(tensor)
     if found is None:
         return tensor.contiguous()
-    shape, strides, sizes = found
+    shape, strides, _ = found
     out = blocks.empty(shape, strides, tensor.dtype)
-    _native.copy(out.data_ptr(), tensor.data_ptr(), *sizes, tensor.element_size())
+    copy(tensor, out)
     return out
+
+
+def copy(tensor: Tensor, out: Tensor) -> None:
+    """Writes the elements of a tensor to a contiguous one of its shape and dtype, neither of which autograd follows."""
+    found = _in_blocks(tensor)
+    if found is None or _native is None:
+        out.copy_(tensor)
+    else:
+        _native.copy(out.data_ptr(), tensor.data_ptr(), *found[2], tensor.element_size())
+
+
+def _in_blocks(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """What `_matrices` says of a tensor that is worth copying in blocks, None of others."""
+    if _native is None or tensor.numel() < _LEAST or tensor.is_conj() or tensor.is_neg():
+        return None
+    return _matrices(tensor.shape, tensor.stride())
 
 
 @functools.lru_cache(maxsize=1024)
