@@ -34,23 +34,26 @@ class Call:
     Attributes:
         kernel: The kernel.
         direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
+        shape: The shape of the result.
+        dtype: Its dtype.
+        is_relaid: Whether a dense result is copied into the order that the caller sees.
         tally: How often it was called.
     """
 
     __slots__ = (
         "_convert",
-        "_dtype",
         "_fixed",
         "_known",
         "_orders",
-        "_relaid",
-        "_shape",
         "_shares",
         "_short",
         "_slots",
         "_strides",
         "direct",
+        "dtype",
+        "is_relaid",
         "kernel",
+        "shape",
         "tally",
     )
 
@@ -63,13 +66,13 @@ class Call:
         self.tally = tally.Tally(tally.of_kernel(kernel.compute))
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         extents = problem.extents(operands) if extents is None else extents
-        self._shape = torch.Size(problem.result_shape(extents))
-        self._strides = strides(kernel.format, self._shape)
-        self._relaid = is_relaid(kernel.format, problem)
-        self._dtype = dtypes.DTYPES[kernel.dtype]
+        self.shape = torch.Size(problem.result_shape(extents))
+        self._strides = strides(kernel.format, self.shape)
+        self.is_relaid = is_relaid(kernel.format, problem)
+        self.dtype = dtypes.DTYPES[kernel.dtype]
         if kernel.format is not None and kernel.format.is_dense:
-            subject = f"{problem.text}: a dense result of shape {self._shape}"
-            memory.check(math.prod(self._shape), self._dtype.itemsize, subject, "ask for a sparse one with format=")
+            subject = f"{problem.text}: a dense result of shape {self.shape}"
+            memory.check(math.prod(self.shape), self.dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
         dense = kernel.format is None or kernel.format.is_dense
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
@@ -79,32 +82,17 @@ class Call:
         for place, index in self._slots.extents:
             self._fixed[place] = extents[index]
         for place, number, mode in self._slots.modes:
-            self._fixed[place] = (self._shape if number < 0 else operands[number].shape)[mode]
+            self._fixed[place] = (self.shape if number < 0 else operands[number].shape)[mode]
 
     def anew(self) -> Call:
         """The same for other patterns of the same formats and shapes, which have found nothing yet."""
         other = object.__new__(Call)
-        other.kernel, other._slots, other._fixed, other._dtype = self.kernel, self._slots, self._fixed, self._dtype
-        other._shape, other._strides, other._relaid = self._shape, self._strides, self._relaid
+        other.kernel, other._slots, other._fixed, other.dtype = self.kernel, self._slots, self._fixed, self.dtype
+        other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
         other._shares, other._convert, other._orders = self._shares, self._convert, self._orders
         other._short = other._known = other.direct = None
         other.tally = tally.Tally(self.tally.all)
         return other
-
-    @property
-    def shape(self) -> torch.Size:
-        """The shape of the result."""
-        return self._shape
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The dtype of the result."""
-        return self._dtype
-
-    @property
-    def is_relaid(self) -> bool:
-        """Whether a dense result is copied into the order that the caller sees."""
-        return self._relaid
 
     def reads_transposed(self, number: int) -> bool:
         """Whether the kernel reads a dense matrix by its columns."""
@@ -113,12 +101,12 @@ class Call:
     def unlaid(self) -> Call:
         """The same for other operands, which leaves a dense result in the order that the kernel writes."""
         other = self.anew()
-        other._relaid = False
+        other.is_relaid = False
         return other
 
     def is_small(self) -> bool:
         """Whether a dense result takes little memory."""
-        return not self._strides or memory.is_small(math.prod(self._shape), self._dtype.itemsize)
+        return not self._strides or memory.is_small(math.prod(self.shape), self.dtype.itemsize)
 
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, Pattern | None]:
         """Run on operands that have the patterns, shapes, strides and dtypes of this call.
@@ -158,11 +146,11 @@ class Call:
         if of >= 0:
             shared = patterns[of]
             assert shared is not None
-            return self._compute(block, blocks.empty((shared.size,), (1,), self._dtype)), shared
+            return self._compute(block, blocks.empty((shared.size,), (1,), self.dtype)), shared
         if self.kernel.format is None or self.kernel.format.is_dense:
-            out = blocks.empty(self._shape, self._strides, self._dtype)
+            out = blocks.empty(self.shape, self._strides, self.dtype)
             result = self._compute(block, out)
-            return layout.contiguous(result) if self._relaid else result, None
+            return layout.contiguous(result) if self.is_relaid else result, None
         return self._sparse(block, patterns)
 
     def _alone(self, operands: Sequence[Operand]) -> bool:
@@ -202,7 +190,7 @@ class Call:
         # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
         pattern, dense_data = operands[0].sparsity, operands[inputs[1][0]].values
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
-        template = torch.empty(pattern.size if sampled else self._shape, dtype=self._dtype, device=_CPU)
+        template = torch.empty(pattern.size if sampled else self.shape, dtype=self.dtype, device=_CPU)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
         arrays = pattern_arrays(self._slots, operands, conversions)
         order = None if as_it_is else second
@@ -228,16 +216,16 @@ class Call:
         ]
         shared = self.kernel.pattern_of
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
-        shape, strides = (self._shape, self._strides) if known is None else ((known.size,), [1])
+        shape, strides = (self.shape, self._strides) if known is None else ((known.size,), [1])
         inputs = sorted((number, place) for place, number in self._slots.values)
         arrays = pattern_arrays(self._slots, operands, conversions)
         arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
-        template = torch.empty_strided(shape, strides, dtype=self._dtype, device=_CPU)
+        template = torch.empty_strided(shape, strides, dtype=self.dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
         run = make(compute, self._fixed, arrays, places, template, None, self.tally)
-        return _contiguous(run) if self._relaid else run, [number for number, _ in inputs], orders
+        return _contiguous(run) if self.is_relaid else run, [number for number, _ in inputs], orders
 
     # Filling the block -----------------------------------------------------------------------------------------
 
@@ -287,7 +275,7 @@ class Call:
             for place, room in arrays:
                 if room is not None:
                     block[place] = room.data_ptr()
-            values = blocks.empty((known[0].size,), (1,), self._dtype)
+            values = blocks.empty((known[0].size,), (1,), self.dtype)
             if self._slots.coded is None or block[self._slots.coded]:  # and not what other threads do meanwhile
                 return self._compute(block, values, self.kernel.revalue), known[0]
             return self._code(block, values, known), known[0]
@@ -322,7 +310,7 @@ class Call:
         first = self._slots.first_level
         if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
             arrays.share(source, first)
-        rooms = None if self.kernel.bound is None else Rooms(self.kernel, block, arrays.dtype, self._dtype)
+        rooms = None if self.kernel.bound is None else Rooms(self.kernel, block, arrays.dtype, self.dtype)
         if self.kernel.assemble is not None:
             for slot in self._slots.result:
                 if slot.before == "assemble":
@@ -332,11 +320,11 @@ class Call:
             if slot.kind in ("pos", "crd"):
                 block[slot.place] = arrays.array(slot).data_ptr()
             elif slot.kind == "vals":
-                values = arrays.room(slot, self._dtype)
+                values = arrays.room(slot, self.dtype)
         self._compute(block, values)
         if rooms is not None:
             rooms.leave()
-        pattern = arrays.pattern(self._shape, values.numel())
+        pattern = arrays.pattern(self.shape, values.numel())
         raw = [arrays.arrays.get((slot.kind, slot.level)) for slot in self._slots.result]
         fixed = self._fixed[:]
         for slot in self._slots.result:
