@@ -38,7 +38,13 @@ MAY_IMPORT = {
     "_tools": {*TENSOR, "_fusion", "_tools"},
     "linalg": {"", "linalg"},
     "sampling": {"", "sampling"},
-    "nn": {*TENSOR, "_torch", "", "nn"},  # layers, on what users see
+    "nn": {
+        *TENSOR,
+        "_torch",
+        "sampling",
+        "",
+        "nn",
+    },  # layers, on what users see; samples for loaders of other libraries
     "demo": {*COMPILER, "_io", "", "demo"},
     "_cli": {*RUNTIME, "demo", "", "_cli"},
     "": {

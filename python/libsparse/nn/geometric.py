@@ -25,7 +25,7 @@ from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-u
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
 
-from . import adjacency, geometric_batches
+from . import adjacency, geometric_batches, geometric_loaders
 from .edges import Edges
 
 
@@ -178,7 +178,7 @@ _FUNCTIONS = {
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
 _of_batches: dict[tuple[Any, str], Any] = {}
-"""Those of `torch_geometric.data`, by module and name."""
+"""Those of batches and loaders, by module or class and name."""
 
 
 def accept() -> None:
@@ -191,6 +191,7 @@ def accept() -> None:
     for layer in (MessagePassing, LightGCN):
         layer.__call__ = _call
     _of_batches.update(geometric_batches.accept())
+    _of_batches.update(geometric_loaders.accept())
 
 
 def forget() -> None:
@@ -202,8 +203,8 @@ def forget() -> None:
         if "__call__" in vars(layer):
             del layer.__call__
     while _of_batches:
-        (module, name), function = _of_batches.popitem()
-        setattr(module, name, function)
+        (place, name), function = _of_batches.popitem()
+        setattr(place, name, function)
 
 
 def _either(ours: Any, theirs: Any) -> Any:
