@@ -71,3 +71,34 @@ def test_torch_computes_where_there_is_no_compiler(monkeypatch: pytest.MonkeyPat
         (matrix @ x).sum().backward()  # and says so once
         assert (matrix @ matrix).layout is torch.sparse_csr
     assert torch.equal(x.grad, torch.ones(7, 2))
+
+
+def test_weights_are_drawn_as_those_of_dense_layers():
+    """The bounds are those of the shape, not of what is stored."""
+    weight = torch.nn.Parameter(ls.random((64, 200), density=0.5))
+    for name, gain in (("fan_in", 3 / 200), ("fan_out", 3 / 64)):
+        torch.nn.init.kaiming_uniform_(weight, mode=name, nonlinearity="linear")
+        largest = weight.detach().values().abs().max()
+        assert 0.95 * gain**0.5 < largest <= gain**0.5
+    with pytest.raises(ls.UnsupportedError, match="fan_in"):
+        torch.nn.init.kaiming_uniform_(weight, mode="fan")
+
+
+def test_numbers_of_numpy_are_fanouts():
+    numpy = pytest.importorskip("numpy")
+    nodes, _ = ls.sampling.neighbors(ls.eye(4), [2], list(numpy.array([1])))
+    assert nodes.tolist() == [2]
+
+
+def test_no_index_has_no_dtype():
+    """As for `torch.sparse_coo_tensor`."""
+    assert ls.from_coo(torch.empty(2, 0), [], (3, 4)).nnz == 0
+    assert ls.from_csr(torch.zeros(4, dtype=torch.int64), torch.empty(0), [], (3, 4)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("zeros", "from_coo"), ("cat", "torch.cat takes"), ("from_networkx", "tensor")]
+)
+def test_names_of_other_packages_lead_to_ours(name, hint):
+    with pytest.raises(AttributeError, match=hint):
+        getattr(ls, name)

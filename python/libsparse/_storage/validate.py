@@ -78,7 +78,7 @@ def index_array(name: str, given: Any, ndim: int = 1, expected: str = "one dimen
     array = tensor(name, given)
     if not copy and array.dtype in _NUMBERS and array.ndim == ndim and array.is_cpu and array.is_contiguous():
         return array
-    if not isinstance(given, Tensor) and array.numel() == 0:
+    if array.numel() == 0:  # `torch.empty(2, 0)` and `[[], []]` hold no index, whatever their dtype
         array = array.to(torch.int64)
     if array.dtype not in _INTEGERS:
         raise DtypeError(

@@ -7,7 +7,11 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from libsparse._lang.errors import MissingAttributeError
+
+from . import dispatch_table
 
 _ELSEWHERE = {
     "toarray": "to_dense()",
@@ -35,7 +39,9 @@ _FUNCTIONS_ELSEWHERE = {
     **dict.fromkeys(("load", "load_npz", "mmread", "loadtxt"), "read(path)"),
     **dict.fromkeys(("save", "save_npz", "mmwrite"), "write(path, A), or torch.save(A, path)"),
     **dict.fromkeys(("identity", "speye"), "eye(n)"),
-    **dict.fromkeys(("rand", "sprand"), "random(shape, density)"),
+    **dict.fromkeys(("rand", "randn", "sprand"), "random(shape, density)"),
+    **dict.fromkeys(("zeros", "empty"), "from_coo([[], []], [], shape), or torch.zeros_like(A)"),
+    **dict.fromkeys(("from_networkx", "from_sparse"), "tensor(...)"),
     **dict.fromkeys(("dot", "bmm"), "matmul(a, b)"),
     **dict.fromkeys(("set_num_threads", "config", "settings"), "options(...)"),
 }
@@ -53,6 +59,9 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def function_suggestion(name: str, known: Iterable[str]) -> str:
     """What a function of the package may be called that has another name elsewhere, as half a sentence."""
     other = _FUNCTIONS_ELSEWHERE.get(name)
+    dispatch_table.load()
+    if other is None and getattr(torch, name, None) in dispatch_table.handlers:
+        return f"torch.{name} takes SparseTensors"
     return f"use ls.{other}" if other else suggestion(name, known)
 
 

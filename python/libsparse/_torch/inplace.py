@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -149,6 +150,23 @@ def init_uniform(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = N
     """Draws the stored values from a uniform distribution."""
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
+
+
+@implements(torch.nn.init.kaiming_uniform_)
+def init_kaiming_uniform(
+    tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: Any = "leaky_relu", generator: Any = None
+) -> Any:
+    """Draws the stored values as those of a dense weight of this shape; torch's other ways to do so end in these."""
+    if tensor.ndim < 2:
+        raise ShapeError(
+            f"kaiming_uniform_ of a tensor ({tensor._facts()}); expected a weight of two dimensions or more"
+        )
+    if mode not in ("fan_in", "fan_out"):
+        raise UnsupportedError(f"kaiming_uniform_: mode is {mode!r}; expected 'fan_in' or 'fan_out'")
+    fan = tensor.shape[1 if mode == "fan_in" else 0] * math.prod(tensor.shape[2:])
+    bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3 / max(fan, 1))
+    with torch.no_grad():
+        return tensor.uniform_(-bound, bound, generator=generator)
 
 
 @implements(torch.nn.init.constant_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -130,6 +131,10 @@ def _nodes(A: Any, name: str, nodes: Any) -> Tensor:
 
 
 def _fanout(fanout: Any) -> int:
-    if not isinstance(fanout, int) or not -1 <= fanout <= draws.MOST:
+    try:
+        number = operator.index(fanout)  # also of NumPy's integers
+    except TypeError:
+        number = -2
+    if not -1 <= number <= draws.MOST:
         raise ls.FormatError(f"fanouts: {fanout!r}; expected how many entries of a row are drawn, or -1 for all")
-    return fanout
+    return number
