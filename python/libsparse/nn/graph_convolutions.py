@@ -153,14 +153,17 @@ class SAGEConv(nn.Module):
         graph = receiving("SAGEConv", A, senders.shape[0], targets).with_values(None)
         if self.project:
             senders = self.lin(senders).relu()
-        last = self.reduce in adjacency.EXTREMA or isinstance(self.lin_l.weight, nn.UninitializedParameter)
-        if last or adjacency.first(senders, self.out_channels, self.reduce):
+        own = receivers if self.root_weight else None
+        lazy = any(isinstance(parameter, nn.UninitializedParameter) for parameter in self.parameters())
+        if lazy or self.reduce in adjacency.EXTREMA or adjacency.first(senders, self.out_channels, self.reduce):
             out = self.lin_l(aggregate(graph, senders, self.reduce))
+            out = out if own is None else self.lin_r(own) + out
         else:
             out = aggregate(graph, F.linear(senders, self.lin_l.weight), self.reduce)
-            out = out if self.lin_l.bias is None else out + self.lin_l.bias
-        if self.root_weight and receivers is not None:
-            out = out + self.lin_r(receivers)
+            if own is not None:  # the other product adds the bias, in no pass of its own
+                out = F.linear(own, self.lin_r.weight, self.lin_l.bias) + out
+            elif self.lin_l.bias is not None:
+                out = out + self.lin_l.bias
         return F.normalize(out, p=2.0, dim=-1) if self.normalize else out
 
     def extra_repr(self) -> str:
