@@ -80,3 +80,29 @@ def test_products():
     close(dglsp.matmul(A, X), A.to_dense() @ X)
     close(dglsp.sddmm(A, X, X.T), A.to_dense() * (X @ X.T))
     close(dglsp.sddmm(A, X[:, 0], X[:, 1]), A.to_dense() * torch.outer(X[:, 0], X[:, 1]))
+
+
+@pytest.mark.parametrize("width", [(), (3,)])
+@pytest.mark.parametrize("dim", [None, 0, 1])
+def test_reductions_of_stored_values(dim, width):
+    """Rows 0 and columns 5 store nothing."""
+    places = torch.tensor([[1, 1, 2, 4, 4, 4], [0, 3, 3, 0, 1, 2]])
+    val = torch.randn(6, *width, requires_grad=True)
+    A = dglsp.spmatrix(places, val, (5, 6))
+    for name, function in (("smax", torch.amax), ("smin", torch.amin), ("smean", torch.mean), ("sprod", torch.prod)):
+        found = getattr(dglsp, name)(A, dim)
+        if dim is None:
+            expected = function(val, 0)
+        else:
+            groups = [val[places[1 - dim] == n] for n in range(A.shape[1 - dim])]
+            expected = torch.stack([function(group, 0) if len(group) else torch.zeros(width) for group in groups])
+        close(found, expected)
+        given = torch.randn_like(found)
+        close(*(torch.autograd.grad(result, val, given, retain_graph=True)[0] for result in (found, expected)))
+    close(dglsp.sum(A, dim), A.to_dense().sum((0, 1) if dim is None else dim))
+    with pytest.raises(ls.UnsupportedError, match="rtype is 'max'"):
+        dglsp.reduce(A, dim, "max")
+    with pytest.raises(ls.ShapeError, match="dim is 2"):
+        dglsp.smax(A, 2)
+    with pytest.raises(AttributeError, match=r"dglsp\.smean"):
+        A.smean(1)

@@ -27,6 +27,7 @@ _ELSEWHERE = {
     "sparse_sizes": "shape",
     "weight": "val",
     "value": "val",
+    **{name: f"values(), or ls.dglsp.{name}(A, dim)" for name in ("reduce", "smax", "smean", "smin", "sprod")},
 }
 """What SciPy, DGL and torch_sparse call what a SparseTensor has by another name."""
 
