@@ -102,3 +102,14 @@ def test_no_index_has_no_dtype():
 def test_names_of_other_packages_lead_to_ours(name, hint):
     with pytest.raises(AttributeError, match=hint):
         getattr(ls, name)
+
+
+@pytest.mark.parametrize("layout", ["coo", "csr", "csc"])
+def test_tensors_are_made_of_torchs_sparse_ones(layout):
+    """As of SciPy's; `ls.from_torch` was the only way."""
+    source = torch.tensor([[0.0, 2.0], [3.0, 0.0]], requires_grad=True)
+    found = ls.tensor(getattr(source, f"to_sparse_{layout}")(), dtype=torch.float64)
+    assert str(found.format) == layout
+    assert found.dtype == torch.float64
+    found.sum().backward()
+    assert torch.equal(source.grad, (source.detach() != 0).float())

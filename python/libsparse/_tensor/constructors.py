@@ -10,7 +10,7 @@ from torch import Tensor
 
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
-from libsparse._ops import foreign
+from libsparse._ops import foreign, layouts
 from libsparse._ops.assemble import REDUCTIONS
 from libsparse._storage import validate
 from libsparse._storage.fakes import is_fake
@@ -26,8 +26,8 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     """A sparse tensor of the nonzeros of a dense tensor or a nested list; differentiable.
 
     Args:
-        data: Of any rank from 1 on; also a NumPy array; a sparse array of SciPy or PyData, whose format and fill value
-            are kept; or a graph of NetworkX: its adjacency matrix, of the edges' `weight`.
+        data: Of any rank from 1 on; also a NumPy array; a sparse array of torch, SciPy or PyData, whose format and fill
+            value are kept; or a graph of NetworkX: its adjacency matrix, of the edges' `weight`.
         format: `csr` for matrices, `s` and `csf` otherwise, by default. Dense formats give a plain tensor.
         dtype: Of the values; by default that of `data`.
 
@@ -38,6 +38,8 @@ def tensor(data: Any, format: str | Format | None = None, dtype: torch.dtype | N
     if isinstance(data, SparseTensor):
         wanted = data.format if format is None else Format(format).resolve(data.ndim)
         return (data if dtype is None else data.to(dtype)).to_format(wanted)
+    if isinstance(data, Tensor) and data.layout is not torch.strided:
+        return tensor(dress(layouts.read(data, compared=True)), format, dtype)
     if foreign.is_foreign(data):
         return tensor(dress(foreign.read(data)), format, dtype)
     if foreign.is_graph(data):
