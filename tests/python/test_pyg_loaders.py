@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
@@ -30,21 +31,17 @@ def graph(**more: Any) -> Any:
     return Data(x=X, y=Y, adj_t=A, edge_attr=NUMBERS[:, None], **more)
 
 
-@pytest.fixture(params=["libsparse", "torch_sparse"])
-def sampler(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What neighbours are drawn with."""
-    if request.param == "torch_sparse":
-        pytest.importorskip("torch_sparse")
-    else:
-        for name in ("WITH_PYG_LIB", "WITH_TORCH_SPARSE"):
-            monkeypatch.setattr(pyg, name, False)
-    return str(request.param)
+@pytest.fixture(autouse=True)
+def _without_other_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours are drawn by libsparse."""
+    for name in ("WITH_PYG_LIB", "WITH_TORCH_SPARSE"):
+        monkeypatch.setattr(pyg, name, False)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("kind", ["directional", "induced"])
 @pytest.mark.parametrize("format", ["csr", "coo", "csc"])
-def test_batches_are_parts_of_the_graph(sampler: str, format: str, kind: str, workers: int) -> None:
+def test_batches_are_parts_of_the_graph(format: str, kind: str, workers: int) -> None:
     data, dense = graph(), A.to_dense()
     data.adj_t = A.to_format(format)
     options = {"batch_size": 64, "num_workers": workers, "shuffle": True}
@@ -65,7 +62,7 @@ def test_batches_are_parts_of_the_graph(sampler: str, format: str, kind: str, wo
 
 
 @pytest.mark.parametrize("options", [{"adj": True}, {"subgraph_type": "bidirectional"}, {"replace": True}], ids=str)
-def test_other_ways_to_draw(sampler: str, options: dict[str, Any]) -> None:
+def test_other_ways_to_draw(options: dict[str, Any]) -> None:
     options, data, dense = dict(options), graph(), A.to_dense()
     if options.pop("adj", False):
         data, dense = Data(x=X, adj=A), dense.T
@@ -83,7 +80,7 @@ def test_other_ways_to_draw(sampler: str, options: dict[str, Any]) -> None:
             assert torch.equal(dense[ends], part.values())
 
 
-def test_seeds_that_come_twice_are_drawn_for_twice(sampler: str) -> None:
+def test_seeds_that_come_twice_are_drawn_for_twice() -> None:
     seeds = torch.tensor([5, 7, 5, 9, 9, 3])
     (batch,) = NeighborLoader(Data(adj_t=A), [-1, 2], input_nodes=seeds, batch_size=6)
     assert torch.equal(batch.n_id[:6], seeds)
@@ -119,10 +116,9 @@ def test_all_neighbours_give_the_numbers_of_the_graph_also_trimmed() -> None:
     for batch in NeighborLoader(graph(), [-1, -1, -1], batch_size=10, input_nodes=torch.arange(0, NODES, 9)):
         whole = net(batch.x, batch.adj_t)
         torch.testing.assert_close(whole[: batch.batch_size], expected[batch.n_id[: batch.batch_size]])
-        if batch.num_sampled_nodes is not None:  # torch_sparse does not count them
-            hops = {f"num_sampled_{kind}_per_hop": batch[f"num_sampled_{kind}"] for kind in ("nodes", "edges")}
-            trimmed = net(batch.x, batch.adj_t, **hops)
-            torch.testing.assert_close(trimmed[: batch.batch_size], expected[batch.n_id[: batch.batch_size]])
+        hops = {f"num_sampled_{kind}_per_hop": batch[f"num_sampled_{kind}"] for kind in ("nodes", "edges")}
+        trimmed = net(batch.x, batch.adj_t, **hops)
+        torch.testing.assert_close(trimmed[: batch.batch_size], expected[batch.n_id[: batch.batch_size]])
 
 
 class Network(nn.Module):
@@ -135,7 +131,7 @@ class Network(nn.Module):
 
 
 @pytest.mark.parametrize("fanouts", [[4, 2], {("user", "rates", "item"): [4, 0], ("item", "by", "user"): [3, 2]}])
-def test_several_types_of_nodes(sampler: str, fanouts: Any) -> None:
+def test_several_types_of_nodes(fanouts: Any) -> None:
     data = HeteroData()
     data["user"].x, data["item"].x = torch.randn(60, WIDTH), torch.randn(40, WIDTH)
     rates = ls.random((40, 60), 0.1)
@@ -153,7 +149,7 @@ def test_several_types_of_nodes(sampler: str, fanouts: Any) -> None:
         torch.testing.assert_close(out, net(batch.x_dict, edges))
 
 
-def test_links(sampler: str) -> None:
+def test_links() -> None:
     pairs = torch.stack([A.col, A.row])[:, ::7]
     for batch in LinkNeighborLoader(graph(), [4, 2], edge_label_index=pairs, batch_size=32, neg_sampling="binary"):
         positive = batch.edge_label_index[:, batch.edge_label == 1]
@@ -167,7 +163,7 @@ def test_features_may_be_sparse() -> None:
         assert torch.equal(batch.x.to_dense(), features.to_dense()[batch.n_id])
 
 
-def test_entries_are_drawn_alike(sampler: str) -> None:
+def test_entries_are_drawn_alike() -> None:
     """Each of ten neighbours, three at a time, comes in three of ten batches."""
     one = ls.from_coo(torch.stack([torch.zeros(10, dtype=torch.long), torch.arange(1, 11)]), None, (11, 11))
     loader = NeighborLoader(Data(adj_t=one), [3], input_nodes=torch.tensor([0]), batch_size=1)
@@ -179,9 +175,25 @@ def test_entries_are_drawn_alike(sampler: str) -> None:
     assert bool(((counts[1:] - 180).abs() < 60).all())  # five standard deviations
 
 
-def test_what_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("WITH_PYG_LIB", "WITH_TORCH_SPARSE"):
-        monkeypatch.setattr(pyg, name, False)
+def test_edge_lists_are_left_to_torch_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    from libsparse.nn import geometric_samples
+
+    seen: list[Any] = []
+    sample = geometric_samples.sample
+    monkeypatch.setattr(geometric_samples, "sample", lambda *given: seen.append(given) or sample(*given))
+    edges = Data(x=X, edge_index=torch.stack([A.col, A.row]).long())
+    (batch,) = NeighborLoader(edges, [-1], input_nodes=torch.arange(9), batch_size=9)
+    assert batch.edge_index.shape[1] == int(A.pos(1)[9])
+    assert len(seen) == 1
+    monkeypatch.setattr(pyg, "WITH_TORCH_SPARSE", True)
+    next(iter(NeighborLoader(graph(), [3])))
+    assert len(seen) == 2
+    with contextlib.suppress(AttributeError, RuntimeError):  # where it is not there in truth
+        next(iter(NeighborLoader(edges, [3])))
+    assert len(seen) == 2
+
+
+def test_what_is_refused() -> None:
     with pytest.raises(ls.UnsupportedError, match="pyg-lib"):
         next(iter(NeighborLoader(graph(), [3], disjoint=True)))
     with pytest.raises(ls.UnsupportedError, match="expected an edge_index"):

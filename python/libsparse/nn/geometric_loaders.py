@@ -3,8 +3,9 @@
 A loader asks three things of a graph: its arrays by receivers, from which it draws (`to_csc`); the part of it that was
 drawn, for a batch (`filter_edge_store_`); and, between layers, the part that later layers need (`trim_adj`). They are
 functions of PyG that know edge lists and torch_sparse's class by name, and are replaced under the names by which PyG's
-modules call them. What PyG draws with is compiled code of pyg-lib or torch_sparse; where neither is installed, it is
-that of `ls.sampling`.
+modules call them. What PyG draws with is compiled code of pyg-lib or torch_sparse. Where pyg-lib is not installed,
+SparseTensors are drawn from by the code of `ls.sampling`, which takes a tenth of the time of torch_sparse's and gives
+each neighbour the same chance; so are edge lists where torch_sparse is not installed either.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import torch_geometric.utils._trim_to_layer as trimming  # type: ignore[import-u
 from torch import Tensor
 from torch_geometric import typing as pyg  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric.sampler import NeighborSampler  # type: ignore[import-untyped, unused-ignore]
+from torch_geometric.sampler.base import SubgraphType  # type: ignore[import-untyped, unused-ignore]
 
 import libsparse as ls
 from libsparse._tensor.sparse_tensor import SparseTensor
@@ -146,12 +148,24 @@ def _trimmed(theirs: Any) -> Any:
     return trim
 
 
+def _made(theirs: Any) -> Any:
+    """`NeighborSampler.__init__`, noting whether the graph is an ls.SparseTensor."""
+
+    @functools.wraps(theirs)
+    def make(self: Any, data: Any, *args: Any, **kwargs: Any) -> None:
+        theirs(self, data, *args, **kwargs)
+        self.of_sparse_tensors = any(_graph(store) is not None for store in getattr(data, "edge_stores", ()))
+
+    return make
+
+
 def _sampled(theirs: Any) -> Any:
-    """`NeighborSampler._sample`, which raises where neither pyg-lib nor torch_sparse is there."""
+    """`NeighborSampler._sample`, which knows two libraries, and raises where neither is there."""
 
     @functools.wraps(theirs)
     def sample(self: Any, seed: Any, seed_time: Any = None, **kwargs: Any) -> Any:
-        if pyg.WITH_PYG_LIB or pyg.WITH_TORCH_SPARSE:
+        by_pyg_lib = pyg.WITH_PYG_LIB and self.subgraph_type != SubgraphType.induced
+        if by_pyg_lib or (pyg.WITH_TORCH_SPARSE and not self.of_sparse_tensors):
             return theirs(self, seed, seed_time, **kwargs)
         return geometric_samples.sample(self, seed)
 
@@ -165,6 +179,7 @@ _PLACES = (
     (loading, "filter_node_store_", _nodes),
     (loading, "filter_edge_store_", _edges),
     (trimming, "trim_adj", _trimmed),
+    (NeighborSampler, "__init__", _made),
     (NeighborSampler, "_sample", _sampled),
 )
 
