@@ -166,7 +166,7 @@ static inline int64_t NAME(int64_t key, int64_t size)
 }
 `,
 	"sort":        sortText,
-	"sort_places": sortPlacesText, "list_places": listPlacesText, "list_places_where_marked": listPlacesWhereMarkedText,
+	"sort_places": sortPlacesText, "list_places": listPlacesText, "list_set_places": listSetPlacesText, "list_places_where_marked": listPlacesWhereMarkedText,
 	"sort_by": sortByText, "sort_by_team": sortByTeamText,
 }
 

@@ -1,6 +1,9 @@
 package codegen
 
-import "libsparse/libsparse/ir"
+import (
+	"libsparse/libsparse/dtype"
+	"libsparse/libsparse/ir"
+)
 
 // Places are numbers below an extent. Sets of them are lists, or bitmaps: those are written without reading them in order,
 // and in order when they are read.
@@ -16,6 +19,10 @@ func (e *emitter) sortPlaces(s *ir.SortPlaces) {
 // markPlace puts a place into a bitmap. Places are not negative, so that they are shifted where they would be divided.
 func (e *emitter) markPlace(s *ir.MarkPlace) {
 	bits, place := name(s.Bits.Name), e.expr(widened(s.Place), precUnary)
+	if s.Bits.Elem == dtype.U8 {
+		e.line("%s[%s] = 1;", bits, e.index(s.Place))
+		return
+	}
 	e.line("%s[%s >> 6] |= (int64_t)((uint64_t)1 << (%s & 63));", bits, place, place)
 	if s.Words != nil {
 		e.line("%s[%s >> 6] = 1;", name(s.Words.Name), place)
@@ -24,9 +31,15 @@ func (e *emitter) markPlace(s *ir.MarkPlace) {
 
 // listPlaces makes a list of a bitmap.
 func (e *emitter) listPlaces(s *ir.ListPlaces) {
-	fn, words := e.uses.helper("list_places", ir.Scalar(s.Array.Elem)), ""
-	if s.Words != nil {
+	fn, words := "", ""
+	switch {
+	case s.Bits.Elem == dtype.U8:
+		fn = e.uses.helper("list_set_places", ir.Scalar(s.Array.Elem))
+	case s.Words != nil:
+		e.uses.helper("list_places", ir.Scalar(s.Array.Elem))
 		fn, words = e.uses.helper("list_places_where_marked", ir.Scalar(s.Array.Elem)), name(s.Words.Name)+", "
+	default:
+		fn = e.uses.helper("list_places", ir.Scalar(s.Array.Elem))
 	}
 	e.line("%s = %s(%s, %s, %s%s, %s);", name(s.Count.Name), fn, name(s.Array.Name), name(s.Bits.Name), words, e.index(s.Lo), e.index(s.Hi))
 }
@@ -44,6 +57,35 @@ static int64_t NAME(ELEMENT *a, int64_t *bits, int64_t lo, int64_t hi)
         }
         ELEMENT *const end = a + __builtin_popcountll(found);
         bits[v] = 0;
+        do {
+            for (int64_t k = 0; k < 4; k++) {
+                a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));
+                found &= found - 1;
+            }
+            a += 4;
+        } while (a < end);
+        a = end;
+    }
+    return a - begin;
+}
+`
+
+// listSetPlacesText makes 64 bytes the bits of a word, eight at a time by a product, and writes their places as those of a bitmap.
+const listSetPlacesText = `/* Writes the places whose bytes are 1, all of them from lo to before hi, to a in order, with room for 8 more behind them, clears them, and returns their number. */
+static int64_t NAME(ELEMENT *a, uint8_t *set, int64_t lo, int64_t hi)
+{
+    ELEMENT *const begin = a;
+    for (int64_t v = lo >> 6; v * 64 < hi; v++) {
+        uint64_t bytes, found = 0;
+        for (int64_t k = 0; k < 8; k++) {
+            __builtin_memcpy(&bytes, &set[v * 64 + k * 8], 8);
+            found |= bytes * 0x0102040810204080 >> 56 << 8 * k;
+        }
+        if (!found) {
+            continue;
+        }
+        ELEMENT *const end = a + __builtin_popcountll(found);
+        __builtin_memset(&set[v * 64], 0, 64);
         do {
             for (int64_t k = 0; k < 4; k++) {
                 a[k] = (ELEMENT)(v * 64 + __builtin_ctzll(found | (uint64_t)1 << 63));

@@ -73,6 +73,14 @@ func TestListPlaces(t *testing.T) {
 			&ir.ListPlaces{Array: list, Bits: bits, Words: words, Count: count, Lo: least, Hi: extent},
 			put(counts, num(0), count))
 	}
+	list, set, count := out("list_of_bytes", dtype.I32), out("set", dtype.U8), iv("count_of_bytes")
+	counts, i := out("counts_of_bytes", dtype.I64), iv("i_of_bytes")
+	m.Slots = append(m.Slots, arrays(list, set, counts)...)
+	body.Stmts = append(body.Stmts,
+		variable(count, num(0)),
+		loop(i, num(0), n, ir.Serial, &ir.MarkPlace{Bits: set, Place: wide(&ir.Load{Array: given, Index: i})}),
+		&ir.ListPlaces{Array: list, Bits: set, Count: count, Lo: least, Hi: extent},
+		put(counts, num(0), count))
 	p := crun.Compile(t, m, crun.Options{Sanitize: true, Warnings: true})
 	rng := rand.New(rand.NewPCG(9, 10))
 	zeros := func(elem dtype.T, n int64) ir.Arg { return ir.ArrayArg(ir.Ints(elem, make([]int64, n)...)) }
@@ -90,11 +98,12 @@ func TestListPlaces(t *testing.T) {
 					args = append(args, zeros(dtype.U8, (below+4095)/4096*64))
 				}
 			}
+			args = append(args, zeros(dtype.I32, length+ir.PlacesRoom), zeros(dtype.U8, (below+63)/64*64), zeros(dtype.I64, 1))
 			p.Run(t, []string{"f"}, args)
-			for k, first := range []int{4, 8} {
+			for k, first := range []int{4, 8, 11} {
 				list, bits, count := args[first].Array.Int, args[first+1].Array.Int, args[first+2].Array.Int[0]
 				if !slices.Equal(list[:count], want) || slices.Max(bits) != 0 || slices.Min(bits) != 0 {
-					t.Errorf("%d places below %d, %s: got %v, want %v, bitmap %v", length, below, types[k], list[:count], want, bits)
+					t.Errorf("%d places below %d, %s: got %v, want %v, bitmap %v", length, below, []string{"words", "bits", "bytes"}[k], list[:count], want, bits)
 				}
 			}
 			if slices.Max(args[7].Array.Int) != 0 {

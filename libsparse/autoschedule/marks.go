@@ -12,7 +12,8 @@ import (
 // the price of its words from the first entry to the last. All of them are read where they have entries on average, and so are more of them
 // where the operands' entries have neighbours, so that those of a row are near each other; else words are marked, where a row has enough entries to make
 // up for reading the marks. Where most terms fall on entries that are there already, a branch for the new ones is cheaper than to mark each
-// term; so is a list, without a branch, where rows are short.
+// term; so is a list, without a branch, where rows are short. Where entries have neighbours and rows have many terms, they have bytes: bits of a word would wait
+// for each other.
 func (c *Constants) marks(a bind.Assignment, w workspace) (cin.Storage, string) {
 	elements, word, repeats := w.elements(), c.BitmapWord*c.BitmapNear, c.ScatterRepeats
 	far := scattered(a)
@@ -21,6 +22,8 @@ func (c *Constants) marks(a bind.Assignment, w workspace) (cin.Storage, string) 
 	}
 	several := w.terms >= c.ScatterTerms && w.terms <= repeats*elements
 	switch {
+	case !far && w.terms >= c.ScatterTerms && elements*word >= w.places && w.terms*c.BytemapTerms >= w.places:
+		return cin.Bytemap, "a byte for each entry, which puts them in order, since the sum over %v scatters many terms into it and entries are close"
 	case several && elements*word >= w.places:
 		return cin.Bitmap, "a bit for each entry, which puts them in order, since the sum over %v scatters into it and entries are close"
 	case several && elements >= c.BlocksLeast+w.places/c.BlocksStep:

@@ -119,6 +119,8 @@ const (
 	Scatter Storage = "scatter"
 	// Bitmap is a row with a bit for each element: its list is made of the bits, in order, which saves sorting it.
 	Bitmap Storage = "bitmap"
+	// Bytemap is a row with a byte for each element, which is set without reading what is there: for rows of many terms.
+	Bytemap Storage = "bytemap"
 	// Blocks is a bitmap with a mark for each of its words, for few entries in many words.
 	Blocks Storage = "blocks"
 	// List holds coordinates and values in order of arrival; it is sorted and reduced before it is read.
@@ -128,7 +130,9 @@ const (
 )
 
 // Placed reports whether a workspace has a place for each element, and records which are in use.
-func (s Storage) Placed() bool { return s == Row || s == Scatter || s == Bitmap || s == Blocks }
+func (s Storage) Placed() bool {
+	return s == Row || s == Scatter || s == Bitmap || s == Bytemap || s == Blocks
+}
 
 // Program is a statement with its tensors and the relations between its variables. Source has the storage of the tensors, workspaces too.
 type Program struct {

@@ -191,6 +191,9 @@ func PlacesBits(extent Expr) Expr {
 	return Mul(Div(Add(extent, Const(255)), Const(256)), Const(4))
 }
 
+// PlacesBytes is the number of elements of a map of places with a byte for each place, in groups of 64.
+func PlacesBytes(extent Expr) Expr { return Mul(Div(Add(extent, Const(63)), Const(64)), Const(64)) }
+
 // PlacesWords is the number of bytes that say which words of a bitmap of places are not zero, in groups of 64.
 func PlacesWords(extent Expr) Expr {
 	return Mul(Div(Add(extent, Const(4095)), Const(4096)), Const(64))

@@ -1,6 +1,10 @@
 package ir
 
-import "slices"
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
 
 // sortPlaces sorts places, whose bitmap stays empty.
 func (m *machine) sortPlaces(s *SortPlaces) {
@@ -28,6 +32,10 @@ func (m *machine) markPlace(s *MarkPlace) {
 	if place < 0 {
 		m.failf("place %d in %s", place, s.Bits.Name)
 	}
+	if s.Bits.Elem == dtype.U8 {
+		m.span(s.Bits, place, place+1).Int[place] = 1
+		return
+	}
 	word := place / 64
 	m.span(s.Bits, word, word+1).Int[word] |= 1 << (place % 64)
 	if s.Words != nil {
@@ -40,6 +48,10 @@ func (m *machine) listPlaces(s *ListPlaces) {
 	lo, hi := m.eval(s.Lo).Int, m.eval(s.Hi).Int
 	bits := m.span(s.Bits, 0, 0).Int
 	var places []int64
+	if s.Bits.Elem == dtype.U8 {
+		m.list(s, setBytes(m, s, bits, lo, hi))
+		return
+	}
 	for word := range bits {
 		marked := s.Words == nil || bits[word] == 0
 		if !marked {
@@ -58,6 +70,24 @@ func (m *machine) listPlaces(s *ListPlaces) {
 		}
 		bits[word] = 0
 	}
+	m.list(s, places)
+}
+
+// setBytes are the places whose bytes are set, which it clears.
+func setBytes(m *machine, s *ListPlaces, set []int64, lo, hi int64) (places []int64) {
+	for place, x := range set {
+		if x == 0 {
+			continue
+		}
+		if set[place] = 0; int64(place) < lo || int64(place) >= hi {
+			m.failf("place %d in %s, of %d to %d", place, s.Bits.Name, lo, hi)
+		}
+		places = append(places, int64(place))
+	}
+	return places
+}
+
+func (m *machine) list(s *ListPlaces, places []int64) {
 	n := int64(len(places))
 	copy(m.span(s.Array, 0, n+PlacesRoom).Int, places)
 	m.vars[s.Count.Name] = intValue(s.Count.T.Elem, n)

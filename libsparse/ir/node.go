@@ -283,7 +283,7 @@ type (
 		Array, Bits, Words *Array
 		Count, Extent      Expr
 	}
-	// MarkPlace sets the bit of Place in Bits, and the byte of its word in Words, which may be nil.
+	// MarkPlace sets the bit of Place in Bits, and the byte of its word in Words, which may be nil. Where Bits has bytes, it sets that of Place.
 	MarkPlace struct {
 		Bits, Words *Array
 		Place       Expr

@@ -104,6 +104,9 @@ func (v *verifier) placesStmt(s Stmt) {
 		v.writable(s.Array)
 		v.integers(s.Array)
 		v.bitmap(s.Bits, s.Words)
+		if s.Bits.Elem != dtype.I64 {
+			v.failf("a sort of %s by bytes", s.Array.Name)
+		}
 		v.index(s.Count)
 		v.index(s.Extent)
 	case *MarkPlace:
@@ -122,7 +125,7 @@ func (v *verifier) placesStmt(s Stmt) {
 // bitmap checks a bitmap of places and the bytes of its words, which may be nil.
 func (v *verifier) bitmap(bits, words *Array) {
 	v.writable(bits)
-	if bits.Elem != dtype.I64 {
+	if bits.Elem != dtype.I64 && (bits.Elem != dtype.U8 || words != nil) {
 		v.failf("a bitmap of type %s", bits.Elem)
 	}
 	if words == nil {

@@ -53,6 +53,7 @@ var workspaces = map[cin.Storage]kind{
 	cin.Row:     {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.Scatter: {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.Bitmap:  {new: newRow, sized: func(order int) bool { return order > 1 }},
+	cin.Bytemap: {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.Blocks:  {new: newRow, sized: func(order int) bool { return order > 1 }},
 	cin.List:    {new: newList},
 	cin.Hash:    {new: newHash},

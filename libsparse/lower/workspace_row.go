@@ -13,17 +13,17 @@ import (
 
 // marked is Gustavson's accumulator: a value and a mark for each place, and the list of the places in use. Marks and values are
 // cleared through the list, so that a use costs what it holds and not its extent. Marks are bytes, which say whether a place has to be put
-// on the list, or the bits of a map from which the list is made, in order, when all terms are there.
+// on the list, or the bits or bytes of a map from which the list is made, in order, when all terms are there.
 type marked struct {
 	tensor     *index.Tensor
 	list, vals *ir.Array
 	count      *ir.Var
-	// mark is nil where marks are bits.
+	// mark is nil where marks are a map.
 	mark *ir.Array
-	// bits is the map, or one that sorts the list; it is nil where the list needs no order. words marks those of its words that are not zero, and
+	// bits is the map, of bits or of bytes, or one that sorts the list; it is nil where the list needs no order. words marks those of its words that are not zero, and
 	// is nil where all words are read.
 	bits, words *ir.Array
-	// used is the range of the bits that one use has set, nil where that isn't known.
+	// used is the range of the map that one use has set, nil where that isn't known.
 	used *usedPlaces
 	// op reduces the terms of a place. Values of places that are not in use are its identity.
 	op   dtype.Op
@@ -59,18 +59,24 @@ func (w *marked) marks(l *lowerer, e env, room ir.Expr, ordered bool) {
 		w.mark = l.Array(name+"_mark", dtype.U8)
 		e.region.local(w.mark, room, true)
 	}
-	if ordered || w.mapped() {
+	switch {
+	case w.kind == cin.Bytemap:
+		w.bits = l.Array(name+"_set", dtype.U8)
+		e.region.local(w.bits, ir.PlacesBytes(room), true)
+	case ordered || w.mapped():
 		w.bits = l.Array(name+"_bits", dtype.I64)
 		e.region.local(w.bits, ir.PlacesBits(room), true)
 	}
-	if w.bits != nil && w.kind != cin.Bitmap {
+	if w.bits != nil && w.kind != cin.Bitmap && w.kind != cin.Bytemap {
 		w.words = l.Array(name+"_words", dtype.U8)
 		e.region.local(w.words, ir.PlacesWords(room), true)
 	}
 }
 
-// mapped reports whether the marks are bits.
-func (w marked) mapped() bool { return w.kind == cin.Bitmap || w.kind == cin.Blocks }
+// mapped reports whether the list is made of the marks when all terms are there.
+func (w marked) mapped() bool {
+	return w.kind == cin.Bitmap || w.kind == cin.Bytemap || w.kind == cin.Blocks
+}
 
 // usedPlaces is a range, empty at first: loops over levels in order extend it by the first and the last coordinate of each segment.
 type usedPlaces struct {

@@ -1,4 +1,4 @@
-"""Products of sparse matrices whose rows mark their entries in a bitmap, by words of one, or list them."""
+"""Products of sparse matrices whose rows mark their entries in a bitmap, by words of one, by bytes, or list them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ KINDS = {
     # rows, columns, entries a row, how far from the diagonal they are, and the workspace
     "banded": (3000, 3000, 3, 8, "bitmap"),
     "close": (3000, 3000, 24, None, "bitmap"),
+    "full": (3000, 3000, 40, 60, "bytemap"),
     "few": (3000, 3000, 3, None, "blocks"),
     "wide": (20000, 20000, 9, None, "blocks"),
     "short": (20000, 20000, 3, None, "scatter"),

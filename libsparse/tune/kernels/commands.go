@@ -232,6 +232,8 @@ func (d *draft) affords(storage cin.Storage, depth int) bool {
 		return places <= mostPlaces // only what was written is cleared
 	case cin.Bitmap, cin.Blocks:
 		touched /= 64
+	case cin.Bytemap:
+		touched /= 8
 	}
 	return places <= mostPlaces && touched <= max(mostTouched, 4*float64(d.places(0)))
 }
