@@ -19,7 +19,7 @@ STAMPS := $(VENV)/stamps
 NATIVE := python/libsparse/_libsparse.so
 HELPER := python/libsparse/_libsparse_go
 SHORTCUTS := $(wildcard python/libsparse/*/*.c)
-GO_FILES := $(shell find capi cmd codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' -o -name '*.json' -o -name '*.bin' 2>/dev/null)
+GO_FILES := $(shell find capi cmd command codegen cache libsparse -name '*.go' -o -name '*.h' -o -name '*.c' -o -name '*.json' -o -name '*.bin' 2>/dev/null)
 RUFF := $(VENV)/bin/ruff
 LINTED := python pack tests benchmarks docs examples setup.py
 
@@ -184,7 +184,7 @@ $(STAMPS)/installed: $(STAMPS)/dev pyproject.toml setup.py
 	@$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .
 	@touch $@
 
-# setup.py holds the one recipe; it makes the helper executable as well.
+# setup.py holds the one recipe; it makes the executable as well.
 $(NATIVE): $(STAMPS)/dev setup.py pyproject.toml go.mod $(wildcard go.sum) $(GO_FILES) $(SHORTCUTS)
 	@echo "Building the compiler"
 	@$(PY) setup.py --quiet build_ext --inplace

@@ -1,10 +1,11 @@
-"""Builds the compiler, which is Go, into the package: a shared library and an executable."""
+"""Builds the compiler, which is Go, into the package: a shared library, and an executable that is linked to it."""
 
 import gzip
 import hashlib
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -71,7 +72,7 @@ class BuildGo(build_ext):
         return str(Path(*fullname.split("."))) + suffix
 
     def build_extension(self, ext: Extension) -> None:
-        """Build the shared library with cgo, the executable without."""
+        """Build the shared library with cgo, which takes a C compiler, and the executable with that C compiler."""
         if ext in SHORTCUTS:
             super().build_extension(ext)
             return
@@ -79,16 +80,21 @@ class BuildGo(build_ext):
         if go is None:
             wanted = re.search(r"^go (\S+)", (ROOT / "go.mod").read_text(), re.MULTILINE)[1]
             raise SystemExit(f"libsparse: building needs Go {wanted} or newer on PATH; using a built wheel does not.")
-        library = ext.name == LIBRARY.name
         # setuptools hands out an absolute path only for builds in place
         target = Path(self.get_ext_fullpath(ext.name)).resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        flags = f"-s -w -X main.version={self.distribution.get_version()}"
-        mode, package = ("c-shared", "./capi") if library else ("exe", "./cmd/libsparse")
-        command = [go, "build", f"-buildmode={mode}", "-trimpath", "-buildvcs=false", "-ldflags", flags]
-        environment = {**os.environ, "CGO_ENABLED": "1" if library else "0"}
-        subprocess.run([*command, "-o", str(target), package], cwd=ROOT, env=environment, check=True)
-        target.with_suffix(".h").unlink(missing_ok=True)  # cgo's header; ours is capi/libsparse.h
+        if ext.name == LIBRARY.name:
+            flags = f"-s -w -X libsparse/command.Version={self.distribution.get_version()}"
+            command = [go, "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags", flags]
+            environment = {**os.environ, "CGO_ENABLED": "1"}
+            subprocess.run([*command, "-o", str(target), "./capi"], cwd=ROOT, env=environment, check=True)
+            target.with_suffix(".h").unlink(missing_ok=True)  # cgo's header; ours is capi/libsparse.h
+        else:
+            named = subprocess.run([go, "env", "CC"], check=True, capture_output=True, text=True).stdout
+            library = Path(self.get_ext_fullpath(LIBRARY.name)).resolve()
+            beside = [f"-L{library.parent}", f"-l:{library.name}", "-Wl,-rpath,$ORIGIN"]
+            source = "cmd/program/program.c"
+            subprocess.run([*shlex.split(named), "-O2", "-s", source, "-o", str(target), *beside], cwd=ROOT, check=True)
 
 
 class AnyPython(bdist_wheel):

@@ -16,19 +16,18 @@ import (
 	"unsafe"
 
 	"libsparse/codegen/native"
+	"libsparse/command"
 	"libsparse/libsparse"
 	"libsparse/libsparse/diag"
 	"libsparse/libsparse/tensorfile"
 )
-
-var version = "dev"
 
 // library is the state of the loaded library.
 var library = struct {
 	compiler *libsparse.Compiler
 	handles  *handles
 }{
-	compiler: &libsparse.Compiler{Version: version, Backend: native.New()},
+	compiler: &libsparse.Compiler{Version: command.Version, Backend: native.New()},
 	handles:  &handles{alive: map[uintptr]bool{}},
 }
 
@@ -73,7 +72,7 @@ func libsparse_abi_version() C.int32_t { return C.LIBSPARSE_ABI_VERSION }
 func libsparse_version(out, fault **C.char) (status C.int32_t) {
 	var err error
 	defer guard(&status, fault, &err)
-	err = put(out, version)
+	err = put(out, command.Version)
 	return status
 }
 
@@ -145,11 +144,20 @@ func libsparse_explain(request, stage C.libsparse_text, out, fault **C.char) (st
 	return status
 }
 
+//export libsparse_command
+func libsparse_command(count C.int, words **C.char) C.int {
+	args := make([]string, count)
+	for i, word := range unsafe.Slice(words, count) {
+		args[i] = C.GoString(word)
+	}
+	return C.int(command.Main(args))
+}
+
 //export libsparse_debug_panic
 func libsparse_debug_panic(fault **C.char) (status C.int32_t) {
 	var err error
 	defer guard(&status, fault, &err)
-	panic(fmt.Sprintf("on purpose, in %s", version))
+	panic(fmt.Sprintf("on purpose, in %s", command.Version))
 }
 
 //export libsparse_free

@@ -101,6 +101,10 @@ typedef const void *const *libsparse_arrays;
  * "index": "i32", "pos": [0, n], "crd": [0, n]}: the extents of the levels, and the lengths of the arrays, 0 for none. */
 int32_t libsparse_pattern_features(libsparse_text pattern, libsparse_arrays arrays, char **features, char **error);
 
+/* Runs the command line: `count` words without the program's own name. It reads and writes the process's standard streams, and returns
+ * the status that the process is to end with. */
+int libsparse_command(int count, char **words);
+
 /* Panics inside, on purpose: shows that a panic becomes an error of kind "internal" and the library lives on. */
 int32_t libsparse_debug_panic(char **error);
 

@@ -74,8 +74,10 @@ var allowed = map[string][]string{
 	"libsparse/tune/kernels": {
 		"diag", "format", "index", "bind", "cin", "schedule", "autoschedule", "backend", "pattern", "tune/space", "tune/bayes", "tune/learned", "/libsparse",
 	},
-	"capi": {"/libsparse", "diag", "format", "tensorfile", "/cache", "/codegen/native", "pattern", "tune/kernels"},
-	"cmd/libsparse": {
+	"capi":          {"/libsparse", "diag", "format", "tensorfile", "/cache", "/codegen/native", "/command", "pattern", "tune/kernels"},
+	"cmd/libsparse": {"/command"},
+	// the command line, a program of the library and one without it
+	"command": {
 		"/libsparse", "diag", "dtype", "format", "index", "ir", "lower", "schedule", "execute", "tensorfile", "asymptotic", "frontier", "candidates", "prices", "tune/space", "tune/bayes",
 		"/codegen/native", "/cache",
 	},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import os
 import shutil
 import subprocess
 import sys
@@ -92,3 +93,21 @@ def test_the_compiler_runs_by_itself_where_no_thread_can_be_started(
         kernel.forget()
         x = torch.rand(30, 2)
         assert torch.equal(ls.eye(30) @ x, x)
+
+
+def test_an_executable_that_can_start_no_thread_says_what_to_raise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    another = "setpriv --reuid=65534 --clear-groups" if os.getuid() == 0 else ""  # limits don't hold for root
+    if subprocess.run([*another.split(), native.EXECUTABLE, "version"], capture_output=True, check=False).returncode:
+        pytest.skip("the compiler can't be run as a user that limits hold for")
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nexec prlimit --nproc=1 {another} "{native.EXECUTABLE}" "$@"\n')
+    limited.chmod(0o755)
+    monkeypatch.setattr(native, "EXECUTABLE", limited)
+    monkeypatch.setattr(native, "_entered_by", -1)
+    with ls.options(cache_dir=tmp_path):
+        kernel.forget()
+        A, x = ls.eye(31), torch.rand(31, 2)
+        with pytest.raises(ls.ToolchainError, match="raise the limit of processes"):
+            A @ x

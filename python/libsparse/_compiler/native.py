@@ -277,7 +277,7 @@ def _run(arguments: list[str], data: bytes, limit: float | None = _SUBPROCESS_SE
         done = subprocess.run(command, input=data, capture_output=True, timeout=limit, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolchainError(f"{' '.join(command)} failed: {error}") from error
-    if b"failed to create new OS thread" in done.stderr:
+    if b"pthread_create failed" in done.stderr:  # what Go says as it aborts
         raise ToolchainError(
             "the compiler can't start a thread: raise the limit of processes and threads (ulimit -u, or the pids limit "
             "of the container)"

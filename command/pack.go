@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bufio"
@@ -70,7 +70,7 @@ func manyRequests(in io.Reader) (requests []*libsparse.Request, err error) {
 
 // compileAll compiles requests for a level, as many at a time as there are processors.
 func compileAll(requests []*libsparse.Request, build, level, folder string) error {
-	compiler := &libsparse.Compiler{Version: version, Backend: native.ForLevel(level)}
+	compiler := &libsparse.Compiler{Version: Version, Backend: native.ForLevel(level)}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	next := make(chan *libsparse.Request)
@@ -103,7 +103,7 @@ func compileAll(requests []*libsparse.Request, build, level, folder string) erro
 // describes an entry to the cache serves whoever changes it.
 func finish(folder string) error {
 	for _, unused := range []string{"locks", "tmp"} {
-		if err := os.RemoveAll(filepath.Join(folder, "v"+version, unused)); err != nil {
+		if err := os.RemoveAll(filepath.Join(folder, "v"+Version, unused)); err != nil {
 			return err
 		}
 	}

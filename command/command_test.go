@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"bytes"
@@ -17,7 +17,7 @@ const spmv = `{"spec": "ij,j->i", "operands": [
 
 func TestVersion(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"version"}, nil, &out); err != nil || out.String() != version+"\n" {
+	if err := run([]string{"version"}, nil, &out); err != nil || out.String() != Version+"\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -52,7 +52,7 @@ func TestCompile(t *testing.T) {
 	if err := json.Unmarshal(first.Bytes(), &k); err != nil {
 		t.Fatal(err)
 	}
-	if k.ABI != libsparse.ABI || k.Version != version || k.Compute == "" || k.Assemble != "" || len(k.Slots) != 8 {
+	if k.ABI != libsparse.ABI || k.Version != Version || k.Compute == "" || k.Assemble != "" || len(k.Slots) != 8 {
 		t.Errorf("%s", first.String())
 	}
 	if filepath.IsAbs(k.Object) {
