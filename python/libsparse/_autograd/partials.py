@@ -9,11 +9,12 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._lang import assignment, grammar, operations, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Number
 from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.types import Typing
 from libsparse._lang.user_functions import Definition
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import NamedTuple
 
 from libsparse._lang.errors import ToolchainError
+from libsparse._lang.records import NamedTuple
 
 from . import kernel, native, request, target
 

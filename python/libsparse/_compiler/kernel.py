@@ -8,10 +8,11 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._lang.errors import InternalError
 from libsparse._lang.formula import Formula, compiled
+from libsparse._lang.records import NamedTuple
 from libsparse._storage.format import Format
 
 from . import native, request, target

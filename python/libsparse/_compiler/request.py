@@ -6,8 +6,9 @@ import hashlib
 import json
 import os
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.user_functions import Definition
 
 from . import settings, size_classes, target

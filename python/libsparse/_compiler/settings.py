@@ -7,9 +7,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._lang.errors import DtypeError, FormatError
+from libsparse._lang.records import NamedTuple
 from libsparse._storage import derived
 
 from . import threads

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
+from libsparse._lang.records import NamedTuple
 from libsparse._ops import assemble, contraction, softmax_mean
 from libsparse._ops.mean_notation import Mean
 from libsparse._ops.mean_notation import problem as mean_problem

@@ -7,9 +7,10 @@ computed by itself, so that nothing is computed twice.
 from __future__ import annotations
 
 import string
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._lang.operations import ARITY
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.mean_notation import Mean
 
 from .graph import Node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from libsparse._lang.errors import LibsparseError
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Operand
 from libsparse._tensor.dispatch_table import title
 from libsparse._tensor.sparse_tensor import dress

@@ -15,12 +15,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
 
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import PLAIN
 from libsparse._runtime.problem import Operand
 from libsparse._tensor.sparse_tensor import SparseTensor

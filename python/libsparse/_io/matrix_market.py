@@ -14,13 +14,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
-from typing import IO, NamedTuple
+from typing import IO
 
 import torch
 from torch import Tensor
 
 from libsparse._compiler import threads
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.records import NamedTuple
 from libsparse._storage import memory
 
 _BLOCK = 1 << 19  # bytes of text that a thread parses at a time: they stay in the cache of its core

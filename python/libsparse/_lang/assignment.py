@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from . import operations
 from .errors import IndexBoundsError, ShapeError, UnsupportedError
+from .records import NamedTuple
 
 
 class Window(NamedTuple):

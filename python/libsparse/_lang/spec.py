@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import string
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from .errors import FormatError, ShapeError
+from .records import NamedTuple
 
 _LETTERS = string.ascii_lowercase + string.ascii_uppercase
 _SUBLIST_LETTERS = string.ascii_uppercase + string.ascii_lowercase  # in the order of an implicit result

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 import torch
 
 from . import assignment, dtypes, operations, user_functions
 from .assignment import Access, Call, Expr
 from .dtypes import Number
+from .records import NamedTuple
 from .user_functions import Definition
 
 

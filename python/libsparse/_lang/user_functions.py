@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from . import assignment, grammar, operations
 from .assignment import Access, Call, Expr
 from .errors import DtypeError, FormatError
+from .records import NamedTuple
 
 _HEAD = r"(?a)\s*([A-Za-z_]\w*)\s*\(\s*([A-Za-z_]\w*(?:\s*,\s*[A-Za-z_]\w*)*)\s*\)\s*"
 _REGION = r"(?a)[A-Za-z_]\w*|[&|^~()\s]"

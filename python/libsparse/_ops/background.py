@@ -12,7 +12,7 @@ import functools
 import math
 import warnings
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from libsparse._lang import assignment, constants, dtypes, operations, user_func
 from libsparse._lang.assignment import Access, Call, Expr, Number
 from libsparse._lang.constants import MISSING, Outside, Value
 from libsparse._lang.errors import DenseResultWarning
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.types import Type, Typing, counted, merged
 from libsparse._lang.user_functions import Definition
 from libsparse._runtime import promotion

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,6 +12,7 @@ from torch._C._functorch import is_functorch_wrapped_tensor
 
 from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._storage.fakes import is_fake
 
 from . import reductions

@@ -5,12 +5,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from libsparse._lang.records import NamedTuple
 from libsparse._storage import checks, ordinary, packing, validate
 from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format

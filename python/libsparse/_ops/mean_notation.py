@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Problem
 
 from . import contraction

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._lang import assignment, dtypes, operations, types, user_functions
 from libsparse._lang.assignment import Access, Call, Expr, Statement
 from libsparse._lang.errors import FormatError, ShapeError
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime import promotion
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage.format import Format

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, ParamSpec
+from typing import Any, ParamSpec
 
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Operand
 from libsparse._storage.checks import Names
 from libsparse._storage.fakes import is_fake, refuse_jit_trace

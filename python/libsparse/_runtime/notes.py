@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
+from libsparse._lang.records import NamedTuple
 from libsparse._storage.pattern import Pattern
 
 from .problem import Operand

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.assignment import Part
 from libsparse._lang.errors import ShapeError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.user_functions import Definition
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern

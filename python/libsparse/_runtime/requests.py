@@ -9,12 +9,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from libsparse._compiler import size_classes
 from libsparse._compiler.request import OperandInfo, OutputInfo, Request
 from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.records import NamedTuple
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from array import array
-from typing import Final, NamedTuple
+from typing import Final
 
 import torch
 from torch import Tensor
 
 from libsparse._compiler.kernel import Kernel
+from libsparse._lang.records import NamedTuple
 from libsparse._storage import memory
 
 from . import blocks

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.errors import FormatError, ShapeError
+from libsparse._lang.records import NamedTuple
 
 from . import levels, sorting, validate
 from .format import Format

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
 
 from libsparse._lang.errors import InternalError
+from libsparse._lang.records import NamedTuple
 
 from . import sorting
 from .format import Format

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from torch import Tensor
+
+from libsparse._lang.records import NamedTuple
 
 from . import ordinary
 

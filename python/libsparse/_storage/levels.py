@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.formula import compiled
+from libsparse._lang.records import NamedTuple
 
 _SPACES: Final = r"\s*([(),])\s*"  # re compiles it when it is first used
 _FORMULAS: Final = [

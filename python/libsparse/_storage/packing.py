@@ -7,12 +7,12 @@ and nothing knows of values or autograd.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.dtypes import INT32_MAX
+from libsparse._lang.records import NamedTuple
 
 from . import levels, memory
 from .format import Format

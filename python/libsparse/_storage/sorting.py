@@ -6,7 +6,6 @@ import functools
 import math
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +13,7 @@ from torch._C import _functorch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.errors import IndexBoundsError
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.waiting import Waiting
 
 from . import memory

@@ -11,12 +11,12 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 
 from libsparse._compiler import cache, native, target
 from libsparse._compiler.version import ABI_VERSION, VERSION
+from libsparse._lang.records import NamedTuple
 
 _SECONDS = 60  # for a command
 _PROBE = """

@@ -10,11 +10,11 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import torch
 
 from libsparse._compiler import threads
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Operand, Problem
 
 _LARGEST = 1 << 28  # bytes that are copied to measure; beyond that it is all main memory

@@ -7,13 +7,14 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._compiler import request, searches
 from libsparse._lang.errors import InternalError, LibsparseError
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result

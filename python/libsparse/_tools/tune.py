@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import nn
@@ -16,6 +16,7 @@ from torch.autograd import profiler_legacy
 
 from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._lang.waiting import is_watched
 from libsparse._ops import evaluate
 from libsparse._runtime import dispatch, tuned

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from libsparse._lang.records import NamedTuple
 
 from . import pages
 from .limits import Limit, duration

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from libsparse._lang.records import NamedTuple
 from libsparse._ops import layout_patterns, layouts
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 

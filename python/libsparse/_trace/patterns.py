@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -17,6 +17,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from libsparse._lang.errors import UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.fakes import is_fake, is_unknown

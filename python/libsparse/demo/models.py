@@ -6,13 +6,14 @@ import contextlib
 import importlib.util
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 import libsparse as ls
+from libsparse._lang.records import NamedTuple
 
 from .graphs import Graph
 

@@ -7,11 +7,12 @@ import html
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from libsparse._lang.records import NamedTuple
 
 from .graphs import Graph
 from .models import contenders

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 import libsparse as ls
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import same_entries
 
 _CHUNK = 1 << 20  # numbers of the dense gradient that are in memory at a time

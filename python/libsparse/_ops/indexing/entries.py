@@ -6,12 +6,13 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand

@@ -6,12 +6,13 @@ import functools
 import weakref
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.assemble import to_format
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._ops.tracing import is_traced, moves

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, IndexBoundsError, ShapeError, UnsupportedError
+from libsparse._lang.records import NamedTuple
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._storage import sorting
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable
-from typing import NamedTuple
 
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime import tally
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared

@@ -6,11 +6,12 @@ import ctypes
 import pickle
 import socket
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._storage import memory
 from libsparse._storage.format import Format

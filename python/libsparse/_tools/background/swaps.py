@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from libsparse._lang.errors import LibsparseError
+from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.problem import Operand
