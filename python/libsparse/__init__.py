@@ -9,47 +9,54 @@ Importing the package starts no compiler and loads no native code; the first new
 
 from __future__ import annotations as _annotations
 
+import gc as _gc
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
-from ._autograd.tape import register as _register_gradients
-from ._autograd.tape import register_others as _register_others
-from ._autograd.transforms import compute as _compute_transformed
-from ._autograd.transforms import dual as _compute_dual
-from ._compiler.settings import options
-from ._compiler.settings import set_tuner as _set_tuner
-from ._compiler.version import VERSION as __version__
-from ._lang.errors import (
-    DenseResultWarning,
-    DivisionByZeroError,
-    DtypeError,
-    FormatError,
-    IndexBoundsError,
-    InternalError,
-    LibsparseError,
-    ShapeError,
-    ToolchainError,
-    UnsupportedError,
-)
-from ._lang.errors import MissingAttributeError as _MissingAttributeError
-from ._lang.user_functions import register, unregister
-from ._ops import product_gradient as _product_gradient
-from ._ops.tracing import Operators as _Operators
-from ._ops.tracing import operators as _traced_operators
-from ._runtime.conversion import convert as _convert
-from ._storage.conversion import set_converter as _set_converter
-from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
-from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # files name it
-from ._tensor.dispatch_table import load as _load_functions
-from ._tensor.dispatch_table import set_loader as _set_loader
-from ._tensor.missing import function_suggestion as _function_suggestion
-from ._torch import batches as _batches  # noqa: F401
-from ._torch import imports as _imports
-from ._torch import optimizers as _optimizers  # noqa: F401
-from ._trace.building import assemble as _assemble_traced
-from ._trace.building import checked as _checked
-from ._trace.compute import compute as _compute_traced
-from ._trace.moves import move as _move
+# Nothing that an import makes is garbage soon, and a collection looks through torch's objects as well.
+_collects = _gc.isenabled()
+_gc.disable()
+try:
+    from ._autograd.tape import register as _register_gradients
+    from ._autograd.tape import register_others as _register_others
+    from ._autograd.transforms import compute as _compute_transformed
+    from ._autograd.transforms import dual as _compute_dual
+    from ._compiler.settings import options
+    from ._compiler.settings import set_tuner as _set_tuner
+    from ._compiler.version import VERSION as __version__
+    from ._lang.errors import (
+        DenseResultWarning,
+        DivisionByZeroError,
+        DtypeError,
+        FormatError,
+        IndexBoundsError,
+        InternalError,
+        LibsparseError,
+        ShapeError,
+        ToolchainError,
+        UnsupportedError,
+    )
+    from ._lang.errors import MissingAttributeError as _MissingAttributeError
+    from ._lang.user_functions import register, unregister
+    from ._ops import product_gradient as _product_gradient
+    from ._ops.tracing import Operators as _Operators
+    from ._ops.tracing import operators as _traced_operators
+    from ._runtime.conversion import convert as _convert
+    from ._storage.conversion import set_converter as _set_converter
+    from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
+    from ._storage.sorting import in_c as _sorting_in_c
+    from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # files name it
+    from ._tensor.dispatch_table import load as _load_functions
+    from ._tensor.dispatch_table import set_loader as _set_loader
+    from ._tensor.missing import function_suggestion as _function_suggestion
+    from ._torch import imports as _imports
+    from ._trace.building import assemble as _assemble_traced
+    from ._trace.building import checked as _checked
+    from ._trace.compute import compute as _compute_traced
+    from ._trace.moves import move as _move
+finally:
+    if _collects:
+        _gc.enable()
 
 if _TYPE_CHECKING:
     from collections.abc import Sequence as _Sequence
@@ -195,7 +202,8 @@ def _differentiate_expression(problem: _Problem, operands: _Sequence[_Operand]) 
 def _register_functions() -> None:
     """Registers the handlers of torch's functions, and writes examples into the documentation of methods.
 
-    The target that every request names is found out as well, so that the first call need not wait for it.
+    The target that every request names is found out as well, and the module loaded that looks at patterns, so that the
+    first call need not wait for them.
     """
     from ._compiler.target import identity
     from ._tools.examples import attach  # and some forty modules, which programs without sparse tensors do without
@@ -203,6 +211,7 @@ def _register_functions() -> None:
 
     attach(functions.CLASSES)
     identity()
+    _sorting_in_c()
 
 
 def _tune_in_background(wanted: _Tuning) -> None:

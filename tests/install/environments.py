@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 HERE = Path(__file__).parent
+LARGEST = 15_000_000  # bytes of a wheel
 
 
 def run(command: Sequence[str | Path], **environment: str) -> subprocess.CompletedProcess[str]:
@@ -118,6 +119,10 @@ def main() -> None:
     given = parser.parse_args()
     (wheel,) = given.folder.resolve().glob("*.whl")
     (sdist,) = given.folder.resolve().glob("*.tar.gz")
+    size = wheel.stat().st_size
+    print(f"{wheel.name} has {size / 1e6:.1f} MB")
+    if size > LARGEST:
+        raise SystemExit(f"the wheel is larger than {LARGEST / 1e6:.0f} MB: look for what is in it twice (unzip -lv)")
     with tempfile.TemporaryDirectory() as name:
         for python in given.python:
             for version in given.torch:

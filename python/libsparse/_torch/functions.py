@@ -1,4 +1,4 @@
-"""All of torch's functions that the package implements: importing a module registers its handlers."""
+"""All of torch's functions that the package implements: importing a module registers its handlers or hooks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 
 from . import (  # noqa: F401
     autograd,
+    batches,
     conversions,
     creation,
     elementwise,
@@ -17,6 +18,7 @@ from . import (  # noqa: F401
     joining,
     linear_algebra,
     losses,
+    optimizers,
     products,
     reductions,
     reshaping,
