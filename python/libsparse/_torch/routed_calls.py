@@ -21,6 +21,7 @@ from libsparse._tensor import constructors, dispatch_table
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
+from . import trained_calls
 from .registry import getter, named
 from .wrapped import wrap, wrapped
 
@@ -60,8 +61,12 @@ def run(original: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         deciding = args[:2] if original is _SPARSE_MM else args[:1] if original in _ADDING else ()
         columns = deciding and all([getattr(arg, "layout", None) is torch.sparse_csc for arg in deciding])
         layout = torch.sparse_csc if columns else torch.sparse_csr
+    operands = (*args, *kwargs.values())
+    if trained_calls.is_refused(original, operands):
+        return original(*args, **kwargs)
     try:
         result = _computed(original, args, kwargs, layout)
+        trained_calls.check(original, operands, result)
     except _LEFT as error:
         _say(error)
         return original(*args, **kwargs)
@@ -105,8 +110,12 @@ def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kw
     if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
         matrix = wrapped(args[0]) if args[1].ndim in ranks else None
         if matrix is not None and args[1].dtype is matrix.dtype:
+            if trained_calls.is_refused(original, args):
+                return original(*args)
             try:
-                return matrix @ args[1]
+                result = matrix @ args[1]
+                trained_calls.check(original, args, result)
+                return result
             except _LEFT as error:
                 _say(error)
                 return original(*args)
