@@ -24,7 +24,7 @@ import libsparse as ls
 FORMATS = ("csr", "csc", "coo")
 KINDS = (*((format, torch.float32) for format in FORMATS), ("csr", torch.float64))
 ROWS, COLUMNS, ENTRIES = 3000, 2000, 50_000  # sizes of which no index is of a class that kernels are made for exactly
-# Those that kernels are made for exactly and that are common, and any other; fewer where that is not CSR of float32.
+# Those that kernels are made for exactly and that are common, and any other; fewer where operands are less usual.
 WIDTHS, FEW = (1, 2, 3, 4, 5, 6, 7, 8, 10, 16, 20, 32, 40, 47, 64, 100), (1, 16, 64, 100)
 
 
@@ -44,13 +44,16 @@ def products(A: ls.SparseTensor) -> Iterator[Tensor]:
 
     yield A @ dense(COLUMNS)
     yield A.T @ dense(ROWS)
-    for width in WIDTHS if (A.format.text, A.dtype) == ("ds", torch.float32) else FEW:
-        yield A @ dense(COLUMNS, width)
-        yield A.T @ dense(ROWS, width)
-        yield dense(width, ROWS) @ A
-        yield dense(width, COLUMNS) @ A.T
-        yield ls.sddmm(A, dense(ROWS, width), dense(width, COLUMNS))
-        yield ls.sddmm(A, dense(ROWS, width), dense(COLUMNS, width).T)
+    for width in WIDTHS:
+        widely = A.dtype == torch.float32 and A.format.text in ("ds", "uq")  # CSR and COO, as models have them
+        if widely or width in FEW:
+            yield A @ dense(COLUMNS, width)
+            yield A.T @ dense(ROWS, width)
+        if width in FEW or (widely and A.format.text == "ds"):
+            yield dense(width, ROWS) @ A
+            yield dense(width, COLUMNS) @ A.T
+            yield ls.sddmm(A, dense(ROWS, width), dense(width, COLUMNS))
+            yield ls.sddmm(A, dense(ROWS, width), dense(COLUMNS, width).T)
 
 
 def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterator[object]:

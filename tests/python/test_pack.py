@@ -95,16 +95,18 @@ def test_the_level_is_one_that_the_processor_has():
     assert (named == "x86-64-v4") == (torch.backends.cpu.get_cpu_capability() == "AVX512")
 
 
-def test_requests_that_the_library_makes_are_in_the_pack():
+@pytest.mark.parametrize(("format", "width"), [("csr", 16), ("csr", 7), ("csc", 16), ("coo", 16), ("coo", 7)])
+def test_requests_that_the_library_makes_are_in_the_pack(format, width):
     """The list was made by an older version of the library where this fails: pack/record.py makes it anew."""
     from libsparse._compiler import kernel, request
 
     with gzip.open(ROOT / "pack" / "requests.jsonl.gz", "rt") as file:
         known = {json.loads(line)["request_key"] for line in file}
-    before = {wanted for wanted, _ in kernel.known()}
-    A = ls.random((300, 200), density=0.1).requires_grad_()
-    x = torch.rand(200, 16, requires_grad=True)
-    (A @ x).sum().backward()
-    A + ls.random((300, 200), density=0.1)
-    made = [wanted for wanted, _ in kernel.known() if wanted not in before]
+    A, B = (ls.random((300, 200), density=0.1, format=format) for _ in range(2))
+    kernel.forget()
+    x = torch.rand(200, width, requires_grad=True)
+    (A.requires_grad_() @ x).sum().backward()
+    A + B
+    made = [wanted for wanted, _ in kernel.known()]
+    assert made
     assert [wanted for wanted in made if request.text(request.widened(wanted)) not in known] == []
