@@ -56,7 +56,7 @@ test-aarch64: $(STAMPS)/tools ## cross-build for aarch64, and run its kernels un
 	GOARCH=arm64 CGO_ENABLED=1 CC=aarch64-linux-gnu-gcc $(GO) build -buildmode=c-shared -o build/aarch64/_libsparse.so ./capi
 	GOARCH=arm64 CGO_ENABLED=0 $(GO) build -o build/aarch64/libsparse ./cmd/libsparse
 	PATH="$(CURDIR)/tests/aarch64:$$PATH" qemu-aarch64 build/aarch64/libsparse run "y(i,k) = A(i,j) * x(j,k)" -f=A:csr -d=A:300x200 -d=k:16 -threads=2 -check
-	PATH="$(CURDIR)/tests/aarch64:$$PATH" CGO_ENABLED=0 $(GO) test ./codegen/... ./libsparse ./tests/conformance
+	PATH="$(CURDIR)/tests/aarch64:$$PATH" CGO_ENABLED=0 $(GO) test -timeout=30m ./codegen/... ./libsparse ./tests/conformance  # under emulation
 
 .PHONY: demo
 demo: build $(STAMPS)/demo ## train the graph network and write gcn-report.html (DATA=folder, ARGS="--quick")
