@@ -45,6 +45,7 @@ try:
     from ._storage.conversion import set_converter as _set_converter
     from ._storage.pattern import restore_pattern as _restore_pattern  # noqa: F401  # files name it
     from ._storage.sorting import in_c as _sorting_in_c
+    from ._tensor import sparse_tensor as _sparse_tensor  # noqa: F401  # what is unpickled needs the class
     from ._tensor.copying import restore_tensor as _restore_tensor  # noqa: F401  # files name it
     from ._tensor.dispatch_table import load as _load_functions
     from ._tensor.dispatch_table import set_loader as _set_loader
