@@ -1,7 +1,10 @@
 """Memory of large results is used again, and never while someone sees it."""
 
 import gc
+import os
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -102,3 +105,17 @@ def test_results_of_similar_sizes_share_memory(product) -> None:
     second = A @ torch.full((ROWS - 1, 20), 2.0)  # a fourth larger
     assert second.data_ptr() != where
     assert product(3).data_ptr() == where
+
+
+def test_children_begin_anew_while_a_thread_of_the_parent_holds_the_lock() -> None:
+    with blocks._all._lock:
+        child = os.fork()
+        if child == 0:
+            blocks.empty((blocks.LARGE,), (1,), torch.uint8)
+            os._exit(0)
+    deadline = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+    assert ended == (child, 0)

@@ -59,6 +59,10 @@ class _Blocks:
     """The storages that are remembered, by the classes of their sizes."""
 
     def __init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """Remember nothing, as in a child that was forked: a thread of its parent may have held the lock."""
         self._lock = threading.Lock()
         self._blocks: dict[int, list[_Block]] = {}
         self._held = 0
@@ -114,6 +118,7 @@ def _ask_for_huge_pages(storage: torch.UntypedStorage) -> None:
 
 
 _all = _Blocks()
+os.register_at_fork(after_in_child=_all.begin)
 
 
 def empty(shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> Tensor:
