@@ -67,3 +67,11 @@ def test_other_operands_take_the_call_as_it_is(small_caches, turn) -> None:
     X = turn(torch.randn(48, 300))
     torch.testing.assert_close(X @ ls.tensor(dense, format="csr"), X @ dense)
     assert not any(isinstance(p.variant, panels.Panels) for p in small_caches)
+
+
+def test_explanations_name_the_panels(small_caches) -> None:
+    A = ls.tensor(_matrix(torch.float32), format="csr")
+    X = torch.randn(48, 300)
+    assert "panels" not in ls.explain("ki,ij->kj", X, A)
+    ls.einsum("ki,ij->kj", X, A)
+    assert "go by panels of 16, whose copies" in ls.explain("ki,ij->kj", X, A)

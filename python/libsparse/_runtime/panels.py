@@ -47,6 +47,11 @@ class Panels:
         """The kernel of all rows at once."""
         return self._kernel
 
+    @property
+    def divided(self) -> tuple[int, int]:
+        """Which operand goes by panels, and how many rows these have."""
+        return self._number, self._width
+
     def __call__(self, operands: Sequence[Operand]) -> tuple[Tensor, None]:
         """Run on operands like those that this was prepared for."""
         rows, columns = self._shape

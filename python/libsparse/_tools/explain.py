@@ -13,6 +13,7 @@ from libsparse._compiler import native, request, threads
 from libsparse._lang.errors import DtypeError
 from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion, tuned
+from libsparse._runtime.panels import Panels
 from libsparse._runtime.problem import Operand, Problem, key, product
 from libsparse._runtime.requests import to_request
 from libsparse._storage.format import Format
@@ -118,11 +119,15 @@ def _call(problem: Problem, operands: Sequence[Operand]) -> str:
             lines.append(f"   {spread}")
         if kept := pattern.derived:
             lines.append(f"   derived and kept, {kept.bytes / 2**20:.3g} MiB: {', '.join(kept)}")
+    prepared = _prepared(problem, operands)
+    if prepared is not None and isinstance(prepared.variant, Panels):
+        number, width = prepared.variant.divided
+        lines.append(f"the rows of {problem.names[number]} go by panels of {width}, whose copies stay in a near cache")
     return "\n".join([*lines, f"threads: at most {threads.count()}"])
 
 
 def _time(problem: Problem, operands: Sequence[Operand], measure: bool | None) -> str:
-    if not (_has_run(problem, operands) if measure is None else measure):
+    if not (_prepared(problem, operands) is not None if measure is None else measure):
         advice = "not measured: it has not been run on these operands; measure=True does"
         dtype = problem.dtype or promotion.common(operands) or torch.float32
         count = _stored(problem, operands)
@@ -153,10 +158,11 @@ def _stored(problem: Problem, operands: Sequence[Operand]) -> int | None:
     return pattern.size if len(problem.output) > 1 and set(problem.output) == indices else volume
 
 
-def _has_run(problem: Problem, operands: Sequence[Operand]) -> bool:
-    """Whether a call for this is prepared."""
+def _prepared(problem: Problem, operands: Sequence[Operand]) -> dispatch.Prepared | None:
+    """The call that is prepared for this, None where it has not been run."""
     first = next((o.pattern for o in operands if o.pattern is not None), None)
     if first is None:
-        return False
+        return None
     _, *own = key(problem, operands)
-    return any(name[0].text == problem.text and list(name[1:]) == own for name in first.calls)
+    same = (entry[0] for name, entry in first.calls.items() if name[0].text == problem.text and list(name[1:]) == own)
+    return next(same, None)
