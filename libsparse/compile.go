@@ -72,6 +72,8 @@ type KernelOutput struct {
 type Convert struct {
 	Operand int    `json:"operand"`
 	Format  string `json:"format"`
+	// Values says that the values are brought into the new order, too, and kept until they are written to.
+	Values bool `json:"values,omitempty"`
 }
 
 // Compiler compiles requests. It is safe for concurrent use.
@@ -188,7 +190,7 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 		if conv.Tensor == result {
 			continue // the format of the output says it
 		}
-		k.Convert = append(k.Convert, Convert{Operand: n.operand(conv.Tensor), Format: conv.To.String()})
+		k.Convert = append(k.Convert, Convert{Operand: n.operand(conv.Tensor), Format: conv.To.String(), Values: conv.Values})
 	}
 	return k
 }

@@ -112,7 +112,7 @@ func (n *Nest) readSchedule() error {
 			if err != nil {
 				return err
 			}
-			n.Decision.Conversions = append(n.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To})
+			n.Decision.Conversions = append(n.Decision.Conversions, autoschedule.Conversion{Tensor: t, To: c.To, Values: c.Values})
 		}
 	}
 	n.convert()

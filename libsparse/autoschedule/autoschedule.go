@@ -26,6 +26,7 @@ import (
 type Conversion struct {
 	Tensor *index.Tensor
 	To     format.Format
+	Values bool // whether values are put into the new order, too, in place of being read where they are
 }
 
 // Decision is a schedule with its reasons.
@@ -124,9 +125,9 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	if len(conversions) == 0 {
 		return a
 	}
-	to := map[*index.Tensor]format.Format{}
+	to, carried := map[*index.Tensor]format.Format{}, map[*index.Tensor]bool{}
 	for _, c := range conversions {
-		to[c.Tensor] = c.To
+		to[c.Tensor], carried[c.Tensor] = c.To, c.Values
 	}
 	out := a
 	for _, t := range a.Tensors() {
@@ -140,7 +141,7 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 			s.SamePattern = nil
 		}
 		if converted {
-			s.Permuted, s.Format = reordered(s.Format, f), f
+			s.Permuted, s.Format = !carried[t] && reordered(s.Format, f), f
 		}
 		out = out.With(t, s)
 	}

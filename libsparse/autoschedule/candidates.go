@@ -59,7 +59,7 @@ type variants struct {
 func (v *variants) candidate(commands []schedule.Command) Candidate {
 	all := make([]schedule.Command, 0, len(v.conversions)+len(commands))
 	for _, c := range v.conversions {
-		all = append(all, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
+		all = append(all, schedule.Convert{Tensor: c.Tensor.Name, To: c.To, Values: c.Values})
 	}
 	return Candidate{Order: v.order, Terms: v.terms, Commands: append(all, commands...)}
 }

@@ -78,6 +78,9 @@ func (a *arguments) parallelize() Command {
 
 func (a *arguments) convert() Command {
 	c := Convert{Tensor: string(a.variable())}
+	if n := len(a.parts); n > 1 && a.parts[n-1] == "values" {
+		a.parts, c.Values = a.parts[:n-1], true
+	}
 	text := strings.Join(a.parts, ",") // mode orders have commas
 	f, err := format.Parse(text)
 	if err != nil || f.Order() == 0 {

@@ -16,9 +16,17 @@ import (
 type Convert struct {
 	Tensor string
 	To     format.Format
+	// Values says that the values of a sparse operand are brought into the new order, too, and kept as long as they are not written to. Without it,
+	// kernels read them where they are, or a padded format has them copied in each call.
+	Values bool
 }
 
-func (c Convert) String() string { return fmt.Sprintf("convert(%s, %s)", c.Tensor, c.To) }
+func (c Convert) String() string {
+	if c.Values {
+		return fmt.Sprintf("convert(%s, %s, values)", c.Tensor, c.To)
+	}
+	return fmt.Sprintf("convert(%s, %s)", c.Tensor, c.To)
+}
 
 // Apply implements Command.
 func (c Convert) Apply(p *cin.Program) (*cin.Program, error) {
@@ -45,8 +53,14 @@ func (c Convert) Of(a bind.Assignment) (*index.Tensor, error) {
 		return nil, failf(c, "%s is converted from %q to %q; a dense tensor stays dense, and a sparse one sparse", c.Tensor, f, c.To)
 	case t == a.LHS.Tensor && !f.Dense():
 		return nil, failf(c, "%s is the result; the request says its format", c.Tensor)
+	case f.Dense() && c.Values:
+		return nil, failf(c, "%s is dense, and copied in each call", c.Tensor)
 	case f.Dense():
 		return t, nil
+	case c.Values && t.PatternOnly:
+		return nil, failf(c, "%s has no values", c.Tensor)
+	case c.Values && a.Result().Discovered():
+		return nil, failf(c, "values are kept only where the pattern of the result is known beforehand")
 	case a.Owner(a.LHS.Tensor) == a.Owner(t):
 		return nil, failf(c, "%s has the pattern of %s", a.LHS.Tensor.Name, c.Tensor)
 	}

@@ -75,7 +75,7 @@ var usages = map[string]string{
 	"pos": "pos(j, jp, A)", "reorder": "reorder(i, j, ...)", "bound": "bound(i, 16)", "unroll": "unroll(i, 4)",
 	"prefetch": "prefetch(j, 16)", "order": "order(i, A)", "vectorize": "vectorize(i)", "parallelize": "parallelize(i, threads[, atomics|temporary])",
 	"precompute": "precompute(all|EXPRESSION, w, at=1[, tile|array|row|scatter|bitmap|blocks|list|hash][, rename=i:iw ...])", "assemble": "assemble(insert|append|bounded)",
-	"convert": "convert(A, ds:1,0)", "mergeby": "mergeby(i, gallop|choose|twofinger)",
+	"convert": "convert(A, ds:1,0[, values])", "mergeby": "mergeby(i, gallop|choose|twofinger)",
 }
 
 // names lists the commands in the order in which help texts have them.

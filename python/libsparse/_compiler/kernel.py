@@ -172,6 +172,7 @@ class Kernel(NamedTuple):
         index: The compiler's name of the dtype of the result's positions and coordinates.
         pattern_of: The operand whose pattern the result has, -1 for none.
         convert: The formats to which operands are converted before a call.
+        carried: Those of them whose values are brought into the new order, too, and kept.
         notes: The compiler's choices and their reasons.
         source: Path of the C source.
         steps: Computations to run one after the other instead; then there is nothing else but notes.
@@ -190,6 +191,7 @@ class Kernel(NamedTuple):
     steps: tuple[Step, ...] = ()
     revalue: _Function | None = None
     bound: _Function | None = None
+    carried: frozenset[int] = frozenset()
 
 
 class _Unusable(Exception):
@@ -303,6 +305,7 @@ def load(info: dict[str, Any], root: str) -> Kernel:
             source=f"{root}/{info.get('source', '')}",
             revalue=_function(library, info["revalue"]) if info.get("revalue") else None,
             bound=_function(library, info["bound"]) if info.get("bound") else None,
+            carried=frozenset(c["operand"] for c in info.get("convert") or () if c.get("values")),
         )
     except (KeyError, TypeError, AttributeError, OSError) as error:
         raise _Unusable(str(error)) from error

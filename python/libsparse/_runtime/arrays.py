@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -111,8 +111,10 @@ def read_order(kernel: Kernel, number: int, operand: Operand) -> tuple[int, ...]
     return dense_order(operand.values) if wanted is None else wanted.order
 
 
-def carrying(convert: Mapping[int, Format], slots: Slots, operands: Sequence[Operand]) -> dict[int, Conversion] | None:
-    """The conversions of operands whose values a kernel reads where they are; None where it reads copies of some.
+def carrying(
+    convert: Mapping[int, Format], slots: Slots, operands: Sequence[Operand], kept: Collection[int] = ()
+) -> dict[int, Conversion] | None:
+    """The conversions of operands whose values a kernel reads where they are; None where each call copies some.
 
     It reads them through the places that a conversion has, or the conversion leaves them in their order.
 
@@ -120,12 +122,14 @@ def carrying(convert: Mapping[int, Format], slots: Slots, operands: Sequence[Ope
         convert: The formats in which the kernel reads sparse operands that have others.
         slots: The slots of the kernel.
         operands: The operands.
+        kept: The numbers of those whose values are kept in the new order.
     """
     permuted = {number for _, number in slots.permutations}
     found: dict[int, Conversion] = {}
     for number, wanted in convert.items():
         conversion = operands[number].sparsity.converted(wanted)
-        if (conversion.source is not None) != (number in permuted) or conversion.target is not None:
+        moved = (conversion.source is not None) != (number in permuted) or conversion.target is not None
+        if moved and number not in kept:
             return None
         found[number] = conversion
     return found

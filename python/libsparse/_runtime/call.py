@@ -14,14 +14,14 @@ from libsparse._compiler import threads
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
+from libsparse._storage.carried import carried
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
-from . import blocks, layout, tally
-from .arrays import ResultArrays, SlotNames, carrying, is_relaid, level_array, pattern_arrays, read_order, strides
-from .direct import Direct, make
-from .problem import Operand, Problem, stored
-from .rooms import Rooms
+from . import blocks, discovery, layout, tally
+from .arrays import carrying, is_relaid, level_array, pattern_arrays, read_order, strides
+from .direct import Direct, held, in_order, make
+from .problem import Operand, Problem, stored, stored_values
 from .status import check
 
 _CPU = torch.device("cpu")
@@ -34,6 +34,8 @@ class Call:
     Attributes:
         kernel: The kernel.
         direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
+        plain: What computes with values that are not kept in the order in which the kernel reads them; None where it
+            reads all values where they are.
         shape: The shape of the result.
         dtype: Its dtype.
         is_relaid: Whether a dense result is copied into the order that the caller sees.
@@ -41,6 +43,7 @@ class Call:
     """
 
     __slots__ = (
+        "_carried",
         "_convert",
         "_fixed",
         "_known",
@@ -53,6 +56,7 @@ class Call:
         "dtype",
         "is_relaid",
         "kernel",
+        "plain",
         "shape",
         "tally",
     )
@@ -63,6 +67,7 @@ class Call:
         """Fill in the slots that don't change; `extents` are those of the problem's indices, where they are known."""
         self.kernel, self._slots = kernel, kernel.slots
         self.direct: Direct | None = None
+        self.plain: Call | None = None
         self.tally = tally.Tally(tally.of_kernel(kernel.compute))
         self._short: tuple[Direct, list[int], list[tuple[int, ...] | None]] | bool | None = None
         extents = problem.extents(operands) if extents is None else extents
@@ -77,6 +82,7 @@ class Call:
         dense = kernel.format is None or kernel.format.is_dense
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
+        self._carried = {n: carried(operands[n].sparsity, self._convert[n]) for n in kernel.carried}
         self._orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
@@ -90,7 +96,8 @@ class Call:
         other.kernel, other._slots, other._fixed, other.dtype = self.kernel, self._slots, self._fixed, self.dtype
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
         other._shares, other._convert, other._orders = self._shares, self._convert, self._orders
-        other._short = other._known = other.direct = None
+        other._short = other._known = other.direct = other.plain = None
+        other._carried = {}  # calls that keep values are not made anew: other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
         return other
 
@@ -103,6 +110,17 @@ class Call:
         other = self.anew()
         other.is_relaid = False
         return other
+
+    def in_place_of(self, plain: Call) -> Call:
+        """This, with what computes where values are not kept in the order in which the kernel reads them."""
+        plain.tally = self.tally
+        self.plain = plain
+        return self
+
+    def carry(self, operands: Sequence[Operand]) -> None:
+        """Brings values into the order in which the kernel reads them, which calls do once they have come again."""
+        for number, kept in self._carried.items():
+            kept.carry(stored_values(operands[number]))
 
     def is_small(self) -> bool:
         """Whether a dense result takes little memory."""
@@ -125,6 +143,13 @@ class Call:
                 return self._through(short, operands)
             except RuntimeError:
                 pass  # said below in the words of its cause
+        copies: dict[int, Tensor] = {}
+        for number, kept in self._carried.items():
+            copy = kept.get(stored_values(operands[number]))
+            if copy is None:
+                assert self.plain is not None
+                return self.plain(operands)
+            copies[number] = copy
         patterns = [o.pattern for o in operands]
         conversions: dict[int, Conversion] = {}  # held until the kernel is done, which reads their arrays
         for number, wanted in self._convert.items():
@@ -137,7 +162,10 @@ class Call:
             block[place] = memory.address(level_array(patterns[number], kind, level))
         for place, number in self._slots.permutations:
             block[place] = conversions[number].source_pointer()
-        held = [self._input(number, operands[number], conversions.get(number)) for _, number in self._slots.values]
+        held = [
+            copies[number] if number in copies else self._input(number, operands[number], conversions.get(number))
+            for _, number in self._slots.values
+        ]
         for (place, _), data in zip(self._slots.values, held, strict=True):
             block[place] = memory.address(data)
         for place in self._slots.threads:
@@ -182,9 +210,13 @@ class Call:
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
         first, second = (self._orders[number] for number, _ in inputs)
-        conversions = carrying(self._convert, self._slots, operands)
+        conversions = carrying(self._convert, self._slots, operands, self._carried)
         if not (sampled or dense) or second is None or conversions is None:
             return
+        if self.plain is not None and self.plain.direct is None:
+            self.plain.make_direct(operands)
+            if self.plain.direct is None:
+                return
         if first is not None and first != tuple(range(len(first))):
             return
         # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
@@ -194,7 +226,9 @@ class Call:
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
         arrays = pattern_arrays(self._slots, operands, conversions)
         order = None if as_it_is else second
-        self.direct = make(self.kernel.compute, self._fixed, arrays, places, template, order, self.tally)
+        direct = make(self.kernel.compute, self._fixed, arrays, places, template, order, self.tally)
+        plain = None if self.plain is None else self.plain.direct
+        self.direct = direct if plain is None else held(direct, plain, self._carried[0])
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
         """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.
@@ -207,8 +241,11 @@ class Call:
             not self._coded()
             or len(self._slots.threads) != 1
             or (len(self._slots.result) != 1 and not self._known)
-            or (conversions := carrying(self._convert, self._slots, operands)) is None
+            or (conversions := carrying(self._convert, self._slots, operands, self._carried)) is None
         ):
+            return None
+        plain = None if self.plain is None or len(self._carried) > 1 else self.plain.direct_on(operands)
+        if plain is None and self.plain is not None:
             return None
         orders = [
             None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
@@ -225,7 +262,15 @@ class Call:
         template = torch.empty_strided(shape, strides, dtype=self.dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
         run = make(compute, self._fixed, arrays, places, template, None, self.tally)
-        return _contiguous(run) if self.is_relaid else run, [number for number, _ in inputs], orders
+        if self.is_relaid:
+            run = in_order(run)
+        numbers = [number for number, _ in inputs]
+        if plain is not None:
+            if plain[1:] != (numbers, orders):  # it reads dense operands in another order
+                return None
+            (number,) = self._carried
+            run = held(run, plain[0], self._carried[number], numbers.index(number))
+        return run, numbers, orders
 
     # Filling the block -----------------------------------------------------------------------------------------
 
@@ -301,31 +346,7 @@ class Call:
         if torch.is_inference_mode_enabled():  # the pattern is kept, and autograd may need its arrays later
             with torch.inference_mode(False):
                 return self._discover(block, patterns)
-        format, source = self.kernel.format, patterns[0]
-        assert format is not None
-        inputs = {
-            place: level_array(patterns[number], kind, level) for place, number, kind, level in self._slots.arrays
-        }
-        arrays = ResultArrays(format, dtypes.DTYPES[self.kernel.index], SlotNames(block, inputs))
-        first = self._slots.first_level
-        if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
-            arrays.share(source, first)
-        rooms = None if self.kernel.bound is None else Rooms(self.kernel, block, arrays.dtype, self.dtype)
-        if self.kernel.assemble is not None:
-            for slot in self._slots.result:
-                if slot.before == "assemble":
-                    block[slot.place] = arrays.array(slot).data_ptr()
-            check(self.kernel.assemble(block.buffer_info()[0]))
-        for slot in self._slots.result:
-            if slot.kind in ("pos", "crd"):
-                block[slot.place] = arrays.array(slot).data_ptr()
-            elif slot.kind == "vals":
-                values = arrays.room(slot, self.dtype)
-        self._compute(block, values)
-        if rooms is not None:
-            rooms.leave()
-        pattern = arrays.pattern(self.shape, values.numel())
-        raw = [arrays.arrays.get((slot.kind, slot.level)) for slot in self._slots.result]
+        values, pattern, raw = discovery.discover(self.kernel, block, patterns, self.shape, self._compute)
         fixed = self._fixed[:]
         for slot in self._slots.result:
             if slot.kind == "count":  # repeated calls clear as many values as there are
@@ -334,8 +355,3 @@ class Call:
             self._fixed = fixed
             self._known = self._known or (pattern, raw)
         return values, pattern
-
-
-def _contiguous(run: Direct) -> Direct:
-    """A function whose results are copied into the order that their callers see."""
-    return lambda *values: layout.contiguous(run(*values))

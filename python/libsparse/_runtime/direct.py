@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from libsparse._storage import memory
+from libsparse._storage.carried import Carried
 
 from . import blocks, tally
 from .layout import contiguous
@@ -67,6 +68,31 @@ def make(
         )
         return run
     return _closure(compute, fixed, arrays, places, result_like, order, counted)
+
+
+def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
+    """Runs a kernel with values that are kept in the order in which it reads them, else another with those there are.
+
+    Args:
+        run: The kernel.
+        plain: The other one.
+        kept: The values that are kept.
+        place: Which of the operands' values these are.
+    """
+    get = kept.get
+
+    def direct(*values_and_number: Any) -> Tensor:
+        copy = get(values_and_number[place])
+        if copy is None:
+            return plain(*values_and_number)
+        return run(*values_and_number[:place], copy, *values_and_number[place + 1 :])
+
+    return direct
+
+
+def in_order(run: Direct) -> Direct:
+    """A function whose results are copied into the order that their callers see."""
+    return lambda *values: contiguous(run(*values))
 
 
 def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], result_like: Tensor) -> bool:

@@ -223,6 +223,10 @@ def build(
     if found.steps:
         return Chain(found, problem)
     call = Call(found, problem, operands, extents)
+    if found.carried:
+        plain = build(problem._replace(schedule=""), operands, measured=False)
+        assert isinstance(plain, Call)  # what has a schedule is one kernel
+        return call.in_place_of(plain)  # and not kept for other patterns, which have values of their own
     if name is not None and call.is_small():
         if len(kernel.prepared) >= _SIGNATURES_KEPT:
             kernel.prepared.clear()

@@ -94,8 +94,8 @@ def divided(whole: Call, problem: Problem, operands: Sequence[Operand], build: C
         return whole
     call = build(problem, _panel(operands, number, 0, width))
     rest = build(problem, _panel(operands, number, count - count % width, count)) if count % width else call
-    if not isinstance(call, Call) or not isinstance(rest, Call):  # one that takes several steps
-        return whole
+    if not isinstance(call, Call) or not isinstance(rest, Call) or call.plain is not None or rest.plain is not None:
+        return whole  # one that takes several steps, or keeps values
     return Panels(whole, number, width, call, rest)
 
 

@@ -229,6 +229,13 @@ def stored(pattern: Pattern, values: Tensor) -> Tensor:
     return values.resolve_conj().resolve_neg().contiguous()
 
 
+def stored_values(operand: Operand) -> Tensor:
+    """The values of a sparse operand that has some, as kernels read them."""
+    assert operand.pattern is not None
+    assert operand.data is not None
+    return stored(operand.pattern, operand.data)
+
+
 def dense_order(tensor: Tensor) -> tuple[int, ...]:
     """The order in which a kernel can read a dense tensor: that of its strides, or the identity after a copy."""
     identity = tuple(range(tensor.ndim))

@@ -131,7 +131,10 @@ def listed(store: Store, calls: Mapping[Any, Any], own: Sequence[Tensor]) -> Der
         calls: Its prepared calls.
         own: Its arrays.
     """
-    found = {_title(name): Derivation(size(value, own), seconds) for name, (value, seconds) in store.entries.items()}
+    found = {
+        _title(name): Derivation(size(value, own), getattr(value, "seconds", seconds))
+        for name, (value, seconds) in store.entries.items()
+    }
     for (problem, *_), (prepared, _) in list(calls.items()):
         result = getattr(prepared.variant, "result_pattern", None)
         if result is not None:

@@ -1,0 +1,133 @@
+"""Kernels that read values in the order of another format: the copy is kept until somebody writes to the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from libsparse._runtime import dispatch
+from libsparse._runtime.call import Call
+from libsparse._tools import tune
+
+import libsparse as ls
+
+COLUMNS = "convert(A0, ds:1,0, values); reorder(j, i); precompute(all, w, at=1); vectorize(i)"
+SLICES = "convert(A0, w(4096)l(32), values); reorder(i, j); precompute(all, w, at=1, tile); unroll(i, 8)"
+
+
+def matrix() -> ls.SparseTensor:
+    return ls.random((70, 50), 0.1)
+
+
+def replaced(work: Any, schedule: str) -> Call:
+    """Has the only problem that something computes computed with a schedule from now on."""
+    ((prepared, operands),) = tune.watched(work)
+    variant = dispatch.build(prepared.problem._replace(schedule=schedule), operands)
+    assert isinstance(variant, Call)
+    variant.make_direct(operands)
+    prepared.replace(variant)
+    return variant
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("text", "schedule"), [("ij,i->j", COLUMNS), ("ij,j->i", SLICES)])
+def test_results_follow_what_is_written_to_values(text: str, schedule: str, threads: int) -> None:
+    A = matrix()
+    x = torch.rand(A.shape["ij".index(text[3])])
+
+    def work() -> Any:
+        return ls.einsum(text, A, x)
+
+    with ls.options(num_threads=threads):
+        variant = replaced(work, schedule)
+        for factor in (1.0, 2.0, 0.5):
+            with torch.no_grad():
+                A.values().mul_(factor)
+            expected = torch.einsum(text, A.to_dense(), x)
+            for _ in range(20):
+                torch.testing.assert_close(work(), expected)
+        assert next(iter(variant._carried.values())).tensors()
+        torch.testing.assert_close(
+            ls.einsum(text, A.with_values(A.values() + 1), x), torch.einsum(text, A.to_dense() + (A.to_dense() != 0), x)
+        )
+
+
+def test_products_and_gradients_follow_values() -> None:
+    A, x = matrix().requires_grad_(), torch.rand(50, requires_grad=True)
+    replaced(lambda: A.detach() @ x.detach(), SLICES)
+    for _ in range(4):
+        gradients = torch.autograd.grad((A @ x).square().sum(), [A.values(), x])
+        dense = A.detach().to_dense()
+        y = dense @ x.detach()
+        torch.testing.assert_close(gradients[1], 2 * dense.T @ y)
+        with torch.no_grad():
+            A.values().mul_(1.5)
+
+
+def test_values_that_change_are_not_copied() -> None:
+    A, x = matrix(), torch.rand(50)
+    variant = replaced(lambda: A @ x, SLICES)
+    (kept,) = variant._carried.values()
+    copies = 0
+    for _ in range(40):
+        A.values().mul_(1.01)
+        for _ in range(2):
+            torch.testing.assert_close(A @ x, A.to_dense() @ x)
+            copies += bool(kept.tensors())
+    assert copies <= 1
+    for _ in range(20):
+        A @ x
+    assert kept.tensors()
+
+
+def test_values_that_nobody_counts_writes_to_are_read_where_they_are() -> None:
+    A, x = matrix(), torch.rand(50)
+    variant = replaced(lambda: A @ x, SLICES)
+    with torch.inference_mode():
+        values = A.values().clone()
+        B = A.with_values(values)
+        for _ in range(4):
+            values.mul_(2)
+            torch.testing.assert_close(B @ x, B.to_dense() @ x)
+    assert not next(iter(variant._carried.values())).tensors()
+
+
+def test_another_tensor_at_the_same_place_is_not_taken_for_the_first() -> None:
+    A, x = matrix(), torch.rand(50)
+    replaced(lambda: A @ x, SLICES)
+    own = A.values()
+    for factor in range(1, 30):
+        own.data.fill_(factor)  # a write that torch doesn't count for `own`
+        B = A.with_values(own.data)
+        torch.testing.assert_close(B @ x, B.to_dense() @ x)
+
+
+def test_the_copy_is_listed_with_what_the_pattern_keeps() -> None:
+    A, x = matrix(), torch.rand(50)
+    replaced(lambda: A @ x, SLICES)
+    for _ in range(3):
+        A @ x
+    found = A.pattern.derived["values sell(32,4096)"]
+    assert found.bytes >= 4 * A.nnz
+    assert found.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "schedule", "complaint"),
+    [
+        ("ij,jk->ik", "convert(A1, dd:1,0, values); reorder(i, k, j)", "A1 is dense, and copied in each call"),
+        ("ij,j->ij", "convert(A0, ds:1,0, values)", "has the pattern of A0"),
+    ],
+)
+def test_what_can_not_be_kept_is_said(text: str, schedule: str, complaint: str) -> None:
+    A = matrix()
+    other = torch.rand(50, 4) if text == "ij,jk->ik" else torch.rand(50)
+    with pytest.raises(ls.UnsupportedError, match=complaint):
+        ls.schedule(text, A, other).then(schedule).run()
+
+
+def test_a_result_whose_pattern_is_found_has_no_values_kept() -> None:
+    A, B = matrix(), ls.random((50, 30), 0.1)
+    with pytest.raises(ls.UnsupportedError, match="known beforehand"):
+        ls.schedule("ij,jk->ik", A, B).then("convert(A0, ss, values)").run()
