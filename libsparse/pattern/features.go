@@ -10,6 +10,7 @@ const (
 	run        = 32      // neighbouring fibers whose lengths are read
 	window     = 16      // neighbouring fibers whose entries are read
 	windows    = 256     // of these at most
+	apart      = 1 << 12 // fibers among which those of a sorted slice are
 	entries    = 1 << 14 // read in all, about
 	sorted     = 1 << 11 // lengths of which quantiles are taken
 	parts      = 1 << 10 // of the width of a matrix, in which distances from the diagonal are counted
@@ -25,7 +26,7 @@ var quantiles = []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99}
 func names() []string {
 	all := []string{
 		"entries", "fibers", "columns", "rows", "first", "mean", "q0", "q10", "q25", "q50", "q75", "q90", "q99", "longest", "empty", "variation", "change",
-		"ell", "sell8", "sell32", "bitmap", "beside", "gap", "near", "distance", "distance90", "diagonal", "crowded", "uneven_columns", "distinct",
+		"ell", "sell8", "sell32", "sorted32", "bitmap", "beside", "gap", "near", "distance", "distance90", "diagonal", "crowded", "uneven_columns", "distinct",
 	}
 	for _, b := range blocks {
 		all = append(all, b.name)
@@ -99,7 +100,27 @@ func (f *fibers) lengths(nnz float64) []float64 {
 	deviation := math.Sqrt(max(squares/n-mean*mean, 0))
 	out = append(out, log2((most+1)/(mean+1)), float64(empty)/n, deviation/(mean+1), changes/n/(mean+1))
 	sum = max(sum, 1)
-	return append(out, log2(max(most*n/sum, 1)), log2(max(padded8/sum, 1)), log2(max(padded32/sum, 1)))
+	together := inSlices(lengths, max(1, apart/every), max(1, run/every))
+	return append(out, log2(max(most*n/sum, 1)), log2(max(padded8/sum, 1)), log2(max(padded32/sum, 1)), log2(max(together/sum, 1)))
+}
+
+// inSlices is what padding stores of fibers that are sorted by their lengths within windows, and then cut into slices.
+func inSlices(lengths []int64, window, slice int) (padded float64) {
+	counts := make([]int, longest+1)
+	for from := 0; from < len(lengths); from += window {
+		clear(counts)
+		for _, n := range lengths[from:min(from+window, len(lengths))] {
+			counts[min(n, longest)]++
+		}
+		at := 0 // in the window, the longest first
+		for n := longest; n >= 0; n-- {
+			next := at + counts[n]
+			begun := (next+slice-1)/slice - (at+slice-1)/slice // slices whose first fiber is so long
+			padded += float64(begun * slice * n)
+			at = next
+		}
+	}
+	return padded
 }
 
 // thinned is every so many-th of all, n or a few more of them.

@@ -61,6 +61,9 @@ func TestFeaturesOfABand(t *testing.T) {
 	expect(t, found, map[string]float64{
 		"rows": 10, "columns": 10, "fibers": 10, "entries": math.Log2(3*1024 - 2), "beside": 1, "gap": 0, "near": 1, "empty": 0, "q50": math.Log2(4 / (3 + 1 - 2.0/1024)),
 	})
+	if math.Abs(found["sorted32"]) > 0.01 {
+		t.Errorf("%g are padded in sorted slices", found["sorted32"])
+	}
 	if found["distance90"] > 0.01 || found["ell"] > 0.01 {
 		t.Errorf("a band is at distance %g, and %g are padded", found["distance90"], found["ell"])
 	}

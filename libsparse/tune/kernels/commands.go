@@ -68,14 +68,15 @@ func (s *Search) draft(at space.Point) (*draft, error) {
 		if text == "" || text == auto {
 			continue
 		}
+		text, values := strings.CutSuffix(text, withValues)
 		f, err := format.Parse(text)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := (schedule.Convert{Tensor: t.Name, To: f}).Of(a); err != nil {
+		if _, err := (schedule.Convert{Tensor: t.Name, To: f, Values: values}).Of(a); err != nil {
 			return nil, err
 		}
-		chosen = append(chosen, autoschedule.Conversion{Tensor: t, To: f})
+		chosen = append(chosen, autoschedule.Conversion{Tensor: t, To: f, Values: values})
 	}
 	a = autoschedule.Convert(a, chosen)
 	decision, err := autoschedule.Ordered(a, s.nest.Machine, s.order(at))
@@ -92,7 +93,7 @@ func (s *Search) draft(at space.Point) (*draft, error) {
 	}
 	d := &draft{assignment: autoschedule.Convert(a, decision.Conversions), decision: decision, inner: map[index.Var]index.Var{}}
 	for _, c := range append(chosen, decision.Conversions...) {
-		d.converted = append(d.converted, schedule.Convert{Tensor: c.Tensor.Name, To: c.To})
+		d.converted = append(d.converted, schedule.Convert{Tensor: c.Tensor.Name, To: c.To, Values: c.Values})
 	}
 	if passes := s.cut(d, at); passes > mostPasses {
 		return nil, diag.Errorf(diag.Unsupported, "%d passes over what is stored are too many", passes)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"libsparse/libsparse/format"
+	"libsparse/libsparse/index"
 	"libsparse/libsparse/pattern"
 	"libsparse/libsparse/tune/space"
 )
@@ -37,6 +39,9 @@ func (s *Search) moves() (all []move) {
 			for value := range param.Size() {
 				all = append(all, move{{i, float64(value)}})
 			}
+			if operand, ok := strings.CutPrefix(name, "format_"); ok {
+				all = append(all, s.turns(i, operand)...)
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(m move) bool {
@@ -50,6 +55,38 @@ func (s *Search) pairs(first, second, most int) (all []move) {
 	for value := range s.space.params[first].Size() {
 		for with := range min(most+1, s.space.params[second].Size()) {
 			all = append(all, move{{first, float64(value)}, {second, float64(with)}})
+		}
+	}
+	return all
+}
+
+// turns are the formats into which values are brought and whose modes are in another order, each with the orders of loops that visit an
+// operand so.
+func (s *Search) turns(param int, operand string) (all []move) {
+	a := s.nest.Assignment
+	accesses := index.Accesses(a.RHS)
+	at := slices.IndexFunc(accesses, func(acc *index.Access) bool { return acc.Tensor.Name == operand })
+	if at < 0 {
+		return nil
+	}
+	acc, orders := accesses[at], s.space.places["order"]
+	for value, label := range s.space.params[param].Labels {
+		text, carried := strings.CutSuffix(label, withValues)
+		f, err := format.Parse(text)
+		if !carried || err != nil || slices.Equal(f.ModeOrder, a.Of(acc.Tensor).Format.ModeOrder) {
+			continue
+		}
+		for order := range s.space.params[orders].Size() {
+			turned := move{{orders, float64(order)}, {param, float64(value)}}
+			var places []int
+			if point, ok := s.after(turned); ok {
+				for _, mode := range f.ModeOrder {
+					places = append(places, slices.Index(s.order(point), acc.Vars[mode]))
+				}
+			}
+			if slices.IsSorted(places) && len(places) > 0 {
+				all = append(all, turned)
+			}
 		}
 	}
 	return all

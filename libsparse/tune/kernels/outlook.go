@@ -111,6 +111,8 @@ func (s *Search) storage(f *features, at space.Point) {
 	}
 	f.add("others", float64(others))
 	f.add("copied", log2(copied))
+	to, values := strings.CutSuffix(to, withValues)
+	f.flag("carried", values)
 	levels, order, _ := strings.Cut(to, ":")
 	now := ""
 	if s.sight.main != nil {
@@ -123,12 +125,29 @@ func (s *Search) storage(f *features, at space.Point) {
 	padding, kind := s.padding(levels)
 	f.add("padded", kind)
 	f.add("padding", padding)
+	f.add("relative bytes", s.relativeBytes(levels, padding))
+}
+
+// relativeBytes is how much is read of the largest sparse operand in a format of a point, beside a list of entries for each row, as a logarithm.
+func (s *Search) relativeBytes(levels string, padding float64) float64 {
+	if s.sight.known == nil || levels == "" {
+		return 0
+	}
+	nnz, rows := math.Exp2(s.sight.known[slices.Index(pattern.Names, "entries")]), math.Exp2(s.sight.known[slices.Index(pattern.Names, "fibers")])
+	entry := nnz * float64(4+s.nest.Assignment.LHS.Tensor.Elem.Size())
+	bytes := entry * math.Exp2(padding)
+	if padding == 0 && strings.HasPrefix(levels, "d") {
+		bytes += 4 * rows
+	}
+	return log2(bytes / (entry + 4*rows))
 }
 
 // padding is the elements of a padded format for each entry, as a logarithm, and which kind it is; 0 of others.
 func (s *Search) padding(levels string) (padding, kind float64) {
 	name := ""
 	switch {
+	case strings.Contains(levels, "w("):
+		name, kind = "sorted32", 5
 	case strings.Contains(levels, "p"):
 		name, kind = "ell", 1
 	case strings.Contains(levels, "l(8)"):

@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"libsparse/libsparse/pattern"
@@ -54,6 +55,34 @@ func TestLearnedProposals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A format with its modes in another order is proposed with the loops that visit it so, where values are brought into it, too.
+func TestTurnedFormats(t *testing.T) {
+	request := problems["SpMM"]
+	s, err := New(&request, avx2, Options{Formats: map[string][]string{"A0": {"ds:1,0", "ds:1,0 values", "dl(32) values"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, m := range s.Moves() {
+		if m["format_A0"] != "" {
+			found[m["format_A0"]+" "+m["order"]] = true
+		}
+	}
+	// Loops are i, j, k at first; the operand is over i and j.
+	for _, want := range []string{"ds:1,0 values (1,0,2)", "ds:1,0 values (1,2,0)", "ds:1,0 values (2,1,0)", "dl(32) values "} {
+		if !found[want] {
+			t.Errorf("%q is missing from %v", want, found)
+		}
+	}
+	if found["ds:1,0 values (0,1,2)"] || found["ds:1,0 (1,0,2)"] {
+		t.Errorf("there are steps that change nothing, or that an order says already: %v", found)
+	}
+	p, ok := s.Propose(map[string]string{"format_A0": "ds:1,0 values", "order": "(1,0,2)"})
+	if !ok || !strings.Contains(p.Schedule, "convert(A0, ds:1,0, values)") {
+		t.Errorf("%v %v", p, ok)
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	mostLoops   = 6      // variables whose orders are enumerated
 	mostPasses  = 64     // over what is inside of a loop over strips
 	longestTile = 1 << 15
+	withValues  = " values" // after a format into which values are brought, too
 )
 
 // parameters are the dimensions of the space of an assignment, with the constraints between them. Each has the compiler's own choice among

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -93,6 +93,7 @@ class Subject:
         """
         found = dispatch.build(self.problem._replace(schedule=schedule), self.operands)
         assert isinstance(found, Call)  # what has a schedule is one kernel
+        found.carry(self.operands)
         found(self.operands)
         begun = time.perf_counter()
         result = found(self.operands)
@@ -145,13 +146,15 @@ class Subject:
         return max(least, 1e-9) / self._count
 
     def conversions(self, variant: Call) -> tuple[int, float]:
-        """What a variant converts that the compiler's schedule doesn't: bytes of patterns, and seconds for all once."""
+        """What a variant converts beyond the compiler's schedule: bytes that are kept, and seconds for all once."""
+        convert, own = variant.kernel.convert, self.default.kernel.convert
         found = [
             self.operands[number].sparsity.derived[f"format {format}"]
-            for number, format in variant.kernel.convert.items()
+            for number, format in convert.items()
             if self.operands[number].pattern is not None
-            and format not in (self.operands[number].sparsity.format, self.default.kernel.convert.get(number))
+            and format not in (self.operands[number].sparsity.format, own.get(number))
         ]
+        found += [self.operands[n].sparsity.derived[f"values {convert[n]}"] for n in variant.kernel.carried]
         return sum(d.bytes for d in found), sum(d.seconds for d in found)
 
 
@@ -241,13 +244,13 @@ def search(
 def opened(
     problem: Problem,
     operands: Sequence[Operand],
-    allowed: Callable[[Pattern], Iterable[Format]],
+    allowed: Callable[[Pattern], Iterable[str]],
     options: dict[str, Any],
 ) -> searches.Tuner:
     """A search for the schedules of a problem, which knows the patterns of operands and what formats are allowed."""
     sparse = [(name, o.pattern) for name, o in zip(problem.names, operands, strict=True) if o.pattern is not None]
     about = {
-        "formats": {name: [f.text for f in allowed(pattern)] for name, pattern in sparse},
+        "formats": {name: [*allowed(pattern)] for name, pattern in sparse},
         "patterns": {name: learned.features(pattern) for name, pattern in sparse},
     }
     return searches.Tuner(request.complete(to_request(problem, operands), ""), {**about, **options})
@@ -303,29 +306,41 @@ def _beats(times: Sequence[float], others: Sequence[float]) -> bool:
     return wins >= _WINS and statistics.median(others) / statistics.median(times) >= _GAIN
 
 
-def formats(pattern: Pattern) -> Iterable[Format]:
+def formats(pattern: Pattern) -> Iterator[str]:
     """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
 
-    Not blocks and diagonals, whose padding is multiplied: by infinity that is NaN where nothing is stored.
+    `values` after a format says that values are brought into its order, too. Not blocks and diagonals, whose padding is
+    multiplied: by infinity that is NaN where nothing is stored.
     """
     ndim = pattern.ndim
     if ndim < 2 or ndim > 4:
         return
-    orders = list(itertools.permutations(range(ndim)))[:6]
-    for order in orders:
+    for order in list(itertools.permutations(range(ndim)))[:6]:
         suffix = ":" + ",".join(map(str, order))
-        yield Format("s" * ndim + suffix)
-        yield Format("d" + "s" * (ndim - 1) + suffix)
+        for levels in ("s" * ndim, "d" + "s" * (ndim - 1)):
+            format = Format(levels + suffix).text
+            yield format
+            if order != pattern.format.order:
+                yield f"{format} values"
     lengths = pattern.statistics.lengths
     if ndim > 2 or lengths is None or not pattern.size or pattern.format.order != (0, 1):
         return
     rows, columns = pattern.shape
     most = _PADDING * pattern.size
     if rows * pattern.statistics.longest <= most:
-        yield Format("ell")
+        yield f"{Format('ell').text} values"
     for height in (8, 32):
-        padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
-        if height * int(padded.amax(1).sum()) <= most:
-            yield Format(f"sell({height})")
+        if _in_slices(lengths, height) <= most:
+            yield f"{Format(f'sell({height})').text} values"
+    window = 4096
+    sorted_within = torch.nn.functional.pad(lengths, (0, -len(lengths) % window)).reshape(-1, window).sort(1).values
+    if _in_slices(sorted_within.reshape(-1), 32) <= most:
+        yield f"{Format(f'sell(32,{window})').text} values"
     if rows * columns <= 8 * most:
-        yield Format("db")
+        yield f"{Format('db').text} values"
+
+
+def _in_slices(lengths: Tensor, height: int) -> int:
+    """The elements that are stored where rows are padded to the longest of their slice."""
+    padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
+    return height * int(padded.amax(1).sum())

@@ -14,7 +14,6 @@ from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
-from libsparse._storage.pattern import Pattern
 from libsparse._tools import trials
 from libsparse._tools.trials import Trial
 
@@ -40,13 +39,8 @@ class Ranking(Protocol):
 
 def ranking(job: Job) -> Ranking:
     """The order in which schedules of a job are measured: that of the learned model, whatever measurements say."""
-    allowed = _orders if job.exact else lambda _: ()
+    allowed = trials.formats if job.exact else lambda _: ()
     return trials.opened(job.problem, job.operands, allowed, {"method": "learned"})
-
-
-def _orders(pattern: Pattern) -> Iterator[Any]:
-    """The formats that kernels read through a permutation, so that no call copies values."""
-    return (f for f in trials.formats(pattern) if f.order != pattern.format.order and not f.padded)
 
 
 class Paced(trials.Subject):
@@ -116,13 +110,17 @@ class Paced(trials.Subject):
 
     def _results(self, variant: Call) -> list[Result]:
         """Results of several values, with one thread and with as many as calls use."""
-        found = [variant(self.operands), variant(self._others)]
+        found = [self._result(variant, operands) for operands in (self.operands, self._others)]
         before = threads.chosen()
         threads.choose(self._job.threads)
         try:
-            return [*found, variant(self.operands), variant(self._others)]
+            return [*found, *(self._result(variant, operands) for operands in (self.operands, self._others))]
         finally:
             threads.choose(before)
+
+    def _result(self, variant: Call, operands: Sequence[Operand]) -> Result:
+        variant.carry(operands)
+        return variant(operands)
 
 
 def _identical(found: Result, expected: Result) -> bool:
