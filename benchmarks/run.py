@@ -86,6 +86,9 @@ def _options() -> argparse.Namespace:
     )
     add("--processes", type=int, help="begin anew so often, each with a part of the rounds (default 1; 3 if versus)")
     add("--held-out", action="store_true", help="matrices that the learned model has not seen, in the suite tuned")
+    add(
+        "--changes", metavar="REGEX", help="collect only schedules with a parameter like that, and add them to the data"
+    )
     add("--realtime", action="store_true", help="ahead of other processes (Linux, as root): for a shared machine")
     add("--quick", action="store_true", help="fewer kernels, matrices and rounds")
     add("--out", metavar="FILE", help="where the JSON goes (default: benchmarks/results)")

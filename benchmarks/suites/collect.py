@@ -1,7 +1,7 @@
 """The data of the learned model: times of a library of schedules on many patterns, each beside the compiler's.
 
 One thread measures. What is measured is written as it comes: a run that ends before all patterns are done has
-a part of each kind.
+a part of each kind. `--changes` measures what the space has had since, and adds that to what was measured before.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import time
 from collections import Counter
 from pathlib import Path
@@ -35,7 +36,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     begun = time.monotonic()
     torch.manual_seed(0)
-    with gzip.open(path, "wt") as out, ls.options(num_threads=1):
+    with gzip.open(path, "at" if options.changes else "wt") as out, ls.options(num_threads=1):
         for number, one in enumerate(inputs(options.data, quick=options.quick)):
             try:
                 A = one.make()
@@ -45,7 +46,9 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             if A.dim() not in (2, 3) or not A.nnz:
                 continue
             for name, work in computations(A):
-                library = libraries.setdefault(name, Library(name))
+                if options.kernels and not any(re.fullmatch(k, name) for k in options.kernels):
+                    continue
+                library = libraries.setdefault(name, Library(name, options.changes or ""))
                 found = measured(work, library, f"{one.name} {name}", many=split.held_out(one.base))
                 if found is not None:
                     record = {"input": one.name, "base": one.base, "kernel": name, **found}

@@ -7,6 +7,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from libsparse._compiler import searches
@@ -56,32 +57,45 @@ def read(path: Path) -> Dataset:
     features, slowdown, problem = [], [], []
     kernels, bases, inputs = [], [], []
     digest = hashlib.sha256()
+    for record in _records(path, digest):
+        ratios = believed(record["ratios"])
+        changes = [{}, *(c for c, _ in ratios)]
+        try:
+            search = searches.Tuner(record["request"], {k: record[k] for k in ("formats", "patterns")})
+        except LibsparseError as error:
+            print(f"  {record['kernel']} of {record['input']}: {error}")
+            continue
+        described = search.describe(changes)
+        search.close()
+        names = names or described["names"]
+        assert names == described["names"]
+        for row, ratio in zip(described["features"], [1.0, *(r for _, r in ratios)], strict=True):
+            if row is not None:
+                features.append(np.array(row, dtype=np.float32))
+                slowdown.append(np.log2(ratio))
+                problem.append(len(kernels))
+        kernels.append(record["kernel"])
+        bases.append(record["base"])
+        inputs.append(record["input"])
+    arrays = np.stack(features), np.array(slowdown, dtype=np.float32), np.array(problem)
+    return Dataset(names, *arrays, kernels, bases, inputs, digest.hexdigest())
+
+
+def _records(path: Path, digest: Any) -> list[dict[str, Any]]:
+    """What was measured of each problem, put together where it was measured several times."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     with gzip.open(path, "rt") as lines:
         for line in lines:
             record = json.loads(line)
             if not split.held_out(record["base"]):
                 digest.update(line.encode())
-            ratios = believed(record["ratios"])
-            changes = [{}, *(c for c, _ in ratios)]
-            try:
-                search = searches.Tuner(record["request"], {k: record[k] for k in ("formats", "patterns")})
-            except LibsparseError as error:
-                print(f"  {record['kernel']} of {record['input']}: {error}")
-                continue
-            described = search.describe(changes)
-            search.close()
-            names = names or described["names"]
-            assert names == described["names"]
-            for row, ratio in zip(described["features"], [1.0, *(r for _, r in ratios)], strict=True):
-                if row is not None:
-                    features.append(np.array(row, dtype=np.float32))
-                    slowdown.append(np.log2(ratio))
-                    problem.append(len(kernels))
-            kernels.append(record["kernel"])
-            bases.append(record["base"])
-            inputs.append(record["input"])
-    arrays = np.stack(features), np.array(slowdown, dtype=np.float32), np.array(problem)
-    return Dataset(names, *arrays, kernels, bases, inputs, digest.hexdigest())
+            before = found.get((record["input"], record["kernel"]))
+            if before is not None:
+                record["ratios"] = before["ratios"] + record["ratios"]
+                for name, formats in before["formats"].items():
+                    record["formats"][name] = list(dict.fromkeys([*formats, *record["formats"][name]]))
+            found[record["input"], record["kernel"]] = record
+    return list(found.values())
 
 
 def believed(ratios: list[tuple[dict[str, str], float]]) -> list[tuple[dict[str, str], float]]:
