@@ -1,7 +1,8 @@
 """`ls.tune` on real kernels: the time of what it finds beside the compiler's schedule, and beside random proposals.
 
-All search the same space with the same way to measure, the learned model with fewer measurements. A search is scored by
-its last comparison, in which its best schedules and the compiler's take turns.
+All search the same space, the learned model with fewer and shorter measurements. What a search finds is compared with
+the compiler's schedule once more, in longer turns than the search has taken. What it has spent is everything: looking
+at patterns, ranking, conversions, measurements and its own last comparison, where its kernels had been compiled before.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 import torch
 from data import files, generated
 from libsparse._tools import trials, tune
+from libsparse._tools.brief import Brief
 from method.operands import Matrix
 from training import split
 
@@ -25,6 +27,7 @@ import libsparse as ls
 
 _SEARCHES = {"learned": 11, "bayesian": 60, "random": 60}
 _QUICK = 4  # measurements
+_WIDE, _MOST = 256, 1 << 24  # columns of a wide operand, and its elements at most
 
 
 def _cases(A: ls.SparseTensor) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -33,6 +36,9 @@ def _cases(A: ls.SparseTensor) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "spmv", lambda: ls.einsum("ij,j->i", A, x[:, 0].contiguous())
     yield "spmv_transposed", lambda: ls.einsum("ij,i->j", A, q[:, 0].contiguous())
     yield "spmm", lambda: ls.einsum("ij,jk->ik", A, x)
+    if columns * _WIDE <= _MOST:
+        wide = torch.rand(columns, _WIDE)
+        yield "spmm_wide", lambda: ls.einsum("ij,jk->ik", A, wide)
     yield "sddmm", lambda: ls.einsum("ij,ik,jk->ij", A, q, k)
 
 
@@ -85,29 +91,38 @@ def _searched(work: Callable[[], Any], searches: dict[str, int]) -> dict[str, An
     ((prepared, operands),) = tune.watched(work)
     found: dict[str, Any] = {}
     for method, budget in searches.items():
-        compiled, *_ = _search(prepared, operands, method, budget)
-        spent, tried, subject = _search(prepared, operands, method, budget)  # its kernels are in the cache now
-        winner, variant, own, default = trials.decide(subject, tried)
-        times = statistics.median(default), statistics.median(own)
+        compiled, *_ = _search(prepared, operands, method, budget)  # and again, with all kernels in the cache
+        spent, tried, subject, (winner, variant) = _search(prepared, operands, method, budget)
+        times = _compared(prepared, operands, winner.schedule) if winner else (subject.seconds, subject.seconds)
         converted = 0.0 if variant is None else subject.conversions(variant)[1]
         found[method] = {
             "seconds": times[0],
             "gain": times[0] / times[1] if winner else 1.0,
+            "tried": len(tried),
             "failed": sum(trial.ratio is None for trial in tried),
             "schedule": winner.schedule if winner else "",
             "spent": spent,
             "compiled": compiled,
-            "calls": (spent + converted) / (times[0] - times[1]) if winner else math.inf,
+            "calls": (spent + converted) / (times[0] - times[1]) if winner and times[1] < times[0] else math.inf,
         }
     return found
 
 
-def _search(prepared: Any, operands: Any, method: str, budget: int) -> tuple[float, list[trials.Trial], trials.Subject]:
-    """The seconds that a search takes, and what it has tried."""
-    subject, tried = trials.Subject(prepared.problem, operands), list[trials.Trial]()
+def _search(prepared: Any, operands: Any, method: str, budget: int) -> tuple[float, list[trials.Trial], Any, Any]:
+    """The seconds that a search takes, what it has tried, with what operands, and the winner with its kernel."""
     begun = time.perf_counter()
-    trials.search(subject, tried, budget, float("inf"), 0, lambda: None, method)
-    return time.perf_counter() - begun, tried, subject
+    kind, tried = Brief if method == "learned" else trials.Subject, list[trials.Trial]()
+    subject = kind(prepared.problem, operands)
+    trials.search(subject, tried, budget, float("inf"), 0, lambda: None, method, stops=method == "learned")
+    found = trials.decide(subject, tried)
+    return time.perf_counter() - begun, tried, subject, found[:2]
+
+
+def _compared(prepared: Any, operands: Any, schedule: str) -> tuple[float, float]:
+    """The times of the compiler's schedule and of another one, medians of turns."""
+    subject = trials.Subject(prepared.problem, operands)
+    own, default = subject.compare([subject.variant(schedule)[0]])
+    return statistics.median(default), statistics.median(own)
 
 
 def _line(row: dict[str, Any], searches: Iterable[str]) -> str:

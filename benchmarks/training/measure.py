@@ -10,7 +10,7 @@ from libsparse._compiler import searches
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
-from libsparse._tools import trials, tune
+from libsparse._tools import trials, tried_formats, tune
 
 from .library import Library
 
@@ -53,7 +53,7 @@ def measured(work: Callable[[], Any], library: Library, seed: str, *, many: bool
     if subject.seconds > _LONGEST:
         return None
     try:
-        search = trials.opened(subject.problem, subject.operands, trials.formats, {})
+        search = trials.opened(subject.problem, subject.operands, tried_formats.of, {})
     except UnsupportedError:
         return None
     try:

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	bestSingle = 64  // steps of which pairs are judged
-	bestPairs  = 32  // pairs to which a third step is added
-	bestThird  = 24  // steps that are
+	bestSingle = 20  // steps of which pairs are judged
+	bestPairs  = 10  // pairs to which a third step is added
+	bestThird  = 10  // steps that are
 	hope       = 0.7 // standard deviations by which a time may be shorter, where that has to be decided point by point
 	trusted    = 96  // points of the ranking whose predictions the Bayesian tuner is told
 )
@@ -33,7 +33,6 @@ type judge struct {
 	search *Search
 	model  *learned.Model
 	places []int // of the model's features among those of points
-	buffer []float32
 }
 
 func (s *Search) judge(m *learned.Model) (*judge, bool) {
@@ -41,22 +40,23 @@ func (s *Search) judge(m *learned.Model) (*judge, bool) {
 	if !ok {
 		return nil, false
 	}
-	return &judge{search: s, model: m, places: m.Places(f.names), buffer: make([]float32, len(m.Features))}, true
+	return &judge{search: s, model: m, places: m.Places(f.names)}, true
 }
 
-// predict is what the model expects of a point; false where the space has no such point.
-func (j *judge) predict(at space.Point) (learned.Prediction, bool) {
+// seen is a point as the model sees it; false where the space has no such point.
+func (j *judge) seen(at space.Point) ([]float32, bool) {
 	f, ok := j.search.features(at, false)
 	if !ok {
-		return learned.Prediction{}, false
+		return nil, false
 	}
+	row := make([]float32, len(j.places))
 	for i, place := range j.places {
-		j.buffer[i] = float32(math.NaN())
+		row[i] = float32(math.NaN())
 		if place >= 0 {
-			j.buffer[i] = f.values[place]
+			row[i] = f.values[place]
 		}
 	}
-	return j.model.Predict(j.buffer), true
+	return row, true
 }
 
 // rank lists points, the most promising first: all single steps from the compiler's choice, all pairs of the best of these, and three steps
@@ -103,6 +103,7 @@ func apiece(all []int) (each [][]int) {
 // extend judges points that take one more step, the most promising first. Each set of steps is judged once.
 func (j *judge) extend(moves []move, begun [][]int, steps []int) (found []ranked) {
 	known := map[string]bool{}
+	var rows [][]float32
 	for _, before := range begun {
 		for _, step := range steps {
 			if slices.Contains(before, step) {
@@ -120,10 +121,13 @@ func (j *judge) extend(moves []move, begun [][]int, steps []int) (found []ranked
 			} else {
 				known[name] = true
 			}
-			if p, ok := j.predict(at); ok {
-				found = append(found, ranked{at, taken, p})
+			if row, ok := j.seen(at); ok {
+				found, rows = append(found, ranked{at: at, steps: taken}), append(rows, row)
 			}
 		}
+	}
+	for i, p := range j.model.PredictAll(rows) {
+		found[i].Prediction = p
 	}
 	slices.SortStableFunc(found, byScore)
 	return found
@@ -132,7 +136,7 @@ func (j *judge) extend(moves []move, begun [][]int, steps []int) (found []ranked
 // advise gives the Bayesian tuner the most promising points of a model to begin with, and its expectations of many.
 func (s *Search) advise(o *bayes.Options) {
 	for len(o.Starts) < nearby {
-		at, ok := s.choice.next(func(space.Point) bool { return false }, s.feasible)
+		at, _, ok := s.choice.next(func(space.Point) bool { return false }, s.feasible)
 		if !ok {
 			break
 		}

@@ -148,7 +148,8 @@ func TestFeatures(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s: the compiler's own schedule has no features", name)
 		}
-		if p, ok := j.predict(s.space.origin); !ok || math.Abs(p.Mean) > 0.5 {
+		row, ok := j.seen(s.space.origin)
+		if p := m.Predict(row); !ok || math.Abs(p.Mean) > 0.5 {
 			t.Errorf("%s: the compiler's own schedule is expected to take 2^%g times as long as itself", name, p.Mean)
 		}
 	}

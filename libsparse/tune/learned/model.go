@@ -113,18 +113,27 @@ func readTree(text []byte, features int) ([]node, bool) {
 }
 
 // Predict judges a schedule by its features, in the order of Features; NaN is one that is not known.
-func (m *Model) Predict(features []float32) Prediction {
+func (m *Model) Predict(features []float32) Prediction { return m.PredictAll([][]float32{features})[0] }
+
+// PredictAll judges several schedules, one tree after the other, each of which stays in the nearest cache meanwhile.
+func (m *Model) PredictAll(rows [][]float32) []Prediction {
 	last := len(m.trees) - m.Spread
-	mean, spread := sum(m.trees[:last], features), sum(m.trees[last:], features)
-	return Prediction{Mean: mean / float64(len(m.Groups)), Deviation: math.Exp2(spread)}
+	means, spreads := sums(m.trees[:last], rows), sums(m.trees[last:], rows)
+	found := make([]Prediction, len(rows))
+	for i := range rows {
+		found[i] = Prediction{Mean: float64(means[i]) / float64(len(m.Groups)), Deviation: math.Exp2(float64(spreads[i]))}
+	}
+	return found
 }
 
-func sum(trees [][]node, features []float32) float64 {
-	value := float32(0)
+func sums(trees [][]node, rows [][]float32) []float32 {
+	values := make([]float32, len(rows))
 	for _, t := range trees {
-		value += walk(t, features)
+		for i, features := range rows {
+			values[i] += walk(t, features)
+		}
 	}
-	return float64(value)
+	return values
 }
 
 func walk(tree []node, features []float32) float32 {

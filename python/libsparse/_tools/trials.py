@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -20,21 +19,20 @@ from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
-from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import learned
+from . import learned, tried_formats
 
 _HARD = 0.036  # seconds of a measurement, from which on one is enough: long calls, or hopeless ones
-_BLOCK = 3e-4  # seconds of a measurement: shorter calls are repeated
 _LONG = 0.1  # seconds of a call, from which on what looks hopeless isn't called again
 _PROMISING = 0.97  # below which a ratio is measured three times as often
-_FINAL = 21  # of the last comparison
+FINAL = 21  # rounds of the last comparison
 _WINS = 16  # of these that the winner has to be faster in: of equal ones, as many happen once in 75 times
 _GAIN = 1.02  # and by how much, in the middle
+_SHORT, _CLEAR = 8, 1.05  # rounds that are enough where all were won, by that in the middle
+_EXPECTED = 0.012  # of what the model expects to gain, as a logarithm to base 2, below which nothing more is measured
 _FINALISTS = 3
 _HOPELESS = 3  # times as slow as the compiler's: measured once
-_PADDING = 3  # elements that a padded format may store for each entry
 
 
 class Trial(NamedTuple):
@@ -63,14 +61,17 @@ class Subject:
         seconds: Its time, when it was first measured.
         blocks: How many measurements make a time, of which the shortest counts: others may use the processor meanwhile.
         rounds: How often a trial and the compiler's schedule take turns.
+        length: Seconds of a measurement: shorter calls are repeated.
+        built: The kernels of schedules and the seconds of a first call, where they are kept.
         calibration: Seconds at most to find out how long the compiler's schedule takes.
     """
 
-    blocks, rounds, calibration = 4, 5, 0.1
+    blocks, rounds, calibration, length = 4, 5, 0.1, 3e-4
 
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
         self.problem, self.operands = problem, _copies(operands)
+        self.built: dict[str, tuple[Call, float]] = {}
         default = dispatch.build(problem, self.operands, measured=False)
         assert isinstance(default, Call)
         self.default = default
@@ -83,7 +84,7 @@ class Subject:
         ):  # threads may be late at first
             rounds += 1
             self.seconds = min(self.seconds, self.clock(default))
-            self._count = max(1, math.ceil(_BLOCK / self.seconds))
+            self._count = max(1, math.ceil(self.length / self.seconds))
 
     def variant(self, schedule: str) -> tuple[Call, float]:
         """The kernel of a schedule, which computes the same as the compiler's, and the seconds of a first call.
@@ -98,9 +99,17 @@ class Subject:
         begun = time.perf_counter()
         result = found(self.operands)
         first = time.perf_counter() - begun
-        if not _same(result, self._expected):
+        if not self.agrees(result):
             raise InternalError("the result differs from that of the compiler's schedule")
         return found, first
+
+    def agrees(self, result: Result) -> bool:
+        """Whether a result is that of the compiler's schedule, but for rounding."""
+        return _same(result, self._expected)
+
+    def worth_comparing(self, ratio: float) -> bool:
+        """Whether a trial with this ratio may come into the last comparison."""
+        return ratio > 0
 
     def ratio(self, variant: Call, first: float) -> float:
         """The time of a variant, in times that of the compiler's, which takes turns with it: the least of each."""
@@ -122,7 +131,7 @@ class Subject:
         """The times of each variant and, the last, of the compiler's, in rounds of all of them in changing order."""
         every = [*variants, self.default]
         times: list[list[float]] = [[] for _ in every]
-        for number in range(_FINAL):
+        for number in range(FINAL):
             for place in range(len(every)):
                 at = (place + number) % len(every)
                 times[at].append(self.clock(every[at]))
@@ -131,7 +140,7 @@ class Subject:
     def comparison(self) -> float:
         """The seconds that the last comparison takes."""
         block = self.seconds * self._count
-        return _FINAL * (_FINALISTS + 1) * block * (1 if block > _HARD else self.blocks)
+        return FINAL * (_FINALISTS + 1) * block * (1 if block > _HARD else self.blocks)
 
     def clock(self, variant: Call) -> float:
         """The time of a call, of the fastest block of calls."""
@@ -203,6 +212,8 @@ def search(
     seed: int,
     progress: Callable[[], None],
     method: str = "bayesian",
+    *,
+    stops: bool = False,
 ) -> str:
     """Measures schedules, after those of an earlier search, until there are as many or the time is up.
 
@@ -215,6 +226,7 @@ def search(
         progress: Called after each.
         method: "bayesian", which begins with what the learned model finds promising; "learned", what that does alone;
             "random".
+        stops: Whether to end where the learned model expects nothing of what it would propose.
 
     Returns:
         The space in words.
@@ -224,13 +236,13 @@ def search(
         "learned": {"method": "learned"},
         "random": {"first": budget},
     }
-    tuner = opened(subject.problem, subject.operands, formats, {"seed": seed, **ways[method]})
+    tuner = opened(subject.problem, subject.operands, tried_formats.of, {"seed": seed, **ways[method]})
     try:
         for trial in trials:
             tuner.tell(told(trial))
         while len(trials) < budget and time.monotonic() < until - subject.comparison():
             asked = tuner.ask()
-            if asked is None:
+            if asked is None or (stops and not hopeful(asked)):
                 break
             trial = measured(subject, asked)
             trials.append(trial)
@@ -261,6 +273,11 @@ def told(trial: Trial) -> dict[str, Any]:
     return {"point": trial.point, **({"failed": True} if trial.ratio is None else {"seconds": trial.ratio})}
 
 
+def hopeful(asked: dict[str, Any]) -> bool:
+    """Whether a proposal of the learned model is worth measuring: it, and all that follow, may gain nothing."""
+    return bool(asked.get("default")) or asked["expected"] >= _EXPECTED
+
+
 def measured(subject: Subject, asked: dict[str, Any]) -> Trial:
     """The trial of a proposal."""
     point, schedule = asked["point"], asked["schedule"]
@@ -286,12 +303,13 @@ def decide(
         The winner and its kernel, or None; the times of the best trial, and of the compiler's schedule in turn with it.
     """
     measured = sorted((t for t in trials[1:] if t.ratio is not None), key=lambda t: t.ratio or 0.0)
-    last = [t for t in measured[_FINALISTS:] if t.schedule == kept]
-    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in (*measured[:_FINALISTS], *last)]
+    best_ones = [t for t in measured[:_FINALISTS] if subject.worth_comparing(t.ratio or 0.0)]
+    last = [t for t in measured if t.schedule == kept and t not in best_ones]
+    finalists = [(trial, subject.variant(trial.schedule)[0]) for trial in (*best_ones, *last)]
     *times, own = subject.compare([variant for _, variant in finalists])
     if not finalists:
         return None, None, own, own
-    best = min(range(len(finalists)), key=lambda n: statistics.median(times[n]))
+    best = min(range(len(finalists)), key=lambda n: (-len(times[n]), statistics.median(times[n])))
     stays = next((n for n, (trial, _) in enumerate(finalists) if trial.schedule == kept), None)
     if not _beats(times[best], own) and stays is not None and not _beats(own, times[stays]):
         best = stays  # the machine is busy, or it makes little difference now
@@ -302,45 +320,13 @@ def decide(
 
 def _beats(times: Sequence[float], others: Sequence[float]) -> bool:
     """Whether calls that took turns with others were faster beyond doubt."""
-    wins = sum(a < b for a, b in zip(times, others, strict=True))
-    return wins >= _WINS and statistics.median(others) / statistics.median(times) >= _GAIN
+    pairs = list(zip(times, others, strict=False))  # the first rounds are those of all
+    wins = sum(a < b for a, b in pairs)
+    gain = statistics.median(b for _, b in pairs) / statistics.median(a for a, _ in pairs)
+    return (wins >= _WINS and gain >= _GAIN) or (wins == len(pairs) >= _SHORT and gain >= _CLEAR)
 
 
-def formats(pattern: Pattern) -> Iterator[str]:
-    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
-
-    `values` after a format says that values are brought into its order, too. Not blocks and diagonals, whose padding is
-    multiplied: by infinity that is NaN where nothing is stored.
-    """
-    ndim = pattern.ndim
-    if ndim < 2 or ndim > 4:
-        return
-    for order in list(itertools.permutations(range(ndim)))[:6]:
-        suffix = ":" + ",".join(map(str, order))
-        for levels in ("s" * ndim, "d" + "s" * (ndim - 1)):
-            format = Format(levels + suffix).text
-            yield format
-            if order != pattern.format.order:
-                yield f"{format} values"
-    lengths = pattern.statistics.lengths
-    if ndim > 2 or lengths is None or not pattern.size or pattern.format.order != (0, 1):
-        return
-    rows, columns = pattern.shape
-    most = _PADDING * pattern.size
-    if rows * pattern.statistics.longest <= most:
-        yield f"{Format('ell').text} values"
-    for height in (8, 32):
-        if _in_slices(lengths, height) <= most:
-            yield f"{Format(f'sell({height})').text} values"
-    window = 4096
-    sorted_within = torch.nn.functional.pad(lengths, (0, -len(lengths) % window)).reshape(-1, window).sort(1).values
-    if _in_slices(sorted_within.reshape(-1), 32) <= most:
-        yield f"{Format(f'sell(32,{window})').text} values"
-    if rows * columns <= 8 * most:
-        yield f"{Format('db').text} values"
-
-
-def _in_slices(lengths: Tensor, height: int) -> int:
-    """The elements that are stored where rows are padded to the longest of their slice."""
-    padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
-    return height * int(padded.amax(1).sum())
+def is_decided(times: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether more rounds change nothing about whether calls are faster than others beyond doubt."""
+    lost = sum(a >= b for a, b in zip(times, others, strict=True))
+    return lost > FINAL - _WINS or _beats(times, others)

@@ -29,6 +29,7 @@ from libsparse._tensor.sparse_tensor import SparseTensor
 
 from . import limits as machine_limits
 from . import trials
+from .brief import Brief
 from .trials import Trial
 from .tuning_report import Report, Tuned
 
@@ -70,7 +71,7 @@ def tune(
             method="learned".
         seconds: The time after which to stop; the last comparison is part of it, what is being compiled then is not.
         method: "bayesian" is as above, and begins with what a learned model finds promising. "learned" measures only
-            the ten schedules that the model finds the most promising, in a few seconds.
+            up to ten schedules that the model finds promising, with short turns, and none where it expects nothing.
         format: As in `einsum`.
         reduce: As in `einsum`.
         combine: As in `einsum`.
@@ -102,12 +103,16 @@ def tune(
 
 
 class _Limits(NamedTuple):
-    """How to search, with how many measurements (None for as many as are usual), until when."""
+    """How to search, with how many measurements (None for as many as are usual), until when.
+
+    `stops` says that the search ends where the model expects nothing of what is left.
+    """
 
     method: str
     budget: int | None
     until: float
     seed: int
+    stops: bool = False
 
 
 def _end(method: str, budget: int | None, seconds: float | None) -> float:
@@ -257,10 +262,10 @@ def _tune(problems: Sequence[tuple[Prepared, list[Operand]]], limits: _Limits, b
     """Tunes problems, those that take longest first."""
     if not problems:
         raise UnsupportedError("tune: nothing with a sparse operand was computed; give it SparseTensors")
-    ranked = []
+    ranked, kind = [], Brief if limits.method == "learned" else trials.Subject
     for prepared, operands in problems:
         with suppress(BoundError, IndexOverflowError):  # where results are larger than usual, which takes other kernels
-            ranked.append((trials.Subject(prepared.problem, operands), prepared, operands))
+            ranked.append((kind(prepared.problem, operands), prepared, operands))
     ranked.sort(key=lambda entry: -entry[0].seconds)
     each = limits.budget is None and limits.method == "learned"
     budget = _PROMISING * len(ranked) if each else limits.budget or _USUAL
@@ -281,7 +286,7 @@ def _tune(problems: Sequence[tuple[Prepared, list[Operand]]], limits: _Limits, b
             if reason:
                 found.append(Tuned.left(subject, reason))
                 continue
-            found.append(_tune_one(subject, prepared, operands, limits._replace(budget=own), bar))
+            found.append(_tune_one(subject, prepared, operands, limits._replace(budget=own, stops=each), bar))
             left -= own
             if found[-1].stopped:
                 break
@@ -315,7 +320,8 @@ def _tune_one(
     space, stopped, begun = "", False, time.monotonic()
     try:
         assert limits.budget is not None
-        space = trials.search(subject, tried, limits.budget, limits.until, limits.seed, progress, limits.method)
+        settings = limits.budget, limits.until, limits.seed, progress, limits.method
+        space = trials.search(subject, tried, *settings, stops=limits.stops)
     except KeyboardInterrupt:
         stopped = True
     except UnsupportedError as error:

@@ -14,7 +14,7 @@ from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
-from libsparse._tools import trials
+from libsparse._tools import trials, tried_formats
 from libsparse._tools.trials import Trial
 
 from .messages import Job, filled
@@ -39,7 +39,7 @@ class Ranking(Protocol):
 
 def ranking(job: Job) -> Ranking:
     """The order in which schedules of a job are measured: that of the learned model, whatever measurements say."""
-    allowed = trials.formats if job.exact else lambda _: ()
+    allowed = tried_formats.of if job.exact else lambda _: ()
     return trials.opened(job.problem, job.operands, allowed, {"method": "learned"})
 
 
@@ -163,7 +163,7 @@ def _proposals(order: Ranking, known: Sequence[Trial], most: int) -> Iterator[di
     """The compiler's schedule, those that are known, and what a ranking proposes."""
     for number in range(most):
         asked = order.ask()
-        if asked is None:
+        if asked is None or not trials.hopeful(asked):
             break
         yield asked
         if number == 0:

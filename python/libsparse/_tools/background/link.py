@@ -41,6 +41,14 @@ class Helper:
             other.close()
         self._heard = time.monotonic()
 
+    @property
+    def group(self) -> int | None:
+        """Its group of processes; None before it has one of its own."""
+        own = self._process.pid
+        with suppress(OSError):
+            return own if os.getpgid(own) == own else None
+        return None
+
     def begin(self, job: Job) -> None:
         """Hands it a job.
 

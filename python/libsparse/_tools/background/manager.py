@@ -48,6 +48,12 @@ class Manager(threading.Thread):
         self._failures, self._idle = 0, 0.0
         self._threads = threads.count()
 
+    @property
+    def helper_group(self) -> int | None:
+        """The group of the helper and its compilers, by which they can be stopped; None where there is none."""
+        helper = self._helper
+        return None if helper is None else helper.group
+
     def stop(self) -> None:
         """Ends the thread and the helper."""
         self._ended.set()

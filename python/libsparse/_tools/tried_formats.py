@@ -1,0 +1,54 @@
+"""The formats into which tuners bring operands."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+_PADDING = 3  # elements that a padded format may store for each entry
+
+
+def of(pattern: Pattern) -> Iterator[str]:
+    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
+
+    `values` after a format says that values are brought into its order, too. Not blocks and diagonals, whose padding is
+    multiplied: by infinity that is NaN where nothing is stored.
+    """
+    ndim = pattern.ndim
+    if ndim < 2 or ndim > 4:
+        return
+    for order in list(itertools.permutations(range(ndim)))[:6]:
+        suffix = ":" + ",".join(map(str, order))
+        for levels in ("s" * ndim, "d" + "s" * (ndim - 1)):
+            format = Format(levels + suffix).text
+            yield format
+            if order != pattern.format.order:
+                yield f"{format} values"
+    lengths = pattern.statistics.lengths
+    if ndim > 2 or lengths is None or not pattern.size or pattern.format.order != (0, 1):
+        return
+    rows, columns = pattern.shape
+    most = _PADDING * pattern.size
+    if rows * pattern.statistics.longest <= most:
+        yield f"{Format('ell').text} values"
+    for height in (8, 32):
+        if _in_slices(lengths, height) <= most:
+            yield f"{Format(f'sell({height})').text} values"
+    window = 4096
+    sorted_within = torch.nn.functional.pad(lengths, (0, -len(lengths) % window)).reshape(-1, window).sort(1).values
+    if _in_slices(sorted_within.reshape(-1), 32) <= most:
+        yield f"{Format(f'sell(32,{window})').text} values"
+    if rows * columns <= 8 * most:
+        yield f"{Format('db').text} values"
+
+
+def _in_slices(lengths: Tensor, height: int) -> int:
+    """The elements that are stored where rows are padded to the longest of their slice."""
+    padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
+    return height * int(padded.amax(1).sum())
