@@ -9,6 +9,7 @@ import importlib
 import itertools
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
@@ -79,6 +80,15 @@ class Worker:
     def threads(self, count: int) -> None:
         """Sets the threads of the process."""
         self._ask("threads", count)
+
+    def settings(self, **chosen: Any) -> None:
+        """Sets options of libsparse."""
+        self._ask("settings", chosen)
+
+    def tuning(self, *, stands_still: bool) -> list[str]:
+        """Has the helper that tunes in the background stand still, or go on; what it has done so far."""
+        log: list[str] = self._ask("tuning", stands_still)
+        return log
 
     def prepares(self, kernel: str) -> bool:
         """Whether the peer has the kernel."""
@@ -154,6 +164,21 @@ class _Server:
         torch.set_num_threads(count)
         if self._peer:
             self._peer.threads(count)
+
+    def settings(self, chosen: dict[str, Any]) -> None:
+        import libsparse
+
+        libsparse.options(**chosen)
+
+    def tuning(self, stands_still: bool) -> list[str]:
+        from libsparse._tools.background import manager
+
+        found = manager.manager()
+        if found is None:
+            return []
+        if found.helper_group is not None:
+            os.killpg(found.helper_group, signal.SIGSTOP if stands_still else signal.SIGCONT)
+        return found.log
 
     def prepares(self, kernel: str) -> bool:
         return self._peer.prepares(kernel)
