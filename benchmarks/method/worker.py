@@ -81,6 +81,11 @@ class Worker:
         """Sets the threads of the process."""
         self._ask("threads", count)
 
+    def processor(self) -> float:
+        """The seconds that the process has had a processor, with all its threads."""
+        seconds: float = self._ask("processor")
+        return seconds
+
     def settings(self, **chosen: Any) -> None:
         """Sets options of libsparse."""
         self._ask("settings", chosen)
@@ -164,6 +169,9 @@ class _Server:
         torch.set_num_threads(count)
         if self._peer:
             self._peer.threads(count)
+
+    def processor(self) -> float:
+        return time.process_time()
 
     def settings(self, chosen: dict[str, Any]) -> None:
         import libsparse

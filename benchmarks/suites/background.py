@@ -1,7 +1,8 @@
 """Training while tuning goes on in the background: the time of all steps beside the same without, from a new cache on.
 
-Each model is trained in two processes, which take turns of about half a second. The helper of the one that tunes stands
-still while the other has its turn, so that each pays for what it causes.
+Each model is trained in two processes that take turns of about half a second. The helper of the one that tunes stands
+still while the other has its turn, so that each pays for what it causes. Beside others' work on the machine, the time
+that the process has had a processor says more: that of its threads alone, without the helper.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from models.workload import Workload
 
 _MODELS = ("gcn", "lightgcn", "autoencoder")
 _STEPS, _QUICK = 1000, 40
-_TURN = 0.5  # seconds
+_TURN, _LONGEST = 0.5, 90.0  # seconds of a turn, and of a model's steps: fewer where they take longer
 _FIRST = 3  # steps that compile, before both begin
 _LAST = 0.2  # of the steps, by which it is told whether the end is faster
 
@@ -56,29 +57,31 @@ def _measured(file: str, number: int, workload: Workload, options: argparse.Name
             worker.model(file, number, results.OURS, told)
             worker.values("step", _FIRST)
         workers["on"].settings(tune="background")
-        count = max(1, min(steps // 10, round(_TURN / workers["off"].turn(1))))
+        step = workers["off"].turn(1)
+        count, steps = max(1, min(steps // 10, round(_TURN / step))), min(steps, max(_QUICK, round(_LONGEST / step)))
         taken: dict[str, list[float]] = {name: [] for name in workers}
+        spent: dict[str, list[float]] = {name: [] for name in workers}
         for turn in range(-(-steps // count)):
             for name in ("off", "on") if turn % 2 else ("on", "off"):
                 workers[name].tuning(stands_still=False)
+                before = workers[name].processor()
                 taken[name].append(workers[name].turn(count))
+                spent[name].append((workers[name].processor() - before) / count)
                 workers[name].tuning(stands_still=True)
         log = workers["on"].tuning(stands_still=False)
         for worker in workers.values():
             worker.close()
-    return {
-        "model": workload.name,
-        "data": workload.data,
-        "steps": count * len(taken["on"]),
-        "taken": taken,
-        "log": log,
-    }
+    about = {"model": workload.name, "data": workload.data, "steps": count * len(taken["on"])}
+    return {**about, "taken": taken, "spent": spent, "log": log}
 
 
 def _line(row: dict[str, Any]) -> str:
-    on, off = row["taken"]["on"], row["taken"]["off"]
-    last = max(1, round(_LAST * len(on)))
-    middle = [statistics.median(times[-last:]) for times in (on, off)]
-    about = f"{row['model']}, {row['data']}, {row['threads']} threads, {row['steps']} steps of {1e3 * middle[1]:.2f} ms"
-    said = "".join(f"\n    {line}" for line in row["log"])
-    return f"{about}: with tuning {sum(on) / sum(off):.3f} times the time, at the end {middle[0] / middle[1]:.3f}{said}"
+    shown = []
+    for name, what in (("taken", "time"), ("spent", "processor's time")):
+        on, off = row[name]["on"], row[name]["off"]
+        last = max(1, round(_LAST * len(on)))
+        end = statistics.median(on[-last:]) / statistics.median(off[-last:])
+        shown.append(f"{sum(on) / sum(off):.3f} times the {what}, at the end {end:.3f}")
+    step = statistics.median(row["taken"]["off"])
+    about = f"{row['model']}, {row['data']}, {row['threads']} threads, {row['steps']} steps of {1e3 * step:.2f} ms"
+    return f"{about}: with tuning {'; '.join(shown)}" + "".join(f"\n    {line}" for line in row["log"])

@@ -17,53 +17,65 @@ const (
 // choice takes points to measure from a ranking: the next one is that from which the most is to be gained beside those that were taken
 // before. A model is wrong about points that change the same in the same way, so that several of them are no better than one.
 type choice struct {
-	all    []ranked
-	times  [][]float64 // by world: what the first points take, as logarithms
-	taken  []bool
-	best   []float64 // by world: of what was taken, the compiler's own schedule among it
-	origin space.Point
+	all   []ranked
+	times [][]float64 // by world: what the first points take, as logarithms
+	taken []bool
+	best  []float64 // by world: of what was taken, the compiler's own schedule among it
 }
 
 func newChoice(all []ranked, origin space.Point, seed uint64) *choice {
-	c := &choice{all: all, origin: origin, best: make([]float64, worlds)}
+	c := &choice{all: all, best: make([]float64, worlds)}
 	n := min(considered, len(all))
 	c.taken = make([]bool, n)
 	random := rand.New(rand.NewPCG(seed, 2))
+	changes, params, settings := changesOf(all[:n], origin)
+	of, exactly := make([]float64, params), make([]float64, settings)
 	for range worlds {
-		w := world{random: random, params: map[int]float64{}, settings: map[setting]float64{}}
+		drawn(of, random)
+		drawn(exactly, random)
 		times := make([]float64, n)
 		for i, r := range all[:n] {
-			times[i] = r.Mean + r.Deviation*w.error(r.at, origin)
+			sum := 0.0
+			for _, c := range changes[i] {
+				sum += common*of[c.param] + math.Sqrt(1-common*common)*exactly[c.setting]
+			}
+			times[i] = r.Mean + r.Deviation*sum/math.Sqrt(max(float64(len(changes[i])), 1))
 		}
 		c.times = append(c.times, times)
 	}
 	return c
 }
 
-// world is one way in which a model may be wrong: by how many deviations for each parameter that is changed, and each value of it.
-type world struct {
-	random   *rand.Rand
-	params   map[int]float64
-	settings map[setting]float64
+// change is a parameter in which a point differs from the compiler's choice, and the number of the value that it has there: a model is wrong
+// by as many deviations for each of them in all points.
+type change struct{ param, setting int }
+
+// changesOf are the changes of points, with how many parameters and settings there are.
+func changesOf(points []ranked, origin space.Point) (changes [][]change, params, settings int) {
+	numbers := map[setting]int{}
+	changes = make([][]change, len(points))
+	for i, r := range points {
+		for param, x := range r.at {
+			if x == origin[param] {
+				continue
+			}
+			set := setting{param, x}
+			number, ok := numbers[set]
+			if !ok {
+				number = len(numbers)
+				numbers[set] = number
+			}
+			changes[i] = append(changes[i], change{param, number})
+		}
+	}
+	return changes, len(origin), len(numbers)
 }
 
-func (w *world) error(at, origin space.Point) float64 {
-	sum, n := 0.0, 0.0
-	for i, x := range at {
-		if x == origin[i] {
-			continue
-		}
-		set := setting{i, x}
-		if _, ok := w.params[i]; !ok {
-			w.params[i] = w.random.NormFloat64()
-		}
-		if _, ok := w.settings[set]; !ok {
-			w.settings[set] = w.random.NormFloat64()
-		}
-		sum += common*w.params[i] + math.Sqrt(1-common*common)*w.settings[set]
-		n++
+// drawn fills a list with normal numbers.
+func drawn(list []float64, random *rand.Rand) {
+	for i := range list {
+		list[i] = random.NormFloat64()
 	}
-	return sum / math.Sqrt(max(n, 1))
 }
 
 // next takes the most promising point that can be lowered and is new, and says by how much it is expected to be faster than the fastest of
