@@ -34,7 +34,12 @@ _dispatch_modes, _profiled, _autocast, _in_transform, _jit_trace = watchers  # c
 
 def is_watched() -> bool:
     """Whether something of torch wants to see each operation, or to change its operands: no short way then."""
-    return bool(_dispatch_modes() or _profiled() or _autocast() or _jit_trace()) or _in_transform() is not None
+    return _profiled() or is_changed()
+
+
+def is_changed() -> bool:
+    """The same but for the profiler, which only sees operations."""
+    return bool(_dispatch_modes() or _autocast() or _jit_trace()) or _in_transform() is not None
 
 
 class Node:

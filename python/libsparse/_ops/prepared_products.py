@@ -39,7 +39,7 @@ def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
     followed = tape.needed((Operand(pattern, values), Operand(None, dense)))
     prepared = _product(pattern, values, dense)
     direct = None if prepared is None else prepared.variant.direct
-    if prepared is None or direct is None or _profiled():
+    if prepared is None or direct is None or (_profiled() and not followed):
         return None
     values = stored(pattern, values)
     if not followed and notes.notes.runs is None:
@@ -81,14 +81,15 @@ class PreparedProduct(tape.Node):
         assert pattern is not None
         values = stored(pattern, values)
         found: list[Tensor | None] = [None, None]
-        short = not torch.is_grad_enabled() and not _profiled()
+        short = not torch.is_grad_enabled()
         if short and 0 in grad.stride():  # as that of a sum, which kernels read as a copy
             grad = grad.contiguous()
         if short and grad.is_contiguous() and grad.dtype is self.prepared.dtype:
             if wanted[0] and dense.is_contiguous():
-                found[0] = _run(_sampled(pattern, grad, dense), grad, conjugate(dense))
+                found[0] = _run(_sampled(pattern, grad, dense), pattern, grad, conjugate(dense))
             if wanted[1]:
-                found[1] = _run(_product(pattern, values, grad, transposed=True), conjugate(values), grad)
+                product = _product(pattern, values, grad, transposed=True)
+                found[1] = _run(product, pattern, conjugate(values), grad)
         left = [want and data is None for want, data in zip(wanted, found, strict=True)]
         if any(left):
             operands, result = self.operands((values, dense)), Operand(None, grad)
@@ -98,8 +99,16 @@ class PreparedProduct(tape.Node):
         return found
 
 
-def _run(prepared: Prepared | None, first: Tensor, second: Tensor) -> Tensor | None:
-    """Computes by the short way of the present variant, which another thread may replace by one without."""
+def _run(prepared: Prepared | None, pattern: Pattern, first: Tensor, second: Tensor) -> Tensor | None:
+    """Computes by the short way of the present variant, which another thread may replace by one without.
+
+    While torch's profiler runs, the same problem is computed by the usual way, which the profiler and `ls.tune` see.
+    """
+    if prepared is not None and _profiled():
+        sampled = prepared.problem.pattern_of is not None
+        matrix = Operand(pattern, None if sampled else first)
+        others = [Operand(None, x) for x in ((first, second) if sampled else (second,))]
+        return dispatch.run(prepared.problem, [matrix, *others])[0]
     direct = None if prepared is None else prepared.variant.direct
     return None if direct is None else direct(first, second, threads.count())
 

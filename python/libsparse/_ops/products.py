@@ -208,7 +208,7 @@ def _short(a: Any, b: Any) -> Tensor | None:
     pattern, values = source.sparsity, source.data
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
     if (
-        tape.is_watched()
+        tape.is_changed()
         or tape.is_traced((source, Operand(None, b)))
         or tape.is_transformed((source, Operand(None, b)))
     ):
