@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from .dataset import Dataset, Floats, squeezed
 
-_MEMBERS = 4  # of the ensemble
+_MEMBERS = 3  # of the ensemble
 _SHARE = 0.75  # of the bases that each is trained on
-_TREES, _LEAVES, _RATE = 120, 63, 0.1
+_TREES, _LEAVES, _RATE = 220, 63, 0.1
 _SPREAD_TREES, _SPREAD_LEAVES = 60, 15
 _FAST = 2  # times that what is as fast as the compiler's counts more than what takes twice as long
 _LEAST = 0.01  # how far off is not told from nothing
