@@ -13,8 +13,8 @@ from libsparse._runtime.call import Call
 from . import trials
 
 _LONG = 1e-3  # seconds of a call, from which on the first one says enough
-_LOST = 1.25  # times as long as the compiler's schedule: a long call isn't repeated
-_FAR = 3  # times as long: nor is a short one
+_LOST = 1.25  # times as long as the compiler's schedule: a long call isn't made a third time
+_FAR = 3  # times as long: nor a second time, and a short one isn't measured
 _NEAR = 1.05  # times as long in the first turns, up to which there are more
 _PROMISING = 0.98  # ratios that are worth the last comparison
 _HEAT = 3  # rounds of it, after which only the best goes on
@@ -39,10 +39,10 @@ class Brief(trials.Subject):
         begun = time.perf_counter()
         found(self.operands)
         first = time.perf_counter() - begun
-        if self.seconds < _LONG or first < _LOST * self.seconds:
+        if self.seconds < _LONG or first < _FAR * self.seconds:
             begun = time.perf_counter()
             found(self.operands)
-            first = time.perf_counter() - begun
+            first = min(first, time.perf_counter() - begun)
         self.built[schedule] = found, first
         return found, first
 
