@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler import request, searches
+from libsparse._compiler import request, searches, threads
 from libsparse._lang.errors import InternalError, LibsparseError
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
@@ -62,6 +62,7 @@ class Subject:
         blocks: How many measurements make a time, of which the shortest counts: others may use the processor meanwhile.
         rounds: How often a trial and the compiler's schedule take turns.
         length: Seconds of a measurement: shorter calls are repeated.
+        now: The clock: of one thread the time that it has had the processor, so that others who use it count little.
         built: The kernels of schedules and the seconds of a first call, where they are kept.
         calibration: Seconds at most to find out how long the compiler's schedule takes.
     """
@@ -71,6 +72,7 @@ class Subject:
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
         self.problem, self.operands = problem, _copies(operands)
+        self.now = time.thread_time if threads.count() == 1 else time.perf_counter
         self.built: dict[str, tuple[Call, float]] = {}
         default = dispatch.build(problem, self.operands, measured=False)
         assert isinstance(default, Call)
@@ -96,9 +98,9 @@ class Subject:
         assert isinstance(found, Call)  # what has a schedule is one kernel
         found.carry(self.operands)
         found(self.operands)
-        begun = time.perf_counter()
+        begun = self.now()
         result = found(self.operands)
-        first = time.perf_counter() - begun
+        first = self.now() - begun
         if not self.agrees(result):
             raise InternalError("the result differs from that of the compiler's schedule")
         return found, first
@@ -146,10 +148,10 @@ class Subject:
         """The time of a call, of the fastest block of calls."""
         least, operands = math.inf, self.operands
         for _ in range(self.blocks):
-            begun = time.perf_counter()
+            begun = self.now()
             for _ in range(self._count):
                 variant(operands)
-            least = min(least, time.perf_counter() - begun)
+            least = min(least, self.now() - begun)
             if least > _HARD:
                 break
         return max(least, 1e-9) / self._count
