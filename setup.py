@@ -37,6 +37,7 @@ SHORTCUTS = [
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
         ("_storage", "radix", "rows", "by_rows"),
+        ("_storage", "fingerprint"),
         ("_io", "market"),
         ("sampling", "sample"),
     )

@@ -81,6 +81,26 @@ def test_values_that_change_are_not_copied() -> None:
     assert kept.tensors()
 
 
+@pytest.mark.parametrize("how", ["numpy", "data", "swapped"])
+def test_writes_that_torch_does_not_count_are_noticed(how: str) -> None:
+    A, x = matrix(), torch.rand(50)
+    variant = replaced(lambda: A @ x, SLICES)
+    values = A.values()
+    for _ in range(4):
+        A @ x
+    assert next(iter(variant._carried.values())).tensors()
+    version = values._version
+    if how == "numpy":
+        values.numpy()[3] += 1
+    elif how == "data":
+        values.data[-1] = -values.data[-1]
+    else:
+        values.numpy()[:2] = values.numpy()[1::-1].copy()
+    assert values._version == version
+    for _ in range(4):
+        torch.testing.assert_close(A @ x, A.to_dense() @ x)
+
+
 def test_values_that_nobody_counts_writes_to_are_read_where_they_are() -> None:
     A, x = matrix(), torch.rand(50)
     variant = replaced(lambda: A @ x, SLICES)

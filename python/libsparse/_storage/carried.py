@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import time
 import weakref
-from typing import Any, NamedTuple
+from types import ModuleType
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from libsparse._lang.records import NamedTuple
+
+from . import memory
 from .conversion import Conversion, Pattern
 from .format import Format
+
+_native: ModuleType | None
+try:
+    from . import _fingerprint
+
+    _native = _fingerprint
+except ImportError:  # the package was built without a C compiler
+    _native = None
 
 _WORTH = 16  # uses, from which on copying was worth it
 _MOST = 1 << 16  # calls that wait for another copy, at most
@@ -21,13 +33,15 @@ class _Seen(NamedTuple):
 
     Attributes:
         values: The tensor, which isn't kept alive.
-        version: How often it had been written to.
+        version: How often torch had written to it.
+        fingerprint: That of its memory; None before the values are copied.
         uses: How many calls have used it, as the only element.
         copy: Its values in the other order; None before they are copied.
     """
 
     values: weakref.ref[Tensor]
     version: int
+    fingerprint: int | None
     uses: list[int]
     copy: Tensor | None
 
@@ -35,8 +49,8 @@ class _Seen(NamedTuple):
 class Carried:
     """The values of a pattern in the order of another format.
 
-    Values are the same as before where they are the same tensor and torch has counted no write to it. They are copied
-    when a call uses them again; where they were soon written to, more calls have to use them first, so that values
+    Values are the same as before where they are the same tensor, torch has counted no write to it, and their memory has
+    the fingerprint that it had: NumPy's arrays and `.data` are written to without torch's knowledge. They are copied when a call uses them again; where they were soon written to, more calls have to use them first, so that values
     which change all the time are hardly ever copied, and cost nothing but a look.
 
     Attributes:
@@ -59,19 +73,23 @@ class Carried:
             self._begin(seen, values, version)
             return None
         seen.uses[0] += 1
-        if seen.copy is None and seen.uses[0] >= self._patience:
-            return self.carry(values)
+        if seen.copy is None:
+            return self.carry(values) if seen.uses[0] >= self._patience else None
+        if seen.fingerprint != _fingerprint_of(values):
+            self._begin(seen, values, version)
+            return None
         return seen.copy
 
     def carry(self, values: Tensor) -> Tensor:
         """The same, copied now where they haven't been."""
         begun = time.perf_counter()
         version = -1 if values.is_inference() else values._version
+        fingerprint = _fingerprint_of(values)
         with torch.no_grad():
             copy = self._conversion.values(values.detach())
         self.seconds = time.perf_counter() - begun
-        if version >= 0:  # else nobody would know that they have changed
-            self._seen = _Seen(weakref.ref(values), version, [0], copy)
+        if version >= 0 and fingerprint is not None:  # else nobody would know that they have changed
+            self._seen = _Seen(weakref.ref(values), version, fingerprint, [0], copy)
         return copy
 
     def _begin(self, before: _Seen | None, values: Tensor, version: int) -> None:
@@ -79,12 +97,20 @@ class Carried:
         if before is not None and before.copy is not None:
             self._patience = 2 if before.uses[0] >= _WORTH else min(4 * self._patience, _MOST)
         if version >= 0:
-            self._seen = _Seen(weakref.ref(values), version, [1], None)
+            self._seen = _Seen(weakref.ref(values), version, None, [1], None)
 
     def tensors(self) -> list[Any]:
         """The copy, for those who count bytes."""
         seen = self._seen
         return [] if seen is None or seen.copy is None else [seen.copy]
+
+
+def _fingerprint_of(values: Tensor) -> int | None:
+    """A number that other values hardly ever have; None without the C function that finds it."""
+    if _native is None:
+        return None
+    found: int = _native.of_memory(memory.address(values), values.numel() * values.element_size())
+    return found
 
 
 def carried(pattern: Pattern, format: Format) -> Carried:
