@@ -36,6 +36,7 @@ class Call:
         direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
         plain: What computes with values that are not kept in the order in which the kernel reads them; None where it
             reads all values where they are.
+        orders: The orders in which dense operands are read.
         shape: The shape of the result.
         dtype: Its dtype.
         is_relaid: Whether a dense result is copied into the order that the caller sees.
@@ -47,7 +48,6 @@ class Call:
         "_convert",
         "_fixed",
         "_known",
-        "_orders",
         "_shares",
         "_short",
         "_slots",
@@ -56,6 +56,7 @@ class Call:
         "dtype",
         "is_relaid",
         "kernel",
+        "orders",
         "plain",
         "shape",
         "tally",
@@ -83,7 +84,7 @@ class Call:
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried = {n: carried(operands[n].sparsity, self._convert[n]) for n in kernel.carried}
-        self._orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
+        self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
             self._fixed[place] = extents[index]
@@ -95,20 +96,10 @@ class Call:
         other = object.__new__(Call)
         other.kernel, other._slots, other._fixed, other.dtype = self.kernel, self._slots, self._fixed, self.dtype
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
-        other._shares, other._convert, other._orders = self._shares, self._convert, self._orders
+        other._shares, other._convert, other.orders = self._shares, self._convert, self.orders
         other._short = other._known = other.direct = other.plain = None
         other._carried = {}  # calls that keep values are not made anew: other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
-        return other
-
-    def reads_transposed(self, number: int) -> bool:
-        """Whether the kernel reads a dense matrix by its columns."""
-        return self._orders[number] == (1, 0)
-
-    def unlaid(self) -> Call:
-        """The same for other operands, which leaves a dense result in the order that the kernel writes."""
-        other = self.anew()
-        other.is_relaid = False
         return other
 
     def in_place_of(self, plain: Call) -> Call:
@@ -209,7 +200,7 @@ class Call:
             return
         sampled = self.kernel.pattern_of == 0 and not self._convert
         dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
-        first, second = (self._orders[number] for number, _ in inputs)
+        first, second = (self.orders[number] for number, _ in inputs)
         conversions = carrying(self._convert, self._slots, operands, self._carried)
         if not (sampled or dense) or second is None or conversions is None:
             return
@@ -249,7 +240,7 @@ class Call:
             return None
         orders = [
             None if order is None or (o.values.is_contiguous() and order == tuple(range(len(order)))) else order
-            for o, order in zip(operands, self._orders, strict=True)
+            for o, order in zip(operands, self.orders, strict=True)
         ]
         shared = self.kernel.pattern_of
         known = operands[shared].pattern if shared >= 0 else self.result_pattern
@@ -282,7 +273,7 @@ class Call:
             if conversion is None or any(number == permuted for _, permuted in self._slots.permutations):
                 return data  # the kernel reads values where they are
             return conversion.values(data.detach())
-        order = self._orders[number]
+        order = self.orders[number]
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else layout.contiguous(data, order)
 

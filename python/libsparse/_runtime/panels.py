@@ -40,7 +40,7 @@ class Panels:
             rest: That of the rows that are left, fewer than a panel's.
         """
         self._kernel, self._shape, self._number, self._width = whole.kernel, whole.shape, number, width
-        self._call, self._rest = call.unlaid(), rest.unlaid()
+        self._call, self._rest = _unlaid(call), _unlaid(rest)
 
     @property
     def kernel(self) -> Kernel:
@@ -63,6 +63,13 @@ class Panels:
         return out, None
 
 
+def _unlaid(call: Call) -> Call:
+    """A call like another one, which leaves its result in the order that the kernel writes."""
+    call = call.anew()
+    call.is_relaid = False
+    return call
+
+
 def _panel(operands: Sequence[Operand], number: int, begin: int, end: int) -> list[Operand]:
     """The operands with some rows of one of them."""
     parts = [*operands]
@@ -83,7 +90,7 @@ def divided(whole: Call, problem: Problem, operands: Sequence[Operand], build: C
         return whole
     index = problem.output[0]
     having = [number for number, indices in enumerate(problem.inputs) if index in indices]
-    if len(having) != 1 or not whole.reads_transposed(having[0]):
+    if len(having) != 1 or whole.orders[having[0]] != (1, 0):
         return whole
     (number,) = having
     rows = operands[number].values

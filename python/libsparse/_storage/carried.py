@@ -50,7 +50,8 @@ class Carried:
     """The values of a pattern in the order of another format.
 
     Values are the same as before where they are the same tensor, torch has counted no write to it, and their memory has
-    the fingerprint that it had: NumPy's arrays and `.data` are written to without torch's knowledge. They are copied when a call uses them again; where they were soon written to, more calls have to use them first, so that values
+    the fingerprint that it had: NumPy's arrays and `.data` are written to without torch's knowledge. They are copied
+    when a call uses them again; where they were soon written to, more calls have to use them first, so that values
     which change all the time are hardly ever copied, and cost nothing but a look.
 
     Attributes:
