@@ -71,7 +71,7 @@ def test_the_reference_has_every_public_name_once() -> None:
 
 def test_the_reference_has_every_schedule_command() -> None:
     page = (pages.ROOT / "docs/reference/schedules.md").read_text()
-    _, _, usage = pages.output("libsparse frontier --help").partition("separated by semicolons:\n")
+    _, _, usage = pages.output("libsparse explain -help").partition("separated by semicolons:\n")
     commands = re.findall(r"^  (\w+)\(", usage.partition("\n\n")[0], flags=re.MULTILINE)
     assert commands
     assert commands == re.findall(r"^`(\w+)\(.*\n: ", page, flags=re.MULTILINE)

@@ -1,5 +1,6 @@
 """The command line: what it prints, its statuses, and its suggestions."""
 
+import json
 import subprocess
 import sys
 
@@ -51,6 +52,8 @@ def test_mistakes(capsys, words, told):
         (["run", "y(i) = exq(x(i))", "x=dense:3"], "did you mean the function"),
         (["run", "ij,j->i", "csr:3x3", "dense:3", "-o", "y.mtx"], "ask for one by --format"),
         (["run", "ij,j->i", "csr:3x3", "dense:3", "--dtype", "float33"], "'float33' is no torch dtype"),
+        (["frontier", "ij,j->i", "csr:3x3"], "names 2 operands, 1 were given"),
+        (["candidates", "y(i) = A(i,j,k)", "A=csf:2x2x2", "--format", "csr"], "format csr has 2 levels"),
         (["explain", "ij,j->i", "csr:3x3", "dense:3", "--stage", "loop"], "simplified, c; did you mean loops?"),
     ],
 )
@@ -88,6 +91,20 @@ def test_the_compilers_own_options(capfd):
     assert "on the frontier" in capfd.readouterr().out
     assert main(["functions"]) == 0
     assert "leaky_relu(a, b=0.01)" in capfd.readouterr().out.splitlines()
+
+
+def test_questions_about_loop_nests(tmp_path, capsys):
+    """frontier and candidates take operands as explain does, and files."""
+    ls.write(tmp_path / "a.mtx", ls.random((30, 20), 0.2))
+    assert main(["frontier", "y(i) = A(i,j) * x(j)", f"A={tmp_path / 'a.mtx'}", "x=dense:20"]) == 0
+    assert "of class 1" in capsys.readouterr().out
+    assert main(["frontier", "ij,jk->ik", "csr:30x20", "csc:20x10", "--format", "csr", "--taco", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["expression"] == "out(i,k) = A0(i,j) * A1(j,k)"
+    assert found["classes"]
+    assert main(["candidates", "ij,j->i", "csr:30x20", "dense:20", "--plain"]) == 0
+    orders = [candidate["order"] for candidate in json.loads(capsys.readouterr().out) if candidate["plain"]]
+    assert sorted(orders) == [["i", "j"], ["j", "i"]]
 
 
 def test_cache(capsys, tmp_path):

@@ -63,6 +63,13 @@ def _parser() -> tuple[Parser, dict[str, Parser]]:
     tune.add_argument("--seconds", type=float, help="after which to stop")
     tune.add_argument("--list", action="store_true", help="list what is kept")
     tune.add_argument("--remove", metavar="NAME", help="remove what is kept under names that begin so")
+    frontier = add("frontier", "print the loop nests that no other stays asymptotically below", commands.frontier)
+    _computations(frontier, schedule=False)
+    frontier.add_argument("--taco", action="store_true", help="of the nests that TACO can run")
+    frontier.add_argument("--json", action="store_true", help="as JSON, with the schedules of the nests")
+    every = add("candidates", "print, as JSON, every schedule that the compiler can carry out", commands.candidates)
+    _computations(every, schedule=False)
+    every.add_argument("--plain", action="store_true", help="one for each order of the loops")
     for name, summary in executable.COMMANDS.items():
         add(name, summary, executable.Passed(name), hands_on=True)
     cache = add("cache", "show the folder of compiled kernels and its size", commands.cache)
@@ -75,7 +82,7 @@ def _parser() -> tuple[Parser, dict[str, Parser]]:
     return parser, found
 
 
-def _computations(parser: Parser, *, optional: bool = False, run: bool = False) -> None:
+def _computations(parser: Parser, *, optional: bool = False, run: bool = False, schedule: bool = True) -> None:
     """The arguments that describe a computation and its operands."""
     parser.add_argument(
         "spec",
@@ -91,8 +98,9 @@ def _computations(parser: Parser, *, optional: bool = False, run: bool = False) 
     )
     parser.add_argument("--density", type=float, default=0.01, help="of random sparse operands (default: %(default)s)")
     parser.add_argument("--dtype", default="float32", help="a torch dtype (default: %(default)s)")
-    if not optional:
+    if schedule and not optional:
         parser.add_argument("--schedule", help="commands in place of what the compiler would choose")
+    if not optional:
         parser.add_argument("--format", help="of the result")
     if run:
         parser.add_argument("-o", "--output", metavar="FILE", help="write the result there, where it is sparse")

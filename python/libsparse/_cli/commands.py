@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 import libsparse as ls
-from libsparse._compiler import request, threads
+from libsparse._compiler import native, request, threads
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime import tuned
 
@@ -74,6 +74,16 @@ def tune(options: argparse.Namespace, _: Sequence[str]) -> int:
     return 0
 
 
+def frontier(options: argparse.Namespace, _: Sequence[str]) -> int:
+    """Print the loop nests that no other stays asymptotically below."""
+    return _asked(options, "frontier", *(f"-{name}" for name in ("taco", "json") if getattr(options, name)))
+
+
+def candidates(options: argparse.Namespace, _: Sequence[str]) -> int:
+    """Print every schedule that the compiler can carry out."""
+    return _asked(options, "candidates", *(["-plain"] if options.plain else []))
+
+
 def cache(options: argparse.Namespace, _: Sequence[str]) -> int:
     """Show the cache of kernels, emptied where that is asked for."""
     if options.clear:
@@ -110,6 +120,14 @@ def bench(_: argparse.Namespace, rest: Sequence[str]) -> int:
     sys.argv = [str(script), *rest]
     sys.path.insert(0, str(script.parent))
     runpy.run_path(str(script), run_name="__main__")
+    return 0
+
+
+def _asked(options: argparse.Namespace, *command: str) -> int:
+    """Have the executable answer a question about a computation, and print what it says."""
+    tensors, named = operands.read(options)
+    request = ls.schedule(options.spec, *tensors, format=options.format, **named).request()
+    print(native.ask(command, request), end="")
     return 0
 
 

@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from libsparse._compiler import native
 
 COMMANDS = {
-    "frontier": "print the loop nests of an assignment that no other stays asymptotically below",
     "functions": "list the functions that expressions can call",
     "formats": "describe, as JSON, the kinds of levels and the names of formats",
-    "candidates": "print, as JSON, every schedule that the compiler can carry out",
 }
 _OWN = re.compile(r"-[a-z]+(=.*)?$")  # options of the executable have one dash and several letters, or a value behind =
 

@@ -11,7 +11,7 @@ from libsparse._lang.errors import LibsparseError
 from . import executable
 from .arguments import parse
 
-_BOTH = ("explain", "run", "compile", "tune")
+_BOTH = ("explain", "run", "compile", "tune", "frontier", "candidates")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -14,7 +14,7 @@ import queue
 import resource
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,11 @@ def explain_request(request: dict[str, Any], stage: str) -> str:
         return _run(["explain", stage] if stage else ["explain"], text.encode()).decode()
     library = load()
     return string(library, lambda out, error: library.libsparse_explain(text.encode(), stage.encode(), out, error))
+
+
+def ask(command: Sequence[str], request: dict[str, Any]) -> str:
+    """What the executable prints for a command about a request; it may take minutes, and no process but its own."""
+    return _run([*command], json.dumps(request).encode(), limit=None).decode()
 
 
 def read_tensor(path: str, options: dict[str, Any]) -> tuple[tuple[int, ...], Tensor, Tensor | None]:
