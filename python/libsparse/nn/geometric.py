@@ -214,6 +214,7 @@ def _either(ours: Any, theirs: Any) -> Any:
     def choose(src: Any, *args: Any, **kwargs: Any) -> Any:
         return (ours if isinstance(src, Adjacency) else theirs)(src, *args, **kwargs)
 
+    choose.__prepare_scriptable__ = lambda: theirs  # torch.jit.script compiles PyG's function, as before
     return staticmethod(choose) if inspect.isclass(pyg.torch_sparse) else choose
 
 
