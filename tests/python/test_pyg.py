@@ -16,6 +16,8 @@ from torch import Tensor, nn
 import libsparse as ls
 
 gnn = pytest.importorskip("torch_geometric.nn")
+from torch_geometric import transforms, utils  # type: ignore[import-untyped]  # noqa: E402
+from torch_geometric.data import Data  # type: ignore[import-untyped]  # noqa: E402
 
 drawn = torch.Generator().manual_seed(0)
 NODES, WIDTH = 20, 6
@@ -105,7 +107,7 @@ def test_two_kinds_of_nodes_as_in_batches_of_a_loader() -> None:
     pairs = torch.stack([batch.col, batch.row])
     for layer in (gnn.SAGEConv(WIDTH, 3), gnn.GATConv((WIDTH, WIDTH), 3, add_self_loops=False)):
         alike(layer((senders, seeds), batch), layer((senders, seeds), pairs))
-    data = pytest.importorskip("torch_geometric.data").Data(x=X, adj_t=A)
+    data = Data(x=X, adj_t=A)
     assert gnn.GCNConv(WIDTH, 3)(data.x, data.adj_t).shape == (NODES, 3)
 
 
@@ -155,6 +157,30 @@ def test_layers_of_users_and_saved_ones() -> None:
     alike(pickle.loads(pickle.dumps(layer))(X, A), expected)
 
 
+@pytest.mark.parametrize("reduce", ["sum", "mean", "min", "max"])
+def test_products_and_edges_outside_of_layers(reduce: str) -> None:
+    csr = A.to_torch()
+    alike(utils.spmm(A, X, reduce), utils.spmm(csr, X, reduce))
+    alike(utils.spmm(src=A.to_format("csc"), other=X, reduce=reduce), utils.spmm(csr, X, reduce))
+    for found, expected in zip(utils.to_edge_index(A), utils.to_edge_index(csr), strict=True):
+        alike(found, expected)
+    with pytest.raises(ls.ShapeError, match="spmm: src"):
+        utils.spmm(A + 1, X)
+
+
+def test_transforms() -> None:
+    data = Data(x=X, adj_t=A)
+    by_edges = Data(x=X, edge_index=PAIRS, edge_weight=WEIGHTS)
+    found = transforms.GCNNorm()(data).adj_t
+    normal = transforms.GCNNorm()(by_edges)
+    alike(found.to_dense(), utils.to_dense_adj(normal.edge_index, None, normal.edge_weight)[0].T)
+    assert data.adj_t is A
+    missing = torch.rand(X.shape) < 0.5
+    found = transforms.FeaturePropagation(missing)(data)
+    alike(found.x, transforms.FeaturePropagation(missing)(by_edges).x)
+    assert type(found.adj_t) is ls.SparseTensor
+
+
 def test_what_does_not_fit() -> None:
     layer = gnn.SAGEConv(WIDTH, 3)
     with pytest.raises(ls.FormatError, match="stores blocks"):
@@ -181,7 +207,7 @@ def test_either_may_be_imported_first(first: str) -> None:
 
 def test_batches_of_graphs() -> None:
     """Matrices of several graphs stand along the diagonal of one, features below each other, and come apart again."""
-    from torch_geometric.data import Batch, Data
+    from torch_geometric.data import Batch
     from torch_geometric.loader import DataLoader
 
     graphs = []

@@ -8,7 +8,8 @@ of sparse matrix. torch's sparse tensors would be the other way, but PyG takes t
 functions that no tensor is asked about, and RGCNConv and ChebConv refuse them.
 
 What remains is to put the subclass in the place of an `ls.SparseTensor` at the call of a layer: `Module.__call__` is
-shadowed in `MessagePassing` and `LightGCN`. `forget` undoes all of it.
+shadowed in `MessagePassing` and `LightGCN`. Functions and transforms that take a graph outside of layers are replaced
+by name. `forget` undoes all of it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch_geometric import transforms, utils  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric import typing as pyg  # type: ignore[import-untyped, unused-ignore]
 from torch_geometric.nn import LightGCN, MessagePassing  # type: ignore[import-untyped, unused-ignore]
 
@@ -177,8 +179,8 @@ _FUNCTIONS = {
 }
 _replaced: dict[str, Any] = {}
 """The functions of `torch_sparse` as they were."""
-_of_batches: dict[tuple[Any, str], Any] = {}
-"""Those of batches and loaders, by module or class and name."""
+_elsewhere: dict[tuple[Any, str], Any] = {}
+"""Those of PyG itself as they were, by module or class and name."""
 
 
 def accept() -> None:
@@ -190,8 +192,11 @@ def accept() -> None:
         setattr(pyg.torch_sparse, name, _either(function, getattr(pyg.torch_sparse, name)))
     for layer in (MessagePassing, LightGCN):
         layer.__call__ = _call
-    _of_batches.update(geometric_batches.accept())
-    _of_batches.update(geometric_loaders.accept())
+    for place, name, make in _PLACES:
+        _elsewhere[place, name] = getattr(place, name)
+        setattr(place, name, make(_elsewhere[place, name]))
+    _elsewhere.update(geometric_batches.accept())
+    _elsewhere.update(geometric_loaders.accept())
 
 
 def forget() -> None:
@@ -202,8 +207,8 @@ def forget() -> None:
     for layer in (MessagePassing, LightGCN):
         if "__call__" in vars(layer):
             del layer.__call__
-    while _of_batches:
-        (place, name), function = _of_batches.popitem()
+    while _elsewhere:
+        (place, name), function = _elsewhere.popitem()
         setattr(place, name, function)
 
 
@@ -214,8 +219,62 @@ def _either(ours: Any, theirs: Any) -> Any:
     def choose(src: Any, *args: Any, **kwargs: Any) -> Any:
         return (ours if isinstance(src, Adjacency) else theirs)(src, *args, **kwargs)
 
-    choose.__prepare_scriptable__ = lambda: theirs  # torch.jit.script compiles PyG's function, as before
+    _scripted_as(choose, theirs)
     return staticmethod(choose) if inspect.isclass(pyg.torch_sparse) else choose
+
+
+def _scripted_as(ours: Any, theirs: Any) -> None:
+    """Has torch.jit.script compile PyG's own function, whose types are names of PyG's modules."""
+    ours.__prepare_scriptable__ = lambda: theirs
+
+
+def _translated(theirs: Any) -> Any:
+    """A function of PyG that takes a graph first, for ls.SparseTensors, too."""
+    name = theirs.__name__
+    first = next(iter(inspect.signature(theirs).parameters))
+
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get(first)
+        if not isinstance(given, SparseTensor):
+            return theirs(*args, **kwargs)
+        graph = Adjacency(adjacency.rows_of_entries(name, _matrix(name, first, given)))
+        return theirs(graph, *args[1:], **{key: value for key, value in kwargs.items() if key != first})
+
+    _scripted_as(call, theirs)
+    return call
+
+
+def _transformed(theirs: Any) -> Any:
+    """The forward function of a transform, which gets a copy of the data; `gcn_norm` itself has overloads to script."""
+
+    @functools.wraps(theirs)
+    def forward(self: Any, data: Any) -> Any:
+        if not isinstance(data.get("adj_t"), SparseTensor):
+            return theirs(self, data)
+        name = type(self).__name__
+        data.adj_t = Adjacency(adjacency.rows_of_entries(name, _matrix(name, "adj_t", data.adj_t)))
+        data = theirs(self, data)
+        data.adj_t = _outward(data.adj_t)
+        return data
+
+    return forward
+
+
+_PLACES = (
+    (utils, "spmm", _translated),
+    (utils, "to_edge_index", _translated),
+    (transforms.GCNNorm, "forward", _transformed),
+    (transforms.FeaturePropagation, "forward", _transformed),
+)
+"""Functions that take a graph outside of layers."""
+
+
+def _matrix(name: str, argument: str, A: Any) -> Any:
+    """A graph whose entries are its edges."""
+    if A.ndim != 2 or A.fill_value != 0:
+        raise ls.ShapeError(f"{name}: {argument} ({A._facts()}); expected a matrix, and 0 where nothing is stored")
+    return A
 
 
 def _call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -244,10 +303,7 @@ def _understood(layer: Any, graph: str, given: dict[str, Any]) -> dict[str, Any]
     """
     kind: Any = type(layer)
     name, known = kind.__name__, _signature(kind).parameters
-    A = given[graph]
-    if A.ndim != 2 or A.fill_value != 0:
-        raise ls.ShapeError(f"{name}: {graph} ({A._facts()}); expected a matrix, and 0 where nothing is stored")
-    A = adjacency.rows_of_entries(name, A)
+    A = adjacency.rows_of_entries(name, _matrix(name, graph, given[graph]))
     for attribute in ("edge_weight", "edge_type", "edge_attr"):
         if isinstance(given.get(attribute), Tensor) and given[attribute].shape[:1] != (A.nnz,):
             raise ls.ShapeError(
