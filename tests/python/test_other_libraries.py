@@ -169,3 +169,36 @@ def test_dtypes_that_tensors_lack() -> None:
         ls.tensor(sp.csr_array(DENSE.astype(np.uint16)))
     with pytest.raises(ls.DtypeError, match="longdouble"):
         ls.from_scipy(sp.coo_array(DENSE.astype(np.longdouble)))
+
+
+UNARY = ["sqrt", "absolute", "negative", "exp", "sign", "rint", "conjugate", "log1p", "isnan", "logical_not"]
+BINARY = ["add", "subtract", "multiply", "divide", "matmul", "power", "maximum", "arctan2", "less", "greater_equal"]
+
+
+@pytest.mark.parametrize("name", [*UNARY, *BINARY])
+def test_universal_functions_of_numpy(name: str) -> None:
+    """As torch's functions of that name, a tensor in each case."""
+    function, square = getattr(np, name), DENSE
+    A = ls.tensor(square)
+    with np.errstate(all="ignore"):
+        if name in UNARY:
+            same(function(A), function(square))
+        else:
+            for first, second in ((A, A), (A, square), (square, A)):
+                if name != "divide" or first is not A:  # A / x stays 0 where nothing is stored
+                    same(function(first, second), function(square, square))
+    assert isinstance(np.sqrt(A), ls.SparseTensor)
+    assert np.square(A.requires_grad_()).requires_grad
+
+
+def test_what_numpy_can_not_do() -> None:
+    A = ls.tensor(DENSE)
+    for call in (
+        lambda: np.cbrt(A),
+        lambda: np.add.reduce(A),
+        lambda: np.sqrt(A, out=DENSE.copy()),
+        lambda: np.transpose(A),
+        lambda: operator.iadd(DENSE.copy(), A),
+    ):
+        with pytest.raises(ls.UnsupportedError, match=r"shape \(4, 4\), format csr.*np.asarray"):
+            call()

@@ -55,6 +55,18 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
 
 
+_OURS = {
+    **dict.fromkeys(
+        ["solve", "solve_ex", "lu_factor", "lu_solve", "inv", "inv_ex", "inverse"], "ls.linalg.solve(A, b)"
+    ),
+    **dict.fromkeys(["cholesky", "solve_triangular", "cholesky_solve", "tensorsolve"], "ls.linalg.solve(A, b)"),
+    **dict.fromkeys(["eigh", "eigvalsh", "eig", "eigvals"], "ls.linalg.eigsh(A)"),
+    **dict.fromkeys(["svd", "svdvals", "pca_lowrank"], "ls.linalg.svds(A)"),
+    "lstsq": "scipy.sparse.linalg.lsqr(A.as_linear_operator(), b)",
+}
+"""What there is in place of torch's functions of dense matrices, by their names without that of the module."""
+
+
 def _facts(arguments: Iterable[Any]) -> str:
     """Shape and format of the first sparse tensor among arguments, also in lists, in parentheses."""
     for value in arguments:
@@ -67,8 +79,10 @@ def _facts(arguments: Iterable[Any]) -> str:
 
 
 def _alternative(func: Any) -> str:
-    """A function with a close name that has a handler, as the beginning of an advice; empty where there is none."""
+    """A function that serves, or with a close name, as the beginning of an advice; empty where there is none."""
     own = title(func).rpartition(".")[2]
+    if own in _OURS:
+        return f"use {_OURS[own]}; else "
     names = {title(known).rpartition(".")[2] for known in handlers}
     close = sorted(name for name in names if min(len(name), len(own)) > 4 and _extends(name, own))
     return f"did you mean {' or '.join(close[:3])}? Else " if close else ""

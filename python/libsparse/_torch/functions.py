@@ -18,6 +18,7 @@ from . import (  # noqa: F401
     joining,
     linear_algebra,
     losses,
+    numpy_functions,
     optimizers,
     products,
     reductions,
