@@ -106,3 +106,49 @@ def test_reductions_of_stored_values(dim, width):
         dglsp.smax(A, 2)
     with pytest.raises(AttributeError, match=r"dglsp\.smean"):
         A.smean(1)
+
+
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_elementwise_operations(width):
+    count = INDICES.shape[1]
+    A, B = (dglsp.spmatrix(INDICES, torch.rand(count, *width) + 1, (N, N)) for _ in range(2))
+    close(dglsp.add(A, B), A.to_dense() + B.to_dense())
+    close(dglsp.sub(A, B), A.to_dense() - B.to_dense())
+    close(dglsp.mul(A, 2), A.to_dense() * 2)
+    close(dglsp.div(A, B).val, A.val / B.val)
+    close(dglsp.div(A, 2), A.to_dense() / 2)
+    close(dglsp.power(A, -0.5).val, A.val**-0.5)
+    close(dglsp.neg(A), -A.to_dense())
+    with pytest.raises(ls.ShapeError, match="store other entries"):
+        dglsp.div(A, dglsp.spmatrix(INDICES[:, 1:], torch.ones(count - 1, *width), (N, N)))
+    row, col = INDICES
+    for v, picked in ((X[:, 0], X[col, 0]), (X[:, :1].T, X[col, 0]), (X[:, :1], X[row, 0])):
+        picked = picked[:, None] if width else picked
+        close(dglsp.sp_add_v(A, v).val, A.val + picked)
+        close(dglsp.sp_sub_v(A, v).val, A.val - picked)
+        close(dglsp.sp_mul_v(A, v).val, A.val * picked)
+        close(dglsp.sp_div_v(A, v).val, A.val / picked)
+    with pytest.raises(ls.ShapeError, match=r"v has shape \(3,\)"):
+        dglsp.sp_add_v(A, torch.ones(3))
+    with pytest.raises(ls.UnsupportedError, match="op is 'pow'"):
+        dglsp.sp_broadcast_v(A, X[:, 0], "pow")
+
+
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_torchs_layouts_and_parts(width):
+    A = dglsp.spmatrix(torch.tensor([[4, 1, 1], [0, 3, 5]]), torch.rand(3, *width), (6, 6))
+    for layout in ("coo", "csr", "csc"):
+        found = getattr(dglsp, f"to_torch_sparse_{layout}")(A)
+        assert found.layout == getattr(torch, f"sparse_{layout}")
+        close(found.to_dense(), A.to_dense())
+        close(dglsp.from_torch_sparse(found), A.to_dense())
+    for dim, used, first in ((0, [1, 4], [2, 4, 1]), (1, [0, 3, 5], [2, 4, 0, 3, 5])):
+        for leading, expected in ((None, used), (torch.tensor([2, 4]), first)):
+            rest, kept = dglsp.compact(A, dim, leading)
+            assert kept.tolist() == expected
+            close(rest, A.to_dense().index_select(dim, kept))
+    with pytest.raises(ls.ShapeError, match="dim is 2"):
+        dglsp.compact(A, 2)
+    for method in ("compact", "sample", "range_select"):
+        with pytest.raises(AttributeError, match="use "):
+            getattr(A, method)

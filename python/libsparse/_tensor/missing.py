@@ -28,6 +28,10 @@ _ELSEWHERE = {
     "weight": "val",
     "value": "val",
     **{name: f"values(), or ls.dglsp.{name}(A, dim)" for name in ("reduce", "smax", "smean", "smin", "sprod")},
+    "compact": "ls.dglsp.compact(A, dim)",
+    "range_select": "A[start:end] or A[:, start:end]",
+    "sample": "ls.sampling.neighbors(A, seeds, fanouts)",
+    "has_duplicate": "A as it is: values of coordinates that come twice have been added",
 }
 """What SciPy, DGL and torch_sparse call what a SparseTensor has by another name."""
 

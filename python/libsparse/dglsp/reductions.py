@@ -1,0 +1,105 @@
+"""Reductions of stored values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+import libsparse as ls
+
+from .matrices import coordinates
+
+if TYPE_CHECKING:
+    from libsparse import SparseTensor
+
+_REDUCTIONS = {"sum": "sum", "smax": "amax", "smin": "amin", "smean": "mean", "sprod": "prod"}
+
+
+def reduce(input: SparseTensor, dim: int | None = None, rtype: str = "sum") -> Tensor:
+    """The sum, maximum, minimum, mean or product of the stored values of each row (`dim=1`), column (`dim=0`), or all.
+
+    Elements that are not stored don't count, unlike in `A.amax(1)` and `A.mean(1)`. Rows that store nothing give 0.
+
+    Args:
+        input: With values (nnz,) or (nnz, d).
+        dim: The dimension that is reduced; None for both.
+        rtype: "sum", "smax", "smin", "smean" or "sprod".
+
+    Raises:
+        UnsupportedError: `rtype` is another one.
+        ShapeError: `dim` is neither 0 nor 1.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.reduce(ls.tensor([[0.0, -2.0], [0.0, 0.0]]), 1, "smax").tolist()
+        [-2.0, 0.0]
+    """
+    if rtype not in _REDUCTIONS:
+        raise ls.UnsupportedError(f"reduce: rtype is {rtype!r}; expected one of {', '.join(_REDUCTIONS)}")
+    if dim not in (None, 0, 1, -1, -2):
+        raise ls.ShapeError(f"reduce: dim is {dim}; expected 0 for columns, 1 for rows, or None")
+    row, col = coordinates(input)
+    val = input.values().reshape(len(row), *input.shape[2:])
+    kept = 0 if dim in (1, -1) else 1
+    index = torch.zeros_like(row) if dim is None else (row, col)[kept]
+    places = index.to(torch.int64).view(-1, *[1] * (val.ndim - 1)).expand_as(val)
+    out = val.new_zeros(1 if dim is None else input.shape[kept], *val.shape[1:])
+    out = out.scatter_reduce(0, places, val, _REDUCTIONS[rtype], include_self=False)
+    return out[0] if dim is None else out
+
+
+def sum(input: SparseTensor, dim: int | None = None) -> Tensor:
+    """`reduce` by sums.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.sum(ls.eye(3), 0).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    return reduce(input, dim, "sum")
+
+
+def smax(input: SparseTensor, dim: int | None = None) -> Tensor:
+    """`reduce` by maxima.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.smax(-ls.eye(3), 0).tolist()
+        [-1.0, -1.0, -1.0]
+    """
+    return reduce(input, dim, "smax")
+
+
+def smin(input: SparseTensor, dim: int | None = None) -> Tensor:
+    """`reduce` by minima.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.smin(ls.eye(3), 0).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    return reduce(input, dim, "smin")
+
+
+def smean(input: SparseTensor, dim: int | None = None) -> Tensor:
+    """`reduce` by means.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.smean(ls.eye(3), 0).tolist()
+        [1.0, 1.0, 1.0]
+    """
+    return reduce(input, dim, "smean")
+
+
+def sprod(input: SparseTensor, dim: int | None = None) -> Tensor:
+    """`reduce` by products.
+
+    Example:
+        >>> from libsparse import dglsp
+        >>> dglsp.sprod(ls.eye(3) * 2, 0).tolist()
+        [2.0, 2.0, 2.0]
+    """
+    return reduce(input, dim, "sprod")
