@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -17,6 +18,9 @@ try:
     from setuptools.command.bdist_wheel import bdist_wheel
 except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
+
+if sys.platform != "linux":
+    raise SystemExit(f"libsparse builds and runs on Linux only, not on {sys.platform}; on Windows, use WSL.")
 
 ROOT = Path(__file__).resolve().parent
 LIBRARY = Extension("libsparse._libsparse", sources=[])

@@ -126,9 +126,14 @@ def test_the_report_holds_everything_and_loads_nothing(tmp_path, capsys):
         assert title in printed
         assert title in page
     assert "what the compiler chose" in printed
-    assert page.count("data:image/svg+xml;base64,") == 1
+    assert page.count("data:image/svg+xml;base64,") == 4
     assert "http" not in page
     assert "<script" not in page
+
+
+def test_epochs_that_leave_nothing_to_time_are_refused(capsys):
+    assert main(["demo", "--quick", "--epochs", "5"]) == 1
+    assert "expected a seed and more than 5 epochs" in capsys.readouterr().err
 
 
 def test_the_demo_says_what_it_needs(monkeypatch, capsys):

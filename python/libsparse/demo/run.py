@@ -19,7 +19,7 @@ from .graphs import Graph, find_data, generate, load, names
 from .memory import peaks
 from .models import contenders
 from .report import Result, describe, table, write_html
-from .training import train
+from .training import WARM_UP, train
 
 _AGREE_WITHIN = 0.01
 _DEFAULT_NAMES = ("cora", "citeseer")
@@ -51,12 +51,17 @@ def run(
     warnings.filterwarnings("ignore", message=".torch.jit.script. is deprecated")  # PyG calls it
     if quick:
         seeds, epochs = 1, min(epochs, 30)
+    if seeds < 1 or epochs <= WARM_UP:
+        raise LibsparseError(
+            f"demo: {seeds} seeds, {epochs} epochs; expected a seed and more than {WARM_UP} epochs, of which the first "
+            f"{WARM_UP} are not timed"
+        )
     graphs = _choose(data, dataset)[: 1 if quick else None]
     facts = [
         f"libsparse {ls.__version__}, torch {torch.__version__}, {torch.get_num_threads()} threads, "
         f"{platform.system()} {platform.machine()}; load average at the start {os.getloadavg()[0]:.1f}",
-        f"{seeds} seeds, {epochs} epochs; in every epoch each implementation takes one timed step and one timed "
-        "inference, in random order, with the same weights and the same dropout",
+        f"{seeds} seed{'s' if seeds > 1 else ''}, {epochs} epochs; in every epoch each implementation takes one timed "
+        "step and one timed inference, in random order, with the same weights and the same dropout",
     ]
     print("\n".join(facts))
     results = [_race(graph, seeds, epochs) for graph in graphs]

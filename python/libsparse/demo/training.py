@@ -15,7 +15,7 @@ from torch import Tensor
 from .graphs import Graph
 from .models import Contender
 
-_WARM_UP = 5  # epochs that are not timed
+WARM_UP = 5  # epochs that are not timed
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Racer:
                 scores = self.model()
                 inference = time.perf_counter() - start
         run.first_step = run.first_step or step
-        if number >= _WARM_UP:
+        if number >= WARM_UP:
             run.steps.append(step)
             run.inferences.append(inference)
         run.losses[-1].append(float(loss.detach()))
