@@ -85,7 +85,11 @@ LAZY = {
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
-    "_runtime/dispatch.py": {"libsparse._runtime.tuned"},  # where something has been tuned
+    "_runtime/dispatch.py": {  # where something has been tuned, and where large results are transposed
+        "libsparse._runtime.panels",
+        "libsparse._runtime.tuned",
+        "libsparse._storage.carried",
+    },
     "_storage/sorting.py": {"libsparse._storage"},  # its module in C
     "demo/models.py": {"torch_geometric.nn"},  # where it is installed
     "sampling/draws.py": {"libsparse.sampling"},  # its module in C

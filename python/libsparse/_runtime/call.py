@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -14,7 +15,6 @@ from libsparse._compiler import threads
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
-from libsparse._storage.carried import carried
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.pattern import Pattern
 
@@ -23,6 +23,9 @@ from .arrays import carrying, is_relaid, level_array, pattern_arrays, read_order
 from .direct import Direct, held, in_order, make
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
+
+if TYPE_CHECKING:
+    from libsparse._storage.carried import Carried
 
 _CPU = torch.device("cpu")
 _found = threading.Lock()
@@ -83,7 +86,7 @@ class Call:
         dense = kernel.format is None or kernel.format.is_dense
         self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
-        self._carried = {n: carried(operands[n].sparsity, self._convert[n]) for n in kernel.carried}
+        self._carried: Mapping[int, Carried] = {}
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
@@ -102,10 +105,9 @@ class Call:
         other.tally = tally.Tally(self.tally.all)
         return other
 
-    def in_place_of(self, plain: Call) -> Call:
-        """This, with what computes where values are not kept in the order in which the kernel reads them."""
-        plain.tally = self.tally
-        self.plain = plain
+    def in_place_of(self, plain: Call, kept: Mapping[int, Carried]) -> Call:
+        """This, with values in the order in which the kernel reads them, and what computes where they are not kept."""
+        plain.tally, self.plain, self._carried = self.tally, plain, kept
         return self
 
     def carry(self, operands: Sequence[Operand]) -> None:

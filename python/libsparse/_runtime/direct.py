@@ -9,17 +9,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from libsparse._storage import memory
-from libsparse._storage.carried import Carried
 
 from . import blocks, tally
 from .layout import contiguous
 from .status import check
+
+if TYPE_CHECKING:
+    from libsparse._storage.carried import Carried
 
 native: ModuleType | None
 try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -17,13 +17,15 @@ from libsparse._storage.fakes import refuse_jit_trace
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
-from . import notes, panels, tally
+from . import notes, tally
 from .call import Call
 from .direct import Direct
-from .panels import Panels
 from .problem import Operand, Problem, key
 from .requests import signature, to_request
 from .status import BoundError, IndexOverflowError
+
+if TYPE_CHECKING:
+    from .panels import Panels
 
 _profiled = torch._C._autograd._profiler_enabled
 _PREPARED_KEPT = 256  # for each pattern
@@ -90,7 +92,7 @@ def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
     )
 
 
-Variant = Call | Chain | Panels
+Variant: TypeAlias = "Call | Chain | Panels"
 
 
 class Prepared:
@@ -114,6 +116,8 @@ class Prepared:
         found = build(problem, operands)
         self.variant: Variant = found
         if isinstance(found, Call) and found.is_relaid:
+            from . import panels  # few results are
+
             self.variant = panels.divided(found, problem, operands, build)
         self.dtype: Any = None
 
@@ -226,7 +230,10 @@ def build(
     if found.carried:
         plain = build(problem._replace(schedule=""), operands, measured=False)
         assert isinstance(plain, Call)  # what has a schedule is one kernel
-        return call.in_place_of(plain)  # and not kept for other patterns, which have values of their own
+        from libsparse._storage.carried import carried  # few programs have been tuned
+
+        kept = {number: carried(operands[number].sparsity, found.convert[number]) for number in found.carried}
+        return call.in_place_of(plain, kept)  # and not kept for other patterns, which have values of their own
     if name is not None and call.is_small():
         if len(kernel.prepared) >= _SIGNATURES_KEPT:
             kernel.prepared.clear()
