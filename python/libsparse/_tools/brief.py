@@ -11,9 +11,9 @@ from libsparse._runtime.call import Call
 
 from . import trials
 
-_LONG = 1e-3  # seconds of a call, from which on the first one says enough
-_LOST = 1.25  # times as long as the compiler's schedule: a long call isn't made a third time
-_FAR = 3  # times as long: nor a second time, and a short one isn't measured
+_LONG = 5e-3  # seconds of a call, from which on two calls say enough
+_LOST = 1.5  # times as long as the compiler's schedule in these, which find caches cold: it is not called again
+_FAR = 3  # times as long in the first: nor a second time, and a short call is not measured
 _NEAR = 1.05  # times as long in the first turns, up to which there are more
 _PROMISING = 0.98  # ratios that are worth the last comparison
 _HEAT = 3  # rounds of it, after which only the best goes on
