@@ -53,6 +53,17 @@ def test_results_follow_what_is_written_to_values(text: str, schedule: str, thre
         )
 
 
+def test_schedules_by_hand_bring_values_along() -> None:
+    A, x = matrix(), torch.rand(50, 4)
+    S = ls.schedule("ij,jk->ik", A, x).convert("A0", "csc", values=True).reorder("j", "i", "k")
+    assert "convert(A0, ds:1,0, values)" in str(S)
+    compute = S.prepare()
+    for factor in (1, 2, 3):
+        A.values().mul_(factor)
+        for _ in range(3):
+            torch.testing.assert_close(compute(), A.to_dense() @ x)
+
+
 def test_products_and_gradients_follow_values() -> None:
     A, x = matrix().requires_grad_(), torch.rand(50, requires_grad=True)
     replaced(lambda: A.detach() @ x.detach(), SLICES)

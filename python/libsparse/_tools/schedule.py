@@ -137,15 +137,17 @@ class Schedule:
         """Says how entries of a sparse result find their place: "insert", "append" or "bounded"."""
         return self.then(f"assemble({strategy})")
 
-    def convert(self, operand: str, format: str | Format) -> Schedule:
+    def convert(self, operand: str, format: str | Format, *, values: bool = False) -> Schedule:
         """Brings an operand to another format before the kernel runs, a sparse one once for each of its patterns.
 
+        With `values`, those of a sparse operand are brought along and kept, as long as nobody writes to them.
         The modes of a dense operand, or of a dense result, are put into another order in each call, as in
         `convert("A1", "dd:1,0")`.
         """
         at = self._problem.names.index(operand) if operand in self._problem.names else -1
         wanted = Format(format).resolve(len(self._problem.inputs[at])) if at >= 0 else Format(format)
-        return self.then(f"convert({operand}, {wanted.text})")
+        kept = ", values" if values else ""
+        return self.then(f"convert({operand}, {wanted.text}{kept})")
 
     def prepare(self) -> Callable[[], Any]:
         """Compiles, converts operands if need be, and returns a function that computes on these operands.
