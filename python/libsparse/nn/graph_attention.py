@@ -175,10 +175,10 @@ def _scores(edges: Edges, left: Tensor | None, right: Tensor, described: Tensor 
         operands["l"] = left
     if described is not None:
         operands["E"] = edges.tensor(described)
-        text = f"e(i,j,h) = leaky_relu(E(i,j,h) + stored(M(i,j)) * ({' + '.join(terms)}), s)"
+        text = f"e(i,j,h) = leaky_relu(E(i,j,h) + stored(M(i,j)) * ({' + '.join(terms)}), {slope!r})"
     else:
-        text = f"e(i,j,h) = stored(M(i,j)) * leaky_relu({' + '.join(terms)}, s)"
-    return ls.evaluate(text, **operands, s=slope, format="dsd")
+        text = f"e(i,j,h) = stored(M(i,j)) * leaky_relu({' + '.join(terms)}, {slope!r})"
+    return ls.evaluate(text, **operands, format="dsd")
 
 
 class GATv2Conv(_Attention):
@@ -241,10 +241,12 @@ class GATv2Conv(_Attention):
         sent = self.lin_l(senders).view(shape)
         shared = self.share_weights and senders is receivers
         received = sent if shared else self.lin_r(receivers).view(shape)
-        operands = {"M": edges.graph, "a": self.att[0], "l": received, "r": sent, "s": self.negative_slope}
-        text = "e(i,j,h) = stored(M(i,j)) * a(h,c) * leaky_relu(l(i,h,c) + r(j,h,c), s)"
+        operands = {"M": edges.graph, "a": self.att[0], "l": received, "r": sent}
+        # as a number in the text, which the C compiler chooses without a branch
+        text = f"e(i,j,h) = stored(M(i,j)) * a(h,c) * leaky_relu(l(i,h,c) + r(j,h,c), {self.negative_slope!r})"
         if edges.attributes is not None:
             operands["E"] = edges.tensor(self.lin_edge(edges.attributes).view(shape))
-            text = "e(i,j,h) = a(h,c) * leaky_relu(E(i,j,h,c) + stored(M(i,j)) * (l(i,h,c) + r(j,h,c)), s)"
+            summed = "E(i,j,h,c) + stored(M(i,j)) * (l(i,h,c) + r(j,h,c))"
+            text = f"e(i,j,h) = a(h,c) * leaky_relu({summed}, {self.negative_slope!r})"
         scores = ls.evaluate(text, **operands, format="dsd")
         return self._finish(scores, sent, receivers, return_attention_weights)
