@@ -92,7 +92,7 @@ def test_values_that_change_are_not_copied() -> None:
     assert kept.tensors()
 
 
-@pytest.mark.parametrize("how", ["numpy", "data", "swapped"])
+@pytest.mark.parametrize("how", ["numpy", "data", "swapped", "negated", "two signs"])
 def test_writes_that_torch_does_not_count_are_noticed(how: str) -> None:
     A, x = matrix(), torch.rand(50)
     variant = replaced(lambda: A @ x, SLICES)
@@ -105,11 +105,39 @@ def test_writes_that_torch_does_not_count_are_noticed(how: str) -> None:
         values.numpy()[3] += 1
     elif how == "data":
         values.data[-1] = -values.data[-1]
+    elif how == "negated":
+        values.data.neg_()
+    elif how == "two signs":
+        values.numpy()[[0, 32]] *= -1
     else:
         values.numpy()[:2] = values.numpy()[1::-1].copy()
     assert values._version == version
     for _ in range(4):
         torch.testing.assert_close(A @ x, A.to_dense() @ x)
+
+
+def test_fingerprints_tell_contents_apart() -> None:
+    from libsparse._storage import _fingerprint
+
+    def of(x: torch.Tensor) -> int:
+        return _fingerprint.of_memory(x.data_ptr(), x.numel() * x.element_size())
+
+    for dtype in (torch.float32, torch.float64, torch.uint8):
+        for length in (1, 7, 64, 100, 5000):
+            x = torch.ones(length, dtype=dtype)
+            found = {of(x)}
+            for place in range(length):
+                x[place] = 0
+                found.add(of(x))
+                x[place] = 1
+            assert len(found) == length + 1
+    x = torch.randn(4096, dtype=torch.float64)
+    found = {of(x), of(-x)}
+    for distance in range(1, 2048):
+        y = x.clone()
+        y[0], y[distance] = -x[0], -x[distance]
+        found.add(of(y))
+    assert len(found) == 2049
 
 
 def test_values_that_nobody_counts_writes_to_are_read_where_they_are() -> None:

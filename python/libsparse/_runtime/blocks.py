@@ -8,6 +8,7 @@ remembered here, and a later result takes one whose earlier tensors are all gone
 from __future__ import annotations
 
 import ctypes
+import functools
 import math
 import mmap
 import os
@@ -19,10 +20,12 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
+from libsparse._storage import memory
+
 LARGE: Final = 1 << 20
 """The size in bytes from which on memory is used again: the C library keeps smaller arrays itself."""
 
-_KEPT: Final = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 64  # bytes of storages that are remembered
+_SHARE: Final = 32  # of the memory that is available at first, one part in so many is remembered at most
 _PATIENCE: Final = 256  # large results after which an unused storage is given back
 _HUGE: Final = 1 << 22  # bytes from which on storages have whole huge pages
 _CPU = torch.device("cpu")
@@ -30,6 +33,12 @@ _CPU = torch.device("cpu")
 _uses: Any = getattr(torch._C, "_storage_Use_Count", None)  # without it, nothing is used again
 _madvise = ctypes.CDLL(None).madvise
 _madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+
+
+@functools.cache
+def most_kept() -> int:
+    """How many bytes are remembered at most: the share of a container is that of its own memory."""
+    return memory.available() // _SHARE
 
 
 class _Block:
@@ -49,14 +58,8 @@ class _Block:
         return self.storage.nbytes() == self.size and not self.storage.is_shared()
 
 
-def _size_class(size: int) -> int:
-    """The same number for sizes that differ by less than an eighth."""
-    shift = size.bit_length() - 4
-    return shift << 4 | size >> shift
-
-
 class _Blocks:
-    """The storages that are remembered, by the classes of their sizes."""
+    """The storages that are remembered, by their sizes: a tensor that is saved takes its whole storage with it."""
 
     def __init__(self) -> None:
         self.begin()
@@ -71,7 +74,9 @@ class _Blocks:
     def empty(self, shape: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> Tensor:
         """A large tensor of new memory, or of memory that nobody sees."""
         size = math.prod(shape) * dtype.itemsize
-        with self._lock:
+        if not self._lock.acquire(blocking=False):  # another thread has it, or this one, which a signal has interrupted
+            return torch.empty_strided(shape, strides, dtype=dtype, device=_CPU)
+        try:
             self._results += 1
             if self._results % _PATIENCE == 0:
                 self._forget()
@@ -82,19 +87,21 @@ class _Blocks:
                     _ask_for_huge_pages(storage)
                 self._remember(size, storage)
             return torch.empty(0, dtype=dtype, device=_CPU).set_(storage, 0, tuple(shape), tuple(strides))
+        finally:
+            self._lock.release()
 
     def _find(self, size: int) -> torch.UntypedStorage | None:
-        """The first free storage that is large enough, so that the later ones are given back if the first suffice."""
-        for block in self._blocks.get(_size_class(size), ()):
-            if block.size >= size and block.is_free() and block.is_own():
+        """The first free storage, so that the later ones are given back if the first suffice."""
+        for block in self._blocks.get(size, ()):
+            if block.is_free() and block.is_own():
                 block.taken = self._results
                 return block.storage
         return None
 
     def _remember(self, size: int, storage: torch.UntypedStorage) -> None:
-        if size + self._held <= _KEPT:
+        if size + self._held <= most_kept():
             self._held += size
-            self._blocks.setdefault(_size_class(size), []).append(_Block(storage, size, self._results))
+            self._blocks.setdefault(size, []).append(_Block(storage, size, self._results))
 
     def _forget(self) -> None:
         """Drops storages that others have changed, and those that have been free for long."""

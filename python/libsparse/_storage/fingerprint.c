@@ -1,8 +1,7 @@
 /* Fingerprints of arrays: whether somebody has written to one since it was last looked at.
  *
- * A running sum of words, and the sum of that, in eight lanes (Fletcher, "An arithmetic checksum for serial transmissions",
- * 1982, with words of 64 bits): any change of one word changes the first sum, and words that change places the second.
- * It reads about as fast as memory does.
+ * Every word is mixed into a state whose bits all depend on those before, so that no two changes cancel but by chance:
+ * by rounds of AES where the processor has them (100 GB/s of a near cache), else by rotations and products.
  */
 #define Py_LIMITED_API 0x030a0000
 #define PY_SSIZE_T_CLEAN
@@ -13,31 +12,68 @@
 
 enum { LANES = 8 };
 
-/* The lanes are a vector where the processor has such, which is found out when the module is loaded. */
-#if defined __x86_64__ && defined __gnu_linux__ && !defined __clang__
-__attribute__((target_clones("avx512f", "avx2", "default")))
-#endif
-static uint64_t fingerprint(const char *data, uint64_t size)
+static const uint64_t odd = 0x9e3779b97f4a7c15u; /* so that a product loses nothing */
+
+static uint64_t mixed(uint64_t state, uint64_t word)
 {
-	uint64_t first[LANES] = {0}, second[LANES] = {0}, words[LANES];
+	state ^= word;
+	return (state << 29 | state >> 35) * odd;
+}
+
+static uint64_t by_products(const char *data, uint64_t size)
+{
+	uint64_t states[LANES], words[LANES], all = size;
 	const uint64_t whole = size / sizeof words * sizeof words;
+	for (int lane = 0; lane < LANES; lane++)
+		states[lane] = odd + (uint64_t)lane;
 	for (uint64_t at = 0; at < whole; at += sizeof words) {
 		memcpy(words, data + at, sizeof words);
-		for (int lane = 0; lane < LANES; lane++) {
-			first[lane] += words[lane];
-			second[lane] += first[lane];
-		}
+		for (int lane = 0; lane < LANES; lane++)
+			states[lane] = mixed(states[lane], words[lane]);
 	}
 	memset(words, 0, sizeof words);
 	memcpy(words, data + whole, size - whole);
-	uint64_t all = size;
-	for (int lane = 0; lane < LANES; lane++) {
-		first[lane] += words[lane];
-		second[lane] += first[lane];
-		all = (all ^ first[lane]) * 0x9e3779b97f4a7c15u; /* an odd number, so that nothing is lost */
-		all = (all ^ all >> 32 ^ second[lane]) * 0x9e3779b97f4a7c15u;
-	}
+	for (int lane = 0; lane < LANES; lane++)
+		all = mixed(mixed(all, states[lane]), words[lane]);
 	return all ^ all >> 32;
+}
+
+#if defined __x86_64__ && defined __GNUC__
+typedef long long block __attribute__((vector_size(16)));
+typedef long long unaligned __attribute__((vector_size(16), aligned(1), may_alias));
+
+/* The same with blocks of 16 bytes, each of which follows a round of AES. */
+__attribute__((target("aes"))) static uint64_t by_rounds(const char *data, uint64_t size)
+{
+	block states[LANES], blocks[LANES], all = {(long long)size, (long long)odd};
+	const uint64_t whole = size / sizeof blocks * sizeof blocks;
+	for (int lane = 0; lane < LANES; lane++)
+		states[lane] = (block){(long long)odd, lane};
+	for (uint64_t at = 0; at < whole; at += sizeof blocks) {
+		const unaligned *from = (const unaligned *)(data + at);
+#pragma GCC unroll 8
+		for (int lane = 0; lane < LANES; lane++)
+			states[lane] = __builtin_ia32_aesenc128(states[lane], from[lane]);
+	}
+	memset(blocks, 0, sizeof blocks);
+	memcpy(blocks, data + whole, size - whole);
+	for (int lane = 0; lane < LANES; lane++) {
+		all = __builtin_ia32_aesenc128(all, __builtin_ia32_aesenc128(states[lane], blocks[lane]));
+		all = __builtin_ia32_aesenc128(all, states[lane]);
+	}
+	for (int round = 0; round < 4; round++)
+		all = __builtin_ia32_aesenc128(all, all);
+	return (uint64_t)all[0] ^ (uint64_t)all[1];
+}
+#endif
+
+static uint64_t fingerprint(const char *data, uint64_t size)
+{
+#if defined __x86_64__ && defined __GNUC__
+	if (__builtin_cpu_supports("aes"))
+		return by_rounds(data, size);
+#endif
+	return by_products(data, size);
 }
 
 static PyObject *of_memory(PyObject *module, PyObject *args)
