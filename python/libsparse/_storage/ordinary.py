@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 from torch._C import _functorch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
+_Made = TypeVar("_Made")
+
 PLAIN = frozenset({Tensor, torch.nn.Parameter})
 """Classes of tensors that have a memory of their own."""
 
 in_transform = _functorch.peek_interpreter_stack
 """The innermost transform of torch.func that is under way, None outside of all."""
+
+is_wrapped = _functorch.is_functorch_wrapped_tensor
+"""Whether a transform of torch.func has put something around a tensor."""
 
 outside_transforms = temporarily_clear_interpreter_stack
 """A context in which torch.func's transforms don't see, and so don't wrap, what is computed."""
@@ -36,6 +43,25 @@ def tensors() -> Iterator[None]:
             yield
 
 
+def kept(most: int) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:
+    """Keeps the last results of a function that makes tensors of sizes and types alone: every later call shares them.
+
+    Args:
+        most: How many.
+    """
+
+    def decorate(make: Callable[..., _Made]) -> Callable[..., _Made]:
+        @functools.lru_cache(maxsize=most)
+        @functools.wraps(make)
+        def made(*args: object) -> _Made:
+            with tensors():
+                return make(*args)
+
+        return made
+
+    return decorate
+
+
 def arrays(given: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
     """Arrays of indices without what transforms of torch.func have put around them: they differentiate none."""
     return [None if a is None else unwrapped(a) for a in given]
@@ -43,7 +69,7 @@ def arrays(given: Sequence[Tensor | None]) -> Sequence[Tensor | None]:
 
 def unwrapped(array: Tensor) -> Tensor:
     """One such array; a batch, which `torch.vmap` has made of one, stays as it is."""
-    while _functorch.is_functorch_wrapped_tensor(array) and not _functorch.is_batchedtensor(array):
+    while is_wrapped(array) and not _functorch.is_batchedtensor(array):
         if torch._is_functional_tensor(array):
             torch._sync(array)  # type: ignore[attr-defined]
         array = _functorch.get_unwrapped(array)

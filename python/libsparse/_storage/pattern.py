@@ -107,11 +107,11 @@ class Pattern:
         """The pattern of copies of a user's arrays, which have been checked."""
         size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
         dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
-        own = [a if a is None else packing.copied(a, dtype) for a in ordinary.arrays(pos)]
+        own = [a if a is None else packing.copied(a, dtype) for a in pos]
         bytes = [torch.uint8 if level.bytes else dtype for level in format.kinds]
-        listed = zip(ordinary.arrays(crd), bytes, strict=True)
-        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in listed]
-        return cls._of_kernel(format, shape, own, own_crd, size, dtype)
+        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in zip(crd, bytes, strict=True)]
+        # Transforms wrap the copies, too.
+        return cls._of_kernel(format, shape, ordinary.arrays(own), ordinary.arrays(own_crd), size, dtype)
 
     def _begin(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
 from torch import Tensor
 
 import libsparse as ls
+from libsparse._storage import ordinary
 
 EXTREMA = ("max", "min")
 _REDUCTIONS = {"add": "sum", "sum": "sum", "mean": "mean", "max": "max", "min": "min"}
@@ -104,7 +104,6 @@ def first(x: Any, outputs: int, reduce: str) -> bool:
     return bool(x.shape[-1] <= outputs * (2 if once_more else 1))
 
 
-@functools.lru_cache(maxsize=16)
 def _diagonal(rows: int, columns: int) -> Any:
     """The pattern of the main diagonal."""
     count = min(rows, columns)
@@ -112,9 +111,12 @@ def _diagonal(rows: int, columns: int) -> Any:
     return ls.from_csr(ends, torch.arange(count, dtype=torch.int32, device="cpu"), None, (rows, columns)).pattern
 
 
+_kept_diagonal = ordinary.kept(16)(_diagonal)
+
+
 def loops(rows: int, columns: int, values: Tensor) -> Any:
     """A matrix of self loops with these values."""
-    pattern = _diagonal.__wrapped__ if torch.compiler.is_compiling() else _diagonal
+    pattern = _diagonal if torch.compiler.is_compiling() else _kept_diagonal
     return ls.SparseTensor(pattern(rows, columns), values)
 
 
@@ -160,11 +162,14 @@ class Kept:
         """What `compute()` gives for a graph, kept until there is another one or its values change."""
         if torch.compiler.is_compiling():  # the graph is an argument of what is compiled, and may be any
             return compute()
+        if A._held is not None and ordinary.is_wrapped(A._held):  # a transform's own graph, which ends with it
+            return compute()
         version = 0 if A._held is None else A._held._version
         known = self._known
         if known is not None and known[0] is A and known[1] == version:
             return known[2]
-        found = compute()
+        with ordinary.tensors():
+            found = compute()
         if not found.requires_grad:  # or the second backward pass would find the graph of the first freed
             self._known = A, version, found
         return found

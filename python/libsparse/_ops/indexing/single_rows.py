@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
@@ -48,10 +47,10 @@ def _row(source: Operand, place: int) -> Operand:
     return Operand(row, None if source.data is None else source.data[low:high].clone(), source.fill)
 
 
-@functools.lru_cache(maxsize=1024)
+@ordinary.kept(1024)
 def _bounds(count: int, dtype: torch.dtype) -> Tensor:
     """The positions of a vector with so many entries; patterns share them, which write to no array."""
-    with _disable_current_modes(), ordinary.tensors():
+    with _disable_current_modes():
         return torch.tensor([0, count], dtype=dtype, device="cpu")
 
 
