@@ -16,6 +16,7 @@ from libsparse._runtime.problem import Operand
 from libsparse._storage.fakes import is_fake
 from libsparse._storage.pattern import Pattern
 from libsparse._trace import dynamo, library, patterns
+from libsparse._trace.frames import leave_alone
 
 from . import dispatch_table
 
@@ -179,6 +180,9 @@ def wrap(pattern: Pattern, values: Tensor | None, fill: int | float) -> Any:
     self: Any = Tensor._make_wrapper_subclass(_classes[0], pattern.seen_shape, dtype=dtype)
     self._pattern, self._plain, self._fill, self._node = pattern, values, fill, None
     return self
+
+
+leave_alone(wrap)  # after a break within it, torch.compile would look at a tensor without parts
 
 
 def _as_input(pattern: Pattern) -> Any:
