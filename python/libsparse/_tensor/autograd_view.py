@@ -101,14 +101,14 @@ class AutogradView:
                 "and complex ones: use A.float()"
             )
         self._held.requires_grad_(requires_grad)
-        if requires_grad and self._pattern.format.padded and self._held.is_leaf:
-            _keep_padding(self, self._held)
+        keep_padding(self.__dict__, self._pattern, self._held)
         return self
 
 
-def _keep_padding(tensor: Any, values: Tensor) -> None:
+def keep_padding(attributes: dict[str, Any], pattern: Pattern, values: Tensor) -> None:
     """Makes the gradient of padding 0, once for each leaf."""
-    if tensor._pattern.traced or tensor.__dict__.get("_padding_kept") is values:
+    if not values.requires_grad or not pattern.format.padded or not values.is_leaf or pattern.traced:
         return
-    tensor._padding_kept, pattern = values, tensor._pattern
-    values.register_hook(unserializable_hook(lambda grad: pattern.spread(pattern.entries(grad))))
+    if attributes.get("_padding_kept") is not values:
+        attributes["_padding_kept"] = values
+        values.register_hook(unserializable_hook(lambda grad: pattern.spread(pattern.entries(grad))))

@@ -125,7 +125,7 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         num_nodes: Rows and columns; by default one more than the largest index.
 
     Raises:
-        ShapeError: `edge_index` has another shape.
+        ShapeError: `edge_index` has another shape, or `num_nodes` is a pair.
         DtypeError: `edge_weight` is an integer, as if it were `num_nodes`.
 
     Example:
@@ -137,6 +137,11 @@ def from_edge_index(edge_index: Any, edge_weight: Any = None, num_nodes: int | N
         raise ShapeError(f"edge_index has shape {tuple(edges.shape)}; expected (2, edges): sources and targets")
     if type(edge_weight) is int:
         raise DtypeError(f"edge_weight is the number {edge_weight}; expected (edges,): num_nodes={edge_weight}?")
+    if isinstance(num_nodes, (tuple, list)):
+        raise ShapeError(
+            f"num_nodes is {num_nodes!r}; expected one number, of rows and columns: for a matrix from senders to "
+            f"receivers write ls.from_coo(edge_index, edge_weight, shape={tuple(num_nodes)!r})"
+        )
     if num_nodes is None:
         count = max(int(edges.max()) + 1, 0) if edges.numel() else 0
     else:

@@ -35,6 +35,7 @@ from .missing import NamedAttributes
 from .notebook_view import NotebookView
 from .placement import check_device, check_memory_format
 from .recording import current, recorders
+from .sharing import hold, share
 from .short_product import multiply_in_c, multiply_in_python
 from .traced_view import TracedView, follow_values
 from .traced_view import _classes as _traced_classes
@@ -162,9 +163,9 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
     # Copies ----------------------------------------------------------------------------------------------------
 
     def detach(self) -> SparseTensor:
-        """The same entries, cut from autograd's graph."""
+        """The same entries and values, cut from autograd's graph; in-place operations on either change both."""
         operand = self._operand()
-        return _wrapped(operand if operand.data is None else operand.with_data(operand.data.detach()))
+        return share(self, _wrapped(operand if operand.data is None else operand.with_data(operand.data.detach())))
 
     def clone(self, *, memory_format: torch.memory_format | None = None) -> SparseTensor:
         """A copy of the values on the same pattern; differentiable."""
@@ -223,9 +224,7 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
 
     def _hold(self, operand: Operand) -> None:
         """Takes the parts of a sparse operand."""
-        self._whole, self._node = operand, None
-        self._pattern, (_, self._held, self._fill) = operand.sparsity, operand
-        self._fast = self._pattern.fast if self._held is not None and self._fill == 0 else {}
+        hold(self.__dict__, operand)
 
     def _operand(self) -> Operand:
         """The tensor as operations take it; users hold the same values, and may have resized them."""

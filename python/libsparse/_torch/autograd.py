@@ -10,6 +10,7 @@ from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, same_entries, to_operand
+from libsparse._tensor import sharing
 from libsparse._tensor.dispatch_table import passed
 from libsparse._tensor.sparse_tensor import SparseTensor
 
@@ -73,7 +74,11 @@ def set_data(input: Any, value: Any) -> None:
         )
     if value.shape != input.shape:
         raise ShapeError(f"A.data = x: x ({to_operand(value)}) has another shape than the tensor ({to_operand(input)})")
-    own, found = to_operand(input), to_operand(value.detach().to_format(input.format))
+    cut = value.detach()
+    own, found = to_operand(input), to_operand(cut.to_format(input.format))
+    sharing.leave(input)
+    if found.pattern is cut.pattern:
+        sharing.share(value, input)
     if own.data is not None and own.fill == found.fill and same_entries(own.sparsity, found.sparsity):
         own.data.data = found.values
         return

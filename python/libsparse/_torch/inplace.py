@@ -12,6 +12,7 @@ from torch import Tensor
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
 from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
+from libsparse._tensor import sharing
 from libsparse._tensor.dispatch_table import handlers
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
@@ -39,10 +40,10 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     """The tensor takes over the entries and values of a result of its shape.
 
     Values on the same pattern are copied into `target.values()` where autograd doesn't follow them, so that whoever
-    holds these sees the change.
+    holds these sees the change. Another pattern goes to all tensors that share the memory.
 
     Raises:
-        UnsupportedError: The result is dense.
+        UnsupportedError: The result is dense, or a tensor that shares the memory can't take over its entries.
         ShapeError: It has another shape.
         DtypeError: Its dtype does not convert to that of the tensor, or autograd follows the tensor as a leaf.
     """
@@ -61,10 +62,15 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     if found.pattern is target.pattern and own is not None and not followed:
         own.copy_(found.values)
         found = found.with_data(own)
-    elif target.requires_grad and not followed:
-        target._hold(found.with_data(found.values.detach()))
-        return target.requires_grad_()
-    target._hold(found)
+        sharers = sharing.sharers(target, found, name)
+        target._hold(found)
+    else:
+        sharers = sharing.sharers(target, found, name)
+        keeps_following = target.requires_grad and not followed
+        target._hold(found.with_data(found.values.detach()) if keeps_following else found)
+        if keeps_following:
+            target.requires_grad_()
+    sharing.spread(sharers, found)
     return target
 
 
