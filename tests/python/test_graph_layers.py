@@ -28,6 +28,7 @@ def edge_index(A: Any) -> Tensor:
 def both(ours: nn.Module, theirs: nn.Module, mine: tuple[Any, ...], other: tuple[Any, ...], x: list[Tensor]) -> None:
     """The two have the same results and the same gradients of `x` and of parameters; each takes `x` first."""
     assert set(ours.state_dict()) == set(theirs.state_dict())
+    assert [name for name, _ in ours.named_parameters()] == [name for name, _ in theirs.named_parameters()]
     ours.load_state_dict(theirs.state_dict())
     found = []
     for module, rest in ((ours, mine), (theirs, other)):
@@ -75,6 +76,25 @@ def test_attributes_of_edges(name: str, fill: Any) -> None:
     attributes = torch.randn(A.nnz, 5, generator=drawn)
     made = [getattr(place, name)(WIDTH, 3, heads=2, edge_dim=5, fill_value=fill) for place in (ls.nn, gnn)]
     both(*made, (A, attributes), (edge_index(A), attributes), [X])
+
+
+@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
+def test_optimizer_states_load_from_pyg(name: str) -> None:
+    options: dict[str, Any] = {"heads": 2, "edge_dim": 5, "residual": True}
+    attributes = torch.randn(A.nnz, 5, generator=drawn)
+    ours, theirs = (getattr(place, name)(WIDTH, 3, **options) for place in (ls.nn, gnn))
+    ours.load_state_dict(theirs.state_dict())
+    mine, other = (torch.optim.Adam(module.parameters(), lr=0.01) for module in (ours, theirs))
+    for _ in range(2):
+        theirs(X, edge_index(A), attributes).square().sum().backward()
+        other.step()
+    ours.load_state_dict(theirs.state_dict())
+    mine.load_state_dict(copy.deepcopy(other.state_dict()))
+    for module, optimizer, graph in ((ours, mine, A), (theirs, other, edge_index(A))):
+        optimizer.zero_grad()
+        module(X, graph, attributes).square().sum().backward()
+        optimizer.step()
+    torch.testing.assert_close(dict(ours.named_parameters()), dict(theirs.named_parameters()), atol=1e-4, rtol=1e-4)
 
 
 def test_weights_of_attention() -> None:

@@ -35,12 +35,14 @@ class _Attention(nn.Module):
         for name in ("in_channels", "out_channels", "heads", "concat", "negative_slope", "dropout", "add_self_loops"):
             setattr(self, name, arguments[name])
         self.edge_dim, self.fill_value, self.residual = (arguments[n] for n in ("edge_dim", "fill_value", "residual"))
-        pair = self.in_channels if isinstance(self.in_channels, tuple) else (self.in_channels,) * 2
+        return self.in_channels if isinstance(self.in_channels, tuple) else (self.in_channels,) * 2
+
+    def _end(self, receivers: int, bias: bool) -> None:
+        """Makes what both have, after the rest: parameters are in PyG's order, by which optimizers save state."""
         total, wide = self.out_channels * (self.heads if self.concat else 1), self.heads * self.out_channels
         self.lin_edge = None if self.edge_dim is None else linear(self.edge_dim, wide, bias=False, glorot=True)
-        self.res = linear(pair[1], total, bias=False, glorot=True) if self.residual else None
-        self.bias = nn.Parameter(torch.zeros(total, device="cpu")) if arguments["bias"] else None
-        return pair
+        self.res = linear(receivers, total, bias=False, glorot=True) if self.residual else None
+        self.bias = nn.Parameter(torch.zeros(total, device="cpu")) if bias else None
 
     def reset_parameters(self) -> None:
         """Draws the parameters anew."""
@@ -140,6 +142,7 @@ class GATConv(_Attention):
         self.att_edge = None if edge_dim is None else nn.Parameter(torch.empty(shape, device="cpu"))
         for parameter in (self.att_src, self.att_dst, self.att_edge):
             glorot_(parameter)
+        self._end(receivers, bias)
 
     def forward(
         self, x: Any, A: Any, edge_attr: Tensor | None = None, return_attention_weights: bool | None = None
@@ -229,6 +232,7 @@ class GATv2Conv(_Attention):
         self.lin_r = self.lin_l if share_weights else linear(receivers, wide, bias=bias, glorot=True)
         self.att = nn.Parameter(torch.empty(1, heads, out_channels, device="cpu"))
         glorot_(self.att)
+        self._end(receivers, bias)
 
     def forward(
         self, x: Any, A: Any, edge_attr: Tensor | None = None, return_attention_weights: bool | None = None

@@ -146,9 +146,9 @@ class SparseLinear(nn.Module):
 
         Args:
             fraction: Of the stored weights, from 0 to 1.
-            optimizer: The optimizer that has the weight: what it keeps for each stored weight (momentum, moments) goes
-                with the weight. Without it, make a new optimizer: the state of this one has the old entries, and its
-                next step raises an error.
+            optimizer: The optimizer that has the weight, which has to be passed where there is one: what it keeps for
+                each stored weight (momentum, moments) goes with the weight. An optimizer that is not passed keeps state
+                of the old entries, so that its next step raises an error; make a new one then.
             signs_apart: See above; only without blocks.
 
         Returns:
