@@ -113,3 +113,38 @@ def test_tensors_are_made_of_torchs_sparse_ones(layout):
     assert found.dtype == torch.float64
     found.sum().backward()
     assert torch.equal(source.grad, (source.detach() != 0).float())
+
+
+def test_linear_algebra_takes_arrays_of_other_libraries():
+    numpy, sparse = pytest.importorskip("numpy"), pytest.importorskip("scipy.sparse")
+    dense = torch.tensor([[4.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1.0]])
+    A, b = ls.tensor(dense), torch.tensor([1.0, 2.0, 3.0])
+    expected = torch.linalg.solve(dense, b)
+    for method in ("cg", "gmres", "bicgstab", "direct"):
+        for matrix in (A, sparse.csr_array(dense.numpy())):
+            torch.testing.assert_close(ls.linalg.solve(matrix, b.numpy(), method, x0=b.numpy()), expected)
+    inverses = (numpy.eye(3, dtype=numpy.float32), sparse.eye_array(3, format="csr"))
+    for inverse in inverses:
+        torch.testing.assert_close(ls.linalg.solve(A, b.numpy(), M=inverse), expected)
+    largest = torch.linalg.eigvalsh(dense)[-1]
+    matrix = sparse.csr_array(dense.numpy())
+    torch.testing.assert_close(ls.linalg.eigsh(matrix, 1)[0][0], largest)
+    torch.testing.assert_close(ls.linalg.svds(matrix, 1)[1][0], largest)
+    value = ls.linalg.power_iteration(matrix, b.numpy())[0]
+    torch.testing.assert_close(value, largest, atol=1e-3, rtol=1e-3)
+    with pytest.raises(ls.DtypeError, match=r"solve: b is"):
+        ls.linalg.solve(A, matrix)
+
+
+def test_attention_takes_arrays_of_numpy():
+    mask = ls.tensor([[True, False], [True, True]])
+    q, k, v = (torch.rand(2, 4) for _ in range(3))
+    found = ls.attention(q.numpy(), k.numpy(), v.numpy(), mask)
+    torch.testing.assert_close(found, ls.attention(q, k, v, mask))
+    with pytest.raises(ls.DtypeError, match="attention: q is a csr_array"):
+        ls.attention(pytest.importorskip("scipy.sparse").csr_array(q.numpy()), k, v, mask)
+
+
+def test_a_pair_of_numbers_of_nodes_points_to_coordinates():
+    with pytest.raises(ls.ShapeError, match=r"ls\.from_coo\(edge_index, edge_weight, shape=\(3, 4\)\)"):
+        ls.from_edge_index([[0, 1], [1, 3]], num_nodes=(3, 4))

@@ -14,7 +14,7 @@ from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
-from . import contraction, softmax_mean
+from . import contraction, foreign, softmax_mean
 from .assemble import assemble, to_format
 from .mean_notation import Mean
 from .operands import is_sparse, is_tensor, to_operand
@@ -53,6 +53,7 @@ def attention(
     if not is_tensor(mask) or to_operand(mask).pattern is None:
         raise DtypeError(f"attention: mask is a {type(mask).__name__}; expected an ls.SparseTensor, see ls.from_mask")
     where = _attending(to_operand(mask))
+    q, k, v = (_dense(tensor) for tensor in (q, k, v))
     _check(q, k, v, where)
     if scale is not None and not isinstance(scale, (int, float, Tensor)):
         raise DtypeError(f"attention: scale is a {type(scale).__name__}; expected a number")
@@ -72,6 +73,12 @@ def attention(
     inputs = (scores.indices, (*scores.batch, "m", "e"))
     question = Einsum(inputs, output, contraction.dense_format(len(output)))
     return Operand(None, contraction.contract(question, [Operand(pattern, weights), Operand(None, v)])[0])
+
+
+def _dense(value: Any) -> Any:
+    """An array of NumPy as a tensor of its memory; anything else as it is."""
+    found = foreign.read(value) if foreign.is_foreign(value) else None
+    return value if found is None or found.pattern is not None else found.values
 
 
 def _raised(scores: Tensor, added: Tensor, heads: int) -> Tensor:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+from torch import Tensor
+
 import libsparse as ls
+
+
+def taken(value: Any) -> Any:
+    """An array of NumPy as a tensor of its memory, a sparse array as a SparseTensor; anything else as it is."""
+    if isinstance(value, Tensor):
+        return value
+    if hasattr(value, "tocoo"):
+        return ls.tensor(value)
+    return torch.as_tensor(value, device="cpu") if hasattr(value, "__array__") else value
 
 
 def matrix(name: str, A: Any) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor
 import libsparse as ls
 
 from . import krylov
-from .checks import square_matrix
+from .checks import square_matrix, taken
 
 _RESTART = 30  # steps of GMRES whose vectors are kept
 
@@ -44,7 +44,8 @@ def solve(
 ) -> Tensor:
     """The solution x of A x = b, differentiable in the values of A and in b, twice and more often.
 
-    Gradients are solutions with the adjoint of A to the same tolerance: nothing of the iteration is kept.
+    Gradients are solutions with the adjoint of A to the same tolerance: nothing of the iteration is kept. Arrays of
+    NumPy and SciPy are taken, too.
 
     Args:
         A: (n, n), of a floating or complex dtype, in any format.
@@ -74,6 +75,7 @@ def solve(
     """
     if method not in _METHODS:
         raise ls.FormatError(f"solve: method={method!r}; expected one of {', '.join(_METHODS)}")
+    A, b, x0 = taken(A), taken(b), taken(x0)
     square_matrix("solve", A)
     _check_right("b", b, A, (1, 2))
     if x0 is not None:
@@ -83,9 +85,8 @@ def solve(
     if method == "direct":
         solution: Tensor = torch.sparse.spsolve(matrix, right)
         return solution
-    setting = _Setting(
-        matrix.pattern, method, _inverse(M, A), float(rtol), float(atol), 10 * len(b) if maxiter is None else maxiter
-    )
+    most = 10 * len(b) if maxiter is None else maxiter
+    setting = _Setting(matrix.pattern, method, _inverse(M, A), float(rtol), float(atol), most)
     columns = right if right.ndim == 2 else right[:, None]
     start = torch.zeros_like(columns) if x0 is None else x0.detach().to(dtype).reshape(columns.shape)
     x: Tensor = _Solution.apply(matrix.values(), columns, start, setting)
@@ -169,6 +170,7 @@ def _same(columns: Tensor) -> Tensor:
 
 
 def _inverse(M: Any, A: ls.SparseTensor) -> Callable[[Tensor], Tensor] | None:
+    M = taken(M)
     if M is None or (callable(M) and not isinstance(M, Tensor)):
         return M
     if not isinstance(M, Tensor):

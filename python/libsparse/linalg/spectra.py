@@ -12,7 +12,7 @@ from torch import Tensor
 
 import libsparse as ls
 
-from .checks import matrix, square_matrix
+from .checks import matrix, square_matrix, taken
 from .convergence import ConvergenceError
 
 
@@ -42,6 +42,7 @@ def eigsh(
         >>> [round(x, 2) for x in ls.linalg.eigsh(A, 2)[0].tolist()]
         [100.0, 99.0]
     """
+    A = taken(A)
     square_matrix("eigsh", A)
     _check("eigsh", A, k, A.shape[0])
     constant = A.detach()
@@ -82,6 +83,7 @@ def svds(
         >>> [round(x, 2) for x in values.tolist()]
         [100.0, 99.0]
     """
+    A = taken(A)
     matrix("svds", A)
     m, n = A.shape
     _check("svds", A, k, min(m, n))
@@ -129,6 +131,7 @@ def power_iteration(
         >>> round(float(value), 3)
         3.0
     """
+    A, x0 = taken(A), taken(x0)
     square_matrix("power_iteration", A)
     if x0 is not None and x0.shape != A.shape[:1]:
         raise ls.ShapeError(f"power_iteration: x0 has shape {tuple(x0.shape)}; expected ({A.shape[0]},), as A has rows")
