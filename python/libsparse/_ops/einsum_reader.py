@@ -12,7 +12,7 @@ from torch import Tensor
 from libsparse._autograd import tape
 from libsparse._lang import dtypes, spec
 from libsparse._lang.errors import DtypeError, FormatError
-from libsparse._runtime import promotion
+from libsparse._runtime import notes, promotion
 from libsparse._runtime.problem import Einsum, Operand
 from libsparse._storage.format import Format
 
@@ -133,7 +133,9 @@ def _mean(question: Einsum, operands: Sequence[Operand]) -> Tensor | None:
         return counts.clamp(min=1).to(dtype).reciprocal()
 
     extents = tuple(o.shape for n, o in enumerate(operands) if n != number)
-    weights = pattern.derive(("reciprocals of terms", question.inputs, question.output, extents, dtype), weigh)
+    kept_weights = pattern.derive(("reciprocals of terms", question.inputs, question.output, extents, dtype), weigh)
+    # of a function, so that repeated calls know where they come from
+    weights = notes.apply(lambda _: kept_weights, operands[number].values)
     weighted = question._replace(inputs=(kept, *question.inputs), reduce="sum")
     data, found = contraction.contract(weighted, (Operand(None, weights), *operands))
     return data if found is None else None
