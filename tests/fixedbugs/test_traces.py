@@ -106,14 +106,3 @@ def test_reentrant_checkpoints_inside_of_compiled_functions_have_gradients():
             result.sum().backward()
         torch.testing.assert_close(*results)
         torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # torch's, of what its tracer meets
-@pytest.mark.parametrize("name", ["GATConv", "GATv2Conv"])
-def test_attention_in_graphs_that_break(name):
-    """Where a graph breaks while a tensor is put together, torch's tracer must not look at what has no parts yet."""
-    A, x = ls.random((20, 20), 0.2).abs(), torch.randn(20, 4)
-    layer = getattr(ls.nn, name)(4, 3)
-    torch._dynamo.reset()
-    torch.testing.assert_close(torch.compile(layer, backend="aot_eager")(x, A), layer(x, A))
