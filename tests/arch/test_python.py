@@ -85,6 +85,7 @@ LAZY = {
     "_ops/evaluate.py": {"libsparse._ops.assignments"},
     "_ops/export.py": {"numpy", "scipy.sparse", "scipy.sparse.linalg"},
     "_ops/linear_algebra.py": {"scipy.sparse.linalg"},
+    "_runtime/discovery.py": {"libsparse._runtime.rooms"},  # with the first result that is written before it is counted
     "_runtime/dispatch.py": {  # where something has been tuned, and where large results are transposed
         "libsparse._runtime.panels",
         "libsparse._runtime.tuned",

@@ -13,7 +13,6 @@ from libsparse._lang import dtypes
 from libsparse._storage.pattern import Pattern
 
 from .arrays import ResultArrays, SlotNames, level_array
-from .rooms import Rooms
 from .status import check
 
 
@@ -43,7 +42,11 @@ def discover(
     first = kernel.slots.first_level
     if source is not None and format.kinds[first].conversion_only:  # below the levels of the operand
         arrays.share(source, first)
-    rooms = None if kernel.bound is None else Rooms(kernel, block, arrays.dtype, dtype)
+    rooms = None
+    if kernel.bound is not None:
+        from .rooms import Rooms  # with the first result that is written before it is counted
+
+        rooms = Rooms(kernel, block, arrays.dtype, dtype)
     if kernel.assemble is not None:
         for slot in kernel.slots.result:
             if slot.before == "assemble":
