@@ -88,13 +88,13 @@ type Constants struct {
 	// BitmapWord is how many places there are for each entry of a row at most where a scan of a bit for each puts entries in order: a word, and
 	// BitmapNear as many where operands' entries have neighbours. Else words are marked, and a row has BlocksLeast entries at least and one more for each BlocksStep places (measured: products of 57 real
 	// matrices with themselves, where these gain 1.1 to 1.9 times on a sorted list).
-	// BytemapTerms is how many places of a row there are for each of its terms at most where they have bytes in place of bits: setting a byte waits for
-	// nothing, as setting a bit of the same word does, but eight times as much is read in the end (measured: bcsstk16 with itself, 1.8 times as
+	BitmapWord  float64 `json:"bitmap_word"`
+	BitmapNear  float64 `json:"bitmap_near"`
+	BlocksLeast float64 `json:"blocks_least"`
+	BlocksStep  float64 `json:"blocks_step"`
+	// BytemapTerms is how many places of a row there are for each of its terms at most where they have bytes in place of bits: setting a byte doesn't
+	// wait for the byte before, as setting a bit waits for another one of the same word, but eight times as much is read in the end (measured: bcsstk16 with itself, 1.8 times as
 	// fast; rgg_n_2_15, with 300 places for each term, loses an eighth).
-	BitmapWord   float64 `json:"bitmap_word"`
-	BitmapNear   float64 `json:"bitmap_near"`
-	BlocksLeast  float64 `json:"blocks_least"`
-	BlocksStep   float64 `json:"blocks_step"`
 	BytemapTerms float64 `json:"bytemap_terms"`
 	// WorthThreads is how many entries there are at least where what threads need costs nothing to speak of: the ends of strips,
 	// or a loop that counts (reasoned: as Grain).

@@ -246,7 +246,7 @@ class GATv2Conv(_Attention):
         shared = self.share_weights and senders is receivers
         received = sent if shared else self.lin_r(receivers).view(shape)
         operands = {"M": edges.graph, "a": self.att[0], "l": received, "r": sent}
-        # as a number in the text, which the C compiler chooses without a branch
+        # The slope is a constant of the kernel: where it is read from memory, gcc branches on the sign of each sum.
         text = f"e(i,j,h) = stored(M(i,j)) * a(h,c) * leaky_relu(l(i,h,c) + r(j,h,c), {self.negative_slope!r})"
         if edges.attributes is not None:
             operands["E"] = edges.tensor(self.lin_edge(edges.attributes).view(shape))
