@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from libsparse._tensor import traced_view
 from torch.utils.checkpoint import checkpoint
 
 import libsparse as ls
@@ -106,3 +107,12 @@ def test_reentrant_checkpoints_inside_of_compiled_functions_have_gradients():
             result.sum().backward()
         torch.testing.assert_close(*results)
         torch.testing.assert_close(leaves[0].grad, leaves[1].grad)
+
+
+@pytest.mark.filterwarnings("ignore:Dynamo does not know how to trace")  # where the graph is to break
+def test_tracers_leave_a_tensor_alone_that_has_no_parts_yet():
+    """Graphs of attention layers broke while a tensor was put together, and torch's tracer looked at it."""
+    A = ls.eye(3)
+    torch._dynamo.reset()
+    made = torch.compile(lambda pattern, values: traced_view.wrap(pattern, values, 0), backend="eager")
+    torch.testing.assert_close(made(A.pattern, A.values()).to_dense(), torch.eye(3))
