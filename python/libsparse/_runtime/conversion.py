@@ -71,9 +71,12 @@ def _numbers(pattern: Pattern) -> torch.Tensor:
 
 def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:
     """The conversion that takes each value of `new` from where `numbers`, counted from 1, says; 0 is padding."""
-    filled = numbers.nonzero().squeeze(1)
-    target = None if filled.numel() == new.size else filled
-    source = (numbers if target is None else numbers[filled]) - 1
+    if new.format.pads or new.format.is_dense or new.format.padded:
+        filled = numbers.nonzero().squeeze(1)
+        target = None if filled.numel() == new.size else filled
+        source = (numbers if target is None else numbers[filled]) - 1
+    else:  # only entries are stored
+        target, source = None, numbers.sub_(1)
     # Kernels read an operand through the permutation wherever the order of its modes changes.
     unmoved = old.format.order == new.format.order and source.numel() == old.size
     same = unmoved and bool((source[1:] > source[:-1]).all())

@@ -210,15 +210,15 @@ def build(
         counted: Whether entries of the result must be counted before they are written.
         measured: Whether it may be one that was found by measuring.
     """
+    name = signature(problem, operands, wide, counted)
     if measured and not (problem.schedule or wide or counted) and request.tuned():
         from . import tuned  # few programs have been tuned
 
-        if (commands := tuned.schedule(problem, operands)) is not None:
+        if (commands := tuned.schedule(problem, operands, name)) is not None:
             try:
                 return build(problem._replace(schedule=commands), operands)
             except (UnsupportedError, FormatError):  # it is not what `tune` has written
                 pass
-    name = signature(problem, operands, wide, counted)
     known: Call | None = None if name is None else kernel.prepared.get(name)
     if known is not None:
         return known.anew()

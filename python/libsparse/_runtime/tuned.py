@@ -21,6 +21,9 @@ from .requests import to_request
 _BOUND = re.compile(r"bound\(\s*(\w+)\s*,\s*(\d+)\s*\)")
 _TAIL = re.compile(r"split\(\s*(\w+)\s*,[^)]*tail\s*=\s*(\d+)\s*\)")
 
+_UNTUNED_KEPT = 4096
+_untuned: set[tuple[Any, ...]] = set()  # signatures, threads and folders of requests without a record
+
 Record = dict[str, Any]
 """What is known for a request: `expression` and `threads`; `class`, the schedule for all patterns of the class (None:
 the compiler's); `patterns`, by digests of patterns the schedule for exactly these, `formats` in words, and `trials`.
@@ -33,10 +36,21 @@ def name(problem: Problem, operands: Sequence[Operand]) -> str:
     return f"{request.key(to_request(problem, operands), native.BUILD)}-{threads.count()}"
 
 
-def schedule(problem: Problem, operands: Sequence[Operand]) -> str | None:
-    """The fastest schedule that is known for a problem on these patterns; None where that is the compiler's."""
+def schedule(problem: Problem, operands: Sequence[Operand], signature: tuple[Any, ...] | None = None) -> str | None:
+    """The fastest schedule that is known for a problem on these patterns; None where that is the compiler's.
+
+    What is found to have no record is remembered by its `signature`, since a name takes longer to find out than the
+    rest of preparing a call for a new pattern.
+    """
+    asked = signature and (signature, threads.count(), settings.cache_dir())
+    if asked in _untuned:
+        return None
     record = request.tuned().get(name(problem, operands))
     if record is None:
+        if asked is not None:
+            if len(_untuned) >= _UNTUNED_KEPT:
+                _untuned.clear()
+            _untuned.add(asked)
         return None
     exact = record["patterns"].get(digest(operands)) if record["patterns"] else None
     commands: str | None = record["class"] if exact is None else exact["schedule"]
@@ -120,3 +134,4 @@ def _changed() -> None:
     """Forgets the records, and what was prepared from them."""
     request.records.clear()
     kernel.prepared.clear()
+    _untuned.clear()
