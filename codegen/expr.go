@@ -105,12 +105,21 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 		return e.reduceLanes(x), precAtom
 	case *ir.Tail:
 		return e.tail(x), precAtom
-	case *ir.Hash:
-		e.uses.add(helper{kind: "hash"})
-		return fmt.Sprintf("hash(%s, %s)", e.index(x.Key), e.index(x.Size)), precAtom
+	case *ir.Hash, *ir.Aligned:
+		return e.place(x)
 	default:
 		panic(fmt.Sprintf("BUG: no C for expression %T", x))
 	}
+}
+
+// place is the C text of an expression that says where something is stored, or may be.
+func (e *emitter) place(x ir.Expr) (string, int) {
+	if x, ok := x.(*ir.Aligned); ok {
+		return fmt.Sprintf("(uint64_t)%s %% %d == 0", name(x.Array.Name), x.Bytes), precEqual
+	}
+	hash := x.(*ir.Hash)
+	e.uses.add(helper{kind: "hash"})
+	return fmt.Sprintf("hash(%s, %s)", e.index(hash.Key), e.index(hash.Size)), precAtom
 }
 
 // cell is the C text of an element of a, or of a vector of them.

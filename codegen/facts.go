@@ -65,6 +65,8 @@ func (x *facts) expr(e ir.Expr) {
 		x.reads[e.Name] = true
 	case *ir.Load:
 		x.arrays[e.Array.Name] = true
+	case *ir.Aligned:
+		x.arrays[e.Array.Name] = true
 	}
 }
 

@@ -11,17 +11,8 @@ import (
 
 // text is the C definition of h.
 func (h helper) text() string {
-	if h.kind == "reduce" {
-		return h.reduction()
-	}
-	if h.kind == "gather" {
-		return h.gatherText()
-	}
-	if h.kind == anyNegative {
-		return h.anyNegativeText()
-	}
-	if h.kind == widening || h.kind == plainWidening || h.kind == narrowing {
-		return h.conversion()
+	if write, ok := helperWriters[h.kind]; ok {
+		return write(h)
 	}
 	element, vector, mask, lane, orNaN, key := "", "", "", "", "", ""
 	if h.t.Elem != dtype.Invalid {
@@ -51,6 +42,12 @@ func (h helper) text() string {
 	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
 		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEY", key, "SCALAR", string(h.t.Elem)).Replace(h.template())
+}
+
+// helperWriters write the helper functions whose text depends on more than types.
+var helperWriters = map[string]func(helper) string{
+	"reduce": helper.reduction, "gather": helper.gatherText, "stream": helper.streamText, anyNegative: helper.anyNegativeText,
+	widening: helper.conversion, plainWidening: helper.conversion, narrowing: helper.conversion,
 }
 
 // template is the text of h before its words in capitals are replaced.
@@ -98,7 +95,8 @@ var helperText = map[string]string{
     return x - (VECTOR){0};
 }
 `,
-	"tail": tailText,
+	"tail":  tailText,
+	"drain": drainText,
 	"abs": `static inline ELEMENT NAME(ELEMENT x)
 {
     return x < 0 ? -x : x;

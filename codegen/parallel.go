@@ -62,7 +62,7 @@ func (e *emitter) collective(list []ir.Stmt, last bool) {
 func onlyCleanup(list []ir.Stmt) bool {
 	for _, s := range list {
 		switch s.(type) {
-		case *ir.Free, *ir.Comment:
+		case *ir.Free, *ir.Comment, *ir.Drain:
 		default:
 			return false
 		}

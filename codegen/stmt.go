@@ -82,6 +82,10 @@ func (e *emitter) decl(s *ir.Decl, unless string) {
 
 func (e *emitter) store(s *ir.Store) {
 	t := ir.Type{Elem: s.Array.Elem, Lanes: ir.StoreLanes(s)}
+	if s.Streams {
+		e.stream(s, t)
+		return
+	}
 	target, _ := e.cell(s.Array, s.Index, t)
 	if s.Atomic && !e.opts.Serial {
 		e.pragma("omp atomic")
@@ -148,6 +152,8 @@ func (e *emitter) arrayStmt(s ir.Stmt) {
 		e.fill(s)
 	case *ir.Prefetch:
 		e.prefetch(s)
+	case *ir.Drain:
+		e.drain(s)
 	case *ir.PrefixSum:
 		e.line("%s(%s, %s);", e.uses.helper("prefix_sum", ir.Scalar(s.Array.Elem)), name(s.Array.Name), e.index(s.Count))
 	case *ir.Sort:

@@ -181,7 +181,7 @@ func (c *Compiler) describe(n *Nest, store *cache.Store, entry cache.Entry) *Ker
 	}
 	tensors := n.Assignment.Tensors()
 	for _, slot := range n.Kernel.Layout {
-		if slot.Operand >= 0 && slot.Kind != "threads" && slot.Kind != "extent" {
+		if slot.Operand >= 0 && slot.Kind != "threads" && slot.Kind != "streamed" && slot.Kind != "extent" {
 			slot.Operand = n.operand(tensors[slot.Operand])
 		}
 		k.Slots = append(k.Slots, slot)

@@ -134,6 +134,8 @@ func (c *Call) args() []ir.Arg {
 		switch {
 		case slot.Kind == "threads":
 			args[i] = ir.ScalarArg(int64(c.Threads))
+		case slot.Kind == "streamed":
+			args[i] = ir.ScalarArg(1)
 		case slot.Kind == "extent":
 			args[i] = ir.ScalarArg(int64(c.Extents[index.Var(slot.Index)]))
 		case slot.Kind == "mode" && slot.Operand == lower.Result:

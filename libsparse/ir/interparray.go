@@ -16,8 +16,8 @@ func (m *machine) arrayStmt(s Stmt) {
 		m.grow(s)
 	case *Free:
 		delete(m.arrays, s.Array.Name)
-	case *Prefetch:
-		m.eval(s.Index)
+	case *Prefetch, *Drain:
+		m.evalAll(Exprs(s))
 	case *Fill:
 		n := m.eval(s.Count).Int
 		x := m.eval(s.Value).convert(s.Array.Elem)

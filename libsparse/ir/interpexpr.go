@@ -43,7 +43,7 @@ func (m *machine) eval(e Expr) value {
 	}
 }
 
-// vector is the value of an expression that makes or takes apart vectors.
+// vector is the value of an expression that makes or takes apart vectors, or asks where they may be stored.
 func (m *machine) vector(e Expr) value {
 	switch e := e.(type) {
 	case *Lanes:
@@ -52,6 +52,8 @@ func (m *machine) vector(e Expr) value {
 		return m.reduceLanes(e)
 	case *Tail:
 		return m.tail(e)
+	case *Aligned: // as torch allocates
+		return intValue(dtype.Bool, 1)
 	default:
 		panic(fmt.Sprintf("BUG: no value for expression %T", e))
 	}

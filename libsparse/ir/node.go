@@ -89,6 +89,11 @@ type (
 	Tail struct{ X, Count, Else Expr }
 	// Hash is the place of a key in a table of Size places, a power of two; see HashOf.
 	Hash struct{ Key, Size Expr }
+	// Aligned reports whether the address of an array is a multiple of Bytes.
+	Aligned struct {
+		Array *Array
+		Bytes int64
+	}
 )
 
 // Cmp is a comparison.
@@ -161,6 +166,9 @@ func (e *Tail) Type() Type { return e.X.Type() }
 // Type implements Expr.
 func (e *Hash) Type() Type { return Index }
 
+// Type implements Expr.
+func (e *Aligned) Type() Type { return Scalar(dtype.Bool) }
+
 func (*Var) expr()         {}
 func (*Int) expr()         {}
 func (*Float) expr()       {}
@@ -174,6 +182,7 @@ func (*Lanes) expr()       {}
 func (*ReduceLanes) expr() {}
 func (*Tail) expr()        {}
 func (*Hash) expr()        {}
+func (*Aligned) expr()     {}
 
 // Stmt is a statement. The set of nodes is closed.
 type Stmt interface{ stmt() }
@@ -203,6 +212,8 @@ type (
 		Lanes  int
 		// Atomic says that other threads update the same element: Reduce is then Add or Mul, on numbers.
 		Atomic bool
+		// Streams sends a vector past the caches: its address is a multiple of its size, and Drain follows.
+		Streams bool
 	}
 	// For runs Body for Var = Lo, Lo+Step, ... < Hi. Hi is evaluated once.
 	For struct {
@@ -267,6 +278,8 @@ type (
 		Index Expr
 		Count int64
 	}
+	// Drain waits, where If holds, until what the thread has sent past the caches is in memory, so that other threads read it.
+	Drain struct{ If Expr }
 	// PrefixSum turns Array[0:Count], counts, into running totals in place (inclusive).
 	PrefixSum struct {
 		Array *Array
@@ -353,6 +366,7 @@ func (*Grow) stmt()       {}
 func (*Free) stmt()       {}
 func (*Fill) stmt()       {}
 func (*Prefetch) stmt()   {}
+func (*Drain) stmt()      {}
 func (*PrefixSum) stmt()  {}
 func (*Sort) stmt()       {}
 func (*SortPlaces) stmt() {}
@@ -369,6 +383,8 @@ type Slot struct {
 	Array *Array
 	// Out marks a scalar that the function writes back when it returns OK.
 	Out bool
+	// Streams is the array that Var is about: a number other than zero says that it is too large for the caches.
+	Streams *Array
 }
 
 // Name is that of the variable or the array.

@@ -27,6 +27,7 @@ func Passes(target Target) []Pass {
 		{"accumulate", func(m *Module) *Module { return Accumulate(m, target) }},
 		{"vectorize", func(m *Module) *Module { return Vectorize(m, target) }},
 		{"simplify", Simplify},
+		{"stream", func(m *Module) *Module { return Stream(m, target) }},
 	}
 }
 

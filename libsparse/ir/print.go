@@ -112,11 +112,14 @@ func (p *printer) stmt(s Stmt) {
 	case *Assign:
 		p.line("%s %s %s", s.Var.Name, assignSign(s.Reduce), ExprText(s.Value))
 	case *Store:
-		atomic := ""
-		if s.Atomic {
-			atomic = "atomic "
+		how := ""
+		switch {
+		case s.Atomic:
+			how = "atomic "
+		case s.Streams:
+			how = "stream "
 		}
-		p.line("%s%s %s %s", atomic, cell(s.Array, s.Index, StoreLanes(s)), assignSign(s.Reduce), ExprText(s.Value))
+		p.line("%s%s %s %s", how, cell(s.Array, s.Index, StoreLanes(s)), assignSign(s.Reduce), ExprText(s.Value))
 	case *For:
 		p.loop(s)
 	case *While:
@@ -150,6 +153,8 @@ func (p *printer) arrayStmt(s Stmt) {
 		p.line("free %s", s.Array.Name)
 	case *Prefetch:
 		p.line("prefetch %s", cell(s.Array, s.Index, int(s.Count)))
+	case *Drain:
+		p.line("drain if %s", ExprText(s.If))
 	case *Fill:
 		p.line("fill %s[0:%s] = %s", s.Array.Name, ExprText(s.Count), ExprText(s.Value))
 	case *PrefixSum:

@@ -65,11 +65,13 @@ func exprForm(e Expr) (string, int) {
 	}
 }
 
-// vectorText is the text of an expression that makes or takes apart vectors.
+// vectorText is the text of an expression that makes or takes apart vectors, or asks where they may be stored.
 func vectorText(e Expr) string {
 	switch e := e.(type) {
 	case *Lanes:
 		return fmt.Sprintf("{%s}", listText(e.Of))
+	case *Aligned:
+		return fmt.Sprintf("aligned(%s, %d)", e.Array.Name, e.Bytes)
 	case *ReduceLanes:
 		return fmt.Sprintf("%s_lanes(%s)", e.Op, listText(e.Of))
 	case *Tail:

@@ -44,7 +44,7 @@ func (v *verifier) node(e Expr) {
 	}
 }
 
-// vector checks an expression that makes or takes apart vectors.
+// vector checks an expression that makes or takes apart vectors, or asks where they may be stored.
 func (v *verifier) vector(e Expr) {
 	switch e := e.(type) {
 	case *Lanes:
@@ -63,6 +63,11 @@ func (v *verifier) vector(e Expr) {
 		v.index(e.Count)
 		if x.Lanes < 2 || other != x {
 			v.failf("%s has a vector of %s and %s", ExprText(e), x, other)
+		}
+	case *Aligned:
+		v.array(e.Array)
+		if e.Bytes < 1 {
+			v.failf("an alignment to %d bytes", e.Bytes)
 		}
 	default:
 		v.failf("unknown expression %T", e)

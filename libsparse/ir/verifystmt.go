@@ -41,6 +41,9 @@ func (v *verifier) store(s *Store) {
 	if s.Atomic && (s.Reduce != dtype.Add && s.Reduce != dtype.Mul || s.Array.Elem == dtype.Bool || StoreLanes(s) > 1) {
 		v.failf("%s can't be updated atomically by %q", s.Array.Name, s.Reduce)
 	}
+	if s.Streams && (s.Reduce != "" || StoreLanes(s) < 2 || s.Atomic) {
+		v.failf("only whole vectors of %s go past the caches", s.Array.Name)
+	}
 }
 
 // reduce checks that op, if set, combines two values of type t.
@@ -65,6 +68,8 @@ func (v *verifier) arrayStmt(s Stmt) {
 		if s.Count < 1 {
 			v.failf("a prefetch of %d elements", s.Count)
 		}
+	case *Drain:
+		v.cond(s.If)
 	case *Fill:
 		v.writable(s.Array)
 		v.index(s.Count)

@@ -109,6 +109,8 @@ func arrayExprs(s Stmt) []Expr {
 		return []Expr{s.Count, s.Value}
 	case *Prefetch:
 		return []Expr{s.Index}
+	case *Drain:
+		return []Expr{s.If}
 	case *PrefixSum:
 		return []Expr{s.Count}
 	case *Sort:
@@ -261,13 +263,15 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Assign:
 		return &Assign{Var: x.Var, Reduce: x.Reduce, Value: e(x.Value)}
 	case *Store:
-		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes, Atomic: x.Atomic}
+		return &Store{Array: x.Array, Index: e(x.Index), Reduce: x.Reduce, Value: e(x.Value), Lanes: x.Lanes, Atomic: x.Atomic, Streams: x.Streams}
 	case *Alloc:
 		return &Alloc{Array: x.Array, Size: e(x.Size), Zero: x.Zero, Heap: x.Heap}
 	case *Grow:
 		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
 	case *Prefetch:
 		return &Prefetch{Array: x.Array, Index: e(x.Index), Count: x.Count}
+	case *Drain:
+		return &Drain{If: e(x.If)}
 	case *Fill:
 		return &Fill{Array: x.Array, Count: e(x.Count), Value: e(x.Value)}
 	case *PrefixSum:

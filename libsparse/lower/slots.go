@@ -18,7 +18,7 @@ const Result = -1
 
 // Slot is the meaning of one word of the argument block.
 type Slot struct {
-	// Kind is threads, extent, mode, pos, crd, perm, vals, order, which has the rows of an operand by their lengths, or what functions leave to those that are called later: count, bound, starts,
+	// Kind is threads, streamed (whether a dense result is to go past the caches), extent, mode, pos, crd, perm, vals, order, which has the rows of an operand by their lengths, or what functions leave to those that are called later: count, bound, starts,
 	// filled, room_crd and room_vals. Repeated calls hand on code, and are told by coded that it is there.
 	Kind string `json:"kind"`
 	// Index is the variable of an extent.
@@ -79,8 +79,26 @@ func newSlots(p *cin.Program) *slots {
 	if add := assemblyOf(p).slots; add != nil {
 		add(s, p.Source.LHS.Tensor)
 	}
+	s.streamed(p)
 	newLowerer(p, s).lengths()
 	return s
+}
+
+// streamed adds whether a dense result is larger than the caches, where loops in lanes of a known length write it.
+func (s *slots) streamed(p *cin.Program) {
+	t := p.Source.LHS.Tensor
+	if f := s.Of(t).Format; !f.Dense() || f.Order() < 2 || t.Elem != dtype.F32 && t.Elem != dtype.F64 {
+		return
+	}
+	writes := func(f *cin.Forall) bool {
+		a, ok := f.Body.(*cin.Assign)
+		_, known := p.Exact[p.Original(f.Var)]
+		return ok && known && f.Unit == cin.Lanes && a.LHS.Tensor == t && a.Reduce == ""
+	}
+	if slices.ContainsFunc(cin.Loops(p.Body), writes) {
+		s.scalar("streamed", Slot{Kind: "streamed"}, false)
+		s.slots[len(s.slots)-1].Streams = s.arrays[arrayKey{t, "vals", 0}]
+	}
 }
 
 // orders adds the orders in which loops visit the rows of operands.

@@ -13,7 +13,7 @@ from pathlib import Path
 from libsparse.__main__ import main
 
 DOCUMENT = Path(__file__).parents[2] / "ARCHITECTURE.md"
-COMMAND = ["explain", "ij,jk->ik", "csr:200x100", "dense:100x16"]
+COMMAND = ["explain", "ij,jk->ik", "csr:200x100", "dense:100x32"]
 WHOLE = ("notation", "steps", "formats", "concrete", "schedule", "scheduled", "lattices", "loops")
 """Stages that the document shows as they are; of the others it shows a part."""
 
@@ -38,8 +38,8 @@ def part(stage: str) -> str:
     """The part of a later stage that the document shows."""
     text = printed(stage)
     if stage == "c":
-        return text[text.index("int32_t kernel_compute") :]
-    lines = text[text.index("      for q") : text.index("  return 0")].splitlines()
+        return text[text.index("static void kernel_compute") :]
+    lines = text[text.index("      for q") : text.index("    drain")].splitlines()
     return "\n".join(line[4:] for line in lines) + "\n"
 
 

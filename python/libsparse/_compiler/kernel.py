@@ -85,6 +85,7 @@ class Slots(tuple[Slot, ...]):
 
     Attributes:
         threads: The numbers of those for the number of threads.
+        streamed: The numbers of those that say whether the result goes past the caches.
         extents: For extents of indices, the number of the slot and the index.
         modes: For extents of modes, the number of the slot, the operand (-1 for the result) and the mode.
         values: For values of operands, the number of the slot and the operand.
@@ -98,6 +99,7 @@ class Slots(tuple[Slot, ...]):
     """
 
     threads: list[int]
+    streamed: list[int]
     extents: list[tuple[int, str]]
     modes: list[tuple[int, int, int]]
     values: list[tuple[int, int]]
@@ -111,13 +113,15 @@ class Slots(tuple[Slot, ...]):
     def __new__(cls, slots: Iterable[Slot]) -> Slots:
         """Sort slots."""
         self = super().__new__(cls, slots)
-        self.threads, self.extents, self.modes, self.values = [], [], [], []
-        self.permutations, self.arrays, self.result = [], [], []
+        self.threads, self.streamed, self.extents, self.modes = [], [], [], []
+        self.values, self.permutations, self.arrays, self.result = [], [], [], []
         self.handed = Handed.of(self)
         self.coded = next((place for place, slot in enumerate(self) if slot.kind == "coded"), None)
         for place, slot in enumerate(self):
             if slot.kind == "threads":
                 self.threads.append(place)
+            elif slot.kind == "streamed":
+                self.streamed.append(place)
             elif slot.kind == "extent":
                 self.extents.append((place, slot.index))
             elif slot.kind == "mode":

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from .version import VERSION
 
 _OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
 _MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
+_SHARE = 4  # the part of the caches that a result may take, in which it is still found when it is read next
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 COMPILERS = ("cc", "gcc", "clang")
 PACK = os.path.dirname(os.path.dirname(__file__)) + "/_pack"  # noqa: PTH120  # a first call has no time for pathlib
@@ -80,6 +82,11 @@ def caches() -> tuple[int, ...]:
             break
         found.append(int(size[1]) << {"K": 10, "M": 20}[size[2]])
     return tuple(found)
+
+
+def outgrown(bytes: int) -> bool:
+    """Whether a result of so many bytes is written past the caches, which it would fill: a quarter of the farthest."""
+    return bytes * _SHARE >= max(caches(), default=sys.maxsize)
 
 
 @functools.cache

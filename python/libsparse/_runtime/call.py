@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from libsparse._compiler import threads
+from libsparse._compiler import target, threads
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
@@ -37,11 +37,9 @@ class Call:
     Attributes:
         kernel: The kernel.
         direct: The shortest way to run it, for calls of two arrays of values; None until `make_direct` finds one.
-        plain: What computes with values that are not kept in the order in which the kernel reads them; None where it
-            reads all values where they are.
+        plain: What computes with values that are not kept as the kernel reads them; None where it reads all in place.
         orders: The orders in which dense operands are read.
-        shape: The shape of the result.
-        dtype: Its dtype.
+        shape, dtype: Those of the result.
         is_relaid: Whether a dense result is copied into the order that the caller sees.
         tally: How often it was called.
     """
@@ -93,6 +91,8 @@ class Call:
             self._fixed[place] = extents[index]
         for place, number, mode in self._slots.modes:
             self._fixed[place] = (self.shape if number < 0 else operands[number].shape)[mode]
+        for place in self._slots.streamed:
+            self._fixed[place] = not self.is_relaid and target.outgrown(math.prod(self.shape) * self.dtype.itemsize)
 
     def anew(self) -> Call:
         """The same for other patterns of the same formats and shapes, which have found nothing yet."""

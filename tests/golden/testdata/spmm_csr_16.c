@@ -14,8 +14,26 @@
  */
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+static inline void drain(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
+static inline void stream_f32x8(float *to, f32x8 value)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+    __builtin_ia32_movntps256(to, value);
+#else
+    *(f32x8 *)to = value;
+#endif
+}
 
 static void kernel_compute_work(int64_t *slots)
 {
@@ -26,6 +44,8 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[6];
     const float *restrict B_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
+    const int64_t streamed = slots[9];
+    const uint8_t out_vals_past = streamed != 0 && (uint64_t)out_vals % 32 == 0;
     const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
@@ -90,11 +110,21 @@ static void kernel_compute_work(int64_t *slots)
                     *(f32x8 *)&w[k] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j * 16 + k];
                 }
             }
-            #pragma GCC unroll 2
-            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+            if (out_vals_past) {
+                #pragma GCC unroll 2
+                for (int64_t k_2_2 = 0; k_2_2 < 16; k_2_2 += 8) {
+                    stream_f32x8(&out_vals[i * 16 + k_2_2], *(f32x8 *)&w[k_2_2]);
+                }
+            } else {
+                #pragma GCC unroll 2
+                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                    *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                }
             }
         }
+    }
+    if (out_vals_past) {
+        drain();
     }
 }
 

@@ -15,6 +15,8 @@
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
@@ -24,6 +26,22 @@ static inline void clear(void *array, int64_t count, size_t size)
     if (count > 0) {
         memset(array, 0, (size_t)count * size);
     }
+}
+
+static inline void drain(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
+static inline void stream_f32x8(float *to, f32x8 value)
+{
+#if defined(__x86_64__) && !defined(__clang__)
+    __builtin_ia32_movntps256(to, value);
+#else
+    *(f32x8 *)to = value;
+#endif
 }
 
 int32_t kernel_compute(int64_t *slots)
@@ -38,6 +56,8 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[8];
     const float *restrict B_vals = (const float *)slots[9];
     float *restrict out_vals = (float *)slots[10];
+    const int64_t streamed = slots[11];
+    const uint8_t out_vals_past = streamed != 0 && (uint64_t)out_vals % 32 == 0;
     if (n_k != 16) {
         return 3;
     }
@@ -110,11 +130,21 @@ int32_t kernel_compute(int64_t *slots)
                         *(f32x8 *)&w[k] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j * 16 + k];
                     }
                 }
-                #pragma GCC unroll 2
-                for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                    *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                if (out_vals_past) {
+                    #pragma GCC unroll 2
+                    for (int64_t k_2_2 = 0; k_2_2 < 16; k_2_2 += 8) {
+                        stream_f32x8(&out_vals[i * 16 + k_2_2], *(f32x8 *)&w[k_2_2]);
+                    }
+                } else {
+                    #pragma GCC unroll 2
+                    for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                        *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                    }
                 }
             }
+        }
+        if (out_vals_past) {
+            drain();
         }
     }
     return 0;
