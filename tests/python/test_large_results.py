@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 import torch
+from libsparse._compiler import kernel, target
 
 import libsparse as ls
-from libsparse._compiler import kernel, target
 
 ROWS, COLUMNS = 60, 40
 EXPRESSIONS = (
