@@ -27,6 +27,9 @@ func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
 	if part.Of != "" {
 		d.note("factors other than %s are multiplied once for each element", part.Of)
 	}
+	if d.blockRows(a, w) {
+		return
+	}
 	d.together(a, w)
 	d.gather(a, w)
 	d.across(a, w)

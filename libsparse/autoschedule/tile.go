@@ -53,6 +53,9 @@ func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	}
 	n, width := a.Extent(v), d.machine.tile(a)
 	ws := schedule.Precompute{At: w.at, Name: free(a, "w"), Storage: cin.Tile}
+	if !w.tiles && d.blockTile(a, w, n) {
+		return false
+	}
 	if !w.tiles {
 		d.add(schedule.Bound{Var: v, Extent: n})
 		d.add(ws)

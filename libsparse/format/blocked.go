@@ -46,26 +46,50 @@ func (l Blocked) CrdRange(s Storage) Range {
 	return Range{Lo: ir.Const(0), Hi: ceilDiv(s.Extent, l.Width)}
 }
 
-// row is the row of blocks that a parent belongs to.
-func (l Blocked) row(s Storage) ir.Expr {
-	return ir.Add(ir.Mul(s.Above, l.rows(s)), div(s.Row, l.Height))
+// row is the row of blocks that a parent belongs to, and how far it is from the first parent there.
+func (l Blocked) row(s Storage, parent Range) (row, from ir.Expr) {
+	number := parent.Group
+	if number == nil {
+		number = div(s.Row, l.Height)
+	}
+	return ir.Add(ir.Mul(s.Above, l.rows(s)), number), ir.Remainder(s.Row, number, ir.Const(l.Height))
+}
+
+// Block implements Blocks.
+func (l Blocked) Block() (height, width int64) { return l.Height, l.Width }
+
+// Within implements Blocks.
+func (l Blocked) Within(s Storage, parent Range) Range {
+	row, _ := l.row(s, parent)
+	return Range{Lo: ir.IndexAt(s.Pos, row), Hi: ir.IndexAt(s.Pos, ir.Next(row))}
+}
+
+// First implements Blocks.
+func (l Blocked) First(s Storage, block ir.Expr) ir.Expr {
+	return ir.Mul(ir.IndexAt(s.Crd, block), ir.Const(l.Width))
+}
+
+// Element implements Blocks.
+func (l Blocked) Element(s Storage, parent Range, block, from ir.Expr) ir.Expr {
+	_, row := l.row(s, parent)
+	begin := ir.Mul(block, ir.Mul(ir.Const(l.Height), ir.Const(l.Width)))
+	return ir.Add(ir.Add(begin, ir.Mul(row, ir.Const(l.Width))), from)
 }
 
 // Children implements Level.
-func (l Blocked) Children(s Storage, _ Range) Range {
-	row, width := l.row(s), ir.Const(l.Width)
-	return Range{Lo: ir.Mul(ir.IndexAt(s.Pos, row), width), Hi: ir.Mul(ir.IndexAt(s.Pos, ir.Next(row)), width)}
+func (l Blocked) Children(s Storage, parent Range) Range {
+	blocks, width := l.Within(s, parent), ir.Const(l.Width)
+	return Range{Lo: ir.Mul(blocks.Lo, width), Hi: ir.Mul(blocks.Hi, width)}
 }
 
 // Place implements Level.
-func (l Blocked) Place(s Storage, _ Range, step ir.Expr) ir.Expr {
-	block := ir.Mul(div(step, l.Width), ir.Mul(ir.Const(l.Height), ir.Const(l.Width)))
-	return ir.Add(ir.Add(block, ir.Mul(mod(s.Row, l.Height), ir.Const(l.Width))), mod(step, l.Width))
+func (l Blocked) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
+	return l.Element(s, parent, div(step, l.Width), mod(step, l.Width))
 }
 
 // Coord implements Level.
 func (l Blocked) Coord(s Storage, _ Range, step ir.Expr) ir.Expr {
-	return ir.Add(ir.Mul(ir.IndexAt(s.Crd, div(step, l.Width)), ir.Const(l.Width)), mod(step, l.Width))
+	return ir.Add(l.First(s, div(step, l.Width)), mod(step, l.Width))
 }
 
 // Valid implements Level.

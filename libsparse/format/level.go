@@ -116,6 +116,18 @@ type Grouped interface {
 	Group() int64
 }
 
+// Blocks is what levels implement that store dense blocks: as many neighbouring parents as a block is high share them, and each has as
+// many neighbouring coordinates in a block as that is wide.
+type Blocks interface {
+	// Block is the height and the width of a block.
+	Block() (height, width int64)
+	// Within is the range of the numbers of the blocks below a parent.
+	Within(s Storage, parent Range) Range
+	// First is the first coordinate of a block, and Element the position of a coordinate so far from that one.
+	First(s Storage, block ir.Expr) ir.Expr
+	Element(s Storage, parent Range, block, from ir.Expr) ir.Expr
+}
+
 // Repeating is what levels implement that may store a coordinate of one parent several times, for different coordinates below.
 type Repeating interface {
 	// Distinct is the same level where nothing is below, so that each coordinate is stored once.

@@ -14,10 +14,9 @@ import (
 // lanes, and without that in the order of the iterations: so an element has the same bits in either format.
 //
 // This is vectorisation of the outer loop, for loops inside that are too short or gather too much to be vectorised themselves. Loops that can't be
-// rewritten run one iteration after the other.
+// rewritten are left to Together.
 func Across(m *Module, target Target) *Module {
 	x := vectorizer{Target: target, gather: true}
-	grouped := func(s *For) bool { return s.Kind == Simd && s.Unroll > 1 && hasLoop(s.Body) }
 	return rewriteLoops(m, grouped, func(s *For, names *Builder) Stmt {
 		if !grouped(s) {
 			return s
@@ -27,14 +26,14 @@ func Across(m *Module, target Target) *Module {
 				return body
 			}
 		}
-		serial := *s
-		serial.Kind, serial.Unroll = Serial, 0
-		return &serial
+		return s
 	})
 }
 
-func hasLoop(b *Block) bool {
-	return slices.ContainsFunc(b.Stmts, func(s Stmt) bool { _, loop := s.(*For); return loop })
+// grouped reports whether s is a loop in lanes that is unrolled around another.
+func grouped(s *For) bool {
+	inside := func(s Stmt) bool { _, loop := s.(*For); return loop }
+	return s.Kind == Simd && s.Unroll > 1 && slices.ContainsFunc(s.Body.Stmts, inside)
 }
 
 // across is a loop whose iterations can be lanes.

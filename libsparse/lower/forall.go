@@ -176,6 +176,9 @@ func (l *lowerer) walk(f *cin.Forall, lat lattice.Lattice, e env, kind ir.LoopKi
 
 // walkLevel loops over the steps of one level.
 func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator, e env, kind ir.LoopKind) []ir.Stmt {
+	if stmts, ok := l.blocks(f, at, it, e, kind); ok {
+		return stmts
+	}
 	before, r := l.narrowed(it, f.Var, e)
 	p := l.positionVar(it, "")
 	v := l.Index(string(e.called(f.Var)))

@@ -7,8 +7,8 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// Rows in groups: formats such as SELL and ELL have the places of neighbouring rows side by side. A loop over these rows that is unrolled visits
-// groups of as many, whose iterations may run in lanes (ir.Across).
+// Rows in groups: formats such as SELL and ELL have the places of neighbouring rows side by side, and BSR has blocks of several rows. A loop over
+// these rows that is unrolled visits groups of as many, whose iterations may run in lanes (ir.Across) or at once (ir.Together).
 
 // group is the number of the groups in which the loop of f visits rows, known in the env that is returned; nil where no operand has any.
 // followed is the key of the level whose order the loop follows, empty where it counts.
@@ -33,18 +33,24 @@ func (l *lowerer) group(f *cin.Forall, followed string, e env) (*ir.Var, env) {
 	return nil, e
 }
 
-// groupSize is how many rows of an access have their places side by side, where the loop of f can visit them in groups.
+// groupSize is how many rows of an access have their places side by side or share blocks, where the loop of f can visit them in groups.
 func (l *lowerer) groupSize(a *index.Access, f *cin.Forall, followed string) (size int64, ok bool) {
 	stored := l.format(a.Tensor)
 	if stored.Order() < 2 || a.Windowed() || a.Vars[stored.ModeOrder[0]] != f.Var {
 		return 0, false
 	}
 	rows := stored.Levels[0].Props()
-	below, ok := stored.Levels[1].(format.Grouped)
-	if !ok || !rows.Full || (followed == "") != rows.Ordered || (followed != "" && followed != l.key(a, 0)) {
+	switch below := stored.Levels[1].(type) {
+	case format.Grouped:
+		size = below.Group()
+	case format.Blocks:
+		size, _ = below.Block()
+	default:
 		return 0, false
 	}
-	size = below.Group()
+	if !rows.Full || (followed == "") != rows.Ordered || (followed != "" && followed != l.key(a, 0)) {
+		return 0, false
+	}
 	return size, size%f.Unroll == 0
 }
 
