@@ -1,4 +1,4 @@
-"""Products of matrices in blocks, whose rows are computed together: shapes that blocks stand out of, tiles of all widths."""
+"""Products of matrices in blocks, whose rows are computed together: blocks that stand out, and tiles of all widths."""
 
 from __future__ import annotations
 
