@@ -72,7 +72,11 @@ func (d *Decision) blocked(a bind.Assignment, w workspace) (rows index.Var, name
 	if w.at < 1 || a.Result().Discovered() {
 		return "", "", 1
 	}
-	rows = d.Order[w.at-1]
+	depth, around := w.at-1, d.plan.around
+	for depth > 0 && around[depth+1] <= around[depth] { // a single row of a dense operand
+		depth--
+	}
+	rows = d.Order[depth]
 	for _, acc := range index.Accesses(a.RHS) {
 		s := a.Of(acc.Tensor).Format
 		if s.Order() != 2 || acc.Windowed() || acc.Vars[s.ModeOrder[0]] != rows || !slices.Contains(d.Order[w.at:], acc.Vars[s.ModeOrder[1]]) {

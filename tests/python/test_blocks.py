@@ -48,3 +48,12 @@ def test_rows_of_a_block_are_computed_at_once():
     text = str(ls.explain("y(i,k) = A(i,j) * x(j,k)", A=A, x=x, stage="schedule"))
     assert "unroll(i, 4)" in text
     assert "split(k, k0, k1, 64)" in text or "split(k, k0, k1, 16)" in text
+
+
+@pytest.mark.parametrize("blocks", BLOCKS)
+@pytest.mark.parametrize("rows", [1, 2, 20])
+def test_layers(blocks, rows):
+    torch.manual_seed(0)
+    W = ls.random((41, 53), 0.3).to_format(blocks)
+    x = torch.randn(rows, 53)
+    torch.testing.assert_close(torch.nn.functional.linear(x, W), x @ W.to_dense().T, rtol=1e-4, atol=1e-4)
