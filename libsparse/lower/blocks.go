@@ -13,13 +13,16 @@ func (l *lowerer) blocks(f *cin.Forall, at lattice.Point, it lattice.Iterator, e
 	w := l.walked(it, e)
 	level, ok := w.Level.(format.Blocks)
 	_, restricted := e.span.lookup(f.Var)
-	if !ok || w.window != nil || restricted || kind != ir.Serial || f.Unit != cin.Serial || f.Unroll > 1 {
+	if !ok || w.window != nil || restricted || kind != ir.Serial || f.Unit != cin.Serial {
 		return nil, false
 	}
 	_, width := level.Block()
+	if f.Unroll > 1 && width%f.Unroll != 0 {
+		return nil, false
+	}
 	block, first := l.positionVar(it, "_block"), l.Index(string(e.called(f.Var))+"_first")
 	// inside is the loop over so many coordinates of a block; nil where there is nothing to do.
-	inside := func(count ir.Expr, kind ir.LoopKind) []ir.Stmt {
+	inside := func(count ir.Expr, kind ir.LoopKind, unroll int64) []ir.Stmt {
 		from, v := l.Index(string(e.called(f.Var))+"_from"), l.Index(string(e.called(f.Var)))
 		inner := e
 		inner.settle(f.Var, v)
@@ -30,17 +33,21 @@ func (l *lowerer) blocks(f *cin.Forall, at lattice.Point, it lattice.Iterator, e
 			return nil
 		}
 		loop := ir.Loop(from, ir.Const(0), count, append([]ir.Stmt{ir.Let(v, ir.Add(first, from))}, body...)...)
-		loop.Kind = kind
+		loop.Kind, loop.Unroll = kind, unroll
 		return []ir.Stmt{loop}
 	}
-	body := inside(ir.Const(width), ir.Unrolled)
+	whole := ir.Unrolled
+	if f.Unroll > 1 { // the passes that take several iterations together do so
+		whole = ir.Serial
+	}
+	body := inside(ir.Const(width), whole, f.Unroll)
 	if len(body) == 0 {
 		return nil, true
 	}
 	if width > 1 {
-		whole := ir.When(ir.Is(ir.Add(first, ir.Const(width)), ir.Le, w.store.Extent), body...)
-		whole.Else = ir.Do(inside(ir.Sub(w.store.Extent, first), ir.Serial)...)
-		body = []ir.Stmt{whole}
+		fits := ir.When(ir.Is(ir.Add(first, ir.Const(width)), ir.Le, w.store.Extent), body...)
+		fits.Else = ir.Do(inside(ir.Sub(w.store.Extent, first), ir.Serial, 0)...)
+		body = []ir.Stmt{fits}
 	}
 	r := level.Within(w.store, w.parent)
 	return []ir.Stmt{ir.Loop(block, r.Lo, r.Hi, append([]ir.Stmt{ir.Let(first, level.First(w.store, block))}, body...)...)}, true
