@@ -10,18 +10,17 @@ import (
 	"libsparse/libsparse/schedule"
 )
 
-// blockRows sums rows of a block at once, each in a scalar, so that an element of the dense operand is loaded once for all of them. It reports whether
-// it does.
+// blockRows sums rows of a block at once, so that what they read of the dense operand is loaded once for all of them; the columns of a block are their lanes
+// (ir.Spread). It reports whether blocks are walked.
 func (d *Decision) blockRows(a bind.Assignment, w workspace) bool {
 	rows, name, count := d.blocked(a, w)
 	for count > d.machine.tile(a) {
 		count = divisor(count)
 	}
-	if count < 2 {
-		return false
+	if count > 1 {
+		d.atOnce(rows, name, count)
 	}
-	d.atOnce(rows, name, count)
-	return true
+	return name != ""
 }
 
 // blockTile keeps a tile of the result in the registers across the blocks of a row: several rows of all n columns, or of a strip of them where the

@@ -22,6 +22,7 @@ func Passes(target Target) []Pass {
 		{"simplify", Simplify},
 		{"hoist", Hoist},
 		{"across", func(m *Module) *Module { return Across(m, target) }},
+		{"spread", func(m *Module) *Module { return Spread(m, target) }},
 		{"together", Together},
 		{"interleave", Interleave},
 		{"jam", func(m *Module) *Module { return Jam(m, target) }},
