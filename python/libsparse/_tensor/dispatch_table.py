@@ -114,8 +114,10 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if func in (aten.unsqueeze.default, aten.expand.default) and is_batchedtensor(values):
         return _out_of_vmap(source, *args[1:])
     raise UnsupportedError(
-        f"{func} is not supported on an ls.SparseTensor{_facts(args)} below autograd; transforms of torch.func take "
-        "values: torch.func.grad(lambda v: f(A.with_values(v)))(A.values()) for torch.func.grad(f)(A)"
+        f"{func} is not supported on an ls.SparseTensor{_facts(args)} below autograd; inside of transforms of "
+        "torch.func, ls.nn.SparseLinear and functions of ls (ls.matmul(A, x) for A @ x) take one that is "
+        "differentiated by; anything takes values: torch.func.grad(lambda v: f(A.with_values(v)))(A.values()) for "
+        "torch.func.grad(f)(A)"
     )
 
 

@@ -15,8 +15,10 @@ from libsparse._ops.attention import attention as _attention
 from libsparse._ops.einsum import einsum as _einsum
 from libsparse._ops.evaluate import evaluate as _evaluate
 from libsparse._storage.format import Format
+from libsparse._storage.ordinary import in_transform
 
 from . import repeated
+from .in_transforms import seen
 from .recording import current, recorders
 from .sparse_tensor import SparseTensor, operations
 
@@ -44,6 +46,8 @@ def _of_tensors(operation: Callable[_Arguments, Any]) -> Callable[_Arguments, An
                 return found._operation(name, *args, **kwargs)
         if recorders and (recorder := current()) is not None:
             return recorder.take(call, args, kwargs)
+        if in_transform() is not None:
+            args, kwargs = tuple(map(seen, args)), {key: seen(value) for key, value in kwargs.items()}  # type: ignore[assignment]
         return repeated.call(call, operation, args, kwargs)
 
     name = operation.__name__

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 import libsparse as ls
+from libsparse._tensor import in_transforms
 
 from . import magnitude, rewiring
 from .parameter import SparseParameter
@@ -128,7 +129,8 @@ class SparseLinear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """`x @ weight.T + bias`: (..., in_features) to (..., out_features)."""
-        out: Tensor = F.linear(x, self.weight, self.bias)
+        weight = self.weight if isinstance(self.weight, ls.SparseTensor) else in_transforms.seen(self.weight)
+        out: Tensor = F.linear(x, weight, self.bias)
         return out
 
     def prune(
