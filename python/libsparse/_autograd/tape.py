@@ -173,7 +173,7 @@ def is_transformed(operands: Sequence[Operand]) -> bool:
     """Whether a transform of torch.func is under way, or forward-mode autograd follows one of these operands."""
     if ordinary.in_transform() is not None:  # the tape's function is for none of them, whatever they follow
         return True
-    return any(o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands) or _has_tangent(operands)
+    return any([o.data is not None and is_functorch_wrapped_tensor(o.data) for o in operands]) or _has_tangent(operands)
 
 
 def follow(kind: Callable[[Any, Sequence[Any]], Node], problem: Any, operands: Sequence[Operand]) -> Result:

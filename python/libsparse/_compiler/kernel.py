@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from libsparse._lang.errors import InternalError
-from libsparse._lang.formula import Formula, compiled
+from libsparse._lang.formula import Deferred, Formula, compiled
 from libsparse._lang.records import NamedTuple
 from libsparse._storage.format import Format
 
@@ -128,7 +128,7 @@ class Slots(tuple[Slot, ...]):
                 self.modes.append((place, slot.operand, slot.level))
             elif slot.operand < 0 or slot.kind == "count":
                 if self.handed is None or slot.kind in ("count", "pos", "crd", "vals", "code"):
-                    self.result.append(ResultSlot(place, slot.kind, slot.level, slot.before, compiled(slot.length)))
+                    self.result.append(ResultSlot(place, slot.kind, slot.level, slot.before, Deferred(slot.length)))
             elif slot.kind == "vals":
                 self.values.append((place, slot.operand))
             elif slot.kind == "perm":
@@ -221,6 +221,11 @@ def forget() -> None:
     _kernels.clear()
     prepared.clear()
     request.records.clear()
+
+
+def has_any() -> bool:
+    """Whether this process has loaded a kernel."""
+    return bool(_kernels)
 
 
 def known() -> list[tuple[request.Request, Kernel]]:

@@ -122,7 +122,7 @@ def tuned() -> dict[str, Any]:
     found = records.get(chosen)
     if found is None:
         found, folder = {}, f"{target.cache_dir()}/v{VERSION}/tuned"
-        if os.path.isdir(folder):  # noqa: PTH112  # a first call has no time for pathlib
+        if os.access(folder, os.R_OK):  # a first call has no time for pathlib, nor for exceptions
             found = {file.stem: record for file in Path(folder).glob("*.json") if (record := _record(file)) is not None}
         records[chosen] = found
     return found

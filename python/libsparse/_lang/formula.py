@@ -38,6 +38,22 @@ def compiled(formula: Formula) -> Callable[[Mapping[str, Any]], Any]:
     return lambda names: apply(*(operand(names) for operand in operands))
 
 
+class Deferred:
+    """The same, made of the formula when it is first called: nobody asks a kernel for the length of a dense result."""
+
+    __slots__ = ("_formula", "_function")
+
+    def __init__(self, formula: Formula) -> None:
+        self._formula = formula
+        self._function: Callable[[Mapping[str, Any]], Any] | None = None
+
+    def __call__(self, names: Mapping[str, Any]) -> Any:
+        """The value of the formula."""
+        if self._function is None:
+            self._function = compiled(self._formula)
+        return self._function(names)
+
+
 def _element(array: Tensor, at: int | Tensor) -> int | Tensor:
     return array[at].to(torch.int64) if isinstance(at, Tensor) else int(array[at])
 

@@ -44,7 +44,7 @@ def matmul(a: Any, b: Any, reduce: str = "sum", format: str | Format | None = No
         [[2.0, 0.0], [0.0, 2.0]]
     """
     if reduce == "sum" and format is None:
-        found: Any = _of_two_sparse(a, b) if is_sparse(b) else _short(a, b)
+        found: Any = _of_two_sparse(a, b) if is_sparse(b) else short(a, b)
         if found is not None:
             return found
     for number, operand in enumerate((a, b)):
@@ -200,7 +200,7 @@ def _of_two_sparse(a: Any, b: Any) -> Operand | None:
     return Operand(pattern, data)
 
 
-def _short(a: Any, b: Any) -> Tensor | None:
+def short(a: Any, b: Any) -> Tensor | None:
     """The product of a sparse matrix and a dense operand by the short way, None where that doesn't apply."""
     if not is_sparse(a) or not isinstance(b, Tensor) or is_sparse(b) or b.layout is not torch.strided or not b.is_cpu:
         return None

@@ -212,14 +212,13 @@ class Call:
                 return
         if first is not None and first != tuple(range(len(first))):
             return
-        # Never written or read, so its pages stay untouched: empty_like is the cheapest way to allocate.
-        pattern, dense_data = operands[0].sparsity, operands[inputs[1][0]].values
+        dense_data = operands[inputs[1][0]].values
         as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
-        template = torch.empty(pattern.size if sampled else self.shape, dtype=self.dtype, device=_CPU)
+        shape, strides = ((operands[0].sparsity.size,), [1]) if sampled else (self.shape, self._strides)
         places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
         arrays = pattern_arrays(self._slots, operands, conversions)
         order = None if as_it_is else second
-        direct = make(self.kernel.compute, self._fixed, arrays, places, template, order, self.tally)
+        direct = make(self.kernel.compute, self._fixed, arrays, places, (shape, strides, self.dtype), order, self.tally)
         plain = None if self.plain is None else self.plain.direct
         self.direct = direct if plain is None else held(direct, plain, self._carried[0])
 
@@ -252,9 +251,8 @@ class Call:
         arrays.extend((place, array) for place, array in self._result_arrays() if array is not None)
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
-        template = torch.empty_strided(shape, strides, dtype=self.dtype, device=_CPU)
         compute = self.kernel.revalue or self.kernel.compute
-        run = make(compute, self._fixed, arrays, places, template, None, self.tally)
+        run = make(compute, self._fixed, arrays, places, (shape, strides, self.dtype), None, self.tally)
         if self.is_relaid:
             run = in_order(run)
         numbers = [number for number, _ in inputs]

@@ -7,6 +7,7 @@
 #include "direct.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 /* Functions of torch; those that return int32_t and take a tensor, and `allocate`, return 0 where they succeed. */
 int32_t (*tensor_from_object)(void *, Handle *), (*object_from_tensor)(Handle, void *, void **);
@@ -143,32 +144,31 @@ static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
 	return out;
 }
 
-/* Takes shape, strides and dtype from a tensor like the result; -1 with an exception. */
-static int take_result(Direct *self, PyObject *result_like)
+/* Takes the shape, the strides and the number of the dtype of the result; -1 with an exception. */
+static int take_result(Direct *self, PyObject *result)
 {
-	Handle like;
-	int64_t *shape, *strides;
-	if (tensor_from_object(result_like, &like))
-		return failed("the result is no tensor") == NULL ? -1 : 0;
-	int bad = get_dim(like, &self->ndim) || get_dtype(like, &self->dtype) || get_sizes(like, &shape) ||
-		  get_strides(like, &strides) || self->ndim > MOST_MODES;
-	for (int64_t n = 0; !bad && n < self->ndim; n++) {
-		self->shape[n] = shape[n];
-		self->strides[n] = strides[n];
+	self->ndim = (PyTuple_Size(result) - 1) / 2;
+	if (PyTuple_Size(result) != 2 * self->ndim + 1 || self->ndim > MOST_MODES) {
+		PyErr_SetString(PyExc_ValueError, "expected an extent and a stride of each of a few modes, and a dtype");
+		return -1;
 	}
-	delete_tensor(like);
-	return bad ? (failed("a result of too many dimensions"), -1) : 0;
+	for (int64_t n = 0; n < self->ndim; n++) {
+		self->shape[n] = PyLong_AsLongLong(PyTuple_GetItem(result, n));
+		self->strides[n] = PyLong_AsLongLong(PyTuple_GetItem(result, self->ndim + n));
+	}
+	self->dtype = (int32_t)PyLong_AsLong(PyTuple_GetItem(result, 2 * self->ndim));
+	return PyErr_Occurred() ? -1 : 0;
 }
 
-/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, result_like, tally,
- * function that makes a large result or None) */
+/* Direct(address of the kernel, fixed contents of the slots, arrays, their places and the others, extents, strides and dtype of
+ * the result, tally, function that makes a large result or None) */
 static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-	PyObject *fixed, *arrays, *places, *result_like, *tally, *large;
+	PyObject *fixed, *arrays, *places, *result, *tally, *large;
 	unsigned long long compute;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "KO!O!O!OO!O", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
-			      &result_like, tally_type, &tally, &large))
+	if (!PyArg_ParseTuple(args, "KO!O!O!O!O!O", &compute, &PyTuple_Type, &fixed, &PyTuple_Type, &arrays, &PyTuple_Type, &places,
+			      &PyTuple_Type, &result, tally_type, &tally, &large))
 		return NULL;
 	Py_ssize_t slots = PyTuple_Size(fixed), count = PyTuple_Size(arrays);
 	Py_ssize_t placed = PyTuple_Size(places);
@@ -201,7 +201,7 @@ static PyObject *direct_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 			failed("a pattern's array is no tensor");
 		else
 			self->arrays++;
-	if (PyErr_Occurred() || take_result(self, result_like) < 0) {
+	if (PyErr_Occurred() || take_result(self, result) < 0) {
 		Py_DECREF(self);
 		return NULL;
 	}
@@ -423,6 +423,24 @@ static PyObject *multiply_kept(PyObject *module, PyObject *const *args, Py_ssize
 
 /* --- The module -------------------------------------------------------------------------------------------------- */
 
+/* Functions that return the numbers of dtypes. */
+static struct {
+	const char *name;
+	int32_t (*number)(void);
+} dtypes[] = {{"bool", NULL},    {"uint8", NULL},    {"int8", NULL},    {"int16", NULL},   {"int32", NULL},     {"int64", NULL},
+	      {"float16", NULL}, {"bfloat16", NULL}, {"float32", NULL}, {"float64", NULL}, {"complex64", NULL}, {"complex128", NULL}};
+#define DTYPES (sizeof dtypes / sizeof dtypes[0])
+
+/* The number of a dtype by its name, as "float32". */
+static PyObject *code_of(PyObject *module, PyObject *dtype)
+{
+	(void)module;
+	for (size_t n = 0; n < DTYPES; n++)
+		if (PyUnicode_CompareWithASCIIString(dtype, dtypes[n].name) == 0)
+			return PyLong_FromLong(dtypes[n].number());
+	return failed("a dtype without a number");
+}
+
 /* Looks up torch's functions: whether it has them all. */
 static PyObject *connect(PyObject *module, PyObject *args)
 {
@@ -435,6 +453,11 @@ static PyObject *connect(PyObject *module, PyObject *args)
 	bool complete = library != NULL;
 	for (size_t n = 0; complete && n < sizeof torch_functions / sizeof torch_functions[0]; n++)
 		complete = (*torch_functions[n].address = dlsym(library, torch_functions[n].name)) != NULL;
+	for (size_t n = 0; complete && n < DTYPES; n++) {
+		char name[64];
+		snprintf(name, sizeof name, "aoti_torch_dtype_%s", dtypes[n].name);
+		complete = (*(void **)&dtypes[n].number = dlsym(library, name)) != NULL;
+	}
 	if (complete)
 		prepare_integers();
 	return PyBool_FromLong(complete);
@@ -452,6 +475,7 @@ static PyObject *install(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
 	{"connect", connect, METH_VARARGS,
 	 "connect(path of torch's library, check of a kernel's status, maker of large arrays of int32, their size in bytes): whether torch will do."},
+	{"code_of", code_of, METH_O, "The number of a dtype in torch's C functions, by its name."},
 	{"install", install, METH_VARARGS, "Takes the objects of torch and of the package that `multiply` calls."},
 	{"multiply", (PyCFunction)(void (*)(void))multiply, METH_FASTCALL,
 	 "multiply(matrix, other): the product by the short way, None where there is none."},

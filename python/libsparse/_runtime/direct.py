@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import functools
+import math
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -35,6 +37,9 @@ except ImportError:  # the package was built without a C compiler
 
 _Function = type(ctypes.CFUNCTYPE(None)()).__mro__[1]  # of all functions of libraries
 
+Outline: TypeAlias = "tuple[Sequence[int], Sequence[int], torch.dtype]"
+"""The shape, strides and dtype of a result: to make a tensor like it takes longer than a kernel."""
+
 Direct = Callable[..., Tensor]
 """Computes a result of operands' values, and a number of threads as the last argument."""
 
@@ -44,7 +49,7 @@ def make(
     fixed: array[int],
     arrays: list[tuple[int, Tensor]],
     places: tuple[int, ...],
-    result_like: Tensor,
+    result: Outline,
     order: tuple[int, ...] | None,
     counted: Any,
 ) -> Direct:
@@ -55,21 +60,29 @@ def make(
         fixed: The contents of its slots, as far as they don't change.
         arrays: The pattern's positions and coordinates, and their places among the slots.
         places: Those of the operands' values, the result's and the number of threads.
-        result_like: A tensor of the result's shape, strides and dtype.
+        result: The result's shape, strides and dtype.
         order: The order in which the second of two operands is read, None for the one that it has.
         counted: The tally of the calls.
     """
-    if native is not None and order is None and _fits(native, compute, fixed, result_like):
+    shape, strides, dtype = result
+    if native is not None and order is None and _fits(native, compute, fixed, shape):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
         large = None
-        if result_like.numel() * result_like.element_size() >= blocks.LARGE:
-            large = partial(blocks.empty, result_like.shape, result_like.stride(), result_like.dtype)
-        everywhere = (*(place for place, _ in arrays), *places)
-        run: Direct = native.Direct(
-            address, tuple(fixed), tuple(a for _, a in arrays), everywhere, result_like, counted, large
-        )
+        if math.prod(shape) * dtype.itemsize >= blocks.LARGE:
+            large = partial(blocks.empty, shape, strides, dtype)
+        everywhere, stored = (*[place for place, _ in arrays], *places), tuple([array for _, array in arrays])
+        like = *shape, *strides, _code(dtype)
+        run: Direct = native.Direct(address, tuple(fixed), stored, everywhere, like, counted, large)
         return run
-    return _closure(compute, fixed, arrays, places, result_like, order, counted)
+    return _closure(compute, fixed, arrays, places, result, order, counted)
+
+
+@functools.cache
+def _code(dtype: torch.dtype) -> int:
+    """The number of a dtype in torch's C functions."""
+    assert native is not None
+    number: int = native.code_of(str(dtype).removeprefix("torch."))
+    return number
 
 
 def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
@@ -97,9 +110,9 @@ def in_order(run: Direct) -> Direct:
     return lambda *values: contiguous(run(*values))
 
 
-def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], result_like: Tensor) -> bool:
+def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], shape: Sequence[int]) -> bool:
     """Whether the C module takes a kernel: a function of a library, of not too many slots."""
-    return isinstance(compute, _Function) and len(fixed) <= module.MOST_SLOTS and result_like.ndim <= module.MOST_MODES
+    return isinstance(compute, _Function) and len(fixed) <= module.MOST_SLOTS and len(shape) <= module.MOST_MODES
 
 
 def _closure(
@@ -107,14 +120,14 @@ def _closure(
     fixed: array[int],
     arrays: list[tuple[int, Tensor]],
     places: tuple[int, ...],
-    result_like: Tensor,
+    result: Outline,
     order: tuple[int, ...] | None,
     counted: Any,
 ) -> Direct:
     """The same in Python; a closure, since every attribute that is looked up counts here."""
     *at_values, at_out, at_threads = places
     local = threading.local()
-    shape, strides, dtype, empty = result_like.shape, result_like.stride(), result_like.dtype, blocks.empty
+    (shape, strides, dtype), empty = result, blocks.empty
 
     def direct(*values_and_number: Any) -> Tensor:
         *values, number = values_and_number

@@ -210,7 +210,8 @@ def build(
         counted: Whether entries of the result must be counted before they are written.
         measured: Whether it may be one that was found by measuring.
     """
-    name = signature(problem, operands, wide, counted)
+    # The first call of a process has nothing to look up, and no time to say what others like it have in common with it.
+    name = signature(problem, operands, wide, counted) if kernel.has_any() else None
     if measured and not (problem.schedule or wide or counted) and request.tuned():
         from . import tuned  # few programs have been tuned
 

@@ -226,7 +226,9 @@ def stored(pattern: Pattern, values: Tensor) -> Tensor:
     """
     if values.numel() != pattern.size:
         raise ShapeError(f"values has {values.numel()} elements, the pattern stores {pattern.size} entries")
-    return values.resolve_conj().resolve_neg().contiguous()
+    if values.is_conj() or values.is_neg():
+        values = values.resolve_conj().resolve_neg()
+    return values if values.is_contiguous() else values.contiguous()
 
 
 def stored_values(operand: Operand) -> Tensor:

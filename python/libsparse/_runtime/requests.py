@@ -41,12 +41,13 @@ class _Outline(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _outline(problem: Problem, formats: tuple[Format | None, ...]) -> _Outline:
-    several = sum(format is not None for format in formats) > 1
+    several = len(formats) - formats.count(None) > 1
     extent, entries = size_classes.extent, size_classes.entries if several else size_classes.entries_alone
     if problem.temporary:
         extent, entries = size_classes.finely, size_classes.finely_entries
     varying = _varying(problem, formats)
-    classes = tuple(tuple(extent if i in varying else size_classes.width for i in term) for term in problem.inputs)
+    width = size_classes.width
+    classes = tuple([tuple([extent if i in varying else width for i in term]) for term in problem.inputs])
     return _Outline(classes, entries, several)
 
 
@@ -55,8 +56,8 @@ def _varying(problem: Problem, formats: Sequence[Format | None]) -> set[str]:
     found: set[str] = set()
     for indices, format in zip(problem.inputs, formats, strict=True):
         if format is not None:
-            last = max((n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)), default=-1)
-            found.update(indices[mode] for mode in format.order[: last + 1])
+            last = max([n for n, level in enumerate(format.kinds) if not (level.full and level.ordered)], default=-1)
+            found.update([indices[mode] for mode in format.order[: last + 1]])
     return found
 
 

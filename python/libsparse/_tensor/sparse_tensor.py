@@ -255,8 +255,8 @@ class SparseTensor(  # type: ignore[misc, override]  # torch's stubs have attrib
         if recorders and (recorder := current()) is not None:
             return recorder.take(torch.matmul if isinstance(other, Tensor) else _multiply, (self, other), {})
         product = multiply_in_c(self, other)
-        if product is None:
-            product = multiply_in_python(self, other)
+        if product is None:  # a first call has no time to be looked at for others like it
+            product = (multiply_in_python if self._pattern.calls else products.short)(self, other)
         if product is None:
             product = repeated.call("matmul", products.matmul, (self, other), {})
         return product
