@@ -72,9 +72,9 @@ class Handed(NamedTuple):
     @classmethod
     def of(cls, slots: Sequence[Slot]) -> Handed | None:
         """Those among `slots`; None where entries are counted first."""
-        places = {slot.kind: place for place, slot in enumerate(slots) if slot.operand < 0}
-        if "bound" not in places:
+        if "bound" not in [slot.kind for slot in slots]:
             return None
+        places = {slot.kind: place for place, slot in enumerate(slots) if slot.operand < 0}
         length = compiled(slots[places["starts"]].length)({})
         rooms = tuple((kind, place) for kind, place in places.items() if kind.startswith("room_"))
         return cls(places["bound"], places["starts"], places["filled"], length, rooms)

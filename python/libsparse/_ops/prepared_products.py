@@ -35,8 +35,11 @@ _PRODUCTS = {
 
 
 def multiply(pattern: Pattern, values: Tensor, dense: Tensor) -> Tensor | None:
-    """The product of a matrix and a dense operand of its dtype; None where there is no short way."""
-    followed = tape.needed((Operand(pattern, values), Operand(None, dense)))
+    """The product of a matrix and a dense operand of its dtype, which no transform of torch has changed.
+
+    None where there is no short way.
+    """
+    followed = torch.is_grad_enabled() and (values.requires_grad or dense.requires_grad)
     prepared = _product(pattern, values, dense)
     direct = None if prepared is None else prepared.variant.direct
     if prepared is None or direct is None or (_profiled() and not followed):

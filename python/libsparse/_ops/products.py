@@ -207,11 +207,7 @@ def short(a: Any, b: Any) -> Tensor | None:
     source = to_operand(a)
     pattern, values = source.sparsity, source.data
     fits = len(pattern.shape) == 2 and 0 < b.ndim <= 2 and b.shape[0] == pattern.shape[1]
-    if (
-        tape.is_changed()
-        or tape.is_traced((source, Operand(None, b)))
-        or tape.is_transformed((source, Operand(None, b)))
-    ):
+    if tape.is_changed() or tape.is_traced(operands := (source, Operand(None, b))) or tape.is_transformed(operands):
         return None
     if not fits or values is None or source.fill != 0 or values.dtype != b.dtype or b.is_neg() or b.is_conj():
         return None

@@ -36,7 +36,10 @@ class Operand(NamedTuple):
     @property
     def shape(self) -> torch.Size:
         """The shape."""
-        return self.values.shape if self.pattern is None else self.pattern.shape
+        if self.pattern is not None:
+            return self.pattern.shape
+        assert self.data is not None
+        return self.data.shape
 
     @property
     def ndim(self) -> int:

@@ -18,6 +18,7 @@ from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.records import NamedTuple
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.statistics import FEW
 
 from .problem import Operand, Problem, dense_order, dense_text
 
@@ -160,17 +161,19 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
 
 def _has_wide_rows(operands: Sequence[Operand]) -> bool:
     """Whether rows of a dense operand are read."""
-    return any([o.pattern is None and o.ndim > 0 and o.shape[-1] >= _WIDE for o in operands])
+    return any([o.pattern is None and (shape := o.shape) and shape[-1] >= _WIDE for o in operands])
 
 
 def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
     """Whether the rows of one sparse operand are summed, entry by entry."""
-    return not outline.several and all([o.pattern is not None or o.ndim < 2 or o.shape[-1] == 1 for o in operands])
+    return not outline.several and all(
+        [o.pattern is not None or len(shape := o.shape) < 2 or shape[-1] == 1 for o in operands]
+    )
 
 
 def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:
     """Whether it matters how the entries of a pattern are scattered."""
-    return wide or (outline.several and pattern.size >= _SEVERAL * rows)
+    return pattern.size >= FEW and (wide or (outline.several and pattern.size >= _SEVERAL * rows))
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:

@@ -46,6 +46,8 @@ class Format:
         levels: The levels in storage order, such as `("d", "k(4,4)")`; () while the rank is open.
         order: The mode that each level stores.
         text: Letters and mode order, without names.
+        kinds: The levels as objects that know their properties.
+        is_dense: Whether every level is dense: a strided tensor.
 
     Raises:
         FormatError: `text` is no format.
@@ -58,6 +60,8 @@ class Format:
     levels: tuple[str, ...]
     order: tuple[int, ...]
     text: str
+    kinds: tuple[Level, ...]
+    is_dense: bool
 
     def __new__(cls, text: str | Format) -> Format:
         """Parse `text`; the same text gives the same object, which knows its properties."""
@@ -71,16 +75,6 @@ class Format:
     def ndim(self) -> int | None:
         """The rank, None while it is open (`coo`, `csf`, `dense`)."""
         return len(self.levels) if self.levels else None
-
-    @functools.cached_property
-    def kinds(self) -> tuple[Level, ...]:
-        """The levels as objects that know their properties."""
-        return tuple(parsed(text) for text in self.levels)
-
-    @functools.cached_property
-    def is_dense(self) -> bool:
-        """Whether every level is dense: a strided tensor."""
-        return self.text == "dense" or (bool(self.levels) and all(level.full and level.ordered for level in self.kinds))
 
     @functools.cached_property
     def pads(self) -> bool:
@@ -184,6 +178,8 @@ def _parsed(text: str) -> Format:
         return _parsed(canonical)
     format = object.__new__(Format)
     format.levels, format.order, format.text = levels, order, text
+    format.kinds = tuple([parsed(level) for level in levels])
+    format.is_dense = text == "dense" or (bool(levels) and all([k.full and k.ordered for k in format.kinds]))
     return format
 
 

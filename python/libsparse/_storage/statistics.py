@@ -20,7 +20,7 @@ from .format import Format
 from .levels import Level
 
 _BLOCK = 4
-_FEW = 1 << 12  # entries up to which how they are spread hardly matters
+FEW = 1 << 12  # entries up to which how they are spread hardly matters
 _RUNS, _RUN = 8, 17  # how many runs of neighbouring entries a sample has, and how many entries each
 _NEIGHBOURS = 0.25  # the share of entries beside the one before from which on processors guess what is read next
 _BELOW = 0.6  # the same for entries of which rows just above have the column before, as on grids
@@ -144,7 +144,7 @@ class Statistics:
         same time for every pattern; few entries count as not scattered.
         """
         coordinates = self._crd[-1]
-        if coordinates is None or len(coordinates) < _FEW or not self._format.kinds[-1].is_list:
+        if coordinates is None or len(coordinates) < FEW or not self._format.kinds[-1].is_list:
             return False
         every = coordinates.numel() // _RUNS
         above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)

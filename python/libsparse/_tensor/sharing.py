@@ -7,8 +7,9 @@ these when a module converts its parameters, and refuses to swap a tensor that i
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import Any, TypeVar
-from weakref import WeakValueDictionary
 
 import torch
 from torch._C import _functorch
@@ -19,7 +20,9 @@ from libsparse._runtime.problem import Operand
 from .autograd_view import keep_padding
 
 _T = TypeVar("_T")
-_GROUP = "_sharing"  # the attribute that has the group: attributes of its tensors by their ids
+_GROUP = "_sharing"  # the attribute that has the group
+_FEW = 8  # members up to which nobody looks for dead ones
+_growing = threading.Lock()
 _dispatch_modes = torch._C._len_torch_dispatch_stack
 
 
@@ -27,6 +30,33 @@ class Attributes(dict[str, Any]):
     """The attributes of a tensor of a group."""
 
     __slots__ = ("__weakref__",)
+
+
+class Group:
+    """Tensors of one memory, by weak references to their attributes; a dictionary of such takes a third of `detach`."""
+
+    __slots__ = ("_references", "_room")
+
+    def __init__(self) -> None:
+        self._references: list[weakref.ref[Attributes]] = []
+        self._room = _FEW
+
+    def add(self, attributes: Attributes) -> None:
+        """Takes in a tensor."""
+        with _growing:
+            if len(self._references) >= self._room:
+                self._references = [reference for reference in self._references if reference() is not None]
+                self._room = 2 * len(self._references) + _FEW
+            self._references.append(weakref.ref(attributes))
+
+    def drop(self, attributes: Any) -> None:
+        """Lets a tensor go."""
+        with _growing:
+            self._references = [reference for reference in self._references if reference() is not attributes]
+
+    def members(self) -> list[Attributes]:
+        """The attributes of the tensors that there are."""
+        return [attributes for reference in self._references if (attributes := reference()) is not None]
 
 
 def hold(attributes: dict[str, Any], operand: Operand) -> None:
@@ -43,24 +73,25 @@ def share(source: Any, tensor: _T) -> _T:
         return tensor
     group = source.__dict__.get(_GROUP)
     if group is None:
-        group = WeakValueDictionary()
+        group = Group()
         _join(source, group)
     _join(tensor, group)
     return tensor
 
 
-def _join(tensor: Any, group: WeakValueDictionary[int, Attributes]) -> None:
-    if type(tensor.__dict__) is not Attributes:
-        tensor.__dict__ = Attributes(tensor.__dict__)
+def _join(tensor: Any, group: Group) -> None:
     attributes = tensor.__dict__
-    attributes[_GROUP], group[id(attributes)] = group, attributes
+    if type(attributes) is not Attributes:
+        attributes = tensor.__dict__ = Attributes(attributes)
+    attributes[_GROUP] = group
+    group.add(attributes)
 
 
 def leave(tensor: Any) -> None:
     """Takes a tensor out of its group, which keeps what it has."""
     group = tensor.__dict__.pop(_GROUP, None)
     if group is not None:
-        group.pop(id(tensor.__dict__), None)
+        group.drop(tensor.__dict__)
 
 
 def sharers(tensor: Any, found: Operand, name: str) -> list[dict[str, Any]]:
@@ -72,10 +103,12 @@ def sharers(tensor: Any, found: Operand, name: str) -> list[dict[str, Any]]:
         UnsupportedError: They would have other values than autograd computed for one of them.
     """
     group = tensor.__dict__.get(_GROUP)
-    if group is None or len(group) < 2 or _transformed(tensor):
+    if group is None or _transformed(tensor):
         return []
     whole = tensor._operand()
-    known = [a for a in group.values() if a is not tensor.__dict__ and _same_memory(a["_whole"], whole)]
+    known: list[dict[str, Any]] = [
+        a for a in group.members() if a is not tensor.__dict__ and _same_memory(a["_whole"], whole)
+    ]
     for attributes in known:
         other = attributes["_whole"]
         computed = other.data is not None and not other.data.is_leaf
