@@ -1,4 +1,4 @@
-/* What direct.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -46,6 +46,7 @@ extern int32_t (*get_contiguous)(Handle, bool *), (*get_storage)(Handle, bool *)
 extern int32_t (*get_dim)(Handle, int64_t *), (*get_sizes)(Handle, int64_t **), (*get_strides)(Handle, int64_t **);
 extern int32_t (*layout_strided)(void), (*device_cpu)(void), (*dtype_int32)(void), (*dtype_int64)(void);
 extern int32_t (*allocate)(int64_t, const int64_t *, const int64_t *, int32_t, int32_t, int32_t, Handle *);
+extern int32_t (*complex_float)(void), (*complex_double)(void), (*get_threads)(uint32_t *);
 extern bool (*grad_enabled)(void);
 
 /* The classes of tensors that are nothing but elements in memory, the class Direct, and names of attributes. */
@@ -82,6 +83,10 @@ typedef struct {
 	PyObject *constants[MOST_OBJECTS], *tensors[MOST_OBJECTS]; /* the call has references to them */
 	PyObject *values, *patterns;                               /* lists of an element for each tensor */
 } Arguments;
+
+/* multiply.c */
+extern PyMethodDef multiply_functions[];
+int prepare_multiply_names(void);
 
 /* describe.c */
 extern PyMethodDef describe_functions[];

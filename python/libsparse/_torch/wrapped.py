@@ -19,7 +19,7 @@ _KEPT = 256
 class Kept(NamedTuple):
     """A SparseTensor with the values of one of torch's tensors, and whatever says that it still has them.
 
-    `is_current` in `_runtime/direct.c` reads the attributes in this order.
+    `is_current` in `_runtime/multiply.c` reads the attributes in this order.
 
     Attributes:
         source: The tensor, weakly.
