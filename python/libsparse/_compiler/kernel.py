@@ -84,8 +84,7 @@ class Slots(tuple[Slot, ...]):
     """The slots of a kernel in their order; the attributes are worked out once, for all calls of the kernel.
 
     Attributes:
-        threads: The numbers of those for the number of threads.
-        streamed: The numbers of those that say whether the result goes past the caches.
+        threads, streamed: The numbers of those for the number of threads, and for whether results go past the caches.
         extents: For extents of indices, the number of the slot and the index.
         modes: For extents of modes, the number of the slot, the operand (-1 for the result) and the mode.
         values: For values of operands, the number of the slot and the operand.
