@@ -11,6 +11,7 @@ import json
 import math
 import re
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,6 @@ from method.operands import Matrix
 from method.timing import geomean
 from scheduler import candidates
 from scheduler.expressions import EXPRESSIONS, Expression, fits, forget
-from scipy.optimize import differential_evolution
 
 _BENCHMARKS = Path(__file__).resolve().parents[1]
 _CONSTANTS = _BENCHMARKS.parent / "libsparse" / "autoschedule" / "constants"
@@ -45,6 +45,7 @@ _STOPPED = 10.0  # what a candidate that was stopped counts for, in times of the
 _SHARPNESS = 8.0  # how clearly the soft choice prefers what is cheaper
 _SHAPE = 0.3  # weight of how well costs are proportional to times, beside the choice
 _ROUNDS = 2
+_MEASUREMENTS, _STEPS, _SEED = 200, 32, 1  # of the Bayesian tuner, and between the bounds
 
 
 class Fit(NamedTuple):
@@ -150,29 +151,50 @@ def _request(row: dict[str, Any]) -> dict[str, Any]:
     return {"spec": row["spec"], "operands": operands, "combine": row["combine"], "output": {"format": row["format"]}}
 
 
-class _Prices:
+class _Program:
+    """A conversation with a command of the compiler, line by line of JSON, which ends it at the end of a block."""
+
+    def __init__(self, *arguments: str) -> None:
+        """Start it."""
+        self._process = subprocess.Popen(
+            [str(native.EXECUTABLE), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def __enter__(self) -> _Program:
+        """As it is."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the pipes, at whose end the program ends."""
+        self._process.communicate()
+
+    def tell(self, statement: Any) -> None:
+        """What has no answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(statement) + "\n")
+        self._process.stdin.flush()
+
+    def ask(self, question: Any) -> Any:
+        """What has one."""
+        self.tell(question)
+        assert self._process.stdout is not None
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise SystemExit(f"{self._process.args} ended")
+        return json.loads(answer)
+
+
+class _Prices(_Program):
     """The compiler's model: called with constants, it gives for each request the costs of its orders."""
 
     def __init__(self, requests: list[dict[str, Any]]) -> None:
         """Start the conversation."""
-        self._process = subprocess.Popen(  # ends with this process, whose end of the pipe it reads
-            [str(native.EXECUTABLE), "prices"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self.orders: list[list[str]] = self._ask(requests)
+        super().__init__("prices")
+        self.orders: list[list[str]] = self.ask(requests)
 
     def __call__(self, constants: dict[str, float]) -> list[np.ndarray]:
         """Costs by request."""
-        return [np.array(costs) for costs in self._ask(constants)]
-
-    def _ask(self, question: Any) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(question) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise SystemExit("libsparse prices ended")
-        return json.loads(answer)
+        return [np.array(costs) for costs in self.ask(constants)]
 
 
 def _conversion(rows: list[dict[str, Any]]) -> float:
@@ -230,18 +252,27 @@ def _loss(times: list[np.ndarray], costs: list[np.ndarray]) -> float:
 
 
 def _fitted(default: dict[str, float], times: list[np.ndarray], prices: _Prices) -> Fit:
-    def constants(point: np.ndarray) -> dict[str, float]:
-        return {**default, **{k: float(f"{math.exp(x):.3g}") for k, x in zip(_BOUNDS, point, strict=True)}}
-
-    found = differential_evolution(
-        lambda point: _loss(times, prices(constants(point))),
-        [(math.log(low), math.log(high)) for low, high in _BOUNDS.values()],
-        x0=[math.log(default[k]) for k in _BOUNDS],
-        popsize=8,
-        maxiter=60,
-        tol=1e-4,
-        seed=1,
-        polish=False,
-    )
-    best = constants(found.x)
+    """The constants with the least loss that the Bayesian tuner finds, beginning with the default's."""
+    tuned = {
+        name: {
+            "parameter_type": "ordinal",
+            "transform": "log",
+            "values": sorted({float(f"{x:.3g}") for x in (*np.geomspace(*bounds, _STEPS), default[name])}),
+            "parameter_default": default[name],
+        }
+        for name, bounds in _BOUNDS.items()
+    }
+    scenario = {"application_name": "constants", "log_transform_output": True, "input_parameters": tuned}
+    found: list[tuple[float, dict[str, float]]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "constants.json"
+        path.write_text(json.dumps(scenario), encoding="utf-8")
+        with _Program("tune", f"-space={path}", f"-seed={_SEED}") as tuner:
+            for _ in range(_MEASUREMENTS):
+                (point,) = tuner.ask({"ask": 1})
+                constants = {**default, **point}
+                loss = _loss(times, prices(constants))
+                tuner.tell({"point": point, "value": loss})
+                found.append((loss, constants))
+    _, best = min(found, key=lambda one: one[0])
     return Fit(best, *_judge(times, prices(best)))

@@ -161,10 +161,11 @@ func (s *Space) draw(random *rand.Rand, pick func(*tree, *rand.Rand, Point)) (Po
 	return nil, diag.Errorf(diag.Unsupported, "none of %d random points satisfies the constraints on real parameters", rejections)
 }
 
-// at is the value of a real parameter whose scaled one is x.
+// at is the value of a real parameter whose scaled one is x, from 0 to 1; rounding does not leave the bounds.
 func (p *Parameter) at(x float64) float64 {
+	value := p.Low + x*(p.High-p.Low)
 	if p.Log {
-		return math.Exp(math.Log(p.Low) + x*math.Log(p.High/p.Low))
+		value = math.Exp(math.Log(p.Low) + x*math.Log(p.High/p.Low))
 	}
-	return p.Low + x*(p.High-p.Low)
+	return min(max(value, p.Low), p.High)
 }

@@ -116,6 +116,18 @@ func TestSampledPointsSatisfyConstraints(t *testing.T) {
 	}
 }
 
+// The exponential of a logarithm is not always the number: at a bound it was beyond it, and the log of a search could not be read again.
+func TestBoundsOfRatios(t *testing.T) {
+	for low := 0.01; low < 1; low += 0.01 {
+		p := &Parameter{Name: "x", Kind: Real, Low: low, High: 3 * low, Log: true}
+		for _, scaled := range []float64{0, 1} {
+			if text := p.Text(p.at(scaled)); p.at(scaled) < p.Low || p.at(scaled) > p.High {
+				t.Errorf("%s is outside of %g to %g", text, p.Low, p.High)
+			}
+		}
+	}
+}
+
 func TestDistances(t *testing.T) {
 	p := &Parameter{Name: "p", Kind: Permutation, Length: 3}
 	if err := p.prepare(); err != nil {
