@@ -138,6 +138,7 @@ def test_what_was_measured_before_is_not_measured_again(tmp_path: Path) -> None:
 def test_wrong_results_and_refusals_are_no_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     job = _job(budget=2)
     monkeypatch.setattr(trials, "_same", lambda *_: False)
+    monkeypatch.setattr(candidates.Paced, "worth_comparing", lambda *_: True)  # those that are not, nobody looks at
     found = candidates.measure(job, candidates.Paced(job), [], lambda: None)
     assert [t.ratio is None for t in found] == [False, True, True]
     assert all(t.point["parallel"] == "auto" for t in found)

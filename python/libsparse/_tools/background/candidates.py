@@ -15,11 +15,11 @@ from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
 from libsparse._tools import trials, tried_formats
+from libsparse._tools.brief import Brief
 from libsparse._tools.trials import Trial
 
 from .messages import Job, filled
 
-_LONG = 1e-3  # seconds of a call, from which on one is a measurement; two where it is shorter
 _REMEMBERED = 3  # schedules of other patterns with the same request that come first
 _SKIPPED = 10  # proposals that are not measured, for each that is
 
@@ -43,23 +43,18 @@ def ranking(job: Job) -> Ranking:
     return trials.opened(job.problem, job.operands, allowed, {"method": "learned"})
 
 
-class Paced(trials.Subject):
-    """A problem that is measured in a share of the time.
+class Paced(Brief):
+    """A problem that is measured in a share of the time, by few calls: those of the program decide.
 
     Attributes:
-        blocks, rounds: Half as many as for `ls.tune`: calls of the program will decide.
         refused: Whether the last variant was left out, for another reason than that it failed.
         spent: The seconds that measurements have taken.
     """
-
-    blocks, rounds = 2, 2
 
     def __init__(self, job: Job) -> None:
         """Copy the operands, build the compiler's kernel and measure it."""
         self._job, self.refused, self.spent = job, False, 0.0
         super().__init__(job.problem, job.operands)
-        if self.seconds > _LONG:
-            self.blocks = 1
         self._others = self._with(1) if job.bitwise else self.operands
         self._wanted = self._results(self.default) if job.bitwise else []
 
@@ -74,16 +69,19 @@ class Paced(trials.Subject):
         if reason:
             self.refused = True
             raise UnsupportedError(reason)
+        self._rest(2 * first)  # the calls that it was told by
         return found, first
 
     def clock(self, variant: Call) -> float:
         """The time of a call, after which as much time is left to others as the share says."""
         begun = time.perf_counter()
         found = super().clock(variant)
-        taken = time.perf_counter() - begun
+        self._rest(time.perf_counter() - begun)
+        return found
+
+    def _rest(self, taken: float) -> None:
         self.spent += taken
         time.sleep(taken * (1 / self._job.share - 1))
-        return found
 
     def _reason(self, variant: Call) -> str:
         """Why a variant may not take the default's place; "" if it may."""

@@ -25,7 +25,7 @@ from .messages import Job, Outcome
 from .sites import Site, Sites
 
 _TICK = 0.1  # seconds between looks at the tallies
-_PRICE = 3.0  # seconds that tuning costs before one is known: ten candidates 1 to 2, the helper's start 1.5
+_PRICE = 2.0  # seconds that tuning costs before one is known: a few candidates 0.5 to 1, the helper's start 1.5
 _BUDGET = 10
 _IDLE = 60.0  # seconds after which a helper without work is ended
 _FAILURES = 3  # of helpers, after which there will be no other
@@ -43,7 +43,7 @@ class Manager(threading.Thread):
         super().__init__(name="libsparse tuning", daemon=True)
         self.log: list[str] = []
         self._ended = threading.Event()
-        self._sites, self._prices = Sites(), [_PRICE]
+        self._sites, self._prices = Sites(), list[float]()
         self._helper: Helper | None = None
         self._failures, self._idle = 0, 0.0
         self._threads = threads.count()
@@ -88,7 +88,7 @@ class Manager(threading.Thread):
                 if site.swapped:
                     swaps.go_back(site)
         self._sites.look()
-        found = self._sites.next(statistics.median(self._prices[-5:]))
+        found = self._sites.next(statistics.median(self._prices[-5:] or [_PRICE]))
         if found is None:
             self._idle += _TICK
             if self._idle > _IDLE:
