@@ -143,3 +143,20 @@ def test_wrong_results_and_refusals_are_no_candidates(monkeypatch: pytest.Monkey
     assert [t.ratio is None for t in found] == [False, True, True]
     assert all(t.point["parallel"] == "auto" for t in found)
     assert all("parallelize" in t.schedule for t in found)
+
+
+def test_little_is_not_measured_where_much_was_gained(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Order:
+        proposals = iter([{"default": True, "expected": 0.0}, *({"expected": x} for x in (0.3, 0.12, 0.08, 0.2))])
+
+        def ask(self) -> dict[str, Any]:
+            return {"point": {}, "schedule": "parallelize(i, threads)", **next(self.proposals)}
+
+        def tell(self, result: dict[str, Any]) -> None: ...
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(candidates, "ranking", lambda _: Order())
+    monkeypatch.setattr(trials, "measured", lambda _, asked: trials.Trial({}, "", 1.0 if "default" in asked else 0.25))
+    found = candidates.measure(_job(budget=9), candidates.Paced(_job()), [], lambda: None)
+    assert len(found) == 3  # 0.08 is less than a twentieth of a quarter's logarithm

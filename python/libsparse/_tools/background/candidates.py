@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from .messages import Job, filled
 
 _REMEMBERED = 3  # schedules of other patterns with the same request that come first
 _SKIPPED = 10  # proposals that are not measured, for each that is
+_REST = 0.05  # of what was gained, as a logarithm: a proposal that is expected to add less isn't worth waiting for
 
 
 class Ranking(Protocol):
@@ -139,7 +141,7 @@ def measure(job: Job, subject: Paced, known: Sequence[Trial], progress: Callable
     tried: list[Trial] = []
     order = ranking(job)
     try:
-        for asked in _proposals(order, known[:_REMEMBERED], job.budget * _SKIPPED):
+        for asked in _proposals(order, known[:_REMEMBERED], job.budget * _SKIPPED, tried):
             progress()
             if not _keeps_threads(asked, tried):
                 order.tell({"point": asked["point"], "failed": True})
@@ -157,11 +159,21 @@ def measure(job: Job, subject: Paced, known: Sequence[Trial], progress: Callable
     return tried
 
 
-def _proposals(order: Ranking, known: Sequence[Trial], most: int) -> Iterator[dict[str, Any]]:
-    """The compiler's schedule, those that are known, and what a ranking proposes."""
+def _proposals(order: Ranking, known: Sequence[Trial], most: int, tried: Sequence[Trial]) -> Iterator[dict[str, Any]]:
+    """The compiler's schedule, those that are known, and what a ranking proposes while it promises something.
+
+    Args:
+        order: The ranking.
+        known: What was faster for other patterns.
+        most: Proposals.
+        tried: What has been measured of them.
+    """
     for number in range(most):
         asked = order.ask()
         if asked is None or not trials.hopeful(asked):
+            break
+        gained = -math.log2(min((t.ratio for t in tried if t.ratio is not None), default=1.0))
+        if number and asked["expected"] < _REST * gained:
             break
         yield asked
         if number == 0:
