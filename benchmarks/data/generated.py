@@ -58,6 +58,20 @@ def blocks(n: int, size: int, per_row: int, seed: int = 0) -> Matrix:
     return from_edges(f"blocks-{n}-{size}", "blocks", rows, columns, (n, n))
 
 
+def zipf(rows: int, columns: int, count: int, exponent: float, seed: int = 0) -> Matrix:
+    """Entries whose rows and columns are as frequent as their ranks to a negative power, in some order of the ranks."""
+    random = torch.Generator().manual_seed(seed)
+    i, j = (_ranked(extent, count, exponent, random) for extent in (rows, columns))
+    return from_edges(f"zipf-{rows}x{columns}-{exponent:g}", "graph", i, j, (rows, columns))
+
+
+def _ranked(extent: int, count: int, exponent: float, random: torch.Generator) -> Tensor:
+    weights = torch.arange(1, extent + 1).double().pow(-exponent).cumsum(0)
+    drawn = torch.rand(count, generator=random, dtype=torch.float64) * weights[-1]
+    ranks = torch.searchsorted(weights, drawn).clamp(max=extent - 1)
+    return torch.randperm(extent, generator=random)[ranks]
+
+
 def pruned(rows: int, columns: int, density: float, seed: int = 0) -> Matrix:
     """Weights of which the largest are kept, with rows and columns of different importance."""
     random = torch.Generator().manual_seed(seed)
@@ -87,13 +101,49 @@ def window(n: int, reach: int, everywhere: int = 0) -> Matrix:
     return from_edges(f"window-{n}-{2 * reach}", "attention", rows, columns, (n, n))
 
 
+def kind_of_tensor(kind: str, shape: tuple[int, int, int], count: int, seed: int = 0) -> SparseTensor:
+    """A tensor of order 3: `zipf`, `uniform`, a `band` around the diagonal, `blocks`, full `slabs` or full `fibers`."""
+    random = torch.Generator().manual_seed(seed)
+
+    def some(extent: int, many: int = count) -> Tensor:
+        return torch.randint(extent, (many,), generator=random)
+
+    if kind == "zipf":
+        drawn = [_ranked(extent, count, 0.8, random) for extent in shape]
+    elif kind == "band":
+        at = torch.rand(count, generator=random)
+        drawn = [((at * n).long() + some(9)).clamp(max=n - 1) for n in shape]
+    elif kind == "blocks":
+        sizes = [min(4, n) for n in shape]
+        inside = torch.cartesian_prod(*[torch.arange(size) for size in sizes])
+        corners = [some(-(-n // size), -(-count // len(inside))) * size for n, size in zip(shape, sizes, strict=True)]
+        drawn = [
+            (corner[:, None] + inside[:, mode]).reshape(-1).clamp(max=n - 1)
+            for mode, (corner, n) in enumerate(zip(corners, shape, strict=True))
+        ]
+    elif kind == "slabs":  # a few of the first mode have all entries
+        few = some(shape[0], max(1, shape[0] // 16))
+        drawn = [few[some(len(few))], some(shape[1]), some(shape[2])]
+    elif kind == "fibers":  # a few pairs of the first two modes have all entries
+        pairs = max(1, count // min(64, shape[2]))
+        pair, i, j = some(pairs), some(shape[0], pairs), some(shape[1], pairs)
+        drawn = [i[pair], j[pair], some(shape[2])]
+    else:
+        drawn = [some(extent) for extent in shape]
+    return _tensor_of(f"{kind}-{'x'.join(map(str, shape))}", drawn, shape)
+
+
 def power_tensor(shape: tuple[int, int, int], count: int, seed: int = 0) -> SparseTensor:
     """A tensor of order 3 whose low coordinates have more entries."""
     random = torch.Generator().manual_seed(seed)
     drawn = [(extent * torch.rand(count, generator=random).square()).long() for extent in shape]
+    return _tensor_of(f"power-{'x'.join(map(str, shape))}", drawn, shape)
+
+
+def _tensor_of(name: str, drawn: list[Tensor], shape: tuple[int, int, int]) -> SparseTensor:
     keys = ((drawn[0] * shape[1] + drawn[1]) * shape[2] + drawn[2]).unique()
     coords = torch.stack([keys // (shape[1] * shape[2]), keys // shape[2] % shape[1], keys % shape[2]])
-    return SparseTensor(f"power-{'x'.join(map(str, shape))}", "tensor", coords, random_values(keys.numel()), shape)
+    return SparseTensor(name, "tensor", coords, random_values(keys.numel()), shape)
 
 
 def matrices(*, quick: bool = False) -> Iterator[Matrix]:

@@ -1,7 +1,8 @@
 """The data of the learned model: times of a library of schedules on many patterns, each beside the compiler's.
 
 One thread measures. What is measured is written as it comes: a run that ends before all patterns are done has
-a part of each kind. `--changes` measures what the space has had since, and adds that to what was measured before.
+a part of each kind. `--changes` measures what the space has had since, and adds that to what was measured before;
+`--held-out` measures only what models are judged by.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     torch.manual_seed(0)
     with gzip.open(path, "at" if options.changes else "wt") as out, ls.options(num_threads=1):
         for number, one in enumerate(inputs(options.data, quick=options.quick)):
+            if options.held_out and not split.held_out(one.base):
+                continue
             try:
                 A = one.make()
             except (LibsparseError, ValueError) as error:
                 print(f"  {one.name}: {error}")
                 continue
-            if A.dim() not in (2, 3) or not A.nnz:
+            if A.dim() not in (2, 3) or not A.nnz or A.nnz > (options.most or A.nnz):
                 continue
             for name, work in computations(A):
                 if options.kernels and not any(re.fullmatch(k, name) for k in options.kernels):

@@ -65,5 +65,5 @@ def _show(title: str, found: dict[str, Any]) -> None:
         print(
             f"    {kernel:16} Spearman {row['spearman']:.2f}  slower than the best: first {row['top1']:.3f},"
             f" of ten {row['top10']:.3f}  over the compiler's: of ten {row['tuned']:.3f}, of all {row['best']:.3f}"
-            f"  ({row['problems']} problems)"
+            f", unmeasured {row['cold']:.3f}  ({row['problems']} problems)"
         )

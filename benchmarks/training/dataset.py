@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import statistics
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from . import split
 
 Floats = NDArray[np.float32]
+_COPIES = ("others", "carried", "reordered", "compressed", "expanded", "padded")  # features of other formats
 _ALONE = 0.8  # of the next ratio: libraries have schedules that are alike
 
 
@@ -50,6 +52,13 @@ class Dataset:
         """The problems that are never trained on: all of one base in five."""
         return np.array([split.held_out(base) for base in self.bases])
 
+    def plain(self) -> NDArray[np.bool_]:
+        """The rows of schedules that convert nothing beyond what the compiler's does, the first of each problem."""
+        column = {name: self.features[:, number] for number, name in enumerate(self.names)}
+        kept: NDArray[np.bool_] = np.all([column[name] == 0 for name in _COPIES], axis=0)
+        firsts = np.searchsorted(self.problem, self.problem)
+        return kept & (column["conversions"] <= column["conversions"][firsts])
+
 
 def read(path: Path) -> Dataset:
     """The dataset of a file of measurements."""
@@ -58,7 +67,7 @@ def read(path: Path) -> Dataset:
     kernels, bases, inputs = [], [], []
     digest = hashlib.sha256()
     for record in _records(path, digest):
-        ratios = believed(record["ratios"])
+        ratios = believed(once(record["ratios"]))
         changes = [{}, *(c for c, _ in ratios)]
         try:
             search = searches.Tuner(record["request"], {k: record[k] for k in ("formats", "patterns")})
@@ -89,13 +98,22 @@ def _records(path: Path, digest: Any) -> list[dict[str, Any]]:
             record = json.loads(line)
             if not split.held_out(record["base"]):
                 digest.update(line.encode())
-            before = found.get((record["input"], record["kernel"]))
+            key = record["input"], record["kernel"]
+            before = found.get(key)
             if before is not None:
                 record["ratios"] = before["ratios"] + record["ratios"]
                 for name, formats in before["formats"].items():
                     record["formats"][name] = list(dict.fromkeys([*formats, *record["formats"][name]]))
-            found[record["input"], record["kernel"]] = record
+            found[key] = record
     return list(found.values())
+
+
+def once(ratios: list[tuple[dict[str, str], float]]) -> list[tuple[dict[str, str], float]]:
+    """The ratio of each schedule, the geometric mean where it was measured several times."""
+    of: dict[str, tuple[dict[str, str], list[float]]] = {}
+    for changes, ratio in ratios:
+        of.setdefault(json.dumps(changes, sort_keys=True), (changes, []))[1].append(ratio)
+    return [(changes, statistics.geometric_mean(several)) for changes, several in of.values()]
 
 
 def believed(ratios: list[tuple[dict[str, str], float]]) -> list[tuple[dict[str, str], float]]:

@@ -35,6 +35,7 @@ class Input:
 def inputs(data: str | None, *, quick: bool = False) -> list[Input]:
     """All of them, in an order in which each part has some of every kind."""
     found = [*_generated(8 if quick else 90), *_tensors(2 if quick else 24)]
+    found += [*_squares(2 if quick else 60), *_kinds_of_tensors(3 if quick else 72)]
     if data:
         found += list(_files(data, quick=quick))
     random.Random(1).shuffle(found)
@@ -115,6 +116,50 @@ def _tensors(count: int) -> Iterator[Input]:
 
         def make(shape=shape, entries=entries, seed=seed):  # type: ignore[no-untyped-def]
             tensor = generated.power_tensor(shape, entries, seed)
+            return _tensor(tensor.coords, tensor.shape)
+
+        yield Input(name, name, make)
+
+
+def _squares(count: int) -> Iterator[Input]:
+    """Square matrices with few entries in a row, whose products with themselves are short."""
+    for seed in range(count):
+        draw = random.Random(2000 + seed)
+        kind = ("rmat", "band", "blocks", "uniform", "window", "zipf")[seed % 6]
+        name = f"square-{kind}-{seed}"
+        yield Input(name, name, lambda kind=kind, draw=draw, seed=seed: _of(_square(kind, draw, seed)))
+
+
+def _square(kind: str, draw: random.Random, seed: int) -> Matrix:
+    rows, mean = int(2 ** draw.uniform(7, 14)), int(2 ** draw.uniform(0.5, 4.5))
+    if kind == "rmat":
+        return generated.rmat(max(7, rows.bit_length() - 1), max(1, mean // 2), seed)
+    if kind == "band":
+        return generated.band(rows, mean)
+    if kind == "blocks":
+        size = draw.choice([2, 3, 4, 8])
+        return generated.blocks(rows // size * size, size, max(1, mean // size), seed)
+    if kind == "window":
+        return generated.window(min(rows, 4096), max(1, mean // 2), draw.choice([0, 1, 2]))
+    if kind == "zipf":
+        return generated.zipf(rows, rows, rows * mean, draw.uniform(0.3, 1.2), seed)
+    return generated.uniform(min(rows, 8192), min(rows, 8192), min(rows, 8192) * min(mean, rows // 2), seed)
+
+
+def _kinds_of_tensors(count: int) -> Iterator[Input]:
+    """Tensors whose entries are spread in several ways, of the shapes that relations, events and images have."""
+    for seed in range(count):
+        draw = random.Random(3000 + seed)
+        kind = ("zipf", "uniform", "band", "blocks", "slabs", "fibers")[seed % 6]
+        name = f"tensor-{kind}-{seed}"
+
+        def make(kind=kind, draw=draw, seed=seed):  # type: ignore[no-untyped-def]
+            low, high = draw.choice([(3, 8), (5, 11), (8, 14)]), draw.choice([(5, 11), (8, 15)])
+            extents = [2 ** draw.uniform(*low), 2 ** draw.uniform(*high), 2 ** draw.uniform(*high)]
+            draw.shuffle(extents)
+            shape = (int(extents[0]), int(extents[1]), int(extents[2]))
+            entries = int(min(2 ** draw.uniform(11, 18), shape[0] * shape[1] * shape[2] / 4))
+            tensor = generated.kind_of_tensor(kind, shape, entries, seed)
             return _tensor(tensor.coords, tensor.shape)
 
         yield Input(name, name, make)

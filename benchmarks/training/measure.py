@@ -14,6 +14,8 @@ from libsparse._tools import trials, tried_formats, tune
 from .library import Library
 
 _LONGEST = 8e-3  # seconds of a call that is measured
+_FOUND = 2  # times as long where the result's pattern is found, of which there are few schedules
+_TURNS = 8  # of what models are judged by
 _DISTURBED = 1.25  # times as long as at first: others had the processor, when the compiler's schedule was measured
 _SHORT = 1e-3  # from which on a call is a measurement by itself
 
@@ -50,8 +52,12 @@ def measured(work: Callable[[], Any], library: Library, seed: str, *, many: bool
         subject = Subject(prepared.problem, operands)
     except (LibsparseError, ValueError):
         return None
-    if subject.seconds > _LONGEST:
+    _, pattern = subject.default(subject.operands)
+    found = pattern is not None and all(o.pattern is not pattern for o in subject.operands)
+    if subject.seconds > _LONGEST * (_FOUND if found else 1):
         return None
+    if many:
+        subject.rounds = _TURNS
     try:
         search = trials.opened(subject.problem, subject.operands, tried_formats.of, {})
     except UnsupportedError:
@@ -59,10 +65,10 @@ def measured(work: Callable[[], Any], library: Library, seed: str, *, many: bool
     try:
         moves = search.moves()
         library.learn(moves)
-        found = [_ratio(subject, search, changes) for changes in library.some(moves, seed, many=many)]
+        tried = [_ratio(subject, search, changes) for changes in library.some(moves, seed, many=many)]
     finally:
         search.close()
-    ratios = [one for one in found if one is not None]
+    ratios = [one for one in tried if one is not None]
     about = {name: search.options[name] for name in ("formats", "patterns")}
     return {"request": search.request, **about, "seconds": subject.seconds, "ratios": ratios}
 
