@@ -31,7 +31,7 @@ func names() []string {
 	for _, b := range blocks {
 		all = append(all, b.name)
 	}
-	return all
+	return append(all, "squared", "squared_again")
 }
 
 // Features are numbers that say how the entries of a pattern are spread, of a sample: logarithms to base 2 of counts, and shares. NaN
@@ -49,7 +49,7 @@ func (p Pattern) Features() Numbers {
 	out = append(out, log2(nnz), log2(float64(count)), log2(float64(f.cols)), log2(float64(f.rows)), log2(float64(f.first)))
 	out = append(out, f.lengths(nnz)...)
 	out = append(out, log2(float64(count)*float64(f.cols)/nnz))
-	return append(out, f.places()...)
+	return append(append(out, f.places()...), f.squared()...)
 }
 
 func log2(x float64) float64 { return math.Log2(max(x, 1e-9)) }

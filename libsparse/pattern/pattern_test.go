@@ -113,6 +113,17 @@ func TestOtherFormats(t *testing.T) {
 	}
 }
 
+// A row of a band of three meets three rows of three entries each, in five columns.
+func TestFeaturesOfASquare(t *testing.T) {
+	found := tridiagonal(1 << 14).named(t)
+	if math.Abs(found["squared"]-math.Log2(3)) > 0.01 || math.Abs(found["squared_again"]-math.Log2(9.0/5)) > 0.01 {
+		t.Errorf("a product of a band with itself has %g terms for each entry, %g for each of the result", found["squared"], found["squared_again"])
+	}
+	if !math.IsNaN(csr(9, []int32{1, 2}).named(t)["squared"]) {
+		t.Error("a matrix that is not square has a product with itself")
+	}
+}
+
 func TestWrongArrays(t *testing.T) {
 	p := tridiagonal(8)
 	p.Crd[1].Short = p.Crd[1].Short[1:]

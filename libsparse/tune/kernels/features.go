@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"math"
+	"strings"
 
 	"libsparse/libsparse/autoschedule"
 	"libsparse/libsparse/bind"
@@ -77,9 +78,10 @@ func (s *Search) look(patterns map[string]pattern.Numbers) *sight {
 			v.known = known
 		}
 	}
+	squares := second != nil && a.Owner(v.main) == a.Owner(second) // what the square of a pattern has says nothing of other products
 	for i, name := range pattern.Names {
 		x := math.NaN()
-		if v.known != nil {
+		if v.known != nil && (squares || !strings.HasPrefix(name, "squared")) {
 			x = v.known[i]
 		}
 		f.add("pattern "+name, x)

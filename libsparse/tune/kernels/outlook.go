@@ -196,7 +196,7 @@ func (s *Search) marks(f *features, at space.Point) {
 
 // categories are numbers for values that spaces have under the same names.
 var categories = map[string][]string{
-	"workspace": {auto, "none", "array", "insert", "bounded", "tile", "row", "scatter", "bitmap", "blocks", "list", "hash"},
+	"workspace": {auto, "none", "array", "insert", "bounded", "tile", "row", "scatter", "bitmap", "blocks", "list", "hash", "bytemap"},
 	"lanes":     {auto, "off", "innermost"},
 	"unroll":    {auto, "1", "2", "4", "8"},
 	"prefetch":  {auto, "0", "8", "16", "32", "64"},

@@ -118,7 +118,7 @@ func (p *parameters) strips(a bind.Assignment) {
 func (p *parameters) workspace(a bind.Assignment, loops int) {
 	kinds := []string{"none", "array"}
 	if a.Result().Discovered() {
-		kinds = []string{"none", "insert", "bounded", "tile", "row", "scatter", "bitmap", "blocks", "list", "hash"}
+		kinds = []string{"none", "insert", "bounded", "tile", "row", "scatter", "bitmap", "blocks", "list", "hash", "bytemap"}
 	}
 	p.choice("workspace", kinds...)
 	var depths []float64
