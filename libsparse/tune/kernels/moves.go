@@ -10,6 +10,9 @@ import (
 	"libsparse/libsparse/tune/space"
 )
 
+// shortestStrip is the length of the shortest strips that models have learned from: of shorter ones they know nothing, and expect too much.
+const shortestStrip = 16
+
 // move is a step away from the compiler's choice that makes sense by itself: the values of one or two parameters, such as the length of
 // strips and the place of the loop over them.
 type move []setting
@@ -34,7 +37,11 @@ func (s *Search) moves() (all []move) {
 			all = append(all, s.pairs(i, p.places["unrolled"], 1)...)
 		case strings.HasPrefix(name, "strip_"):
 			at := p.places["strip_at_"+strings.TrimPrefix(name, "strip_")]
-			all = append(all, s.pairs(i, at, len(p.vars)-1)...)
+			for _, m := range s.pairs(i, at, len(p.vars)-1) {
+				if n := param.Values[int(m[0].value)]; n == 1 || n >= shortestStrip {
+					all = append(all, m)
+				}
+			}
 		default:
 			for value := range param.Size() {
 				all = append(all, move{{i, float64(value)}})

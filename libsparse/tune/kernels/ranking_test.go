@@ -50,6 +50,11 @@ func TestLearnedProposals(t *testing.T) {
 				if p.Point["parallel"] != auto {
 					t.Errorf("proposal %d changes how loops are divided among threads, which the model knows nothing of", n)
 				}
+				for param, text := range p.Point {
+					if strings.HasPrefix(param, "strip_") && !strings.HasPrefix(param, "strip_at_") && (text == "4" || text == "8") {
+						t.Errorf("proposal %d has %s = %s, and models have learned from strips of 16 and more", n, param, text)
+					}
+				}
 				if err := s.Tell(Result{Point: p.Point, Seconds: 1}); err != nil {
 					t.Fatal(err)
 				}
