@@ -37,11 +37,10 @@ func (s *Search) moves() (all []move) {
 			all = append(all, s.pairs(i, p.places["unrolled"], 1)...)
 		case strings.HasPrefix(name, "strip_"):
 			at := p.places["strip_at_"+strings.TrimPrefix(name, "strip_")]
-			for _, m := range s.pairs(i, at, len(p.vars)-1) {
-				if n := param.Values[int(m[0].value)]; n == 1 || n >= shortestStrip {
-					all = append(all, m)
-				}
-			}
+			all = append(all, slices.DeleteFunc(s.pairs(i, at, len(p.vars)-1), func(m move) bool {
+				n := param.Values[int(m[0].value)]
+				return n > 1 && n < shortestStrip
+			})...)
 		default:
 			for value := range param.Size() {
 				all = append(all, move{{i, float64(value)}})
