@@ -16,6 +16,7 @@ import libsparse as ls
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from data import generated
 from training import dataset, inputs, library, scores, split, trees, waconet
 
 
@@ -27,8 +28,19 @@ def test_patterns_are_resized_and_held_out_with_what_they_were_made_from(tmp_pat
     assert resized.shape != small.shape
     assert found["matrix resized"].base == "matrix"
     kinds = {name.partition("-")[0] for name in found}
-    assert {"rmat", "band", "blocks", "pruned", "bipartite", "window", "uniform", "tensor"} <= kinds
+    assert {"rmat", "band", "blocks", "pruned", "bipartite", "window", "uniform", "tensor", "square"} <= kinds
+    for name, dim in (("square-rmat-0", 2), ("tensor-zipf-0", 3), ("tensor-uniform-1", 3), ("tensor-band-2", 3)):
+        assert found[name].make().dim() == dim
     assert 0.1 < np.mean([split.held_out(str(n)) for n in range(1000)]) < 0.3
+
+
+@pytest.mark.parametrize("kind", ["zipf", "uniform", "band", "blocks", "slabs", "fibers"])
+def test_kinds_of_tensors(kind: str) -> None:
+    found = generated.kind_of_tensor(kind, (30, 50, 40), 1000, seed=3)
+    assert 300 < found.coords.shape[1] <= 1100
+    assert bool((found.coords >= 0).all())
+    assert bool((found.coords < torch.tensor([[30], [50], [40]])).all())
+    assert torch.equal(found.coords, generated.kind_of_tensor(kind, (30, 50, 40), 1000, seed=3).coords)
 
 
 def test_a_library_has_the_same_schedules_for_all_patterns() -> None:
@@ -51,10 +63,14 @@ def _data(problems: int) -> dataset.Dataset:
     random = np.random.default_rng(0)
     features = random.normal(size=(30 * problems, 3)).astype(np.float32)
     features[::7, 2] = np.nan
+    formats = ["others", "carried", "reordered", "compressed", "expanded", "padded", "conversions"]
+    features = np.concatenate([features, np.zeros((len(features), len(formats)), dtype=np.float32)], axis=1)
     number = np.repeat(np.arange(problems), 30)
     names = [f"pattern {n}" for n in range(problems)]
     slowdown = np.where(features[:, 1] > 0, 0.5, -0.25).astype(np.float32)
-    return dataset.Dataset(["a", "b", "c"], features, slowdown, number, ["spmv"] * problems, names, names, "digest")
+    return dataset.Dataset(
+        ["a", "b", "c", *formats], features, slowdown, number, ["spmv"] * problems, names, names, "digest"
+    )
 
 
 def test_times_that_nothing_comes_near_are_not_believed() -> None:
@@ -63,13 +79,25 @@ def test_times_that_nothing_comes_near_are_not_believed() -> None:
     assert len(dataset.believed([({}, 0.5), ({}, 0.6)])) == 2
 
 
+def test_what_was_measured_twice_counts_once() -> None:
+    found = dataset.once([({"a": "1", "b": "2"}, 1.0), ({"c": "3"}, 0.5), ({"b": "2", "a": "1"}, 4.0)])
+    assert found == [({"a": "1", "b": "2"}, pytest.approx(2.0)), ({"c": "3"}, 0.5)]
+
+
+def test_what_is_taken_unmeasured_converts_nothing() -> None:
+    data = _data(1)
+    data.features[:, data.names.index("carried")] = data.slowdown < 0
+    found = scores.scores(data, np.array([True]), data.slowdown.astype(float))["spmv"]
+    assert (found["tuned"], found["cold"]) == (pytest.approx(2**0.25), 1)
+
+
 def test_scores() -> None:
     data = _data(3)
     problems = np.array([True, False, True])
     best = scores.scores(data, problems, data.slowdown.astype(float))["spmv"]
     assert best["spearman"] == pytest.approx(1)
     assert best["top1"] == best["top10"] == 1
-    assert best["tuned"] == pytest.approx(2**0.25)
+    assert best["tuned"] == best["cold"] == pytest.approx(2**0.25)
     assert best["problems"] == 2
     worst = scores.scores(data, problems, -data.slowdown.astype(float))["all"]
     assert worst["spearman"] == pytest.approx(-1)
