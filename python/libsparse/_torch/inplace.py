@@ -57,9 +57,8 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     followed = torch.is_grad_enabled() and (target.requires_grad or found.values.requires_grad)
     if followed and target.requires_grad and target.is_leaf:
         raise DtypeError(f"{name}: a leaf that requires grad can't be changed in place; use torch.no_grad()")
+    found = dress(found).to(target.dtype)._operand()
     own = to_operand(target).data
-    if own is not None or found.data is not None:  # else both are only patterns
-        found = dress(found).to(target.dtype)._operand()
     if found.pattern is target.pattern and own is not None and not followed:
         own.copy_(found.values)
         found = found.with_data(own)
@@ -154,9 +153,7 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
         if own.data is not None:
             own.data.copy_(found.values)
             return target
-    if own.data is not None or found.data is not None:
-        found = found.with_data(found.values.to(target.dtype, copy=True))
-    return assign(target, found, "copy_")
+    return assign(target, found.with_data(found.values.to(target.dtype, copy=True)), "copy_")
 
 
 @implements(Tensor.zero_)
