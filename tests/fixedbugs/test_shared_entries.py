@@ -70,49 +70,6 @@ def test_averages_follow_a_pattern_that_changes():
         torch.testing.assert_close(averaged.module.weight.detach().to_dense(), expected)
 
 
-def test_the_first_average_takes_over_a_pattern_that_changed():
-    layer = ls.nn.SparseLinear(16, 12, density=0.3)
-    averaged = AveragedModel(layer, multi_avg_fn=get_ema_multi_avg_fn(0.5))
-    layer.grow(layer.prune(0.3))
-    averaged.update_parameters(layer)
-    weight = averaged.module.weight
-    assert torch.equal(weight.detach().to_dense(), layer.weight.detach().to_dense())
-    assert weight.requires_grad
-    assert weight.is_leaf
-    with torch.no_grad():
-        layer.weight.values().zero_()
-    assert weight.detach().to_dense().any()
-
-
-@pytest.mark.parametrize("format", ["csr", "csc", "bsr(2,2)", "coo"])
-def test_a_copy_takes_over_entries_elsewhere(format):
-    first, second = ls.random((6, 8), 0.4).to_format(format), ls.random((6, 8), 0.4)
-    held, cut = first.values(), first.detach()
-    assert first.copy_(second) is first
-    assert str(first.format) == str(cut.format) == format
-    assert torch.equal(first.to_dense(), second.to_dense())
-    assert torch.equal(cut.to_dense(), second.to_dense())
-    second.values().zero_()
-    assert first.to_dense().any()
-    held = first.values()
-    first.copy_(first * 2)  # at the same places, so the memory stays
-    assert held.data_ptr() == first.values().data_ptr()
-    leaf = ls.random((6, 8), 0.4).requires_grad_()
-    with pytest.raises(ls.DtypeError, match=r"copy_: a leaf that requires grad.*torch\.no_grad"):
-        leaf.copy_(first)
-    whole = ls.eye(3)
-    assert whole.copy_(torch.full_like(whole, 2)).to_dense().tolist() == [[2.0] * 3] * 3
-    counts = ls.eye(3).to(torch.int64)
-    assert counts.copy_(ls.tensor([[0, 2.5, 0], [0, 0, 0], [1, 0, 0]])).to_dense().sum() == 3
-
-
-def test_gradients_of_a_copy():
-    source = ls.random((6, 8), 0.4).requires_grad_()
-    target = (ls.random((6, 8), 0.4) * 2).copy_(source)
-    (target @ torch.ones(8)).sum().backward()
-    assert source.grad.values().tolist() == [1.0] * source.nnz
-
-
 def test_copies_and_replaced_tensors_are_apart():
     weight, other = _pair()
     before, cut, copy = weight.detach().to_dense(), weight.detach(), weight.detach().clone()

@@ -139,11 +139,8 @@ def test_buffers() -> None:
     assert layer.double().B.dtype == torch.float64
     assert copy.deepcopy(layer.float()).B.pattern is layer.B.pattern
     assert layer.to(torch.bfloat16)(X.bfloat16()).dtype == torch.bfloat16
-    elsewhere = Layer(ls.eye(30))
-    elsewhere.load_state_dict(layer.float().state_dict())
-    assert torch.equal(elsewhere(X), layer(X))
-    with pytest.raises(RuntimeError, match="shape"):
-        Layer(ls.eye(29)).load_state_dict(layer.state_dict())
+    with pytest.raises(RuntimeError, match="same entries"):
+        Layer(ls.eye(30)).load_state_dict(layer.float().state_dict())
 
 
 @pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop])

@@ -93,6 +93,29 @@ def has_compatible_shallow_copy_type(input: Any, other: Any) -> bool:
     return False
 
 
+@implements(Tensor.copy_)
+def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
+    """Copies the values of a tensor with the same entries."""
+    if not is_sparse(target) or not is_sparse(source):
+        raise DtypeError(
+            "copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor, or assign=True to load "
+            "a state of the other kind"
+        )
+    same = target.pattern is source.pattern or (
+        target.shape == source.shape and torch.equal(target.indices(), source.indices())
+    )
+    values = to_operand(target).data
+    if same and values is None and to_operand(source).data is None:
+        return target
+    if not same or values is None:
+        raise ShapeError(
+            f"copy_ needs two tensors with the same entries; these of {target.pattern} and {source.pattern} "
+            "are at other places: load_state_dict takes assign=True to put another tensor there"
+        )
+    values.copy_(source.values())
+    return target
+
+
 @implements(Tensor.backward)
 def backward(input: Any, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
     """The gradients of the leaves that the values depend on."""

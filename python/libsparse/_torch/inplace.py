@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from libsparse._lang.errors import DtypeError, ShapeError, UnsupportedError
-from libsparse._ops.operands import is_sparse, same_entries, to_operand
+from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime.problem import Operand
 from libsparse._tensor import sharing
 from libsparse._tensor.dispatch_table import handlers
@@ -129,31 +129,6 @@ def _register() -> None:
         implements(getattr(Tensor, name))(_drawn(name))
     for name, operator in _COMPOUND.items():
         implements(getattr(Tensor, name))(_in_place(handlers[operator], name))
-
-
-@implements(Tensor.copy_)
-def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
-    """Takes over a copy of the entries, values and fill value of another tensor, in the format and dtype of `target`.
-
-    Values at the same places are written to the memory of `target.values()`.
-    """
-    if not is_sparse(target) or not is_sparse(source):
-        raise DtypeError(
-            "copy_ between sparse and dense tensors is not possible; use to_dense or ls.tensor, or assign=True to load "
-            "a state of the other kind"
-        )
-    if target.shape != source.shape:
-        raise ShapeError(
-            f"copy_: the source ({to_operand(source)}) has another shape than the tensor ({to_operand(target)})"
-        )
-    found, own = to_operand(source.to_format(target.format)), to_operand(target)
-    if own.fill == found.fill and same_entries(own.sparsity, found.sparsity):
-        if own.data is None and found.data is None:
-            return target
-        if own.data is not None:
-            own.data.copy_(found.values)
-            return target
-    return assign(target, found.with_data(found.values.to(target.dtype, copy=True)), "copy_")
 
 
 @implements(Tensor.zero_)

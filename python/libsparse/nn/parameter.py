@@ -21,9 +21,9 @@ class SparseParameter(metaclass=_OfParameters):
 
     It is `nn.Parameter` of a SparseTensor, whose values are detached and copied, so that no other tensor changes with
     it. All optimizers of torch but Muon take it, with state for the stored values only; so do `clip_grad_norm_`,
-    `GradScaler`, `AveragedModel`, `copy.deepcopy` and `torch.save`. A state dict holds pattern and values, and
-    `load_state_dict` takes over both; load before the optimizer has state, which is for the entries of before. A
-    parameter whose pattern changes between steps is `SparseLinear.weight`.
+    `GradScaler`, `AveragedModel`, `copy.deepcopy` and `torch.save`. A state dict holds pattern and values. What has
+    other entries is not loaded: `load_state_dict` raises an error that says so, and takes `assign=True` for the pattern
+    of the state. A parameter whose pattern changes between steps is `SparseLinear.weight`.
 
     Args:
         A: The tensor, of a floating or complex dtype.
