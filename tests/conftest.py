@@ -6,14 +6,11 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from libsparse._compiler import native
-
-import libsparse as ls
 
 HAVE_COMPILER = native.LIBRARY.exists() and native.EXECUTABLE.exists()
 _REAL = {Path(__file__).parent / name for name in ("conformance", "docs", "fixedbugs")}  # all their kernels are real
@@ -38,10 +35,3 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(0)
-
-
-@pytest.fixture(autouse=True)
-def _torch_alone() -> Iterator[None]:
-    """Takes out what many blocks of `ls.override()` leave in the places of torch's functions."""
-    yield
-    ls.disable()

@@ -29,7 +29,6 @@ typedef struct {
 static PyObject *plain, *layout_descriptor, *strided, *method_type, *function_type;
 static PyTypeObject *tensor_type;
 static descrgetfunc get_layout_of;
-static bool routing; /* without it, every call is torch's */
 
 /* Whether a tensor, or each tensor in a list or tuple, has strides; other objects do. -1 with an exception. */
 static int has_strides(PyObject *object, int depth)
@@ -54,8 +53,6 @@ static PyObject *call_where_dense(PyObject *object, PyObject *const *args, size_
 	StandIn *self = (StandIn *)object;
 	Py_ssize_t given = (Py_ssize_t)(count & ~OFFSET_GIVEN) + (names == NULL ? 0 : PyTuple_Size(names));
 	int dense = 1;
-	if (!routing)
-		return PyObject_Vectorcall(self->original, args, count, names);
 	for (Py_ssize_t n = 0; n < given && dense == 1; n++)
 		dense = has_strides(args[n], MOST_NESTED);
 	return dense < 0 ? NULL : PyObject_Vectorcall(dense ? self->original : self->otherwise, args, count, names);
@@ -134,13 +131,6 @@ static PyObject *install(PyObject *module, PyObject *args)
 	Py_RETURN_NONE;
 }
 
-static PyObject *route(PyObject *module, PyObject *flag)
-{
-	(void)module;
-	routing = flag == Py_True;
-	Py_RETURN_NONE;
-}
-
 static PyMemberDef members[] = {
 	{"__vectorcalloffset__", T_PYSSIZET, offsetof(StandIn, call), READONLY, NULL},
 	{"__dictoffset__", T_PYSSIZET, offsetof(StandIn, attributes), READONLY, NULL},
@@ -173,7 +163,6 @@ static PyType_Spec spec = {"libsparse._runtime._stand_in.StandIn", sizeof(StandI
 			   Py_TPFLAGS_DEFAULT | HAS_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, slots};
 static PyMethodDef functions[] = {
 	{"install", install, METH_VARARGS, "Takes the objects of torch and of Python that a StandIn compares with."},
-	{"route", route, METH_O, "Says whether calls with sparse operands are libsparse's or, as all others, torch's."},
 	{NULL, NULL, 0, NULL},
 };
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_stand_in", NULL, -1, functions, NULL, NULL, NULL, NULL};

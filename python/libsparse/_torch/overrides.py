@@ -39,14 +39,8 @@ _SCRIPTED = ("__code__", "__globals__", "__closure__", "__defaults__", "__kwdefa
 _lock = threading.Lock()
 _enabled = False
 _nested = 0  # how many `override` blocks are open
-_ended = 0  # how many blocks have ended since the stand-ins were last taken out by `disable`
-_KEEPING = 16  # from so many on, as in a loop, they stay in their places, where they do nothing, until `disable`
-_routing = False
-"""Whether stand-ins hand calls of sparse operands to libsparse; else they are torch's functions by another name."""
 _saved: list[tuple[Any, str, Any, Any]] = []
 """The places in torch with stand-ins: the place, the name, what was there, and the stand-in."""
-_seats: list[tuple[Any, Callable[[Any], Any], tuple[Any, ...]]] = []
-"""The same by place: the names that it has, what looks its stand-ins up there, and the stand-ins."""
 
 
 def enable() -> None:
@@ -79,9 +73,6 @@ def disable() -> None:
 def override() -> Iterator[None]:
     """`enable` for the length of a `with` block; blocks nest.
 
-    After 16 blocks, as of a loop that has one in each step, what stands in the place of torch's functions stays, and
-    hands all calls on to them between blocks, so that a block costs some microseconds. `disable` takes it out.
-
     Example:
         >>> with ls.override():
         ...     (torch.eye(2).to_sparse_csr() @ torch.ones(2, 1)).tolist()
@@ -95,64 +86,26 @@ def override() -> Iterator[None]:
 
 
 def _change(*, enabled: bool | None = None, nested: int = 0) -> None:
-    global _enabled, _nested, _ended
+    global _enabled, _nested
     with _lock:
         _enabled, _nested = _enabled if enabled is None else enabled, _nested + nested
         active = _enabled or _nested > 0
-        _ended = 0 if enabled is False else _ended + (nested < 0 and not active)
-        if active:
-            if not _routing:
-                if _saved and not _are_seated():
-                    _take_out()
-                if not _saved:
-                    _put_in()
-                _route(True)
-        else:
-            _route(False)
-            if _ended < _KEEPING:
-                _take_out()
-
-
-def _route(routing: bool) -> None:
-    """Switches all stand-ins."""
-    global _routing
-    _routing = routing
-    if native is not None:
-        native.route(routing)
-
-
-def _put_in() -> None:
-    """Puts stand-ins in the places of torch's functions."""
-    know_replaced()
-    by_place: dict[int, tuple[Any, dict[str, Any]]] = {}
-    for place, name, stand_in in list(_places()):
-        _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
-        setattr(place, name, stand_in)
-        _name_for_scripts(stand_in)
-        by_place.setdefault(id(place), (vars(place), {}))[1][name] = stand_in
-    _seats.extend((names, operator.itemgetter(*own), tuple(own.values())) for names, own in by_place.values())
-
-
-def _are_seated() -> bool:
-    """Whether all stand-ins are where they were put: other libraries may have put functions of their own there."""
-    try:
-        return all([look_up(names) == own for names, look_up, own in _seats])
-    except KeyError:
-        return False
-
-
-def _take_out() -> None:
-    """Gives torch its own functions back."""
-    _seats.clear()
-    while _saved:
-        place, name, original, stand_in = _saved.pop()
-        _builtins._get_builtin_table().pop(id(stand_in), None)
-        if vars(place).get(name) is not stand_in:
-            continue  # another library has put its own function there since
-        if original is _MISSING:
-            delattr(place, name)
-        else:
-            setattr(place, name, original)
+        if active and not _saved:
+            know_replaced()
+            for place, name, stand_in in list(_places()):
+                _saved.append((place, name, vars(place).get(name, _MISSING), stand_in))
+                setattr(place, name, stand_in)
+                _name_for_scripts(stand_in)
+        elif not active:
+            while _saved:
+                place, name, original, stand_in = _saved.pop()
+                _builtins._get_builtin_table().pop(id(stand_in), None)
+                if vars(place).get(name) is not stand_in:
+                    continue  # another library has put its own function there since
+                if original is _MISSING:
+                    delattr(place, name)
+                else:
+                    setattr(place, name, original)
 
 
 leave_alone(enable, disable, _change)  # a compiled function may switch: its graph breaks there
@@ -209,8 +162,7 @@ def _stand_in_in_python(original: Callable[..., Any], otherwise: Callable[..., A
     """`StandIn` of `_runtime/stand_in.c`, where there is no C: hands calls of dense operands on to torch."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        dense = not _routing or _all_strided((*args, *kwargs.values()))
-        return (original if dense else otherwise)(*args, **kwargs)
+        return (original if _all_strided((*args, *kwargs.values())) else otherwise)(*args, **kwargs)
 
     return call
 
