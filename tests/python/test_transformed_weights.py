@@ -108,3 +108,20 @@ def test_what_has_no_meaning_says_what_to_do() -> None:
 
     with pytest.raises(ls.UnsupportedError, match=r"on an ls\.SparseTensor \(shape"):
         grad(lambda x: (Own.apply(layer.weight) * x).sum())(torch.ones(()))
+
+
+def test_parameters_that_the_loss_does_not_use():
+    torch.manual_seed(0)
+    model = torch.nn.ModuleList([ls.nn.SparseLinear(6, 5, density=0.4), ls.nn.SparseLinear(6, 5, density=0.4)])
+    x = torch.randn(3, 6)
+
+    def loss(parameters):
+        first = {name[2:]: value for name, value in parameters.items() if name.startswith("0.")}
+        return torch.func.functional_call(model[0], first, (x,)).square().sum()
+
+    parameters = dict(model.named_parameters())
+    found = torch.func.grad(loss)(parameters)
+    assert found["0.weight"].values().count_nonzero() > 0
+    assert torch.equal(found["1.weight"].indices(), parameters["1.weight"].indices())
+    assert not found["1.weight"].values().any()
+    assert not found["1.bias"].any()

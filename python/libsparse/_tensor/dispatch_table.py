@@ -107,6 +107,8 @@ def call_aten(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return source._rewrapped(None if values is None else values.detach())
     if func is aten.clone.default:
         return source._rewrapped(None if values is None else values.clone())
+    if func is aten.zeros_like.default and values is not None:  # the gradient of what a function does not use
+        return source._rewrapped(torch.zeros_like(values))
     if func is aten._to_copy.default and values is not None:
         return source._rewrapped(values.to(dtype=kwargs.get("dtype"), copy=True))
     if func in (aten.add.Tensor, aten.add_.Tensor) and len(args) == 2:  # autograd adds gradients of one pattern
