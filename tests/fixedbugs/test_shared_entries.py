@@ -105,3 +105,15 @@ def test_a_pattern_alone_is_shared():
     cut = mask.detach()
     cut.logical_or_(other)
     assert torch.equal(mask.to_dense(), torch.eye(3).bool() | other.to_dense())
+
+
+def test_entries_that_change_between_forward_and_backward_are_noticed():
+    torch.manual_seed(0)
+    weight, other = ls.random((6, 6), 0.3).requires_grad_(), ls.random((6, 6), 0.5)
+    loss = (weight * weight).sum()
+    with torch.no_grad():
+        weight.add_(other)  # of other entries, as a dense tensor would be modified
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    (weight * weight).sum().backward()
+    torch.testing.assert_close(weight.grad.to_dense(), 2 * weight.detach().to_dense())
