@@ -67,7 +67,7 @@ def assign(target: SparseTensor, result: Any, name: str) -> SparseTensor:
     else:
         sharers = sharing.sharers(target, found, name)
         keeps_following = target.requires_grad and not followed
-        if own is not None and not (followed or own.is_inference()):  # what autograd has saved of the tensor is out of date
+        if own is not None and not (followed or own.is_inference()):  # what autograd has saved is out of date
             torch.autograd.graph.increment_version(own)
         target._hold(found.with_data(found.values.detach()) if keeps_following else found)
         if keeps_following:
