@@ -10,26 +10,18 @@ import (
 // a loop over blocks, each of which has a literal number of columns where it is whole. What a column of a whole block adds goes to the partial sum of its
 // place in the block; behind the loop these are reduced (ReduceLanes) into the sum of what others add.
 func Spread(m *Module, target Target) *Module {
-	found := func(s *For) bool {
-		at := blocksIn(s)
-		return at > 0 && (&spreader{Target: target, sum: s.Body.Stmts[at-1].(*Decl).Var, names: NewBuilder(nil)}).blocks(s.Body.Stmts[at].(*For)) != nil
-	}
-	return rewriteLoops(m, found, func(s *For, names *Builder) Stmt {
-		if !found(s) {
-			return s
+	around := func(s *For, names *Builder) Stmt {
+		if at := blocksIn(s); at > 0 {
+			return (&spreader{Target: target, sum: s.Body.Stmts[at-1].(*Decl).Var, names: names}).around(s, at)
 		}
-		at := blocksIn(s)
-		x := spreader{Target: target, sum: s.Body.Stmts[at-1].(*Decl).Var, names: names}
-		blocks := x.blocks(s.Body.Stmts[at].(*For))
-		size, q := Const(x.width), names.Index("q")
-		first, _ := x.op.Identity()
-		init := Count(q, size, &Store{Array: x.part, Index: q, Value: Number(first, x.part.Elem)})
-		init.Kind = Simd
-		all := &ReduceLanes{Op: x.op, Of: []Expr{&Load{Array: x.part, Index: Const(0), Lanes: int(x.width)}}}
-		spread := []Stmt{&Alloc{Array: x.part, Size: size}, init, blocks, &Assign{Var: x.sum, Reduce: x.op, Value: all}}
-		out := *s
-		out.Body = Do(slices.Concat(s.Body.Stmts[:at], spread, s.Body.Stmts[at+1:])...)
-		return &out
+		return nil
+	}
+	found := func(s *For) bool { return around(s, NewBuilder(nil)) != nil }
+	return rewriteLoops(m, found, func(s *For, names *Builder) Stmt {
+		if out := around(s, names); out != nil {
+			return out
+		}
+		return s
 	})
 }
 
@@ -54,6 +46,23 @@ type spreader struct {
 	width int64
 	op    dtype.Op
 	part  *Array
+}
+
+// around is a loop with the sum of the loop over blocks at a place in its body spread; nil where that isn't one.
+func (x *spreader) around(s *For, at int) Stmt {
+	blocks := x.blocks(s.Body.Stmts[at].(*For))
+	if blocks == nil {
+		return nil
+	}
+	size, q := Const(x.width), x.names.Index("q")
+	first, _ := x.op.Identity()
+	init := Count(q, size, &Store{Array: x.part, Index: q, Value: Number(first, x.part.Elem)})
+	init.Kind = Simd
+	all := &ReduceLanes{Op: x.op, Of: []Expr{&Load{Array: x.part, Index: Const(0), Lanes: int(x.width)}}}
+	spread := []Stmt{&Alloc{Array: x.part, Size: size}, init, blocks, &Assign{Var: x.sum, Reduce: x.op, Value: all}}
+	out := *s
+	out.Body = Do(slices.Concat(s.Body.Stmts[:at], spread, s.Body.Stmts[at+1:])...)
+	return &out
 }
 
 // blocks is the loop over blocks with partial sums; nil where it isn't one.

@@ -163,17 +163,11 @@ func divisor(a, b int64) int64 {
 }
 
 // reads reports whether an element of a is loaded or reduced into.
-func reads(s Stmt, a *Array) bool {
-	found := false
-	EachStmt(s, func(s Stmt) {
+func reads(b *Block, a *Array) bool {
+	found := loadsAny(b, map[string]bool{a.Name: true})
+	EachStmt(b, func(s Stmt) {
 		store, ok := s.(*Store)
 		found = found || ok && store.Array.Name == a.Name && store.Reduce != ""
-		for _, e := range Exprs(s) {
-			EachExpr(e, func(e Expr) {
-				load, ok := e.(*Load)
-				found = found || ok && load.Array.Name == a.Name
-			})
-		}
 	})
 	return found
 }
