@@ -332,5 +332,6 @@ def test_formats_change_no_bit(dtype: torch.dtype) -> None:
     for rows, density in ((8, 0.9), (64, 0.1), (301, 0.3)):
         A = ls.tensor((torch.randn(rows, 100) * (torch.rand(rows, 100) < density)).to(dtype))
         x = torch.randn(100, dtype=dtype)
-        for format in ("sell(8)", "sell(4,64)", "sell(8,256)", "ell"):
-            assert torch.equal(A @ x, A.to_format(format) @ x)
+        with ls.options(tune_bitwise=True):  # whatever has been tuned for matrices like these
+            for format in ("sell(8)", "sell(4,64)", "sell(8,256)", "ell"):
+                assert torch.equal(A @ x, A.to_format(format) @ x)
