@@ -69,7 +69,7 @@ class options:
             those that are faster; "off", the default, doesn't, and computes with what has been found.
         tune_share: The share of one core that measurements may take.
         tune_bytes: The most memory that copies of patterns may take: those that are measured, and those in formats
-            that faster schedules read.
+            that faster schedules read; also that of each copy of values that calls without tuning repeat with.
         tune_bitwise: Whether results have to stay the same to the last bit, so that only schedules that keep the order
             of sums are computed with.
 

@@ -16,11 +16,12 @@ from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
 from libsparse._storage import memory
 from libsparse._storage.conversion import Conversion
+from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
 from .arrays import carrying, is_relaid, level_array, pattern_arrays, read_order, strides
-from .direct import Direct, held, in_order, make
+from .direct import Direct, held, in_order, make, second_in_order
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
 
@@ -81,8 +82,9 @@ class Call:
             subject = f"{problem.text}: a dense result of shape {self.shape}"
             memory.check(math.prod(self.shape), self.dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
-        dense = kernel.format is None or kernel.format.is_dense
-        self._shares = dense or kernel.pattern_of >= 0  # so that no pattern has to be found before the shortest way is
+        self._shares = (
+            self.is_dense or kernel.pattern_of >= 0
+        )  # so that no pattern has to be found before the shortest way is
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
@@ -110,10 +112,25 @@ class Call:
         plain.tally, self.plain, self._carried = self.tally, plain, kept
         return self
 
+    @property
+    def reads(self) -> Mapping[int, Format]:
+        """The formats of sparse operands that calls read in place of their own."""
+        return self._convert
+
+    def reading(self, number: int, format: Format) -> Call:
+        """This, of a matrix that is brought to the format before the kernel reads it."""
+        self._convert = {**self._convert, number: format}
+        return self
+
     def carry(self, operands: Sequence[Operand]) -> None:
         """Brings values into the order in which the kernel reads them, which calls do once they have come again."""
         for number, kept in self._carried.items():
             kept.carry(stored_values(operands[number]))
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether the result is dense."""
+        return self.kernel.format is None or self.kernel.format.is_dense
 
     def is_small(self) -> bool:
         """Whether a dense result takes little memory."""
@@ -168,7 +185,7 @@ class Call:
             shared = patterns[of]
             assert shared is not None
             return self._compute(block, blocks.empty((shared.size,), (1,), self.dtype)), shared
-        if self.kernel.format is None or self.kernel.format.is_dense:
+        if self.is_dense:
             out = blocks.empty(self.shape, self._strides, self.dtype)
             result = self._compute(block, out)
             return layout.contiguous(result) if self.is_relaid else result, None
@@ -197,30 +214,11 @@ class Call:
 
     def make_direct(self, operands: Sequence[Operand]) -> None:
         """Prepares `direct`, where operand 0 is the only sparse one and the kernel reads two arrays of values."""
-        format, inputs = self.kernel.format, sorted((number, place) for place, number in self._slots.values)
-        if len(inputs) != 2 or len(self._slots.threads) != 1 or len(self._slots.result) != 1:
-            return
-        sampled = self.kernel.pattern_of == 0 and not self._convert
-        dense = format is not None and format.is_dense and format.order == tuple(range(len(format.order)))
-        first, second = (self.orders[number] for number, _ in inputs)
-        conversions = carrying(self._convert, self._slots, operands, self._carried)
-        if not (sampled or dense) or second is None or conversions is None:
-            return
-        if self.plain is not None and self.plain.direct is None:
-            self.plain.make_direct(operands)
-            if self.plain.direct is None:
-                return
-        if first is not None and first != tuple(range(len(first))):
-            return
-        dense_data = operands[inputs[1][0]].values
-        as_it_is = dense_data.is_contiguous() and second == tuple(range(len(second)))
-        shape, strides = ((operands[0].sparsity.size,), [1]) if sampled else (self.shape, self._strides)
-        places = inputs[0][1], inputs[1][1], self._slots.result[0].place, self._slots.threads[0]
-        arrays = pattern_arrays(self._slots, operands, conversions)
-        order = None if as_it_is else second
-        direct = make(self.kernel.compute, self._fixed, arrays, places, (shape, strides, self.dtype), order, self.tally)
-        plain = None if self.plain is None else self.plain.direct
-        self.direct = direct if plain is None else held(direct, plain, self._carried[0])
+        known = self.is_dense or (self.kernel.pattern_of == 0 and not self._convert)
+        run, numbers, orders = (self.direct_on(operands) if known else None) or (None, (), ())
+        if run is not None and len(numbers) == 2 and orders[numbers[0]] is None:
+            order = orders[numbers[1]]
+            self.direct = run if order is None else second_in_order(run, order)
 
     def direct_on(self, operands: Sequence[Operand]) -> tuple[Direct, list[int], list[tuple[int, ...] | None]] | None:
         """The shortest way to run on operands like these; None where the kernel finds a pattern, or copies values.
@@ -252,7 +250,7 @@ class Call:
         (at_values,) = (slot.place for slot in self._slots.result if slot.kind == "vals")
         places = (*(place for _, place in inputs), at_values, self._slots.threads[0])
         compute = self.kernel.revalue or self.kernel.compute
-        run = make(compute, self._fixed, arrays, places, (shape, strides, self.dtype), None, self.tally)
+        run = make(compute, self._fixed, arrays, places, (shape, strides, self.dtype), self.tally)
         if self.is_relaid:
             run = in_order(run)
         numbers = [number for number, _ in inputs]

@@ -117,6 +117,8 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 	else if (object_from_tensor(out, NULL, &result))
 		failed("a result without an object");
 	delete_tensor(out);
+	if (result != NULL)
+		tell(self->tally);
 	return result;
 }
 
@@ -285,7 +287,7 @@ PyMODINIT_FUNC PyInit__direct(void)
 	direct_type = (PyTypeObject *)type;
 	if (type == NULL || PyModule_AddFunctions(module, multiply_functions) < 0 || PyModule_AddFunctions(module, repeat_functions) < 0 || PyModule_AddFunctions(module, describe_functions) < 0 ||
 	     PyModule_AddFunctions(module, wrap_functions) < 0 ||
-	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 ||
+	    PyModule_AddFunctions(module, compressed_functions) < 0 || prepare_tallies(module) < 0 || prepare_held(module) < 0 ||
 	    PyModule_AddIntMacro(module, MOST_SLOTS) < 0 || PyModule_AddIntMacro(module, MOST_MODES) < 0 ||
 	    PyModule_AddObject(module, "Direct", type) < 0) {
 		Py_XDECREF(module);

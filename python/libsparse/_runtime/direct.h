@@ -1,4 +1,4 @@
-/* What direct.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
+/* What direct.c, held.c, multiply.c, repeat.c, describe.c, wrap.c, compressed.c and tally.c share: torch's C functions, objects of Python, and kernels with the contents of their slots. */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030A0000
 #include <Python.h>
@@ -21,6 +21,8 @@ typedef struct tally {
 	long long calls, timed, nanoseconds; /* timed calls count for as many as the period is long, and so does their time */
 	long long period, left;              /* and the calls before the next that is timed */
 	struct tally *all;                   /* that of all patterns with the kernel, or NULL */
+	long long waits;                     /* calls up to the one after which `told` is called; 0 where none is to come */
+	PyObject *told;                      /* a function without arguments, or NULL */
 } Tally;
 
 /* A kernel with the contents of its slots, which is an object of Python. */
@@ -36,6 +38,14 @@ typedef struct {
 	Tally *tally;
 	PyObject *large; /* a function that makes a result whose memory is used again; NULL where torch makes it */
 } Direct;
+
+/* A kernel that reads a copy of values, and one that reads the values themselves; an object of Python. */
+typedef struct {
+	PyObject_HEAD
+	Direct *run, *plain;
+	PyObject *get;    /* finds the copy of values, or None */
+	Py_ssize_t place; /* which operand has the values */
+} Held;
 
 /* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */
 extern int32_t (*tensor_from_object)(void *, Handle *);
@@ -84,6 +94,11 @@ typedef struct {
 	PyObject *values, *patterns;                               /* lists of an element for each tensor */
 } Arguments;
 
+/* held.c: which kernel computes with values now, which become those that it reads, with a reference; NULL with an exception. */
+extern PyTypeObject *held_type;
+const Direct *held_kernel(const Held *self, PyObject **values);
+int prepare_held(PyObject *module);
+
 /* multiply.c */
 extern PyMethodDef multiply_functions[];
 int prepare_multiply_names(void);
@@ -106,6 +121,7 @@ extern PyTypeObject *tally_type;
 int64_t begin_call(Tally *tally);
 int64_t time_since(int64_t begun);
 void add_time(Tally *tally, int64_t nanoseconds);
+void tell(Tally *tally); /* that another call has ended */
 int prepare_tallies(PyObject *module);
 
 /* repeat.c */

@@ -50,7 +50,6 @@ def make(
     arrays: list[tuple[int, Tensor]],
     places: tuple[int, ...],
     result: Outline,
-    order: tuple[int, ...] | None,
     counted: Any,
 ) -> Direct:
     """The shortest way to run a kernel.
@@ -61,11 +60,10 @@ def make(
         arrays: The pattern's positions and coordinates, and their places among the slots.
         places: Those of the operands' values, the result's and the number of threads.
         result: The result's shape, strides and dtype.
-        order: The order in which the second of two operands is read, None for the one that it has.
         counted: The tally of the calls.
     """
     shape, strides, dtype = result
-    if native is not None and order is None and _fits(native, compute, fixed, shape):
+    if native is not None and _fits(native, compute, fixed, shape):
         address: Any = ctypes.cast(compute, ctypes.c_void_p).value  # type: ignore[arg-type]  # a function of ctypes
         large = None
         if math.prod(shape) * dtype.itemsize >= blocks.LARGE:
@@ -74,7 +72,7 @@ def make(
         like = *shape, *strides, _code(dtype)
         run: Direct = native.Direct(address, tuple(fixed), stored, everywhere, like, counted, large)
         return run
-    return _closure(compute, fixed, arrays, places, result, order, counted)
+    return _closure(compute, fixed, arrays, places, result, counted)
 
 
 @functools.cache
@@ -95,6 +93,8 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
         place: Which of the operands' values these are.
     """
     get = kept.get
+    if native is not None and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
+        return native.Held(run, plain, get, place)  # type: ignore[no-any-return]
 
     def direct(*values_and_number: Any) -> Tensor:
         copy = get(values_and_number[place])
@@ -110,6 +110,11 @@ def in_order(run: Direct) -> Direct:
     return lambda *values: contiguous(run(*values))
 
 
+def second_in_order(run: Direct, order: tuple[int, ...]) -> Direct:
+    """A function whose second operand is copied into the order in which the kernel reads it."""
+    return lambda values, dense, number: run(values, contiguous(dense, order), number)
+
+
 def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], shape: Sequence[int]) -> bool:
     """Whether the C module takes a kernel: a function of a library, of not too many slots."""
     return isinstance(compute, _Function) and len(fixed) <= module.MOST_SLOTS and len(shape) <= module.MOST_MODES
@@ -121,7 +126,6 @@ def _closure(
     arrays: list[tuple[int, Tensor]],
     places: tuple[int, ...],
     result: Outline,
-    order: tuple[int, ...] | None,
     counted: Any,
 ) -> Direct:
     """The same in Python; a closure, since every attribute that is looked up counts here."""
@@ -132,8 +136,6 @@ def _closure(
     def direct(*values_and_number: Any) -> Tensor:
         *values, number = values_and_number
         out = empty(shape, strides, dtype)
-        if order is not None:
-            values[1] = contiguous(values[1], order)
         try:
             block, address = local.mine
         except AttributeError:
@@ -146,7 +148,7 @@ def _closure(
             block[place] = memory.address(data)
         block[at_out] = out.data_ptr()
         block[at_threads] = number
-        status = tally.run(counted, compute, address) if tally.watching else compute(address)
+        status = tally.run(counted, compute, address) if tally.watching or counted.waits else compute(address)
         if status:
             check(status)
         return out

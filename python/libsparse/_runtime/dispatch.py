@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,9 +26,11 @@ from .requests import signature, to_request
 from .status import BoundError, IndexOverflowError
 
 if TYPE_CHECKING:
+    from .lasting import Trial
     from .panels import Panels
 
 _profiled = torch._C._autograd._profiler_enabled
+_REPEATED = 64  # calls that take about as long as it takes to copy values to another format
 _PREPARED_KEPT = 256  # for each pattern
 _SIGNATURES_KEPT = 1024  # calls, from which those of other patterns of the same shapes begin
 
@@ -92,7 +95,7 @@ def _part(step: kernel.Step, problem: Problem, *, last: bool) -> Problem:
     )
 
 
-Variant: TypeAlias = "Call | Chain | Panels"
+Variant: TypeAlias = "Call | Chain | Panels | Trial"
 
 
 class Prepared:
@@ -106,9 +109,10 @@ class Prepared:
         problem: The problem.
         variant: The way to compute it.
         dtype: The dtype of the two operands that `variant.direct` takes, where a short cut leads here.
+        pattern: A weak reference to the first pattern among its operands, None where there is none.
     """
 
-    __slots__ = ("dtype", "problem", "variant")
+    __slots__ = ("__weakref__", "dtype", "pattern", "problem", "variant")
 
     def __init__(self, problem: Problem, operands: Sequence[Operand]) -> None:
         """Begin with the variant that the compiler chooses, or the one that the problem's schedule describes."""
@@ -120,6 +124,17 @@ class Prepared:
 
             self.variant = panels.divided(found, problem, operands, build)
         self.dtype: Any = None
+        first = next((o.pattern for o in operands if o.pattern is not None), None)
+        self.pattern = None if first is None else weakref.ref(first)
+        if first is not None and not problem.schedule:
+            self.expect(_REPEATED)
+
+    def expect(self, calls: int) -> None:
+        """Looks, after so many calls of the present variant, whether others with the same values could be faster."""
+        variant = self.variant
+        if isinstance(variant, Call) and variant.plain is None and variant.is_dense:
+            variant.tally.told = functools.partial(_repeated, weakref.ref(self), calls)
+            variant.tally.waits = calls
 
     @property
     def kernel(self) -> kernel.Kernel:
@@ -153,6 +168,15 @@ class Prepared:
             except BoundError:
                 counted = True
             self.replace(build(self.problem, operands, wide=wide, counted=counted))
+
+
+def _repeated(reference: weakref.ref[Prepared], calls: int) -> None:
+    """A problem has been computed so many times in one way."""
+    prepared = reference()
+    if prepared is not None:
+        from . import lasting  # few problems are computed often
+
+        lasting.begin(prepared, build, calls)
 
 
 def run(problem: Problem, operands: Sequence[Operand]) -> Result:

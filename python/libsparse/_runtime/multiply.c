@@ -97,20 +97,30 @@ int64_t count_threads(void)
 }
 
 /* The product where the operands are as the kernel wants them, else NULL; with an exception where something failed. */
-static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *values, PyObject *other)
+static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *values, PyObject *other, const Held *held)
 {
-	PyObject *out = NULL;
+	PyObject *out = NULL, *read = values;
 	Handle operands[2];
 	int64_t threads = count_threads();
 	if (threads < 0 || is_watched() || is_followed(values, other) || is_lazy(other, direct->dtype) ||
 	    tensor_from_object(values, &operands[0]))
 		return NULL;
-	if (!tensor_from_object(other, &operands[1])) {
-		if (is_array(operands[0], direct->dtype) && is_array(operands[1], direct->dtype) && fits(matrix, operands[0]) == 1)
+	bool fit = is_array(operands[0], direct->dtype) && fits(matrix, operands[0]) == 1;
+	if (fit && held != NULL && ((direct = held_kernel(held, &read)) == NULL || read != values)) {
+		delete_tensor(operands[0]);
+		if (direct == NULL || tensor_from_object(read, &operands[0])) {
+			Py_XDECREF(direct == NULL ? NULL : read);
+			return NULL;
+		}
+	}
+	if (fit && !tensor_from_object(other, &operands[1])) {
+		if (is_array(operands[1], direct->dtype))
 			out = run(direct, operands, threads);
 		delete_tensor(operands[1]);
 	}
 	delete_tensor(operands[0]);
+	if (fit && held != NULL)
+		Py_DECREF(read);
 	return out;
 }
 
@@ -122,9 +132,11 @@ static PyObject *short_product(PyObject *matrix, PyObject *other)
 	PyObject *known = shape == NULL ? NULL : PyDict_GetItemWithError(fast, shape);
 	Py_XINCREF(known); /* another thread may clear the dictionary */
 	if (known != NULL && (variant = PyObject_GetAttr(known, n_variant)) != NULL &&
-	    (direct = PyObject_GetAttr(variant, n_direct)) != NULL && Py_TYPE(direct) == direct_type &&
-	    (values = PyObject_GetAttr(matrix, n_held)) != NULL)
-		out = product((Direct *)direct, matrix, values, other);
+	    (direct = PyObject_GetAttr(variant, n_direct)) != NULL) {
+		const Held *held = Py_TYPE(direct) == held_type ? (Held *)direct : NULL;
+		if ((held != NULL || Py_TYPE(direct) == direct_type) && (values = PyObject_GetAttr(matrix, n_held)) != NULL)
+			out = product(held == NULL ? (Direct *)direct : held->run, matrix, values, other, held);
+	}
 	Py_XDECREF(fast);
 	Py_XDECREF(shape);
 	Py_XDECREF(known);

@@ -43,6 +43,19 @@ void add_time(Tally *tally, int64_t nanoseconds)
 	}
 }
 
+void tell(Tally *tally)
+{
+	if (tally == NULL || tally->waits <= 0 || --tally->waits > 0 || tally->told == NULL)
+		return;
+	PyObject *told = tally->told;
+	Py_INCREF(told); /* it may put another function into its place */
+	PyObject *nothing = PyObject_CallNoArgs(told);
+	if (nothing == NULL)
+		PyErr_WriteUnraisable(told); /* the call itself has its result */
+	Py_XDECREF(nothing);
+	Py_DECREF(told);
+}
+
 /* Tally(all=None) */
 static PyObject *tally_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -67,6 +80,7 @@ static void tally_dealloc(PyObject *object)
 {
 	PyTypeObject *type = Py_TYPE(object);
 	Py_XDECREF((PyObject *)((Tally *)object)->all);
+	Py_XDECREF(((Tally *)object)->told);
 	((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
 	Py_DECREF(type);
 }
@@ -93,6 +107,8 @@ static PyMemberDef members[] = {
 	{"period", T_LONGLONG, offsetof(Tally, period), 0, NULL},
 	{"left", T_LONGLONG, offsetof(Tally, left), 0, NULL},
 	{"all", T_OBJECT, offsetof(Tally, all), READONLY, NULL},
+	{"waits", T_LONGLONG, offsetof(Tally, waits), 0, NULL},
+	{"told", T_OBJECT, offsetof(Tally, told), 0, NULL},
 	{NULL, 0, 0, 0, NULL},
 };
 static PyType_Slot slots[] = {

@@ -1,6 +1,7 @@
 """Tallies: how often kernels were called and how long they took, while somebody watches; `tally.c` in C.
 
-Who tunes in the background watches. Nobody else pays for more than a look at a flag in each call.
+Who tunes in the background watches. Nobody else pays for more than a look at a flag in each call, and at the number of
+calls after which somebody is told.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ class _Tally:
         period: How many calls one timed call stands for.
         left: How many calls there are up to the next one that is timed.
         all: The tally of all patterns with the kernel.
+        waits: How many calls there are up to the one after which `told` is called; 0 where none is to come.
+        told: A function without arguments.
     """
 
-    __slots__ = ("all", "calls", "left", "nanoseconds", "period", "timed")
+    __slots__ = ("all", "calls", "left", "nanoseconds", "period", "timed", "told", "waits")
 
     def __init__(self, all: Any = None) -> None:
         """Begin at 0."""
-        self.calls = self.timed = self.nanoseconds = self.left = 0
+        self.calls = self.timed = self.nanoseconds = self.left = self.waits = 0
         self.period, self.all = PERIOD, all
+        self.told: Callable[[], None] | None = None
 
 
 Tally: Any
@@ -67,6 +71,10 @@ def watch(on: bool) -> None:
 
 def run(tally: Any, compute: Callable[[int], int], address: int) -> int:
     """Calls a kernel from Python, counted and timed while somebody watches; returns its status."""
+    if tally is not None and tally.waits > 0:
+        tally.waits -= 1
+        if not tally.waits:
+            tally.told()
     if not watching:
         return compute(address)
     begun = time.perf_counter_ns()

@@ -1,0 +1,274 @@
+"""Values that last: calls that repeat with the same ones go on in the format that they are computed fastest in.
+
+A product with a vector of short rows is faster with rows in lanes (SELL), and one with a transposed matrix where values
+stand in the order in which they are read. Both take a copy of the values, which pays where calls repeat and nobody
+writes to the values in between. The first calls compute with the matrix as it is. Once they have taken about as long as
+a copy takes to make, it is made, calls take turns with and without it, and the faster way stays: to buy once the rents
+have come to the price costs at most twice as much as knowing beforehand. Results have the same bits either way.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import torch
+from torch import Tensor
+
+from libsparse._compiler import kernel, native, request, settings, target
+from libsparse._lang.errors import LibsparseError
+from libsparse._storage import derived
+from libsparse._storage.carried import carried
+from libsparse._storage.format import Format
+from libsparse._storage.pattern import Pattern
+
+from .call import Call
+from .problem import Operand, Problem, stored_values
+from .requests import to_request
+
+_PRICE = 0.1  # seconds that it takes at most to compile what a copy needs
+_MOST = 1 << 16  # calls that wait for another trial, at most, where values were written to
+_SEEN = 3  # calls in a trial that have to come with the same values before these are copied
+_TURNS = 11  # of each way
+_GAIN = 1.05  # times as fast as without a copy, in the middle of the turns, from which on it stays
+_HEIGHT = 8  # rows of a slice, which are computed in lanes
+_WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
+_EVEN, _SORTED = 1.1, 1.25  # places per entry that slices may have, of neighbours and of sorted rows
+_LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
+_LONG = 48  # entries of a row on average, from which on lanes are filled along rows
+
+Build = Callable[..., Any]
+"""Prepares a problem on operands: `dispatch.build`."""
+
+Prepared: TypeAlias = Any
+"""A problem with the way to compute it: `dispatch.Prepared`, which is defined above and lets trials take place."""
+
+Result = tuple[Tensor, "Pattern | None"]
+"""A dense tensor and None, or the values of a sparse result and its pattern."""
+
+_spent: dict[Any, float] = {}  # seconds of calls that a kernel would have made faster, by the request for it
+
+
+def begin(prepared: Prepared, build: Build, calls: int) -> None:
+    """Begins a trial of a problem where nobody has chosen another way to compute it yet.
+
+    Args:
+        prepared: The problem.
+        build: Prepares it on other operands.
+        calls: How many calls there were.
+    """
+    variant = prepared.variant
+    if isinstance(variant, Call) and variant.plain is None:
+        prepared.replace(Trial(prepared, variant, build, calls))
+
+
+class Trial:
+    """In the place of a call whose values may last: computes as that does, and finds out whether a copy is faster."""
+
+    __slots__ = ("_build", "_call", "_calls", "_copy", "_number", "_prepared", "_seen", "_times", "_uses")
+
+    def __init__(self, prepared: Prepared, call: Call, build: Build, calls: int) -> None:
+        """Begin with nothing known; arguments as those of `begin`."""
+        self._prepared: weakref.ref[Prepared] = weakref.ref(prepared)
+        self._call, self._build, self._calls = call, build, calls
+        sparse = [number for number, order in enumerate(call.orders) if order is None]
+        self._number = next((number for number in sparse if number in call.kernel.convert), sparse[0])
+        self._seen: tuple[weakref.ref[Tensor], int] | None = None
+        self._uses = 0
+        self._copy: Call | None = None
+        self._times: tuple[list[float], list[float]] = [], []
+
+    @property
+    def kernel(self) -> kernel.Kernel:
+        """The kernel of the call."""
+        return self._call.kernel
+
+    @property
+    def direct(self) -> Callable[..., Tensor] | None:
+        """The shortest way, which is taken where the call has one: of a matrix and a dense operand."""
+        return None if self._call.direct is None else self._product
+
+    def _product(self, values: Tensor, dense: Tensor, number: int) -> Tensor:
+        prepared, short = self._prepared(), self._call.direct
+        pattern = None if prepared is None or prepared.pattern is None else prepared.pattern()
+        if pattern is not None:
+            return self([Operand(pattern, values), Operand(None, dense)])[0]
+        assert short is not None
+        return short(values, dense, number)
+
+    def __call__(self, operands: Sequence[Operand]) -> Result:
+        """Computes one way or the other."""
+        prepared: Any = self._prepared()
+        current: object = None if prepared is None else prepared.variant
+        if current is not self:
+            return self._call(operands)
+        if not self._last(operands[self._number]):
+            prepared.replace(self._call)
+            prepared.expect(min(16 * self._calls, _MOST))
+            return self._call(operands)
+        self._uses += 1
+        if self._uses <= _SEEN:
+            return self._call(operands)
+        if self._copy is None:
+            return self._copied(prepared, operands)
+        return self._turn(prepared, operands, self._copy)
+
+    def _last(self, operand: Operand) -> bool:
+        """Whether values are those of the first call of the trial, and nobody has written to them."""
+        values = operand.data
+        if values is None or values.is_inference():
+            return False
+        if self._seen is None:
+            self._seen = weakref.ref(values), values._version
+        return self._seen[0]() is values and self._seen[1] == values._version
+
+    def _copied(self, prepared: Prepared, operands: Sequence[Operand]) -> Result:
+        """Makes the copy, where there is a format for one, and compares results."""
+        begun = time.perf_counter()
+        result = self._call(operands)
+        taken = time.perf_counter() - begun
+        number, problem = self._number, prepared.problem
+        format = _format(self._call, problem, operands, number)
+        if format is None:
+            prepared.replace(self._call)
+        elif not _is_paid(problem, operands, number, format, taken * self._calls / 2):
+            prepared.replace(self._call)
+            prepared.expect(2 * self._calls)
+        else:
+            self._copy = self._agreeing(problem, operands, format, result[0])
+            if self._copy is None:
+                prepared.replace(self._call)
+        return result
+
+    def _agreeing(self, problem: Problem, operands: Sequence[Operand], format: Format, wanted: Tensor) -> Call | None:
+        """What computes with a copy, where it gives the same bits."""
+        pattern = operands[self._number].sparsity
+        known = ("format", format) in pattern._kept.entries
+        try:
+            copy = _with_copy(self._call, problem, operands, self._number, format, self._build)
+            if copy is not None and _same_bits(wanted, copy(operands)[0]):
+                return copy
+        except (LibsparseError, MemoryError):  # a compiler that is gone, or no memory left
+            pass
+        _give_back(pattern, format, known)
+        return None
+
+    def _turn(self, prepared: Prepared, operands: Sequence[Operand], copy: Call) -> Result:
+        """Takes a turn, and chooses after the last one."""
+        without, by_copy = self._times
+        times, variant = (without, self._call) if len(without) <= len(by_copy) else (by_copy, copy)
+        begun = time.perf_counter()
+        result: Result = variant(operands)
+        times.append(time.perf_counter() - begun)
+        if len(by_copy) >= _TURNS:
+            self._choose(prepared, operands, copy, statistics.median(without) / statistics.median(by_copy))
+        return result
+
+    def _choose(self, prepared: Prepared, operands: Sequence[Operand], copy: Call, gain: float) -> None:
+        """Goes on by copy, or without."""
+        if gain < _GAIN:
+            prepared.replace(self._call)
+            ((number, format),) = copy.reads.items()
+            _give_back(operands[number].sparsity, format, format == self._call.kernel.convert.get(number))
+            return
+        if self._call.direct is not None:
+            copy.make_direct(operands)
+        prepared.replace(copy)
+
+
+def _same_bits(one: Tensor, other: Tensor) -> bool:
+    return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
+
+
+def _format(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> Format | None:
+    """The format in which a copy of an operand may be computed faster with; None where there is none."""
+    pattern = operands[number].sparsity
+    if not _has_room(pattern, stored_values(operands[number])):
+        return None
+    read = call.kernel.convert.get(number)
+    return _in_lanes(problem, number, pattern if read is None else pattern.converted(read).pattern) or read
+
+
+def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
+    """Whether the kernel for a copy has been compiled, or calls have taken as long by now as that takes.
+
+    What has been spent counts for all matrices that the same kernel computes.
+    """
+    found = to_request(problem, operands)
+    infos = [*found.operands]
+    infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False)
+    wanted = found._replace(operands=tuple(infos))
+    spent = _spent[wanted] = _spent.get(wanted, 0.0) + seconds
+    stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"
+    return spent >= _PRICE or stored.exists() or not target.has_compiler()
+
+
+def _with_copy(
+    call: Call, problem: Problem, operands: Sequence[Operand], number: int, format: Format, build: Build
+) -> Call | None:
+    """What computes with a copy of an operand in another format; None where that takes more than a kernel."""
+    pattern, values = operands[number].sparsity, stored_values(operands[number])
+    there, converted = [*operands], pattern.converted(format).pattern
+    there[number] = operands[number]._replace(pattern=converted, data=values.new_empty(1).expand(converted.size))
+    found = build(problem, there, measured=False)
+    if not isinstance(found, Call) or found.is_relaid != call.is_relaid or number in found.kernel.convert:
+        return None
+    copy = found.reading(number, format).in_place_of(call, {number: carried(pattern, format)})
+    copy.carry(operands)
+    return copy
+
+
+def _give_back(pattern: Pattern, format: Format, known: bool) -> None:
+    """Keeps a copy no longer, nor the pattern in its format where that was made for it."""
+    for kind in ("values",) if known else ("values", "format"):
+        pattern._kept.entries.pop((kind, format), None)
+
+
+def _has_room(pattern: Pattern, values: Tensor) -> bool:
+    """Whether another copy of a pattern and its values may be kept."""
+    added = int(_SORTED * pattern.size * (values.element_size() + pattern.index_dtype.itemsize))
+    kept = pattern.derived.bytes if derived.limit is not None else 0
+    return added <= settings.tuning.tune_bytes and (derived.limit is None or kept + added <= derived.limit)
+
+
+def _in_lanes(problem: Problem, number: int, pattern: Pattern) -> Format | None:
+    """The format with rows in lanes for sums over the rows of a matrix times a vector; None where rows aren't short.
+
+    Rows stay in their order where those of a slice have nearly the same lengths; else the rows of a window are sorted.
+    """
+    if pattern.format.levels != ("d", "s") or problem.windows:
+        return None
+    outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
+    others = [indices for n, indices in enumerate(problem.inputs) if n != number]
+    vectors = all(indices in ((), (outer,), (inner,)) for indices in others) and (inner,) in others
+    if not vectors or problem.output != (outer,):
+        return None
+    (starts, _), rows = pattern.compressed(1), pattern.shape[pattern.format.order[0]]
+    if not _LEAST <= pattern.size <= _LONG * rows:
+        return None
+    lengths = starts.diff()
+    if _places(lengths) <= _EVEN * pattern.size:
+        levels = f"dl({_HEIGHT})"
+    elif _places(_ordered(lengths)) <= _SORTED * pattern.size:
+        levels = f"w({_WINDOW})l({_HEIGHT})"
+    else:
+        return None
+    return Format(f"{levels}:{','.join(map(str, pattern.format.order))}")
+
+
+def _places(lengths: Tensor) -> int:
+    """The places of slices of rows of these lengths."""
+    return _HEIGHT * int(_cut(lengths, _HEIGHT).amax(1).sum())
+
+
+def _ordered(lengths: Tensor) -> Tensor:
+    """The lengths of rows, sorted in windows."""
+    return _cut(lengths, _WINDOW).sort(1, descending=True).values.reshape(-1)
+
+
+def _cut(lengths: Tensor, height: int) -> Tensor:
+    """A row for each slice of the rows, the last one filled up with rows that are empty."""
+    return torch.nn.functional.pad(lengths, (0, -lengths.numel() % height)).reshape(-1, height)

@@ -1,0 +1,195 @@
+"""Calls that repeat with the same values: a copy in another format takes over, and nobody can tell by the results."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from libsparse._runtime import direct, lasting
+from libsparse._runtime.call import Call
+from torch import Tensor
+
+import libsparse as ls
+
+CALLS = 200  # more than a copy and a trial take
+
+
+@pytest.fixture(autouse=True)
+def _copies_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which way is faster, and whether a kernel has been compiled, is no matter of these tests."""
+    monkeypatch.setattr(lasting, "_GAIN", 0.0)
+    monkeypatch.setattr(lasting, "_PRICE", 0.0)
+
+
+ROWS, COLUMNS = 3000, 2000
+
+
+def matrix(dtype: torch.dtype = torch.float32) -> ls.SparseTensor:
+    """A matrix with enough entries, in short rows."""
+    return ls.random((ROWS, COLUMNS), 0.008, dtype=dtype)
+
+
+def copies(A: ls.SparseTensor) -> list[str]:
+    """The formats in which a copy of the values is kept."""
+    return [name for name in A.pattern.derived if name.startswith("values")]
+
+
+def variants(A: ls.SparseTensor) -> list[object]:
+    """What computes the problems that were prepared with the pattern."""
+    return [prepared.variant for prepared, _ in A.pattern.calls.values()]
+
+
+WORK: dict[str, Callable[[ls.SparseTensor], Tensor]] = {
+    "vector": lambda A: A @ ones(A, 1),
+    "evaluated": lambda A: ls.evaluate("y(i) = A(i,j) * x(j)", A=A, x=ones(A, 1)),
+    "transposed": lambda A: ls.einsum("ij,ik->jk", A, torch.ones(A.shape[0], 5, dtype=A.dtype)),
+}
+
+
+def ones(A: ls.SparseTensor, mode: int) -> Tensor:
+    return torch.linspace(-1, 1, A.shape[mode], dtype=A.dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("threads", "native"), [(1, True), (2, True), (2, False)])
+@pytest.mark.parametrize("name", WORK)
+def test_results_have_the_same_bits_throughout(
+    name: str, threads: int, native: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not native:
+        monkeypatch.setattr(direct, "native", None)
+    A, work = matrix(dtype=dtype), WORK[name]
+    with ls.options(num_threads=threads):
+        first = work(A)
+        for _ in range(CALLS):
+            assert torch.equal(work(A), first)
+    assert len(copies(A)) == 1
+    assert any(isinstance(v, Call) and v.plain is not None for v in variants(A))
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_results_follow_what_is_written(name: str) -> None:
+    A, work = matrix(), WORK[name]
+    shared = np.asarray(A.values())
+    for _ in range(CALLS):
+        work(A)
+    assert copies(A)
+
+    def by_torch() -> None:
+        A.values().mul_(2)
+
+    def by_data() -> None:
+        A.values().data[3] = 7.0
+
+    def by_numpy() -> None:
+        shared[5] = -9.0
+
+    for write in (by_torch, by_data, by_numpy):
+        write()
+        for _ in range(30):
+            torch.testing.assert_close(work(A), work(ls.SparseTensor(A.pattern, A.values().clone())))
+
+
+def test_gradients_are_computed_with_a_copy() -> None:
+    A, x = matrix(), torch.rand(COLUMNS, 6, requires_grad=True)
+    seed = torch.rand(ROWS, 6)
+    first = torch.autograd.grad(A @ x, x, seed)[0]
+    torch.testing.assert_close(first, A.to_dense().T @ seed)
+    for _ in range(CALLS):
+        assert torch.equal(torch.autograd.grad(A @ x, x, seed)[0], first)
+    assert copies(A) == ["values csc"]
+    with torch.no_grad():
+        A.values().mul_(3)
+    torch.testing.assert_close(torch.autograd.grad(A @ x, x, seed)[0], 3 * first)
+
+
+def test_values_that_are_trained_are_not_copied() -> None:
+    A, x = matrix(), torch.rand(COLUMNS)
+    for _ in range(CALLS):
+        A.values().mul_(1.001)
+        A @ x
+    assert not copies(A)
+    for _ in range(1200):  # calls that begin another trial, now that the values stay
+        A @ x
+    assert copies(A)
+
+
+def test_values_that_others_use_are_no_lasting_ones() -> None:
+    A, x = matrix(), torch.rand(COLUMNS)
+    for _ in range(CALLS):
+        ls.SparseTensor(A.pattern, torch.rand(A.nnz)) @ x
+    assert not copies(A)
+
+
+@pytest.mark.parametrize("limits", [{"derived_bytes": 1000}, {"tune_bytes": 1000}])
+def test_copies_respect_the_bounds_on_memory(limits: dict[str, int]) -> None:
+    A, x = matrix(), torch.rand(COLUMNS)
+    with ls.options(**limits):  # type: ignore[arg-type]
+        for _ in range(CALLS):
+            A @ x
+    assert not copies(A)
+
+
+def test_a_copy_that_is_no_faster_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_GAIN", 1e9)
+    A, x = matrix(), torch.rand(COLUMNS)
+    for _ in range(CALLS):
+        A @ x
+    assert not A.pattern.derived
+    assert all(isinstance(v, Call) and v.plain is None for v in variants(A))
+
+
+def test_a_kernel_that_has_to_be_compiled_waits_for_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_PRICE", 1e9)
+    A, x = matrix(), torch.rand(COLUMNS)
+    monkeypatch.setattr(lasting.kernel, "store", lambda: Path("/nowhere"))
+    for _ in range(CALLS):
+        A @ x
+    assert not copies(A)
+    monkeypatch.setattr(lasting, "_PRICE", 0.0)
+    for _ in range(3 * CALLS):  # looks become rarer
+        A @ x
+    assert copies(A)
+
+
+def test_nothing_keeps_the_pattern() -> None:
+    A, x = matrix(), torch.rand(COLUMNS)
+    for _ in range(CALLS):
+        A @ x
+    pattern, values = weakref.ref(A.pattern), weakref.ref(A.values())
+    del A
+    gc.collect()
+    assert pattern() is None
+    assert values() is None
+
+
+def test_threads_may_take_turns() -> None:
+    A, x = matrix(), torch.rand(COLUMNS)
+    expected, wrong = A @ x, []
+
+    def work() -> None:
+        wrong.extend(1 for _ in range(CALLS) if not torch.equal(A @ x, expected))
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert copies(A)
+
+
+def test_infinities_meet_entries_alone() -> None:
+    A = matrix()
+    x = torch.rand(COLUMNS)
+    x[0] = float("inf")
+    first = A @ x
+    for _ in range(CALLS):
+        assert torch.equal((A @ x).view(torch.int32), first.view(torch.int32))
+    assert copies(A)
