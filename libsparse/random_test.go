@@ -23,7 +23,7 @@ func pick[T any](rng *rand.Rand, from []T) T { return from[rng.IntN(len(from))] 
 func randomFormat(rng *rand.Rand, order int) string {
 	text, level := "", ""
 	for range order {
-		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h", "w(4)"})
+		level = pick(rng, []string{"d", "d", "d", "s", "s", "s", "s", "b", "p", "l(2)", "h", "w(4)", "n"})
 		if strings.HasSuffix(text, "d") && rng.IntN(4) == 0 {
 			level = pick(rng, []string{"o", "k(2,2)", "k(3,1)", "k(1,4)"})
 		}

@@ -6,9 +6,7 @@ import "libsparse/libsparse/ir"
 // Unique a coordinate may be repeated: the first level of COO.
 type Compressed struct {
 	Unique bool
-	direct
-	searched
-	segmented
+	listed
 }
 
 // Props implements Level.
@@ -31,27 +29,34 @@ func (l Compressed) Name() string {
 	return "compressed, not unique"
 }
 
-// Arrays implements Level.
-func (Compressed) Arrays() string {
-	return "pos divides crd into the coordinates of each parent"
-}
-
 // Distinct implements Repeating.
 func (Compressed) Distinct() Level { return Compressed{Unique: true} }
 
+// listed is part of the levels that list the coordinates of each parent in a segment of crd.
+type listed struct {
+	direct
+	searched
+	segmented
+}
+
+// Arrays implements Level.
+func (listed) Arrays() string {
+	return "pos divides crd into the coordinates of each parent"
+}
+
 // Children implements Level.
-func (Compressed) Children(s Storage, parent Range) Range {
+func (listed) Children(s Storage, parent Range) Range {
 	return Range{Lo: ir.IndexAt(s.Pos, parent.Lo), Hi: ir.IndexAt(s.Pos, parent.Hi)}
 }
 
 // Coord implements Level.
-func (Compressed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
+func (listed) Coord(s Storage, _ Range, pos ir.Expr) ir.Expr { return ir.IndexAt(s.Crd, pos) }
 
 // Size implements Level.
-func (Compressed) Size(Storage, ir.Expr) ir.Expr { return nil }
+func (listed) Size(Storage, ir.Expr) ir.Expr { return nil }
 
 // Pack implements Level.
-func (Compressed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
+func (listed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 	pos, crd = []int64{0}, []int64{}
 	for _, coords := range below {
 		for _, c := range coords {
@@ -63,7 +68,7 @@ func (Compressed) Pack(below [][]int, _ Geometry) (pos, crd []int64) {
 }
 
 // Unpack implements Level.
-func (Compressed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
+func (listed) Unpack(pos, crd []int64, g Geometry) (below [][]Child, size int) {
 	below = make([][]Child, g.Parents)
 	for p := range below {
 		for q := pos[p]; q < pos[p+1]; q++ {

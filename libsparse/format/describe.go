@@ -38,7 +38,8 @@ type Description struct {
 	Source  string `json:"source,omitempty"` // the kind that a conversion-only level is made from
 	// Distinct is the same kind where no singleton follows.
 	Distinct string `json:"distinct,omitempty"`
-	Bytes    bool   `json:"bytes"` // the elements of crd are bytes, not of the index type
+	Crd      string `json:"crd,omitempty"`  // the type of the elements of crd where that isn't the index type
+	Most     int64  `json:"most,omitempty"` // the largest extent that the level's mode may have, where it is bounded
 	Props    Props  `json:"props"`
 
 	Lo     any `json:"lo"` // the steps below a parent are from lo to hi
@@ -77,7 +78,13 @@ func Describe() []Description {
 }
 
 func describe(l Level) Description {
-	d := Description{Letter: l.String()[:1], Name: l.Name(), Arrays: l.Arrays(), Props: l.Props(), Bytes: l.CrdType(dtype.I32) != dtype.I32}
+	d := Description{Letter: l.String()[:1], Name: l.Name(), Arrays: l.Arrays(), Props: l.Props()}
+	if t := l.CrdType(dtype.I32); t != dtype.I32 {
+		d.Crd = string(t)
+	}
+	if b, ok := l.(Bounded); ok {
+		d.Most = b.Most()
+	}
 	if n, ok := l.(Numbered); ok {
 		d.Numbers = len(n.Numbers())
 		l = n.With(standIns[:d.Numbers])

@@ -109,6 +109,12 @@ type Numbered interface {
 	With(numbers []int64) Level
 }
 
+// Bounded is what levels implement that can't store every coordinate.
+type Bounded interface {
+	// Most is the largest extent that the level's mode may have.
+	Most() int64
+}
+
 // Grouped is what levels implement whose parents come in groups of neighbours, which have the same number of steps and the places of
 // each step side by side.
 type Grouped interface {
@@ -198,6 +204,7 @@ func Levels() []Level {
 		Sorted{},
 		Compressed{Unique: true},
 		Compressed{},
+		Narrow{},
 		Singleton{Unique: true},
 		Singleton{},
 		Bitmap{},

@@ -23,7 +23,7 @@ func all(order int) []string {
 	case 1:
 		return []string{"d", "s", "b", "h"}
 	case 2:
-		return slices.Concat(plain, []string{"db", "bb", "sb", "dh", "hh", "ell", "sell", "sells", "dia", "bsr", "dbT", "dhT", "ellT", "sellT", "sellsT", "diaT", "bsrT"})
+		return slices.Concat(plain, []string{"dn", "dnT", "db", "bb", "sb", "dh", "hh", "ell", "sell", "sells", "dia", "bsr", "dbT", "dhT", "ellT", "sellT", "sellsT", "diaT", "bsrT"})
 	default:
 		return append(levels(order), strings.Repeat("o", order), strings.Repeat("h", order), strings.Repeat("b", order))
 	}

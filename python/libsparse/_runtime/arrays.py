@@ -43,10 +43,10 @@ class ResultArrays:
     def share(self, source: Pattern, first: int) -> None:
         """Takes the levels above `first` from another pattern, whose positions are the same."""
         for level in range(first):
-            bytes = self.format.kinds[level].bytes
-            for name, shared in (("pos", source.pos[level]), ("crd", source.crd[level])):
+            own = self.format.kinds[level].own or self.dtype
+            for name, shared, dtype in (("pos", source.pos[level], self.dtype), ("crd", source.crd[level], own)):
                 if shared is not None:
-                    self.arrays[name, level] = shared if bytes else shared.to(self.dtype)
+                    self.arrays[name, level] = shared.to(dtype)
 
     def array(self, slot: ResultSlot) -> Tensor:
         """The array for a slot of positions, coordinates or starts."""
@@ -54,8 +54,8 @@ class ResultArrays:
         found = self.arrays.get(name)
         if found is None:
             dtype = torch.int64 if slot.kind == "starts" else self.dtype
-            if slot.kind == "crd" and self.format.kinds[slot.level].bytes:
-                dtype = torch.uint8
+            if slot.kind == "crd":
+                dtype = self.format.kinds[slot.level].own or dtype
             found = self.arrays[name] = self.room(slot, dtype)
         return found
 

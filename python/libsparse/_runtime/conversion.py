@@ -23,7 +23,11 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
 
     The kernel that is compiled copies a tensor whose values number its entries from 1, so that its result is the
     permutation; padding, which a format with dense levels below sparse ones has, is left at 0.
+
+    Raises:
+        FormatError: A mode is too large for a level of the format.
     """
+    format.check_extents(pattern.shape)
     if pattern.size < _LONG:
         return _converted(pattern, format)
     with Waiting(f"converting {pattern.nnz:,} entries from {pattern.format} to {format}"):

@@ -189,7 +189,10 @@ def _format(call: Call, problem: Problem, operands: Sequence[Operand], number: i
     if not _has_room(pattern, stored_values(operands[number])):
         return None
     read = call.kernel.convert.get(number)
-    return _in_lanes(problem, number, pattern if read is None else pattern.converted(read).pattern) or read
+    base = pattern if read is None else pattern.converted(read).pattern
+    if _sums_rows(problem, number, base):
+        return _in_lanes(base) or read or _narrow(base)
+    return read
 
 
 def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
@@ -211,13 +214,15 @@ def _with_copy(
 ) -> Call | None:
     """What computes with a copy of an operand in another format; None where that takes more than a kernel."""
     pattern, values = operands[number].sparsity, stored_values(operands[number])
-    there, converted = [*operands], pattern.converted(format).pattern
+    there, conversion = [*operands], pattern.converted(format)
+    converted = conversion.pattern
     there[number] = operands[number]._replace(pattern=converted, data=values.new_empty(1).expand(converted.size))
     found = build(problem, there, measured=False)
     if not isinstance(found, Call) or found.is_relaid != call.is_relaid or number in found.kernel.convert:
         return None
-    copy = found.reading(number, format).in_place_of(call, {number: carried(pattern, format)})
-    copy.carry(operands)
+    copy = found.reading(number, format)
+    if conversion.source is not None or conversion.target is not None:
+        copy.in_place_of(call, {number: carried(pattern, format)}).carry(operands)
     return copy
 
 
@@ -234,28 +239,41 @@ def _has_room(pattern: Pattern, values: Tensor) -> bool:
     return added <= settings.tuning.tune_bytes and (derived.limit is None or kept + added <= derived.limit)
 
 
-def _in_lanes(problem: Problem, number: int, pattern: Pattern) -> Format | None:
-    """The format with rows in lanes for sums over the rows of a matrix times a vector; None where rows aren't short.
+def _sums_rows(problem: Problem, number: int, pattern: Pattern) -> bool:
+    """Whether each element of the result is the sum over a row of a matrix times vectors."""
+    if pattern.format.levels != ("d", "s") or problem.windows or pattern.size < _LEAST:
+        return False
+    outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
+    others = [indices for n, indices in enumerate(problem.inputs) if n != number]
+    vectors = all(indices in ((), (outer,), (inner,)) for indices in others)
+    return vectors and (inner,) in others and problem.output == (outer,)
+
+
+def _in_lanes(pattern: Pattern) -> Format | None:
+    """The format of a matrix with rows in lanes; None where rows aren't short.
 
     Rows stay in their order where those of a slice have nearly the same lengths; else the rows of a window are sorted.
     """
-    if pattern.format.levels != ("d", "s") or problem.windows:
-        return None
-    outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
-    others = [indices for n, indices in enumerate(problem.inputs) if n != number]
-    vectors = all(indices in ((), (outer,), (inner,)) for indices in others) and (inner,) in others
-    if not vectors or problem.output != (outer,):
-        return None
     (starts, _), rows = pattern.compressed(1), pattern.shape[pattern.format.order[0]]
-    if not _LEAST <= pattern.size <= _LONG * rows:
+    if pattern.size > _LONG * rows:
         return None
     lengths = starts.diff()
     if _places(lengths) <= _EVEN * pattern.size:
-        levels = f"dl({_HEIGHT})"
-    elif _places(_ordered(lengths)) <= _SORTED * pattern.size:
-        levels = f"w({_WINDOW})l({_HEIGHT})"
-    else:
-        return None
+        return _ordered_as(pattern, f"dl({_HEIGHT})")
+    if _places(_sorted(lengths)) <= _SORTED * pattern.size:
+        return _ordered_as(pattern, f"w({_WINDOW})l({_HEIGHT})")
+    return None
+
+
+def _narrow(pattern: Pattern) -> Format | None:
+    """The format of a matrix with coordinates of 16 bits, which are read faster; None where they have more."""
+    format = _ordered_as(pattern, "dn")
+    most = format.kinds[1].most
+    return format if most is None or pattern.shape[format.order[1]] <= most else None
+
+
+def _ordered_as(pattern: Pattern, levels: str) -> Format:
+    """The format of these levels and the modes' order that a pattern has."""
     return Format(f"{levels}:{','.join(map(str, pattern.format.order))}")
 
 
@@ -264,7 +282,7 @@ def _places(lengths: Tensor) -> int:
     return _HEIGHT * int(_cut(lengths, _HEIGHT).amax(1).sum())
 
 
-def _ordered(lengths: Tensor) -> Tensor:
+def _sorted(lengths: Tensor) -> Tensor:
     """The lengths of rows, sorted in windows."""
     return _cut(lengths, _WINDOW).sort(1, descending=True).values.reshape(-1)
 

@@ -81,7 +81,7 @@ def check(
 
     Raises:
         ShapeError: A length is wrong.
-        FormatError: Positions or order are wrong, or an array is missing.
+        FormatError: Positions or order are wrong, an array is missing, or the format isn't for such extents.
         IndexBoundsError: A coordinate is out of range.
     """
     if not len(pos) == len(crd) == len(format.levels):
@@ -90,6 +90,7 @@ def check(
             "(None where a level has none)"
         )
     extents = [shape[mode] for mode in format.order]
+    format.check_extents(shape)
     if _are_right(format, extents, pos, crd, contents):
         return
     parents, rows = 1, 1

@@ -6,7 +6,10 @@ import difflib
 import functools
 import math
 import re
+from collections.abc import Sequence
 from typing import Final
+
+import torch
 
 from libsparse._lang.errors import FormatError
 
@@ -37,7 +40,8 @@ class Format:
     Args:
         text: A name (`coo csr csc dcsr dcsc csf dense bsr(4,4) bsc(4,4) ell sell(32)
             sell(32,256) dia`) or letters (`d` dense, `s`
-            compressed, `u` compressed not unique, `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
+            compressed, `u` compressed not unique, `n` compressed with 16-bit coordinates (of modes of up to 2^15),
+            `c` singleton not unique, `q` singleton, `b` bitmap, `h` hashed,
             `p` padded as in ELL, `l(32)` in slices as in SELL, `o` offset as in DIA, `k(4,4)` blocked as in BSR,
             `w(256)` dense but sorted within windows by their lengths as in SELL-C-sigma), with an optional mode
             order (`ds:1,0`, `csf:2,1,0`).
@@ -113,6 +117,23 @@ class Format:
         if ndim == 0:
             raise FormatError("a tensor without dimensions has no sparse format; use a plain torch tensor")
         return Format(_ranked(self.text, ndim))
+
+    def dtypes(self, index: torch.dtype) -> list[torch.dtype]:
+        """The dtype of the coordinates of each level, where other arrays have `index`."""
+        return [level.own or index for level in self.kinds]
+
+    def check_extents(self, shape: Sequence[int]) -> None:
+        """A tensor of this shape can be stored.
+
+        Raises:
+            FormatError: A mode is too large for its level.
+        """
+        for level, mode in zip(self.kinds, self.order, strict=True):
+            if level.most is not None and shape[mode] > level.most:
+                raise FormatError(
+                    f"format {self}: level {level.text} ({level.name}) stores coordinates below {level.most}; mode "
+                    f"{mode} of shape {tuple(shape)} has extent {shape[mode]}; use {level.source!r} in its place"
+                )
 
     def permute(self, dims: tuple[int, ...]) -> Format:
         """The format of the same storage seen with its modes permuted as `torch.permute(dims)` does."""

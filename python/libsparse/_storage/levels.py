@@ -96,8 +96,9 @@ class Level:
         arrays: The contents of the arrays, in words.
         source: The source level of a conversion-only level, "" for others.
         distinct: The kind that a level of a kind that isn't unique is where no singleton follows, "" for others.
-        bytes: Whether the elements of crd are bytes.
-        is_list: Whether it stores the coordinates of each parent, each once, in order, and nothing else: as CSR does.
+        own: The dtype of the elements of crd where the level chooses it: bytes of a bitmap, 16-bit coordinates.
+        most: The largest extent that the level's mode may have; None for any.
+        is_list: Whether it stores the coordinates of each parent, each once, in order, and nothing else, as CSR does.
         full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
             has_crd, segmented: The properties that `libsparse/format/level.go` defines.
         invariants: Further conditions on its arrays.
@@ -110,7 +111,8 @@ class Level:
     arrays: str
     source: str
     distinct: str
-    bytes: bool
+    own: torch.dtype | None
+    most: int | None
     is_list: bool
     full: bool
     ordered: bool
@@ -130,10 +132,11 @@ class Level:
     def __init__(self, text: str, kind: dict[str, Any], numbers: tuple[int, ...]) -> None:
         """Bind a kind's description to numbers."""
         self.text, self.letter, self.numbers = text, text[0], numbers
-        self.name, self.arrays, self.bytes = kind["name"], kind["arrays"], kind["bytes"]
+        self.name, self.arrays = kind["name"], kind["arrays"]
+        self.own, self.most = _DTYPES[kind.get("crd")], kind.get("most")
         self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
         self.__dict__.update(kind["props"])
-        self.is_list = self.segmented and self.ordered and self.unique and not self.padded
+        self.is_list = self.segmented and self.ordered and self.unique and not self.padded and self.own is None
         self._formulas = {name: compiled(kind[name]) for name in _FORMULAS if kind[name] is not None}
         self._names = {f"number{n}": number for n, number in enumerate(numbers)}
         self.invariants = tuple(
@@ -189,6 +192,9 @@ def _ragged(start: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     owner = torch.repeat_interleave(torch.arange(lengths.numel(), device="cpu"), lengths)
     first = torch.cumsum(lengths, 0) - lengths
     return owner, (start - first)[owner] + torch.arange(owner.numel(), device="cpu")
+
+
+_DTYPES = {None: None, "u8": torch.uint8, "i16": torch.int16}
 
 
 def _read() -> tuple[dict[str, dict[str, Any]], list[dict[str, Any]]]:

@@ -7,6 +7,7 @@ and nothing knows of values or autograd.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import torch
 from torch import Tensor
@@ -37,6 +38,10 @@ class Levels(NamedTuple):
     size: int
 
 
+OWN: Final = (torch.uint8, torch.int16)
+"""The dtypes of coordinates that levels choose: bitmaps, and coordinates of 16 bits; all other arrays have one."""
+
+
 def index_dtype(extents: Sequence[int], size: int) -> torch.dtype:
     """int32 where every extent and the number of values fit, else int64."""
     return torch.int32 if max([size, *extents], default=0) <= INT32_MAX else torch.int64
@@ -49,7 +54,7 @@ def common_index_dtype(shape: Sequence[int], size: int, arrays: Sequence[Tensor 
     """
     if size <= INT32_MAX and max(shape, default=0) <= INT32_MAX:
         return torch.int32
-    present = {a.dtype for a in arrays if a is not None and a.dtype != torch.uint8}  # bitmaps are bytes
+    present = {a.dtype for a in arrays if a is not None and a.dtype not in OWN}
     return torch.int32 if present == {torch.int32} else torch.int64
 
 
@@ -101,9 +106,9 @@ def build_levels(format: Format, extents: Sequence[int], coords: Sequence[Tensor
         if level.locate:
             parent = coord if parent is None else parent.to(torch.int64) * extent + coord
             count *= extent
-            bitmaps += count * level.bytes
+            bitmaps += count * (level.own is torch.uint8)
             memory.check(bitmaps + count * itemsize * last, 1, subject, advice)
-            if level.bytes:
+            if level.own is torch.uint8:
                 stored = _bitmap(parent.to(torch.int64), count)
         else:
             if level.segmented:
@@ -237,9 +242,9 @@ def count(format: Format, extents: Sequence[int], pos: Sequence[Tensor | None], 
     return size
 
 
-def cast(arrays: Sequence[Tensor | None], dtype: torch.dtype) -> list[Tensor | None]:
-    """Arrays of numbers in another dtype; bitmaps stay bytes."""
-    return [a if a is None or a.dtype in (torch.uint8, dtype) else a.to(dtype) for a in arrays]
+def cast(arrays: Sequence[Tensor | None], dtypes: Sequence[torch.dtype]) -> list[Tensor | None]:
+    """Arrays of numbers in other dtypes."""
+    return [a if a is None or a.dtype is dtype else a.to(dtype) for a, dtype in zip(arrays, dtypes, strict=True)]
 
 
 def copied(array: Tensor, dtype: torch.dtype) -> Tensor:

@@ -80,7 +80,7 @@ class Pattern:
         """Trusts its arguments; `validate` and `checks` check those of users first."""
         size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
         dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
-        arrays = [ordinary.arrays(packing.cast(given, dtype)) for given in (pos, crd)]
+        arrays = [ordinary.arrays(packing.cast(*a)) for a in ((pos, [dtype] * len(pos)), (crd, format.dtypes(dtype)))]
         self._begin(format, torch.Size(shape), tuple(arrays[0]), tuple(arrays[1]), size, dtype, block)
         self.seen_shape = _seen(self.shape)
 
@@ -108,8 +108,8 @@ class Pattern:
         size = packing.count(format, [shape[mode] for mode in format.order], pos, crd)
         dtype = packing.common_index_dtype(shape, size, (*pos, *crd))
         own = [a if a is None else packing.copied(a, dtype) for a in pos]
-        bytes = [torch.uint8 if level.bytes else dtype for level in format.kinds]
-        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in zip(crd, bytes, strict=True)]
+        dtypes = format.dtypes(dtype)
+        own_crd = [a if a is None else packing.copied(a, wanted) for a, wanted in zip(crd, dtypes, strict=True)]
         # Transforms wrap the copies, too.
         return cls._of_kernel(format, shape, ordinary.arrays(own), ordinary.arrays(own_crd), size, dtype)
 

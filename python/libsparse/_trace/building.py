@@ -85,11 +85,11 @@ def _checked(
 def _fake_checked(
     format: str, shape: Sequence[Any], arrays: Sequence[Tensor], contents: bool, called: Sequence[str]
 ) -> list[Tensor]:
-    listed = [level.bytes for level in Format(format).kinds for has in (level.has_pos, level.has_crd) if has]
+    listed = [level.own for level in Format(format).kinds for has in (level.has_pos, level.has_crd) if has]
     dtype = index_dtype(shape)
     return [
-        array.new_empty(array.shape, dtype=torch.uint8 if bitmap and array.dtype == torch.uint8 else dtype)
-        for array, bitmap in zip(arrays, listed, strict=True)
+        array.new_empty(array.shape, dtype=dtype if own is None or array.dtype != own else own)
+        for array, own in zip(arrays, listed, strict=True)
     ]
 
 

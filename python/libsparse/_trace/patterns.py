@@ -98,7 +98,7 @@ def remember(pattern: Pattern) -> None:
 
 def copied(pattern: Pattern, dtype: torch.dtype) -> list[Tensor]:
     """Copies of the arrays of a pattern, which lead to it: the compiler may write to what an operator returns."""
-    copies = [a.to(a.dtype if a.dtype == torch.uint8 else dtype, copy=True) for a in _in_order(pattern)]
+    copies = [a.to(a.dtype if a.dtype in packing.OWN else dtype, copy=True) for a in _in_order(pattern)]
     if copies:
         _known.setdefault(copies[-1], {})[pattern.format.text, tuple(pattern.shape)] = pattern
     return copies
@@ -148,7 +148,7 @@ class TracedPattern(Pattern):
         extents = [shape[mode] for mode in format.order]
         for level, extent, level_pos, level_crd in zip(format.kinds, extents, pos, crd, strict=True):
             size = level.formula("size", level.names(level_pos, level_crd, extent, size))
-        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype != torch.uint8]
+        arrays = [a for a in (*pos, *crd) if a is not None and a.dtype not in packing.OWN]
         dtype = arrays[0].dtype if arrays else packing.index_dtype([hint(n) for n in shape], hint(size))
         self._tracer, self.seen_shape = None, torch.Size(shape)
         self._begin(format, self.seen_shape, tuple(pos), tuple(crd), size, dtype, block)
@@ -292,7 +292,7 @@ def fake_arrays(format: Format, shape: Sequence[Any], dtype: torch.dtype, total:
                     length = level.formula("crd_len", names)
                 except TypeError:  # it is in the positions
                     length = torch.library.get_ctx().new_dynamic_size()
-            arrays.append(like.new_empty((length,), dtype=torch.uint8 if level.bytes else dtype))
+            arrays.append(like.new_empty((length,), dtype=level.own or dtype))
             names["crd_len"] = length
         parents, rows = level.formula("size", names), extent
     return arrays
