@@ -103,8 +103,8 @@ func (e *emitter) form(x ir.Expr) (string, int) {
 		return e.vectorOf(x), precUnary
 	case *ir.ReduceLanes:
 		return e.reduceLanes(x), precAtom
-	case *ir.Tail:
-		return e.tail(x), precAtom
+	case *ir.Tail, *ir.Head, *ir.Where:
+		return e.lanesOf(x), precAtom
 	case *ir.Hash, *ir.Aligned:
 		return e.place(x)
 	default:
@@ -152,8 +152,8 @@ func (e *emitter) compare(x *ir.Compare) (string, int) {
 		}
 		return fmt.Sprintf("%s %s %s", e.expr(widened(x.X), precAdd), x.Op, e.expr(widened(x.Y), precAdd)), precEqual
 	default:
-		if text, ok := e.anyNegative(x); ok {
-			return text, precAtom
+		if text, prec, ok := e.negatives(x); ok {
+			return text, prec
 		}
 		return fmt.Sprintf("%s %s %s", e.expr(widened(x.X), precAdd), x.Op, e.expr(widened(x.Y), precAdd)), precLess
 	}

@@ -13,44 +13,54 @@ import (
 func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 	var values, coords *ir.Array
 	var first ir.Expr
+	var present bool
 	for lane, of := range x.Of {
 		value, ok := of.(*ir.Load)
 		if !ok {
 			return "", false
 		}
-		coord, ok := coordinate(value.Index)
+		coord, clamped, ok := coordinate(value.Index)
 		if !ok {
 			return "", false
 		}
 		if lane == 0 {
-			values, coords, first = value.Array, coord.Array, coord.Index
+			values, coords, first, present = value.Array, coord.Array, coord.Index, clamped
 		}
 		next := ir.SimplifyExpr(ir.Add(first, ir.Const(int64(lane))))
-		if value.Array != values || coord.Array != coords || e.index(coord.Index) != e.index(next) {
+		if value.Array != values || coord.Array != coords || clamped != present || e.index(coord.Index) != e.index(next) {
 			return "", false
 		}
 	}
 	if coords.Elem != dtype.I32 || len(x.Of)%2 != 0 || x.Type().Elem.IsComplex() {
 		return "", false
 	}
-	fn := e.uses.gather(x.Type())
-	return fmt.Sprintf("%s(%s, &%s[%s])", fn, name(values.Name), name(coords.Name), e.index(first)), true
+	kind := "gather"
+	if present {
+		kind = gatherPresent
+	}
+	return fmt.Sprintf("%s(%s, &%s[%s])", e.uses.gather(kind, x.Type()), name(values.Name), name(coords.Name), e.index(first)), true
 }
 
-// coordinate is the load of a single coordinate that an index is.
-func coordinate(index ir.Expr) (*ir.Load, bool) {
+// coordinate is the load of a single coordinate that an index is; clamped says that the index is 0 where that is negative.
+func coordinate(index ir.Expr) (load *ir.Load, clamped, ok bool) {
 	if cast, ok := index.(*ir.Cast); ok {
 		index = cast.X
 	}
-	load, ok := index.(*ir.Load)
-	return load, ok && load.Type() == ir.Scalar(dtype.I32)
+	if b, ok := index.(*ir.Binary); ok && b.Op == dtype.Max && isZero(b.Y) {
+		index, clamped = b.X, true
+	}
+	load, ok = index.(*ir.Load)
+	return load, clamped, ok && load.Type() == ir.Scalar(dtype.I32)
 }
 
-// gather notes the use of the helper that reads a vector of type t at coordinates, and returns its name.
-func (u *uses) gather(t ir.Type) string {
+// gatherPresent is the helper that reads at coordinate 0 where nothing is stored.
+const gatherPresent = "gather_present"
+
+// gather notes the use of a helper that reads a vector of type t at coordinates, and returns its name.
+func (u *uses) gather(kind string, t ir.Type) string {
 	u.vector(ir.Type{Elem: dtype.I32, Lanes: t.Lanes})
 	u.vector(ir.Type{Elem: dtype.I64, Lanes: t.Lanes / 2})
-	return u.helper("gather", t)
+	return u.helper(kind, t)
 }
 
 // gatherText reads coordinates in pairs: loads are what bounds a sum over gathered elements, and an addition more is cheaper.
@@ -63,45 +73,62 @@ func (h helper) gatherText() string {
 			lanes[lane] = fmt.Sprintf("x[%s >> 32]", pair)
 		}
 	}
-	return fmt.Sprintf(`/* Coordinates are read two at a time, since such loops wait for loads. */
-static inline %[1]s %[2]s(const %[3]s *x, const int32_t *crd)
-{
-    const %[4]s pairs = (%[4]s)*(const %[5]s *)crd;
-    return (%[1]s){%[6]s};
-}
-`, vectorName(h.t), h.name(), elemType(h.t.Elem), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}),
-		vectorName(ir.Type{Elem: dtype.I32, Lanes: h.t.Lanes}), strings.Join(lanes, ", "))
-}
-
-// anyNegative is the helper that says whether one of several neighbouring coordinates is negative.
-const anyNegative = "any_negative"
-
-// anyNegative is the C text of a comparison of the least of neighbouring coordinates of 32 bits with zero.
-func (e *emitter) anyNegative(x *ir.Compare) (string, bool) {
-	least, ok := x.X.(*ir.ReduceLanes)
-	if !ok || x.Op != ir.Lt || least.Op != dtype.Min || len(least.Of) > 1 || !isZero(x.Y) {
-		return "", false
+	coords := vectorName(ir.Type{Elem: dtype.I32, Lanes: h.t.Lanes})
+	comment, load, stored := "Coordinates are read two at a time, since such loops wait for loads.", "", fmt.Sprintf("*(const %s *)crd", coords)
+	if h.kind == gatherPresent {
+		comment = "Coordinate 0 stands for those that are negative."
+		load, stored = fmt.Sprintf("    const %s all = %s;\n", coords, stored), "(all & ~(all >> 31))"
 	}
-	load, ok := least.Of[0].(*ir.Load)
-	if !ok || load.Array.Elem != dtype.I32 || load.Lanes%2 != 0 {
-		return "", false
+	return fmt.Sprintf(`/* %[1]s */
+static inline %[2]s %[3]s(const %[4]s *x, const int32_t *crd)
+{
+%[5]s    const %[6]s pairs = (%[6]s)%[7]s;
+    return (%[2]s){%[8]s};
+}
+`, comment, vectorName(h.t), h.name(), elemType(h.t.Elem), load,
+		vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), stored, strings.Join(lanes, ", "))
+}
+
+// anyNegative and allNegative are the helpers that say whether one of several neighbouring coordinates is negative, and whether all are.
+const (
+	anyNegative = "any_negative"
+	allNegative = "all_negative"
+)
+
+// negatives is the C text, and its precedence, of a comparison of the least or the greatest of neighbouring coordinates of 32 bits with zero.
+func (e *emitter) negatives(x *ir.Compare) (text string, prec int, ok bool) {
+	extreme, ok := x.X.(*ir.ReduceLanes)
+	if !ok || x.Op != ir.Lt && x.Op != ir.Ge || len(extreme.Of) > 1 || !isZero(x.Y) {
+		return "", 0, false
+	}
+	kind, ok := map[dtype.Op]string{dtype.Min: anyNegative, dtype.Max: allNegative}[extreme.Op]
+	load, loads := extreme.Of[0].(*ir.Load)
+	if !ok || !loads || load.Array.Elem != dtype.I32 || load.Lanes%2 != 0 {
+		return "", 0, false
 	}
 	e.uses.vector(ir.Type{Elem: dtype.I64, Lanes: load.Lanes / 2})
-	fn := e.uses.helper(anyNegative, load.Type())
-	return fmt.Sprintf("%s(&%s[%s])", fn, name(load.Array.Name), e.index(load.Index)), true
+	text = fmt.Sprintf("%s(&%s[%s])", e.uses.helper(kind, load.Type()), name(load.Array.Name), e.index(load.Index))
+	if x.Op == ir.Ge {
+		return "!" + text, precUnary, true
+	}
+	return text, precAtom, true
 }
 
-// anyNegativeText joins the signs of pairs of coordinates, in a register of 64 bits.
-func (h helper) anyNegativeText() string {
+// negativesText joins the signs of pairs of coordinates, in a register of 64 bits.
+func (h helper) negativesText() string {
 	pairs := make([]string, h.t.Lanes/2)
 	for pair := range pairs {
 		pairs[pair] = fmt.Sprintf("pairs[%d]", pair)
+	}
+	joined, holds := strings.Join(pairs, " | "), "!= 0"
+	if h.kind == allNegative {
+		joined, holds = strings.Join(pairs, " & "), "== 0x8000000080000000"
 	}
 	return fmt.Sprintf(`/* Coordinates are read two at a time: each has its sign at the top of one half. */
 static inline int32_t %[1]s(const int32_t *crd)
 {
     const %[2]s pairs = (%[2]s)*(const %[3]s *)crd;
-    return ((uint64_t)(%[4]s) & 0x8000000080000000) != 0;
+    return ((uint64_t)(%[4]s) & 0x8000000080000000) %[5]s;
 }
-`, h.name(), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), vectorName(h.t), strings.Join(pairs, " | "))
+`, h.name(), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), vectorName(h.t), joined, holds)
 }

@@ -32,6 +32,7 @@ func (h helper) text() string {
 	for lane := range h.t.Lanes {
 		counting = append(counting, strconv.Itoa(lane))
 	}
+	keys := vectorName(ir.Type{Elem: h.key, Lanes: h.t.Lanes})
 	if h.key != "" {
 		key = elemType(h.key)
 	}
@@ -41,12 +42,13 @@ func (h helper) text() string {
 	}
 	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
-		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEY", key, "SCALAR", string(h.t.Elem)).Replace(h.template())
+		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEYVECTOR", keys, "KEY", key, "SCALAR", string(h.t.Elem)).Replace(h.template())
 }
 
 // helperWriters write the helper functions whose text depends on more than types.
 var helperWriters = map[string]func(helper) string{
-	"reduce": helper.reduction, "gather": helper.gatherText, "stream": helper.streamText, anyNegative: helper.anyNegativeText,
+	"reduce": helper.reduction, "gather": helper.gatherText, gatherPresent: helper.gatherText, "stream": helper.streamText,
+	anyNegative: helper.negativesText, allNegative: helper.negativesText,
 	widening: helper.conversion, plainWidening: helper.conversion, narrowing: helper.conversion,
 }
 
@@ -95,7 +97,9 @@ var helperText = map[string]string{
     return x - (VECTOR){0};
 }
 `,
-	"tail":  tailText,
+	"tail":  chosenLanes("int64_t count", "(MASK){COUNTING} >= (LANE)(WIDTH - count)"),
+	"head":  chosenLanes("int64_t count", "(MASK){COUNTING} < (LANE)count"),
+	"where": chosenLanes("KEYVECTOR of", "__builtin_convertvector(of >= 0, MASK)"),
 	"drain": drainText,
 	"abs": `static inline ELEMENT NAME(ELEMENT x)
 {

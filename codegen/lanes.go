@@ -44,19 +44,28 @@ func (e *emitter) reduceLanes(x *ir.ReduceLanes) string {
 	return fmt.Sprintf("%s(%s)", h.name(), e.list(x.Of))
 }
 
-// tail is the C text of the last lanes of a vector.
-func (e *emitter) tail(x *ir.Tail) string {
-	fn := e.uses.helper("tail", x.Type())
-	return fmt.Sprintf("%s(%s, %s, %s)", fn, e.value(x.X), e.index(x.Count), e.value(x.Else))
+// lanesOf is the C text of some lanes of a vector and the others of another.
+func (e *emitter) lanesOf(x ir.Expr) string {
+	switch x := x.(type) {
+	case *ir.Tail:
+		return fmt.Sprintf("%s(%s, %s, %s)", e.uses.helper("tail", x.Type()), e.value(x.X), e.index(x.Count), e.value(x.Else))
+	case *ir.Head:
+		return fmt.Sprintf("%s(%s, %s, %s)", e.uses.helper("head", x.Type()), e.value(x.X), e.index(x.Count), e.value(x.Else))
+	default:
+		where := x.(*ir.Where)
+		return fmt.Sprintf("%s(%s, %s, %s)", e.uses.where(where.Type(), where.Of.Type()), e.value(where.X), e.value(where.Of), e.value(where.Else))
+	}
 }
 
-// tailText is the helper that keeps the last count lanes. ZEROTO are the numbers of the lanes.
-const tailText = `static inline VECTOR NAME(VECTOR x, int64_t count, VECTOR other)
+// chosenLanes is a helper that takes lanes of x, where kept has all bits set, and of another vector. COUNTING are the numbers of the lanes.
+func chosenLanes(by, kept string) string {
+	return `static inline VECTOR NAME(VECTOR x, ` + by + `, VECTOR other)
 {
-    const MASK kept = (MASK){COUNTING} >= (LANE)(WIDTH - count);
+    const MASK kept = ` + kept + `;
     return (VECTOR)((kept & (MASK)x) | (~kept & (MASK)other));
 }
 `
+}
 
 // reduction is the helper that reduces the lanes of one vector, or of as many as a group has lanes. Vectors exchange lanes
 // within groups, which processors do cheaply, until one is left.

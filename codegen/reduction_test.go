@@ -11,12 +11,18 @@ import (
 	"libsparse/libsparse/ir"
 )
 
+// sliced is the shape of rows in slices: of the last there are fewer than a slice has.
+var sliced = struct{ rows, height, steps int64 }{19, 8, 10}
+
 // reductions is a module of many loops that reduce into an element of out each: of every operator, from zero and from elsewhere, to literals and
-// to bounds known at run time, of neighbouring elements and gathered ones; and such loops inside of an unrolled one.
+// to bounds known at run time, of neighbouring elements and gathered ones; such loops inside of an unrolled one; and rows in slices, whose places stand side
+// by side.
 func reductions(t dtype.T, r *rand.Rand) (*ir.Module, []ir.Arg) {
 	x, crd, pos, result := in("x", t), in("crd", dtype.I32), in("pos", dtype.I32), out("out", t)
 	n := iv("n")
-	const size, rows = 90, 7
+	const size, rows = 240, 7
+	held := in("held", dtype.I32)
+	places := ir.NewBuffer(dtype.I32, size)
 	values, coords, bounds := ir.NewBuffer(t, size), ir.NewBuffer(dtype.I32, size), ir.NewBuffer(dtype.I32, rows+1)
 	for k := range size {
 		small := int64(r.IntN(5) - 1)
@@ -25,6 +31,15 @@ func reductions(t dtype.T, r *rand.Rand) (*ir.Module, []ir.Arg) {
 			values.Float[k] = float64(small)
 		} else {
 			values.Int[k] = max(small, 0)
+		}
+	}
+	for row := range sliced.rows {
+		length := r.Int64N(sliced.steps + 1)
+		for k := range sliced.steps {
+			place := (row/sliced.height*sliced.steps+k)*sliced.height + row%sliced.height
+			if places.Int[place] = -1; k < length {
+				places.Int[place] = int64(r.IntN(size))
+			}
 		}
 	}
 	for k := range rows {
@@ -36,7 +51,7 @@ func reductions(t dtype.T, r *rand.Rand) (*ir.Module, []ir.Arg) {
 		sum = &ir.Var{Name: fmt.Sprintf("w%d", count), T: ir.Scalar(t)}
 		first, _ := op.Identity()
 		inner := loop(v, lo, hi, ir.Simd, append(before, &ir.Assign{Var: sum, Reduce: op, Value: value})...)
-		inner.Below = true
+		inner.Within = wide(ir.At(pos, num(rows)))
 		return []ir.Stmt{variable(sum, ir.Number(first, t)), inner}, sum
 	}
 	emit := func(stmts []ir.Stmt, sum *ir.Var) {
@@ -68,11 +83,26 @@ func reductions(t dtype.T, r *rand.Rand) (*ir.Module, []ir.Arg) {
 			count += 12
 		}
 	}
+	for _, op := range []dtype.Op{dtype.Add, dtype.Mul, dtype.Min, dtype.Max} {
+		for _, turns := range []int64{1, 4} {
+			s, p, k, j := iv(fmt.Sprintf("s%d", count)), iv(fmt.Sprintf("p%d", count)), iv(fmt.Sprintf("k%d", count)), iv(fmt.Sprintf("j%d", count))
+			place := add(mul(add(mul(s, num(sliced.steps)), k), num(sliced.height)), sub(p, mul(s, num(sliced.height))))
+			stmts, sum := reduce(op, k, num(0), num(sliced.steps), ir.Apply(dtype.Min, ir.At(x, place), ir.At(x, j)), let(j, wide(ir.At(held, place))))
+			steps := stmts[1].(*ir.For)
+			steps.Kind, steps.Ends, steps.Unroll, steps.Within = ir.Serial, true, turns, nil
+			steps.Body = block(ir.When(ir.Is(ir.At(held, place), ir.Ge, ir.Number(0, dtype.I32)), steps.Body.Stmts...))
+			slice := loop(p, mul(s, num(sliced.height)), minOf(num(sliced.rows), mul(add(s, num(1)), num(sliced.height))), ir.Simd,
+				append(stmts, put(result, add(p, num(count)), sum))...)
+			slice.Unroll = sliced.height
+			body = append(body, loop(s, num(0), num((sliced.rows+sliced.height-1)/sliced.height), ir.Serial, slice))
+			count += sliced.rows
+		}
+	}
 	m := &ir.Module{
-		Slots: append(vars(n), arrays(x, crd, pos, result)...),
+		Slots: append(vars(n), arrays(x, crd, pos, held, result)...),
 		Funcs: []*ir.Func{{Name: "f", Body: block(body...)}},
 	}
-	return m, []ir.Arg{ir.ScalarArg(70), ir.ArrayArg(values), ir.ArrayArg(coords), ir.ArrayArg(bounds), ir.ArrayArg(ir.NewBuffer(t, int(count)))}
+	return m, []ir.Arg{ir.ScalarArg(70), ir.ArrayArg(values), ir.ArrayArg(coords), ir.ArrayArg(bounds), ir.ArrayArg(places), ir.ArrayArg(ir.NewBuffer(t, int(count)))}
 }
 
 // TestReductionsInLanes compares, on reductions: the interpreter before and after the passes, and compiled C with sanitizers.

@@ -20,7 +20,7 @@ type uses struct {
 type helper struct {
 	kind string
 	t    ir.Type
-	key  dtype.T // of sort_by: the type of the keys
+	key  dtype.T // of sort_by: the type of the keys; of where: of the integers
 	// Of reduce: the operator, and the number of vectors.
 	op    dtype.Op
 	count int
@@ -53,6 +53,14 @@ func (u *uses) sortBy(kind string, perm, key dtype.T) string {
 	return h.name()
 }
 
+// where notes the use of the choice of lanes of vectors of type t by integers of a vector, and returns its name.
+func (u *uses) where(t, of ir.Type) string {
+	h := helper{kind: "where", t: t, key: of.Elem}
+	u.add(h)
+	u.vector(of)
+	return h.name()
+}
+
 // widen notes the use of the conversion of half values of type t to float, and returns its name. simd says that it is in a
 // loop which the C compiler makes vector code of.
 func (u *uses) widen(t ir.Type, simd bool) string {
@@ -82,7 +90,7 @@ func (u *uses) add(h helper) {
 			t.Lanes /= 2
 			u.vector(t)
 		}
-		if h.kind == "min" || h.kind == "max" || h.kind == "tail" || h.kind == "exp" {
+		if slices.Contains([]string{"min", "max", "tail", "head", "where", "exp"}, h.kind) {
 			u.vector(maskType(h.t))
 		}
 	}
@@ -101,6 +109,8 @@ func (h helper) name() string {
 		return fmt.Sprintf("reduce_%s_%s", h.op, vectorName(h.t))
 	case h.t.Elem == dtype.Invalid:
 		return h.kind
+	case h.key != "" && h.t.Lanes > 1:
+		return fmt.Sprintf("%s_%s_%s", h.kind, vectorName(h.t), h.key)
 	case h.key != "":
 		return fmt.Sprintf("%s_%s_%s", h.kind, h.t.Elem, h.key)
 	case h.t.Lanes > 1:

@@ -10,8 +10,10 @@ import (
 // operations that wait for each other.
 //
 // The order of the sums depends on the width of the target's vectors, on the number of iterations, and on nothing else. With L lanes
-// and U vectors, iteration k goes to lane k mod L of vector k/L mod U, in ascending order; the last iterations, where they fill no vector, to
-// the last lanes of the first vector. Then vectors are added in pairs, then lanes: those that are half a vector apart, until one is left.
+// and U vectors, iteration k goes to lane k mod L of vector k/L mod U, in ascending order; the last of a loop between bounds of its own are read
+// together with what stands behind them (For.Within). Where the loop counts from zero, the last iterations that fill no vector go to the last lanes of the
+// first vector, and are read together with what stands before them. Then vectors are added in pairs, then lanes: those that are half a vector
+// apart, until one is left.
 func Accumulate(m *Module, target Target) *Module {
 	reduces := func(s *For) bool {
 		_, ok := reductionOf(s)

@@ -11,9 +11,11 @@ import (
 func TestAccumulate(t *testing.T) {
 	v, f, p, j := iv("v"), fv("f"), iv("p"), iv("j")
 	sum := func(value ir.Expr) ir.Stmt { return &ir.Assign{Var: f, Reduce: dtype.Add, Value: value} }
-	row := &ir.For{Var: p, Lo: n, Hi: add(n, num(9)), Step: 1, Kind: ir.Simd, Below: true, Body: block(
+	row := &ir.For{Var: p, Lo: n, Hi: add(n, num(9)), Step: 1, Kind: ir.Simd, Within: num(99), Body: block(
 		let(j, at(idx, p)), sum(mul(at(x, p), at(x, j))),
 	)}
+	shifted := &ir.For{Var: p, Lo: n, Hi: add(n, num(9)), Step: 1, Kind: ir.Simd, Within: num(99), Body: block(sum(at(x, add(p, at(idx, n)))))}
+	turns := &ir.For{Var: p, Lo: n, Hi: add(n, num(9)), Step: 1, Kind: ir.Simd, Within: num(99), Unroll: 2, Body: block(sum(at(x, p)))}
 	for _, c := range []struct {
 		name string
 		loop *ir.For
@@ -32,10 +34,32 @@ func TestAccumulate(t *testing.T) {
 			[]string{
 				"var f_lanes: f32x4 = 0f32", "var p_2: i64 = n", "let p_end: i64 = n + 9", "while p_2 + 4 < p_end",
 				"  f_lanes += x[p_2 :4] * {x[idx[p_2]], x[idx[p_2 + 1]], x[idx[p_2 + 2]], x[idx[p_2 + 3]]}", "  p_2 += 4",
-				"if p_end >= 4",
-				"  f_lanes = tail(f_lanes + x[p_end - 4 :4] * {x[idx[p_end - 4]], x[idx[p_end - 3]], x[idx[p_end - 2]], x[idx[p_end - 1]]}, p_end - p_2, f_lanes)",
+				"if p_2 + 4 <= 99",
+				"  f_lanes = head(f_lanes + x[p_2 :4] * {x[idx[p_2]], x[idx[p_2 + 1]], x[idx[p_2 + 2]], x[idx[p_2 + 3]]}, p_end - p_2, f_lanes)",
 				"else", "  alloc f_lanes_2: f32[4]", "  f_lanes_2[0 :4] = f_lanes",
-				"  for p_3 = p_2 .. p_end", "    f_lanes_2[p_3 - p_end + 4] += x[p_3] * x[idx[p_3]]", "  f_lanes = f_lanes_2[0 :4]", "f += add_lanes(f_lanes)",
+				"  for p_3 = p_2 .. p_end", "    f_lanes_2[p_3 - p_2] += x[p_3] * x[idx[p_3]]", "  f_lanes = f_lanes_2[0 :4]", "f += add_lanes(f_lanes)",
+			},
+		},
+		{
+			"a row that another array is read beside", shifted,
+			[]string{
+				"var f_lanes: f32x4 = 0f32", "var p_2: i64 = n", "let p_end: i64 = n + 9", "while p_2 + 4 <= p_end",
+				"  f_lanes += x[p_2 + idx[n] :4]", "  p_2 += 4",
+				"alloc f_lanes_2: f32[4]", "f_lanes_2[0 :4] = f_lanes",
+				"for p_3 = p_2 .. p_end", "  f_lanes_2[p_3 - p_2] += x[p_3 + idx[n]]", "f_lanes = f_lanes_2[0 :4]", "f += add_lanes(f_lanes)",
+			},
+		},
+		{
+			"vectors in turn", turns,
+			[]string{
+				"var f_lanes: f32x4 = 0f32", "var f_lanes_2: f32x4 = 0f32", "var p_2: i64 = n", "let p_end: i64 = n + 9", "while p_2 + 8 < p_end",
+				"  f_lanes += x[p_2 :4]", "  f_lanes_2 += x[p_2 + 4 :4]", "  p_2 += 8",
+				"if p_2 + 8 <= 99",
+				"  f_lanes = head(f_lanes + x[p_2 :4], p_end - p_2, f_lanes)",
+				"  f_lanes_2 = head(f_lanes_2 + x[p_2 + 4 :4], p_end - (p_2 + 4), f_lanes_2)",
+				"else", "  alloc f_lanes_3: f32[8]", "  f_lanes_3[0 :4] = f_lanes", "  f_lanes_3[4 :4] = f_lanes_2",
+				"  for p_3 = p_2 .. p_end", "    f_lanes_3[p_3 - p_2] += x[p_3]",
+				"  f_lanes = f_lanes_3[0 :4]", "  f_lanes_2 = f_lanes_3[4 :4]", "f += add_lanes(f_lanes + f_lanes_2)",
 			},
 		},
 		{"the sum itself", loop(ir.Simd, v, num(32), sum(mul(f, at(x, v)))), []string{"for v = 0 .. 32 simd", "  f += f * x[v]"}},

@@ -8,10 +8,11 @@ import (
 
 // Across is m with loops in lanes rewritten that are unrolled around a loop which sums: as many iterations as they are unrolled by run at once, each in a
 // lane of its own. They need the same bounds inside, as rows of a slice in SELL have. Where only some of them have something to sum
-// (For.Ends), which is in the last iterations inside, these are summed one after the other; so are all of the last lanes where they are too few.
+// (For.Ends), which is in the last iterations inside, the others keep what they have. Of iterations outside that are too few for all lanes, those that there
+// are are summed one after the other.
 //
-// Where the loop inside is unrolled, each lane has as many partial sums. They are added to, and up, in the order of Accumulate with one vector of as many
-// lanes, and without that in the order of the iterations: so an element has the same bits in either format.
+// Where the loop inside is unrolled, each lane has as many partial sums, to which the terms of its element go in turn, whatever their number. These are added up in
+// the order of Accumulate with one vector of as many lanes: so an element has the same bits in either format.
 //
 // This is vectorisation of the outer loop, for loops inside that are too short or gather too much to be vectorised themselves. Loops that can't be
 // rewritten are left to Together.
@@ -128,24 +129,20 @@ func (c across) together(x vectorizer, names *Builder) (all *Block, ok bool) {
 	}
 	out := append([]Stmt{Let(g.first, c.around.Lo), Let(g.end, c.around.Hi)}, g.declare()...)
 	lo, hi := names.Index(c.loop.Var.Name+"_begin"), names.Index(c.loop.Var.Name+"_end")
-	full := names.Index(c.loop.Var.Name + "_full")
-	whole := Is(Sub(g.end, g.first), Ge, Const(c.around.Unroll))
-	out = append(out, Let(lo, c.loop.Lo), Let(hi, c.loop.Hi), Declare(full, lo), When(whole, g.backwards(full, lo, hi)...))
-	inside, rest, ok := g.inside(lo, hi, full)
+	out = append(out, Let(lo, c.loop.Lo), Let(hi, c.loop.Hi))
+	whole, ok := g.inside(lo, hi)
 	if !ok {
 		return nil, false
 	}
-	out = append(append(out, inside...), rest)
-	out = append(out, g.sumUp()...)
-	var written, some []Stmt
+	whole, some := append(whole, g.sumUp()...), append(g.apart(lo, hi), g.sumUp()...)
 	for _, l := range g.vectors {
 		stores, ok := c.write(x, c.sum, l.sums[0], l.begin, names)
 		if !ok {
 			return nil, false
 		}
-		written, some = append(written, stores...), append(some, c.writeSome(c.sum, l.sums[0], l.begin, g.end, names)...)
+		whole, some = append(whole, stores...), append(some, c.writeSome(c.sum, l.sums[0], l.begin, g.end, names)...)
 	}
-	return Do(append(out, &If{Cond: whole, Then: Do(written...), Else: Do(some...)})...), true
+	return Do(append(out, &If{Cond: Is(Sub(g.end, g.first), Ge, Const(c.around.Unroll)), Then: Do(whole...), Else: Do(some...)})...), true
 }
 
 // identity is the value that sums begin with.
@@ -171,74 +168,95 @@ func (g *group) declare() (out []Stmt) {
 	return out
 }
 
-// backwards sets full to where the iterations inside end, of those from lo to hi, in which all lanes have something to sum.
-func (g *group) backwards(full, lo, hi *Var) []Stmt {
-	if g.valid == nil {
-		return []Stmt{Set(full, hi)}
-	}
-	last := Sub(full, Const(1))
-	var missing Expr
+// holds says whether lanes have something to sum in an iteration inside: all of them where of is Min, at least one where it is Max.
+func (g *group) holds(of dtype.Op, step Expr) Expr {
+	join := map[dtype.Op]Cmp{dtype.Min: LogAnd, dtype.Max: LogOr}[of]
+	var cond Expr
 	for _, l := range g.vectors {
-		index := at(at(g.valid.Index, g.around.Var, l.begin), g.loop.Var, last)
-		least := &ReduceLanes{Op: dtype.Min, Of: []Expr{&Load{Array: g.valid.Array, Index: index, Lanes: g.width}}}
-		some := Is(least, Lt, Number(0, g.valid.Array.Elem))
-		if missing == nil {
-			missing = some
+		index := at(at(g.valid.Index, g.around.Var, l.begin), g.loop.Var, step)
+		extreme := &ReduceLanes{Op: of, Of: []Expr{&Load{Array: g.valid.Array, Index: index, Lanes: g.width}}}
+		held := Is(extreme, Ge, Number(0, g.valid.Array.Elem))
+		if cond == nil {
+			cond = held
 		} else {
-			missing = Is(missing, LogOr, some)
+			cond = Is(cond, join, held)
 		}
 	}
-	return []Stmt{Set(full, hi), Repeat(Is(Is(full, Gt, lo), LogAnd, missing), Set(full, last))}
+	return cond
 }
 
-// inside is the iterations inside from lo to full, in which all lanes have something to sum, and the rest up to hi. With several partial sums the last
-// iterations of each lane go to the last of these, so that lanes that end at different iterations are summed apart.
-func (g *group) inside(lo, hi, full *Var) (out []Stmt, rest *If, ok bool) {
-	step := g.names.Index(g.loop.Var.Name)
-	if g.turns == 1 {
-		body, ok := g.step(step, 0)
-		return []Stmt{Loop(step, lo, full, body...)}, When(Is(full, Lt, hi), g.apart(lo, hi, full)...), ok
+// inside is the iterations inside from lo to hi, in turns: as long as all lanes have something to sum in all of a turn, then as long as one has.
+func (g *group) inside(lo, hi *Var) (out []Stmt, ok bool) {
+	step, turns := g.names.Index(g.loop.Var.Name), Const(g.turns)
+	more := Is(Add(step, turns), Le, hi)
+	if g.valid != nil {
+		more = Is(more, LogAnd, g.holds(dtype.Min, Add(step, Const(g.turns-1))))
 	}
-	main := g.names.Index(g.loop.Var.Name + "_main")
-	loop := Loop(step, lo, main)
-	loop.Step = g.turns
-	for turn := range g.turns {
-		body, ok := g.step(Add(step, Const(turn)), turn)
+	all, ok := g.steps(step, g.turns, false)
+	if !ok {
+		return nil, false
+	}
+	out = []Stmt{Declare(step, lo), Repeat(more, append(slices.Concat(all...), Increase(step, turns))...)}
+	if g.turns > 1 {
+		all, _ = g.steps(step, g.turns-1, false)
+	}
+	left := Is(step, Lt, hi)
+	switch rest := When(left, below(step, hi, all)...); {
+	case g.valid == nil && g.turns > 1:
+		out = append(out, rest)
+	case g.valid != nil:
+		some, _ := g.steps(step, g.turns, true)
+		masked := Repeat(Is(left, LogAnd, g.holds(dtype.Max, step)), append(below(step, hi, some), Increase(step, turns))...)
+		if g.turns == 1 {
+			return append(out, masked), true
+		}
+		rest.Then = Do(&If{Cond: g.holds(dtype.Min, Sub(hi, Const(1))), Then: rest.Then, Else: Do(masked)})
+		out = append(out, rest)
+	}
+	return out, true
+}
+
+// below is the statements of those of several iterations from step on that come before hi, as the first does.
+func below(step *Var, hi Expr, iterations [][]Stmt) (out []Stmt) {
+	for turn, stmts := range slices.Backward(iterations) {
+		if turn+1 < len(iterations) {
+			next := Add(step, Const(int64(turn+1)))
+			stmts = append(slices.Clip(stmts), When(Is(next, Lt, hi), out...))
+		}
+		out = stmts
+	}
+	return out
+}
+
+// steps are the statements of count iterations inside from step on, which add to the sums in turn. some says that only some lanes may have something to sum; what
+// isn't there is read at coordinate 0, which is one of an element that another lane has.
+func (g *group) steps(step Expr, count int64, some bool) (out [][]Stmt, ok bool) {
+	for turn := range count {
+		stmts, ok := g.step(SimplifyExpr(Add(step, Const(turn))), turn, some)
 		if !ok {
-			return nil, nil, false
+			return nil, false
 		}
-		loop.Body.Stmts = append(loop.Body.Stmts, body...)
+		out = append(out, stmts)
 	}
-	rest = &If{Cond: Is(full, Eq, hi), Then: Do(), Else: Do(g.apart(lo, hi, main)...)}
-	for turn := range g.turns {
-		last := SimplifyExpr(Sub(hi, Const(g.turns-turn)))
-		body, _ := g.step(last, turn)
-		rest.Then.Stmts = append(rest.Then.Stmts, When(Is(last, Ge, main), body...))
-	}
-	return []Stmt{Let(main, g.whole(lo, full)), loop}, rest, true
-}
-
-// whole is where the iterations inside from lo to end stop that Accumulate has whole vectors of, but for the last one.
-func (g *group) whole(lo, end Expr) Expr {
-	turns := Const(g.turns)
-	return Add(lo, Mul(Div(Sub(Sub(end, lo), Const(1)), turns), turns))
+	return out, true
 }
 
 // step adds an iteration inside to the sums whose turn it is.
-func (g *group) step(step Expr, turn int64) (out []Stmt, ok bool) {
+func (g *group) step(step Expr, turn int64, some bool) (out []Stmt, ok bool) {
 	for _, l := range g.vectors {
 		value, v := g.value, g.around.Var
-		if g.valid != nil { // elements at the place of what is tested are counted from there
-			place, text := g.names.Index(g.loop.Var.Name+"_place"), ExprText(g.valid.Index)
-			moved := MapExpr(value, func(e Expr) Expr {
-				if ExprText(e) == text {
-					return place
-				}
-				return e
-			})
+		var place *Var
+		if g.valid != nil {
+			place = g.names.Index(g.loop.Var.Name + "_place")
+			if some {
+				value = g.present(value)
+			}
+			moved := replaced(value, g.valid.Index, place) // elements at the place of what is tested are counted from there
 			if !uses(moved, v) {
-				out = append(out, Let(place, at(at(g.valid.Index, v, l.begin), g.loop.Var, step)))
 				value, v = moved, place
+			}
+			if some || v == place {
+				out = append(out, Let(place, at(at(g.valid.Index, g.around.Var, l.begin), g.loop.Var, step)))
 			}
 		}
 		vector, ok := g.expr(value, v, g.width)
@@ -248,40 +266,59 @@ func (g *group) step(step Expr, turn int64) (out []Stmt, ok bool) {
 		if v == g.around.Var {
 			vector = at(vector, v, l.begin)
 		}
-		vector = Convert(at(vector, g.loop.Var, step), g.sum.T.Elem)
-		out = append(out, &Assign{Var: l.sums[turn], Reduce: g.op, Value: vector})
+		sum := l.sums[turn]
+		vector = Convert(at(vector, g.loop.Var, step), sum.T.Elem)
+		if !some {
+			out = append(out, &Assign{Var: sum, Reduce: g.op, Value: vector})
+			continue
+		}
+		of := &Load{Array: g.valid.Array, Index: place, Lanes: g.width}
+		out = append(out, Set(sum, &Where{X: Apply(g.op, sum, vector), Of: of, Else: sum}))
 	}
 	return out, true
 }
 
-// apart is the iterations inside from begin to hi, in which only some lanes have something to sum: one lane after the other.
-func (g *group) apart(lo, hi, begin *Var) (out []Stmt) {
+// present is e with coordinate 0 where nothing is stored.
+func (g *group) present(e Expr) Expr {
+	index := ExprText(g.valid.Index)
+	return MapExpr(e, func(e Expr) Expr {
+		if l, ok := e.(*Load); ok && l.Array.Name == g.valid.Array.Name && ExprText(l.Index) == index {
+			return Max(l, Number(0, l.Array.Elem))
+		}
+		return e
+	})
+}
+
+// replaced is e with y in place of x.
+func replaced(e, x, y Expr) Expr {
+	text := ExprText(x)
+	return MapExpr(e, func(e Expr) Expr {
+		if ExprText(e) == text {
+			return y
+		}
+		return e
+	})
+}
+
+// apart is the iterations inside from lo to hi for those outside that are fewer than lanes: one lane after the other.
+func (g *group) apart(lo, hi *Var) (out []Stmt) {
 	for _, l := range g.vectors {
 		kept, lane, step := g.names.Array(g.sum.Name, g.sum.T.Elem), g.names.Index("lane"), g.names.Index(g.loop.Var.Name)
-		of := func(e Expr, step Expr) Expr { return at(at(e, g.around.Var, Add(l.begin, lane)), g.loop.Var, step) }
-		end, mine := g.names.Index(step.Name+"_end"), []Stmt{}
-		mine = append(mine, Declare(end, hi))
-		if g.valid != nil {
-			last := Sub(end, Const(1))
-			nothing := Is(of(g.valid, last), Lt, Number(0, g.valid.Array.Elem))
-			mine = append(mine, Repeat(Is(Is(end, Gt, begin), LogAnd, nothing), Set(end, last)))
-		}
+		of := func(e Expr) Expr { return at(at(e, g.around.Var, Add(l.begin, lane)), g.loop.Var, step) }
 		index := Expr(lane)
 		if g.turns > 1 {
-			main, turns, done := g.names.Index(step.Name+"_main"), Const(g.turns), Sub(step, lo)
-			mine = append(mine, Let(main, g.whole(lo, end)))
-			turn := &Select{
-				Cond: Is(step, Lt, main), Then: Remainder(done, Div(done, turns), turns), Else: Add(Sub(step, end), turns),
-			}
-			index = Add(Mul(turn, Const(int64(g.width))), lane)
+			turns, done := Const(g.turns), Sub(step, lo)
+			index = Add(Mul(Remainder(done, Div(done, turns), turns), Const(int64(g.width))), lane)
 		}
-		add := &Store{Array: kept, Index: index, Reduce: g.op, Value: Convert(of(g.value, step), g.sum.T.Elem)}
-		mine = append(mine, Loop(step, begin, end, add))
+		var add Stmt = &Store{Array: kept, Index: index, Reduce: g.op, Value: Convert(of(g.value), g.sum.T.Elem)}
+		if g.valid != nil {
+			add = When(Is(of(g.valid), Ge, Number(0, g.valid.Array.Elem)), add)
+		}
 		out = append(out, &Alloc{Array: kept, Size: Const(g.turns * int64(g.width))})
 		for turn, sum := range l.sums {
 			out = append(out, &Store{Array: kept, Index: Const(int64(turn * g.width)), Value: sum, Lanes: g.width})
 		}
-		out = append(out, Count(lane, Min(Const(int64(g.width)), Sub(g.end, l.begin)), mine...))
+		out = append(out, Count(lane, Min(Const(int64(g.width)), Sub(g.end, l.begin)), Loop(step, lo, hi, add)))
 		for turn, sum := range l.sums {
 			out = append(out, Set(sum, &Load{Array: kept, Index: Const(int64(turn * g.width)), Lanes: g.width}))
 		}

@@ -51,7 +51,14 @@ func (m *machine) vector(e Expr) value {
 	case *ReduceLanes:
 		return m.reduceLanes(e)
 	case *Tail:
-		return m.tail(e)
+		first := int64(e.Type().Lanes) - m.eval(e.Count).Int
+		return m.choose(e.X, e.Else, func(lane int64) bool { return lane >= first })
+	case *Head:
+		count := m.eval(e.Count).Int
+		return m.choose(e.X, e.Else, func(lane int64) bool { return lane < count })
+	case *Where:
+		of := m.eval(e.Of)
+		return m.choose(e.X, e.Else, func(lane int64) bool { return of.lanes[lane].Int >= 0 })
 	case *Aligned: // as torch allocates
 		return intValue(dtype.Bool, 1)
 	default:
@@ -185,11 +192,12 @@ func (m *machine) halve(op dtype.Op, x []value) value {
 	return x[0]
 }
 
-func (m *machine) tail(e *Tail) value {
-	x, count, other := m.eval(e.X), m.eval(e.Count).Int, m.eval(e.Else)
-	out := value{t: x.t, lanes: slices.Clone(x.lanes)}
+// choose is the lanes of x for which kept holds, and those of otherwise elsewhere.
+func (m *machine) choose(x, otherwise Expr, kept func(lane int64) bool) value {
+	out, other := m.eval(x), m.eval(otherwise)
+	out.lanes = slices.Clone(out.lanes)
 	for k := range out.lanes {
-		if int64(len(out.lanes)-k) > count {
+		if !kept(int64(k)) {
 			out.lanes[k] = other.lanes[k]
 		}
 	}

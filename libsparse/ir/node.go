@@ -87,6 +87,11 @@ type (
 	}
 	// Tail is the last Count lanes of the vector X, with those of the vector Else before.
 	Tail struct{ X, Count, Else Expr }
+	// Head is the first Count lanes of the vector X, with those of the vector Else behind; none where Count is negative, all where it is
+	// more than there are.
+	Head struct{ X, Count, Else Expr }
+	// Where is the lanes of the vector X in which integers of the vector Of are not negative, and those of the vector Else in the others.
+	Where struct{ X, Of, Else Expr }
 	// Hash is the place of a key in a table of Size places, a power of two; see HashOf.
 	Hash struct{ Key, Size Expr }
 	// Aligned reports whether the address of an array is a multiple of Bytes.
@@ -164,6 +169,12 @@ func (e *ReduceLanes) Type() Type { return Type{Elem: e.Of[0].Type().Elem, Lanes
 func (e *Tail) Type() Type { return e.X.Type() }
 
 // Type implements Expr.
+func (e *Head) Type() Type { return e.X.Type() }
+
+// Type implements Expr.
+func (e *Where) Type() Type { return e.X.Type() }
+
+// Type implements Expr.
 func (e *Hash) Type() Type { return Index }
 
 // Type implements Expr.
@@ -181,6 +192,8 @@ func (*Select) expr()      {}
 func (*Lanes) expr()       {}
 func (*ReduceLanes) expr() {}
 func (*Tail) expr()        {}
+func (*Head) expr()        {}
+func (*Where) expr()       {}
 func (*Hash) expr()        {}
 func (*Aligned) expr()     {}
 
@@ -225,8 +238,9 @@ type (
 		Chunk Expr
 		// Unroll asks for that many iterations to be written out at a time, where it is above one.
 		Unroll int64
-		// Below says that the body may also be evaluated, but for what it writes, for values of Var from zero to Lo.
-		Below bool
+		// Within is the end of the values of Var, from Hi on, for which the body may also be evaluated, but for what it writes; nil where there
+		// are none. It depends on nothing but slots.
+		Within Expr
 		// Ends says that the body is an If, and that where its condition does not hold, it holds in no later iteration.
 		Ends bool
 		Body *Block

@@ -76,6 +76,10 @@ func vectorText(e Expr) string {
 		return fmt.Sprintf("%s_lanes(%s)", e.Op, listText(e.Of))
 	case *Tail:
 		return fmt.Sprintf("tail(%s, %s, %s)", ExprText(e.X), ExprText(e.Count), ExprText(e.Else))
+	case *Head:
+		return fmt.Sprintf("head(%s, %s, %s)", ExprText(e.X), ExprText(e.Count), ExprText(e.Else))
+	case *Where:
+		return fmt.Sprintf("where(%s, %s, %s)", ExprText(e.X), ExprText(e.Of), ExprText(e.Else))
 	default:
 		panic(fmt.Sprintf("BUG: no text for expression %T", e))
 	}

@@ -80,23 +80,21 @@ func gathers(e Expr, v *Var) bool {
 	return found
 }
 
-// readableBelow reports whether the values of r may be computed for iterations before the first.
-func (r reduction) readableBelow() bool {
-	if isLiteralZero(r.loop.Lo) {
-		return true // what stands before the last vector is an iteration, too
-	}
-	ok := r.loop.Below
+// readableBehind reports whether the values of r may be computed for iterations behind the last, before the end that the loop says.
+func (r reduction) readableBehind() bool {
+	ok := r.loop.Within != nil
 	EachExpr(r.value, func(e Expr) {
 		if l, load := e.(*Load); load {
-			ok = ok && ascends(l.Index, r.loop.Var)
+			ok = ok && inPlace(l.Index, r.loop.Var)
 		}
 	})
 	return ok
 }
 
-// ascends reports whether an index is made of v, of coordinates that are stored by v, and of what does not depend on v, by sums and products:
-// an iteration before the first one then has an index that is no farther from zero.
-func ascends(index Expr, v *Var) bool {
+// inPlace reports whether an index of an array is v itself, a coordinate that is stored at v, or a place among several that an element at one of these
+// has: the array then has an element for each v that something is stored at. One that v is moved by, by a number that may differ from one loop to the
+// next, may be behind its last.
+func inPlace(index Expr, v *Var) bool {
 	if !uses(index, v) {
 		return true
 	}
@@ -104,12 +102,18 @@ func ascends(index Expr, v *Var) bool {
 	case *Var, *Load: // what the load's own index is made of is asked apart
 		return true
 	case *Cast:
-		return ascends(x.X, v)
+		return inPlace(x.X, v)
 	case *Binary:
-		return (x.Op == dtype.Add || x.Op == dtype.Mul) && ascends(x.X, v) && ascends(x.Y, v)
+		return (x.Op == dtype.Mul || x.Op == dtype.Add && !moved(x.X, v) && !moved(x.Y, v)) && inPlace(x.X, v) && inPlace(x.Y, v)
 	default:
 		return false
 	}
+}
+
+// moved reports whether a term of an index is v itself.
+func moved(term Expr, v *Var) bool {
+	w, ok := term.(*Var)
+	return ok && w.Name == v.Name
 }
 
 // accumulators are the vectors that partial sums of a reduction are kept in: some for each of several values, which are reduced
@@ -234,44 +238,82 @@ func (a *accumulators) counted(vectors []Expr, parts [][]*Var, n int64) (out []S
 	return out
 }
 
-// open is the loop between bounds that are known at run time. Its last vector is read together with what stands before it, which
-// takes no branch that depends on the length; where too little stands before it, elements get into their lanes one by one.
+// open is the loop between bounds that are known at run time.
 func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
-	s, lanes := a.loop, Const(int64(a.lanes))
+	s, step := a.loop, Const(int64(a.lanes*a.each))
 	place, end := a.names.Index(s.Var.Name), a.names.Index(s.Var.Name+"_end")
 	out := []Stmt{Declare(place, s.Lo), Let(end, s.Hi)}
-	if step := Const(int64(a.lanes * a.each)); a.each > 1 {
-		out = append(out, Repeat(Is(Add(place, step), Le, end), append(a.turns(vectors, parts, place), Increase(place, step))...))
+	if isLiteralZero(s.Lo) {
+		return append(out, a.fromZero(vectors, parts, place, end)...)
 	}
-	more := Is(Add(place, lanes), Lt, end)
-	overlaps := a.readableBelow()
-	if !overlaps {
+	more, behind := Is(Add(place, step), Lt, end), a.readableBehind()
+	if !behind {
 		more.(*Compare).Op = Le
 	}
-	out = append(out, Repeat(more, append(a.add(vectors, parts, place, 0), Increase(place, lanes))...))
-	if !overlaps {
-		return append(out, a.oneByOne(parts, place, end)...)
+	out = append(out, Repeat(more, append(a.turns(vectors, parts, place), Increase(place, step))...))
+	rest := a.oneByOne(parts, place, end)
+	if !behind {
+		return append(out, rest...)
 	}
 	return append(out, &If{
-		Cond: Is(end, Ge, lanes),
-		Then: Do(a.last(vectors, parts, end, Sub(end, place))...),
-		Else: Do(a.oneByOne(parts, place, end)...),
+		Cond: Is(Add(place, step), Le, s.Within),
+		Then: Do(a.first(vectors, parts, place, end)...),
+		Else: Do(rest...),
 	})
 }
 
-// oneByOne adds the elements from place to end, which are fewer than a vector has, to the last lanes.
+// first reduces what there is from place to end, which is no more than a vector for each turn: the first lanes of what is read from place on, which takes no
+// branch that depends on the length.
+func (a *accumulators) first(vectors []Expr, parts [][]*Var, place, end *Var) (out []Stmt) {
+	for turn := range a.each {
+		begin := SimplifyExpr(Add(place, Const(int64(turn*a.lanes))))
+		for i, x := range vectors {
+			sum := parts[i][turn]
+			out = append(out, Set(sum, &Head{X: Apply(a.op, sum, at(x, a.loop.Var, begin)), Count: Sub(end, begin), Else: sum}))
+		}
+	}
+	return out
+}
+
+// oneByOne adds the elements from place to end, which are no more than a vector for each turn, to the lanes that they have there.
 func (a *accumulators) oneByOne(parts [][]*Var, place, end *Var) (out []Stmt) {
+	for i, x := range a.values {
+		kept, v := a.names.Array(parts[i][0].Name, a.elem()), a.names.Index(a.loop.Var.Name)
+		out = append(out, &Alloc{Array: kept, Size: Const(int64(a.lanes * a.each))})
+		for turn, sum := range parts[i] {
+			out = append(out, &Store{Array: kept, Index: Const(int64(turn * a.lanes)), Value: sum, Lanes: a.lanes})
+		}
+		out = append(out, Loop(v, place, end, Update(kept, Sub(v, place), a.op, Convert(at(x, a.loop.Var, v), a.elem()))))
+		for turn, sum := range parts[i] {
+			out = append(out, Set(sum, &Load{Array: kept, Index: Const(int64(turn * a.lanes)), Lanes: a.lanes}))
+		}
+	}
+	return out
+}
+
+// fromZero is the loop from zero to a bound that is known at run time. Its last vector is read together with what stands before it, so that its terms
+// are the last lanes; where too little stands before it, elements get there one by one.
+func (a *accumulators) fromZero(vectors []Expr, parts [][]*Var, place, end *Var) (out []Stmt) {
 	lanes := Const(int64(a.lanes))
+	if step := Const(int64(a.lanes * a.each)); a.each > 1 {
+		out = append(out, Repeat(Is(Add(place, step), Le, end), append(a.turns(vectors, parts, place), Increase(place, step))...))
+	}
+	out = append(out, Repeat(Is(Add(place, lanes), Lt, end), append(a.add(vectors, parts, place, 0), Increase(place, lanes))...))
+	var rest []Stmt
 	for i, x := range a.values {
 		sum, kept, v := parts[i][0], a.names.Array(parts[i][0].Name, a.elem()), a.names.Index(a.loop.Var.Name)
 		value := Convert(at(x, a.loop.Var, v), a.elem())
-		out = append(
-			out, &Alloc{Array: kept, Size: lanes}, &Store{Array: kept, Index: Const(0), Value: sum, Lanes: a.lanes},
+		rest = append(
+			rest, &Alloc{Array: kept, Size: lanes}, &Store{Array: kept, Index: Const(0), Value: sum, Lanes: a.lanes},
 			Loop(v, place, end, Update(kept, Add(Sub(v, end), lanes), a.op, value)),
 			Set(sum, &Load{Array: kept, Index: Const(0), Lanes: a.lanes}),
 		)
 	}
-	return out
+	return append(out, &If{
+		Cond: Is(end, Ge, lanes),
+		Then: Do(a.last(vectors, parts, end, Sub(end, place))...),
+		Else: Do(rest...),
+	})
 }
 
 // tree is the sum of vectors, in pairs of neighbours, then pairs of these.

@@ -59,10 +59,15 @@ func (v *verifier) vector(e Expr) {
 			v.failf("%s reduces no lanes", ExprText(e))
 		}
 	case *Tail:
-		x, other := v.expr(e.X), v.expr(e.Else)
 		v.index(e.Count)
-		if x.Lanes < 2 || other != x {
-			v.failf("%s has a vector of %s and %s", ExprText(e), x, other)
+		v.bothVectors(e, e.X, e.Else)
+	case *Head:
+		v.index(e.Count)
+		v.bothVectors(e, e.X, e.Else)
+	case *Where:
+		v.bothVectors(e, e.X, e.Else)
+		if of := v.expr(e.Of); !of.Elem.IsInt() || of.Lanes != e.X.Type().Lanes {
+			v.failf("%s chooses lanes by %s", ExprText(e), of)
 		}
 	case *Aligned:
 		v.array(e.Array)
@@ -71,6 +76,13 @@ func (v *verifier) vector(e Expr) {
 		}
 	default:
 		v.failf("unknown expression %T", e)
+	}
+}
+
+// bothVectors checks that e chooses lanes of two vectors of one type.
+func (v *verifier) bothVectors(e, x, otherwise Expr) {
+	if t, other := v.expr(x), v.expr(otherwise); t.Lanes < 2 || other != t {
+		v.failf("%s has a vector of %s and %s", ExprText(e), t, other)
 	}
 }
 

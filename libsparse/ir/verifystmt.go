@@ -154,6 +154,9 @@ func (v *verifier) loop(s *For) {
 	if s.Chunk != nil {
 		v.index(s.Chunk)
 	}
+	if s.Within != nil {
+		v.index(s.Within)
+	}
 	switch {
 	case s.Step < 1:
 		v.failf("the step of loop %s is %d, expected at least 1", s.Var.Name, s.Step)

@@ -35,6 +35,10 @@ func operands(e Expr) []Expr {
 		return e.Of
 	case *Tail:
 		return []Expr{e.X, e.Count, e.Else}
+	case *Head:
+		return []Expr{e.X, e.Count, e.Else}
+	case *Where:
+		return []Expr{e.X, e.Of, e.Else}
 	case *Hash:
 		return []Expr{e.Key, e.Size}
 	default:
@@ -211,6 +215,10 @@ func MapExpr(e Expr, f func(Expr) Expr) Expr {
 		e = &ReduceLanes{Op: x.Op, Of: mapExprs(x.Of, f)}
 	case *Tail:
 		e = &Tail{X: MapExpr(x.X, f), Count: MapExpr(x.Count, f), Else: MapExpr(x.Else, f)}
+	case *Head:
+		e = &Head{X: MapExpr(x.X, f), Count: MapExpr(x.Count, f), Else: MapExpr(x.Else, f)}
+	case *Where:
+		e = &Where{X: MapExpr(x.X, f), Of: MapExpr(x.Of, f), Else: MapExpr(x.Else, f)}
 	case *Hash:
 		e = &Hash{Key: MapExpr(x.Key, f), Size: MapExpr(x.Size, f)}
 	}
@@ -238,7 +246,7 @@ func MapStmt(s Stmt, onExpr func(Expr) Expr, onStmt func(Stmt) Stmt) Stmt {
 		}
 		s = &Block{Stmts: out}
 	case *For:
-		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Below: x.Below, Ends: x.Ends, Body: b(x.Body)}
+		s = &For{Var: x.Var, Lo: e(x.Lo), Hi: e(x.Hi), Step: x.Step, Kind: x.Kind, Chunk: e(x.Chunk), Unroll: x.Unroll, Within: e(x.Within), Ends: x.Ends, Body: b(x.Body)}
 	case *While:
 		s = &While{Cond: e(x.Cond), Body: b(x.Body)}
 	case *If:

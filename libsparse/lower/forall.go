@@ -201,7 +201,7 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 	out := l.counted(f, p, r.Lo, r.Hi, kind, append(ahead, body...), before)
 	if len(out) > 0 {
 		loop := out[len(out)-1].(*ir.For)
-		loop.Below, loop.Ends = gapless(it), valid != nil && len(ahead) == 0 && l.emptyLast(it)
+		loop.Within, loop.Ends = l.within(it, f.Var, e), valid != nil && len(ahead) == 0 && l.emptyLast(it)
 	}
 	return out
 }
@@ -210,6 +210,17 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 func (l *lowerer) emptyLast(it lattice.Iterator) bool {
 	_, grouped := l.format(it.Access.Tensor).Levels[it.Level].(format.Grouped)
 	return grouped
+}
+
+// within is the end of the positions whose coordinates are any that v may have, where all positions behind those that the loop over v visits are such;
+// nil where they aren't.
+func (l *lowerer) within(it lattice.Iterator, v index.Var, e env) ir.Expr {
+	t := it.Access.Tensor
+	_, part := e.span.lookup(v)
+	if part || !gapless(it) || it.Access.Window(l.format(t).ModeOrder[it.Level]) != nil || l.program.Source.Owner(t) == l.program.Source.LHS.Tensor {
+		return nil
+	}
+	return l.positions(t, it.Level)
 }
 
 // gapless reports whether every position of a level, from zero on, has a coordinate that is stored: segments follow each other.

@@ -21,6 +21,13 @@ typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* Coordinates are read two at a time: each has its sign at the top of one half. */
+static inline int32_t all_negative_i32x8(const int32_t *crd)
+{
+    const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
+    return ((uint64_t)(pairs[0] & pairs[1] & pairs[2] & pairs[3]) & 0x8000000080000000) == 0x8000000080000000;
+}
+
+/* Coordinates are read two at a time: each has its sign at the top of one half. */
 static inline int32_t any_negative_i32x8(const int32_t *crd)
 {
     const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
@@ -34,6 +41,14 @@ static inline f32x8 gather_f32x8(const float *x, const int32_t *crd)
     return (f32x8){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32], x[(uint32_t)pairs[2]], x[pairs[2] >> 32], x[(uint32_t)pairs[3]], x[pairs[3] >> 32]};
 }
 
+/* Coordinate 0 stands for those that are negative. */
+static inline f32x8 gather_present_f32x8(const float *x, const int32_t *crd)
+{
+    const i32x8 all = *(const i32x8 *)crd;
+    const i64x4 pairs = (i64x4)(all & ~(all >> 31));
+    return (f32x8){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32], x[(uint32_t)pairs[2]], x[pairs[2] >> 32], x[(uint32_t)pairs[3]], x[pairs[3] >> 32]};
+}
+
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
@@ -42,6 +57,12 @@ static inline int64_t max_i64(int64_t x, int64_t y)
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
+}
+
+static inline f32x8 where_f32x8_i32(f32x8 x, i32x8 of, f32x8 other)
+{
+    const i32x8 kept = __builtin_convertvector(of >= 0, i32x8);
+    return (f32x8)((kept & (i32x8)x) | (~kept & (i32x8)other));
 }
 
 static void kernel_compute_work(int64_t *slots, const int64_t team)
@@ -64,66 +85,54 @@ static void kernel_compute_work(int64_t *slots, const int64_t team)
         f32x8 w_lanes_4 = (f32x8){0};
         const int64_t A_p2_begin = 0;
         const int64_t A_p2_end = ((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) / 32;
-        int64_t A_p2_full = A_p2_begin;
         if (A_p1_end - A_p1 >= 8) {
-            A_p2_full = A_p2_end;
-            while (A_p2_full > A_p2_begin && any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_full - 1) * 32])) {
-                A_p2_full = A_p2_full - 1;
+            int64_t A_p2_2 = A_p2_begin;
+            while (A_p2_2 + 4 <= A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32])) {
+                const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
+                const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
+                const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
+                const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
+                A_p2_2 += 4;
             }
-        }
-        const int64_t A_p2_main = A_p2_begin + (A_p2_full - A_p2_begin - 1) / 4 * 4;
-        for (int64_t A_p2_2 = A_p2_begin; A_p2_2 < A_p2_main; A_p2_2 += 4) {
-            const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-            w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
-            const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-            w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
-            const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
-            const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-            w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
-        }
-        if (A_p2_full == A_p2_end) {
-            if (A_p2_end - 4 >= A_p2_main) {
-                const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 4) * 32;
-                w_lanes += *(const f32x8 *)&A_vals[A_p2_place_5] * gather_f32x8(x_vals, &A_crd2[A_p2_place_5]);
-            }
-            if (A_p2_end - 3 >= A_p2_main) {
-                const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 3) * 32;
-                w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_6] * gather_f32x8(x_vals, &A_crd2[A_p2_place_6]);
-            }
-            if (A_p2_end - 2 >= A_p2_main) {
-                const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 2) * 32;
-                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_7] * gather_f32x8(x_vals, &A_crd2[A_p2_place_7]);
-            }
-            if (A_p2_end - 1 >= A_p2_main) {
-                const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32;
-                w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_8] * gather_f32x8(x_vals, &A_crd2[A_p2_place_8]);
-            }
-        } else {
-            float w_2[32] __attribute__((aligned(64)));
-            *(f32x8 *)&w_2[0] = w_lanes;
-            *(f32x8 *)&w_2[8] = w_lanes_2;
-            *(f32x8 *)&w_2[16] = w_lanes_3;
-            *(f32x8 *)&w_2[24] = w_lanes_4;
-            for (int64_t lane = 0; lane < min_i64(8, A_p1_end - A_p1); lane++) {
-                int64_t A_p2_3_end = A_p2_end;
-                while (A_p2_3_end > A_p2_main && A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + (A_p2_3_end - 1) * 32] < 0) {
-                    A_p2_3_end = A_p2_3_end - 1;
-                }
-                const int64_t A_p2_3_main = A_p2_begin + (A_p2_3_end - A_p2_begin - 1) / 4 * 4;
-                for (int64_t A_p2_3 = A_p2_main; A_p2_3 < A_p2_3_end; A_p2_3++) {
-                    w_2[(A_p2_3 < A_p2_3_main ? A_p2_3 - A_p2_begin - (A_p2_3 - A_p2_begin) / 4 * 4 : A_p2_3 - A_p2_3_end + 4) * 8 + lane] += A_vals[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] * x_vals[A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32]];
+            if (A_p2_2 < A_p2_end) {
+                if (!any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
+                    const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_5] * gather_f32x8(x_vals, &A_crd2[A_p2_place_5]);
+                    if (A_p2_2 + 1 < A_p2_end) {
+                        const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_6] * gather_f32x8(x_vals, &A_crd2[A_p2_place_6]);
+                        if (A_p2_2 + 2 < A_p2_end) {
+                            const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_7] * gather_f32x8(x_vals, &A_crd2[A_p2_place_7]);
+                        }
+                    }
+                } else {
+                    while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
+                        const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                        w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes);
+                        if (A_p2_2 + 1 < A_p2_end) {
+                            const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                            w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_9] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_9]), *(const i32x8 *)&A_crd2[A_p2_place_9], w_lanes_2);
+                            if (A_p2_2 + 2 < A_p2_end) {
+                                const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                                w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_10] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_10]), *(const i32x8 *)&A_crd2[A_p2_place_10], w_lanes_3);
+                                if (A_p2_2 + 3 < A_p2_end) {
+                                    const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                                    w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_11] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_11]), *(const i32x8 *)&A_crd2[A_p2_place_11], w_lanes_4);
+                                }
+                            }
+                        }
+                        A_p2_2 += 4;
+                    }
                 }
             }
-            w_lanes = *(f32x8 *)&w_2[0];
-            w_lanes_2 = *(f32x8 *)&w_2[8];
-            w_lanes_3 = *(f32x8 *)&w_2[16];
-            w_lanes_4 = *(f32x8 *)&w_2[24];
-        }
-        w_lanes += w_lanes_3;
-        w_lanes_2 += w_lanes_4;
-        w_lanes += w_lanes_2;
-        if (A_p1_end - A_p1 >= 8) {
+            w_lanes += w_lanes_3;
+            w_lanes_2 += w_lanes_4;
+            w_lanes += w_lanes_2;
             float w_3[8] __attribute__((aligned(64)));
             *(f32x8 *)&w_3[0] = w_lanes;
             out_vals[A_crd1[A_p1]] = w_3[0];
@@ -135,6 +144,25 @@ static void kernel_compute_work(int64_t *slots, const int64_t team)
             out_vals[A_crd1[A_p1 + 6]] = w_3[6];
             out_vals[A_crd1[A_p1 + 7]] = w_3[7];
         } else {
+            float w_2[32] __attribute__((aligned(64)));
+            *(f32x8 *)&w_2[0] = w_lanes;
+            *(f32x8 *)&w_2[8] = w_lanes_2;
+            *(f32x8 *)&w_2[16] = w_lanes_3;
+            *(f32x8 *)&w_2[24] = w_lanes_4;
+            for (int64_t lane = 0; lane < min_i64(8, A_p1_end - A_p1); lane++) {
+                for (int64_t A_p2_3 = A_p2_begin; A_p2_3 < A_p2_end; A_p2_3++) {
+                    if (A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] >= 0) {
+                        w_2[(A_p2_3 - A_p2_begin - (A_p2_3 - A_p2_begin) / 4 * 4) * 8 + lane] += A_vals[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] * x_vals[A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32]];
+                    }
+                }
+            }
+            w_lanes = *(f32x8 *)&w_2[0];
+            w_lanes_2 = *(f32x8 *)&w_2[8];
+            w_lanes_3 = *(f32x8 *)&w_2[16];
+            w_lanes_4 = *(f32x8 *)&w_2[24];
+            w_lanes += w_lanes_3;
+            w_lanes_2 += w_lanes_4;
+            w_lanes += w_lanes_2;
             float w_4[8] __attribute__((aligned(64)));
             *(f32x8 *)&w_4[0] = w_lanes;
             for (int64_t lane_2 = 0; lane_2 < min_i64(8, A_p1_end - A_p1); lane_2++) {
