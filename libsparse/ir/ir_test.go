@@ -86,6 +86,8 @@ func TestExprText(t *testing.T) {
 		{&ir.Select{Cond: cmp(ir.Eq, a, b), Then: num(1), Else: num(-2)}, "a == b ? 1 : -2"},
 		{&ir.Cast{X: at(crd, a), To: dtype.I64}, "i64(crd[a])"},
 		{&ir.Load{Array: x, Index: a, Lanes: 8}, "x[a :8]"},
+		{&ir.Head{X: &ir.Load{Array: x, Index: a, Lanes: 4}, Count: b, Else: &ir.Load{Array: y, Index: a, Lanes: 4}}, "head(x[a :4], b, y[a :4])"},
+		{&ir.Where{X: &ir.Load{Array: x, Index: a, Lanes: 4}, Of: &ir.Load{Array: crd, Index: a, Lanes: 4}, Else: &ir.Load{Array: y, Index: a, Lanes: 4}}, "where(x[a :4], crd[a :4], y[a :4])"},
 		{f32(1.5), "1.5f32"},
 	} {
 		if got := ir.ExprText(e.e); got != e.want {

@@ -52,6 +52,12 @@ func TestVerify(t *testing.T) {
 		{"freed by return", []ir.Stmt{&ir.Alloc{Array: heap, Size: n}, &ir.Return{Value: num(1)}}, ""},
 		{"freed in another block", []ir.Stmt{&ir.Alloc{Array: heap, Size: n}, block(&ir.Free{Array: heap})}, "not a heap array of this block"},
 		{"used after free", []ir.Stmt{&ir.Alloc{Array: heap, Size: n}, &ir.Free{Array: heap}, put(heap, n, f32(0))}, "after it is freed"},
+		{"lanes by numbers", []ir.Stmt{&ir.Store{Array: y, Index: n, Value: &ir.Where{
+			X: &ir.Load{Array: y, Index: n, Lanes: 4}, Of: &ir.Load{Array: x, Index: n, Lanes: 4}, Else: &ir.Load{Array: y, Index: n, Lanes: 4},
+		}}}, "chooses lanes by f32x4"},
+		{"lanes of different vectors", []ir.Stmt{&ir.Store{Array: y, Index: n, Value: &ir.Head{
+			X: &ir.Load{Array: y, Index: n, Lanes: 4}, Count: n, Else: &ir.Load{Array: y, Index: n, Lanes: 8},
+		}}}, "has a vector of f32x4 and f32x8"},
 		{"grown stack array", []ir.Stmt{mut(v, num(4)), &ir.Alloc{Array: heap, Size: num(4)}, &ir.Grow{Array: heap, Capacity: v, Size: n}}, "not a heap array"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -335,3 +335,24 @@ def test_formats_change_no_bit(dtype: torch.dtype) -> None:
         with ls.options(tune_bitwise=True):  # whatever has been tuned for matrices like these
             for format in ("sell(8)", "sell(4,64)", "sell(8,256)", "ell"):
                 assert torch.equal(A @ x, A.to_format(format) @ x)
+
+
+@pytest.mark.parametrize("first", [1.0, torch.nan, torch.inf])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_lanes_whose_row_has_ended_keep_their_bits(dtype: torch.dtype, first: float) -> None:
+    """Rows of very different lengths, some empty, have the bits of CSR, whatever padding reads."""
+    torch.manual_seed(0)
+    for rows in (5, 64, 203):
+        lengths = (torch.rand(rows, 1) ** 3 * (torch.rand(rows, 1) < 0.8)).masked_fill(
+            torch.arange(rows)[:, None] == 3, 1
+        )
+        A = ls.tensor((torch.randn(rows, 70) * (torch.rand(rows, 70) < lengths)).to(dtype))
+        x = torch.randn(70, dtype=dtype)
+        x[0] = first
+        with ls.options(tune_bitwise=True):
+            for format in ("sell(8)", "sell(32)", "sell(4,64)", "sell(8,256)", "ell"):
+                B = A.to_format(format)
+                torch.testing.assert_close(B @ x, A @ x, rtol=0, atol=0, equal_nan=True)
+                for reduce in ("max", "min"):
+                    found, csr = (ls.einsum("ij,j->i", m, x, reduce=reduce) for m in (B, A))
+                    torch.testing.assert_close(found, csr, rtol=0, atol=0, equal_nan=True)
