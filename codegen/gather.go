@@ -8,7 +8,7 @@ import (
 	"libsparse/libsparse/ir"
 )
 
-// gatherOf is the C text of a vector whose lanes are elements of one array, at neighbouring coordinates of 32 bits in
+// gatherOf is the C text of a vector whose lanes are elements of one array, at neighbouring coordinates of 32 or 16 bits in
 // another: `{x[crd[p]], x[crd[p + 1]], ..}`.
 func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 	var values, coords *ir.Array
@@ -31,11 +31,15 @@ func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 			return "", false
 		}
 	}
-	if coords.Elem != dtype.I32 || len(x.Of)%2 != 0 || x.Type().Elem.IsComplex() {
-		return "", false
-	}
 	kind := "gather"
-	if present {
+	switch {
+	case x.Type().Elem.IsComplex():
+		return "", false
+	case coords.Elem == dtype.I16 && len(x.Of)%2 == 0 && !present:
+		kind = gatherNarrow
+	case coords.Elem != dtype.I32 || len(x.Of)%2 != 0:
+		return "", false
+	case present:
 		kind = gatherPresent
 	}
 	return fmt.Sprintf("%s(%s, &%s[%s])", e.uses.gather(kind, x.Type()), name(values.Name), name(coords.Name), e.index(first)), true
@@ -50,14 +54,21 @@ func coordinate(index ir.Expr) (load *ir.Load, clamped, ok bool) {
 		index, clamped = b.X, true
 	}
 	load, ok = index.(*ir.Load)
-	return load, clamped, ok && load.Type() == ir.Scalar(dtype.I32)
+	return load, clamped, ok && (load.Type() == ir.Scalar(dtype.I32) || load.Type() == ir.Scalar(dtype.I16))
 }
 
-// gatherPresent is the helper that reads at coordinate 0 where nothing is stored.
-const gatherPresent = "gather_present"
+// gatherPresent is the helper that reads at coordinate 0 where nothing is stored, gatherNarrow the one for coordinates of 16 bits.
+const (
+	gatherPresent = "gather_present"
+	gatherNarrow  = "gather_narrow"
+)
 
 // gather notes the use of a helper that reads a vector of type t at coordinates, and returns its name.
 func (u *uses) gather(kind string, t ir.Type) string {
+	if kind == gatherNarrow {
+		u.vector(ir.Type{Elem: dtype.I16, Lanes: 2})
+		return u.helper(kind, t)
+	}
 	u.vector(ir.Type{Elem: dtype.I32, Lanes: t.Lanes})
 	u.vector(ir.Type{Elem: dtype.I64, Lanes: t.Lanes / 2})
 	return u.helper(kind, t)
@@ -87,6 +98,27 @@ static inline %[2]s %[3]s(const %[4]s *x, const int32_t *crd)
 }
 `, comment, vectorName(h.t), h.name(), elemType(h.t.Elem), load,
 		vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), stored, strings.Join(lanes, ", "))
+}
+
+// gatherNarrowText reads coordinates in pairs, as gatherText does; they have no sign.
+func (h helper) gatherNarrowText() string {
+	var loads strings.Builder
+	lanes := make([]string, h.t.Lanes)
+	for lane := range lanes {
+		pair := fmt.Sprintf("pair%d", lane/2)
+		if lane%2 == 1 {
+			lanes[lane] = fmt.Sprintf("x[%s >> 16]", pair)
+			continue
+		}
+		fmt.Fprintf(&loads, "    const uint32_t %s = (uint32_t)*(const %s *)&crd[%d];\n", pair, vectorName(ir.Type{Elem: dtype.I16, Lanes: 2}), lane)
+		lanes[lane] = fmt.Sprintf("x[%s & 0xffff]", pair)
+	}
+	return fmt.Sprintf(`/* Coordinates are read two at a time, since such loops wait for loads. */
+static inline %[1]s %[2]s(const %[3]s *x, const int16_t *crd)
+{
+%[4]s    return (%[1]s){%[5]s};
+}
+`, vectorName(h.t), h.name(), elemType(h.t.Elem), loads.String(), strings.Join(lanes, ", "))
 }
 
 // anyNegative and allNegative are the helpers that say whether one of several neighbouring coordinates is negative, and whether all are.
