@@ -151,7 +151,7 @@ class Trial:
             copy = _with_copy(self._call, problem, operands, self._number, format, self._build)
             if copy is not None and _same_bits(wanted, copy(operands)[0]):
                 return copy
-        except (LibsparseError, MemoryError):  # a compiler that is gone, or no memory left
+        except (LibsparseError, RuntimeError, OSError, MemoryError):  # no compiler, memory or room on the disk
             pass
         _give_back(pattern, format, known)
         return None
