@@ -134,18 +134,27 @@ func (s *Search) relativeBytes(levels string, padding float64) float64 {
 		return 0
 	}
 	nnz, rows := math.Exp2(s.sight.known[slices.Index(pattern.Names, "entries")]), math.Exp2(s.sight.known[slices.Index(pattern.Names, "fibers")])
+	coordinate := 4
+	if strings.Contains(levels, "n") {
+		coordinate = 2
+	}
 	entry := nnz * float64(4+s.nest.Assignment.LHS.Tensor.Elem.Size())
-	bytes := entry * math.Exp2(padding)
+	bytes := nnz * float64(coordinate+s.nest.Assignment.LHS.Tensor.Elem.Size()) * math.Exp2(padding)
 	if padding == 0 && strings.HasPrefix(levels, "d") {
 		bytes += 4 * rows
 	}
 	return log2(bytes / (entry + 4*rows))
 }
 
-// padding is the elements of a padded format for each entry, as a logarithm, and which kind it is; 0 of others.
+// padding is the elements of a padded format for each entry, as a logarithm, and which kind it is, with that of coordinates of 16 bits; 0 of
+// others.
 func (s *Search) padding(levels string) (padding, kind float64) {
 	name := ""
 	switch {
+	case strings.Contains(levels, "n"):
+		return 0, 7
+	case strings.Contains(levels, "w(") && strings.Contains(levels, "l(8)"):
+		name, kind = "sorted32", 6
 	case strings.Contains(levels, "w("):
 		name, kind = "sorted32", 5
 	case strings.Contains(levels, "p"):

@@ -15,7 +15,7 @@ _PADDING = 3  # elements that a padded format may store for each entry
 
 
 def of(pattern: Pattern) -> Iterator[str]:
-    """The formats that a pattern may be converted to: compressed ones, and padded ones that stay small.
+    """The formats that a pattern may be converted to: compressed, narrow, and padded ones that stay small.
 
     `values` after a format says that values are brought into its order, too. Not blocks and diagonals, whose padding is
     multiplied: by infinity that is NaN where nothing is stored.
@@ -42,8 +42,12 @@ def of(pattern: Pattern) -> Iterator[str]:
             yield f"{Format(f'sell({height})').text} values"
     window = 4096
     sorted_within = torch.nn.functional.pad(lengths, (0, -len(lengths) % window)).reshape(-1, window).sort(1).values
-    if _in_slices(sorted_within.reshape(-1), 32) <= most:
-        yield f"{Format(f'sell(32,{window})').text} values"
+    for height in (8, 32):
+        if _in_slices(sorted_within.reshape(-1), height) <= most:
+            yield f"{Format(f'sell({height},{window})').text} values"
+    narrow = Format("dn")
+    if columns <= (narrow.kinds[1].most or columns):
+        yield narrow.text
     if rows * columns <= 8 * most:
         yield f"{Format('db').text} values"
 
