@@ -2,13 +2,18 @@ package ir
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"libsparse/libsparse/dtype"
 )
 
 // Builder makes the variables and arrays of one function. Names are unique within it.
-type Builder struct{ used map[string]bool }
+type Builder struct {
+	used map[string]bool
+	// once are the declarations of what is computed once in a function.
+	once []*Decl
+}
 
 // NewBuilder is a builder that leaves out the names of slots.
 func NewBuilder(slots []Slot) *Builder {
@@ -45,6 +50,31 @@ func (b *Builder) Fresh(name string) string {
 
 // Index is a new variable for a coordinate, a position or a count.
 func (b *Builder) Index(name string) *Var { return &Var{Name: b.Fresh(name), T: Index} }
+
+// Once is a variable with the value of x, which depends on slots alone, in all of a function.
+func (b *Builder) Once(name string, x Expr) *Var {
+	text := ExprText(x)
+	for _, d := range b.once {
+		if ExprText(d.Init) == text {
+			return d.Var
+		}
+	}
+	d := &Decl{Var: b.Index(name), Init: x, Const: true}
+	b.once = append(b.once, d)
+	return d.Var
+}
+
+// declareOnce is the body of a function with what is computed once declared before the first statement that uses it.
+func (b *Builder) declareOnce(body *Block) *Block {
+	out := slices.Clone(body.Stmts)
+	for _, d := range b.once {
+		first := slices.IndexFunc(out, func(s Stmt) bool { return mentions(&For{Var: d.Var, Body: Do(s)}, nil, d.Var.Name) })
+		if first >= 0 {
+			out = slices.Insert(out, first, Stmt(d))
+		}
+	}
+	return &Block{Stmts: out}
+}
 
 // Scalar is a new variable of type t.
 func (b *Builder) Scalar(name string, t dtype.T) *Var { return &Var{Name: b.Fresh(name), T: Scalar(t)} }

@@ -255,8 +255,12 @@ func (a *accumulators) open(vectors []Expr, parts [][]*Var) []Stmt {
 	if !behind {
 		return append(out, rest...)
 	}
+	within := s.Within
+	if _, literal := within.(*Int); !literal {
+		within = a.names.Once(s.Var.Name+"_within", within)
+	}
 	return append(out, &If{
-		Cond: Is(Add(place, step), Le, s.Within),
+		Cond: Is(Add(place, step), Le, within),
 		Then: Do(a.first(vectors, parts, place, end)...),
 		Else: Do(rest...),
 	})

@@ -331,7 +331,7 @@ func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For, *Builder) Stmt
 	same := func(e Expr) Expr { return e }
 	return mapFuncs(m, func(fn *Func) *Block {
 		names := builderFor(m.Slots, fn)
-		return MapStmt(fn.Body, same, func(s Stmt) Stmt {
+		return names.declareOnce(MapStmt(fn.Body, same, func(s Stmt) Stmt {
 			switch s := s.(type) {
 			case *For:
 				return f(s, names)
@@ -339,7 +339,7 @@ func rewriteLoops(m *Module, wanted func(*For) bool, f func(*For, *Builder) Stmt
 				return flatten(s)
 			}
 			return s
-		}).(*Block)
+		}).(*Block))
 	})
 }
 
