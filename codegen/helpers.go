@@ -40,10 +40,13 @@ func (h helper) text() string {
 	if h.t.Elem.Real() == dtype.F32 {
 		part, suffix = "float", "f"
 	}
-	sign := map[string]string{"min": "<", "max": ">"}[h.kind]
+	sign := signs[h.kind]
 	return strings.NewReplacer("NAME", h.name(), "PART", part, "SUFFIX", suffix, "VECTOR", vector, "ELEMENT", element,
 		"COUNTING", strings.Join(counting, ", "), "WIDTH", strconv.Itoa(h.t.Lanes), "SIGN", sign, "ORNAN", orNaN, "MASK", mask, "LANE", lane, "KEYVECTOR", keys, "KEY", key, "SCALAR", string(h.t.Elem)).Replace(h.template())
 }
+
+// signs are the comparisons of C that helper functions make.
+var signs = map[string]string{"min": "<", "max": ">", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 
 // helperWriters write the helper functions whose text depends on more than types.
 var helperWriters = map[string]func(helper) string{
@@ -59,6 +62,9 @@ func (h helper) template() string {
 	}
 	if h.kind == "exp" && h.t.Lanes > 1 {
 		return exponential(h.t)
+	}
+	if dtype.Op(h.kind).IsComparison() {
+		return vectorComparison
 	}
 	logical := h.kind == "and" || h.kind == "or" || h.kind == "xor"
 	source, ok := helperText[h.kind]
@@ -212,5 +218,12 @@ func maskedChoice(kind string, elem dtype.T) string {
 const vectorChoice = `static inline VECTOR NAME(VECTOR x, VECTOR y)
 {
 ` + choosing + `
+}
+`
+
+// vectorComparison is 1 in the lanes where it holds, else 0.
+const vectorComparison = `static inline VECTOR NAME(VECTOR x, VECTOR y)
+{
+    return (VECTOR)((MASK)(x SIGN y) & (MASK)((VECTOR){0} + (ELEMENT)1));
 }
 `

@@ -90,7 +90,7 @@ func (u *uses) add(h helper) {
 			t.Lanes /= 2
 			u.vector(t)
 		}
-		if slices.Contains([]string{"min", "max", "tail", "head", "where", "exp"}, h.kind) {
+		if slices.Contains([]string{"min", "max", "tail", "head", "where", "exp"}, h.kind) || dtype.Op(h.kind).IsComparison() {
 			u.vector(maskType(h.t))
 		}
 	}

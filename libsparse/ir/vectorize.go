@@ -103,6 +103,8 @@ func widest(e Expr, v *Var) int {
 		size = max(size, widest(e.X, v))
 	case *Select:
 		size = max(size, widest(e.Then, v), widest(e.Else, v))
+	case *Compare:
+		size = max(widest(e.X, v), widest(e.Y, v))
 	}
 	if !uses(e, v) {
 		return e.Type().Elem.Size()
@@ -171,13 +173,34 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 		arg, ok := x.expr(e.X, v, lanes)
 		return &Unary{Op: e.Op, X: arg}, ok && (e.Op == dtype.Neg || e.Op == "exp" && x.Vectorizes(e.Op, e.X.Type().Elem))
 	case *Cast:
+		if c, ok := e.X.(*Compare); ok {
+			return x.comparison(c, e.To, v, lanes)
+		}
 		arg, ok := x.expr(e.X, v, lanes)
 		return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
 	case *Select:
 		return x.selection(e, v, lanes)
-	default: // the number of the iteration itself, a comparison
+	default: // the number of the iteration itself, a condition
 		return nil, false
 	}
+}
+
+// comparison is 1 of type to in the lanes where c holds, else 0.
+func (x vectorizer) comparison(c *Compare, to dtype.T, v *Var, lanes int) (Expr, bool) {
+	op, t := comparisons[c.Op], c.X.Type().Elem
+	left, okX := x.expr(c.X, v, lanes)
+	right, okY := x.expr(c.Y, v, lanes)
+	if lanes == 1 {
+		return &Cast{X: &Compare{Op: c.Op, X: left, Y: right}, To: to}, okX && okY
+	}
+	if op == "" || !okX || !okY || c.Y.Type().Elem != t || !x.Vectorizes(op, t) || !x.Vectorizes("", to) {
+		return nil, false
+	}
+	holds := &Binary{Op: op, X: left, Y: right}
+	if to == t {
+		return holds, true
+	}
+	return &Cast{X: holds, To: to}, true
 }
 
 func (x vectorizer) selection(e *Select, v *Var, lanes int) (Expr, bool) {

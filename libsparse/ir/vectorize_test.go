@@ -64,6 +64,18 @@ func TestVectorize(t *testing.T) {
 			32,
 			[]string{"for v = 0 .. 8 step 4 unrolled", "  y[v :4] = f32(f64(x[v :4]) * doubles[v :4])"},
 		},
+		{
+			"values of comparisons", 10,
+			[]ir.Stmt{put(y, v, mul(f, &ir.Cast{X: ir.Is(at(x, v), ir.Le, f), To: dtype.F32}))},
+			32,
+			[]string{"y[0 :8] = f * le(x[0 :8], f)", "y[8 :2] = f * le(x[8 :2], f)"},
+		},
+		{
+			"a comparison of another size", 4,
+			[]ir.Stmt{put(y, v, &ir.Cast{X: ir.Is(at(doubles, v), ir.Eq, ir.Number(0, dtype.F64)), To: dtype.F32})},
+			32,
+			[]string{"y[0 :4] = f32(eq(doubles[0 :4], 0f64))"},
+		},
 		{"stride", 16, []ir.Stmt{put(y, mul(v, num(2)), f)}, 32, same("y[v * 2] = f")},
 		{"gather", 16, []ir.Stmt{put(y, v, at(x, at(idx, v)))}, 32, same("y[v] = x[idx[v]]")},
 		{"its own number", 16, []ir.Stmt{put(idx, v, v)}, 32, same("idx[v] = v")},
