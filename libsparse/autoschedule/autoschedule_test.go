@@ -164,6 +164,43 @@ func TestWalkedAlone(t *testing.T) {
 	}
 }
 
+// TestStripsOfSeveral has strips of all operands copied that are read by the coordinates of entries; operands with one pattern have their
+// entries together.
+func TestStripsOfSeveral(t *testing.T) {
+	a := request(t, "ik,ij,ij,jk,ik->jk", []string{"dd", "ds:1,0", "ds:1,0", "dd", "dd"}, "dd", 4097)
+	tensors := map[string]*index.Tensor{a.LHS.Tensor.Name: a.LHS.Tensor}
+	for _, x := range a.Tensors() {
+		tensors[x.Name] = x
+	}
+	notation, err := index.ParseAssignment("out(j,k) = A(i,k) * B(i,j) * eq[every](C(i,j) * D(j,k), E(i,k))",
+		func(name string, _ int, _ bool) (*index.Tensor, error) { return tensors[name], nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Assignment = notation
+	a = bindtest.Change(a, append(a.Tensors(), a.LHS.Tensor), func(name string, s *bind.Storage) {
+		switch name {
+		case "C":
+			s.SamePattern = tensors["B"]
+			fallthrough
+		case "B":
+			s.NNZ = 4097 * 48
+		default:
+			s.Extents, s.NNZ = []int64{4097, 256}, 4097*256
+		}
+	})
+	d, err := DecideFor(a, Machine{VectorBytes: 64, Caches: []int64{1 << 20, 1 << 25}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "split(k, k0, k1, 32) reorder(k0, j, i, k1) precompute(A, p, at=1, array, rename=i:ip k1:kp) " +
+		"precompute(E, p2, at=0, array, rename=i:ip2 k1:kp2) " +
+		"precompute(p(i,k1) * B(i,j) * eq[every](C(i,j) * D(j,k), p2(i,k1)), w, at=1, tile)"
+	if text := fmt.Sprint(d.Commands); !strings.Contains(text, want) {
+		t.Errorf("%s\n%s", text, strings.Join(d.Notes, "\n"))
+	}
+}
+
 // TestStrips has the loop over tiles outermost where rows of the dense operand are reused often and don't stay in a cache.
 func TestStrips(t *testing.T) {
 	machine := Machine{VectorBytes: 32, Caches: []int64{1 << 19, 1 << 25}}

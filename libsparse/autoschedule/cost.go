@@ -96,18 +96,6 @@ func newModel(a bind.Assignment, c *Constants, machine Machine) *model {
 	return m
 }
 
-// repeated reports whether the loops that walk an earlier operand walk operand i too: it has the same pattern and variables.
-func (m *model) repeated(i int) bool {
-	access := m.operands[i].access
-	for k := range i {
-		earlier := m.operands[k].access
-		if slices.Equal(earlier.Vars, access.Vars) && m.assignment.Owner(earlier.Tensor) == m.assignment.Owner(access.Tensor) {
-			return true
-		}
-	}
-	return false
-}
-
 func (m *model) prepare(e index.Expr, copied bool) node {
 	switch e := e.(type) {
 	case *index.Access:
@@ -253,52 +241,6 @@ func (m *model) any(property func(*operand) bool) bool {
 func (m *model) merged(o *operand, v int) bool {
 	return m.any(func(other *operand) bool { return other != o && m.walks(other, v) })
 }
-
-// occupancy is the share of the coordinates of v at which the right-hand side exists.
-func (m *model) occupancy(v int) float64 {
-	if !m.product {
-		return m.exists(&m.rhs, v)
-	}
-	share := 1.0
-	for i := range m.operands {
-		share *= m.operands[i].shareOf(v)
-	}
-	return share
-}
-
-// exists is the share of the coordinates of v at which an expression exists: a product of independent shares for
-// products, what remains of the complement for sums.
-func (m *model) exists(n *node, v int) float64 {
-	switch {
-	case n.missing:
-		return 0
-	case n.operand >= 0:
-		return m.operands[n.operand].shareOf(v)
-	}
-	var p [maxArgs]float64
-	total := 0.0
-	for k := range n.args {
-		p[k] = m.exists(&n.args[k], v)
-	}
-	for set := range uint(1) << len(n.args) {
-		if !n.region.Has(set) {
-			continue
-		}
-		share := 1.0
-		for k := range n.args {
-			if set&(1<<k) == 0 {
-				share *= 1 - p[k]
-			} else {
-				share *= p[k]
-			}
-		}
-		total += share
-	}
-	return total
-}
-
-// maxArgs is how many arguments a call has at most.
-const maxArgs = 6
 
 // visited is the share of the coordinates of v that the loop passes: all if no level stores them, else what the levels
 // that are walked together store. merged says that there are several.

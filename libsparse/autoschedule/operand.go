@@ -22,7 +22,8 @@ type operand struct {
 	fixed   bool // it can't be converted
 	coo     bool // it is better converted than walked
 	hashed  bool // a level of it is met in no order where an order is needed
-	shares  bool // another operand has its pattern
+	shares  bool // an operand before it has its pattern
+	leads   bool // operands behind it have its pattern
 	nnz     float64
 	// disordered says that some level of it is met in no order.
 	disordered bool

@@ -2,7 +2,7 @@ package autoschedule
 
 import (
 	"slices"
-	"strings"
+	"strconv"
 
 	"libsparse/libsparse/bind"
 	"libsparse/libsparse/cin"
@@ -13,15 +13,18 @@ import (
 // Rows of a wide dense operand that are read in tiles lie far apart, and all of them exceed the near caches. Where each is read often, strips of
 // them are copied one after the other, so that a strip's rows lie together in a near cache while the sparse operand is walked.
 
-// packed is the operand that a product of a sparse and a dense matrix reads in strips, with their width; nil where copies don't pay.
-func (d *Decision) packed(a bind.Assignment, v index.Var) (x *index.Access, width int64) {
+// packed are the operands that a sum over the entries of a sparse matrix reads in strips, with their width; there are none where copies don't pay.
+func (d *Decision) packed(a bind.Assignment, v index.Var) (wide []*index.Access, width int64) {
 	n, c := a.Extent(v), d.constants
-	if x = d.wide(a, v); x == nil || !index.Exact(n) || d.plan.sharing != divided || len(d.machine.Caches) == 0 {
+	if wide = d.wide(a, v); len(wide) == 0 || !index.Exact(n) || d.plan.sharing != divided || len(d.machine.Caches) == 0 {
 		return nil, 0
 	}
-	size, rows, near := int64(x.Tensor.Elem.Size()), a.Extent(d.Order[1]), d.machine.Caches[0]
+	size, rows, near := int64(0), a.Extent(d.Order[1]), d.machine.Caches[0]
+	for _, x := range wide {
+		size += int64(x.Tensor.Elem.Size())
+	}
 	width = d.machine.tile(a)
-	for rows*width*size > near && width*size > c.PackRow {
+	for rows*width*size > near && width*size > c.PackRow*int64(len(wide)) {
 		width /= 2
 	}
 	large := n%width == 0 && n >= 2*width && rows*n*size > near/2 && rows*width*size <= c.PackCaches*near
@@ -29,50 +32,72 @@ func (d *Decision) packed(a bind.Assignment, v index.Var) (x *index.Access, widt
 	if !large || uses < c.PackUses*float64(rows) || length < c.PackUses {
 		return nil, 0
 	}
-	return x, width
+	return wide, width
 }
 
-// wide is the dense factor of a product of two matrices that is computed by rows of a sparse one, where v is innermost; nil of anything else.
-func (d *Decision) wide(a bind.Assignment, v index.Var) *index.Access {
-	product, ok := factors(a.Assignment)
-	if !ok || len(product) != 2 || len(d.Order) != 3 || d.Order[2] != v || !a.Result().Format.Dense() {
+// wide are the dense operands whose rows a sum over the entries of a sparse matrix reads by the coordinates of entries, where it goes by
+// rows of that matrix and v is innermost: of a product of two matrices one, of other expressions as many as there are.
+func (d *Decision) wide(a bind.Assignment, v index.Var) (wide []*index.Access) {
+	if len(d.Order) != 3 || d.Order[2] != v || !a.Result().Format.Dense() {
 		return nil
 	}
-	at := slices.IndexFunc(product, a.Dense)
 	it, ok := walked(a, d.Order[1])
-	if at < 0 || !ok || it.Access != product[1-at] || !slices.Equal(a.Stored(product[at]), d.Order[1:]) {
+	if !ok {
 		return nil
 	}
-	if t := product[at].Tensor.Elem; t.Accum() != t { // sums of copies would be of another type
-		return nil
-	}
-	return product[at]
-}
-
-// pack computes strips of the result one after the other, of copies of strips of x.
-func (d *Decision) pack(a bind.Assignment, x *index.Access, width int64) {
-	i, j, k := d.Order[0], d.Order[1], d.Order[2]
-	name := func(v index.Var, suffix string) index.Var { return index.Var(free(a, string(v)+suffix)) }
-	outer, inner, copiedRow, copied := name(k, "0"), name(k, "1"), name(j, "p"), name(k, "p")
-	strip, sums := free(a, "p"), free(a, "w")
-	product, _ := factors(a.Assignment)
-	texts := make([]string, len(product))
-	for n, factor := range product {
-		if texts[n] = factor.String(); factor == x {
-			texts[n] = (&index.Access{Tensor: &index.Tensor{Name: strip}, Vars: []index.Var{j, inner}}).String()
+	for _, x := range index.Accesses(a.RHS) {
+		switch {
+		case !a.Dense(x):
+			if a.Owner(x.Tensor) != a.Owner(it.Access.Tensor) || !slices.Equal(x.Vars, it.Access.Vars) {
+				return nil
+			}
+		case slices.Contains(x.Vars, d.Order[1]):
+			if t := x.Tensor.Elem; t.Accum() != t || !slices.Equal(a.Stored(x), d.Order[1:]) { // sums of copies would be of another type
+				return nil
+			}
+			wide = append(wide, x)
 		}
 	}
+	if product, ok := factors(a.Assignment); len(wide) == 1 && (!ok || len(product) != 2) {
+		return nil
+	}
+	return wide
+}
+
+// pack computes strips of the result one after the other, of copies of strips of operands.
+func (d *Decision) pack(a bind.Assignment, wide []*index.Access, width int64) {
+	i, j, k := d.Order[0], d.Order[1], d.Order[2]
+	name := func(v index.Var, suffix string) index.Var { return index.Var(free(a, string(v)+suffix)) }
+	outer, inner, sums := name(k, "0"), name(k, "1"), free(a, "w")
 	d.add(schedule.Bound{Var: k, Extent: a.Extent(k)})
 	d.add(schedule.Split{Var: k, Outer: outer, Inner: inner, Factor: width})
 	d.add(schedule.Reorder{Vars: []index.Var{outer, i, j, inner}})
-	d.add(schedule.Precompute{
-		Of: x.Tensor.Name, At: 1, Name: strip, Storage: cin.Array, Rename: []cin.Rename{{Of: j, As: copiedRow}, {Of: inner, As: copied}},
+	strips, lanes, rows := map[*index.Access]string{}, []index.Var{inner}, []index.Var{}
+	for n, x := range wide {
+		suffix, at := "p", 1
+		if n > 0 { // inside of what reads the copies before
+			suffix, at = "p"+strconv.Itoa(n+1), 0
+		}
+		strips[x] = free(a, suffix)
+		row, lane := name(j, suffix), name(k, suffix)
+		d.add(schedule.Precompute{
+			Of: x.Tensor.Name, At: at, Name: strips[x], Storage: cin.Array, Rename: []cin.Rename{{Of: j, As: row}, {Of: inner, As: lane}},
+		})
+		d.note("%s in strips of %d: each strip of %s is copied to %s, whose rows lie together in a near cache and are read often", k, width, x.Tensor.Name, strips[x])
+		lanes, rows = append(lanes, lane), append(rows, row)
+	}
+	term := index.Replace(a.RHS, func(x *index.Access) index.Expr {
+		if strip, ok := strips[x]; ok {
+			return &index.Access{Tensor: &index.Tensor{Name: strip}, Vars: []index.Var{j, inner}}
+		}
+		return nil
 	})
-	d.add(schedule.Precompute{Of: strings.Join(texts, " * "), At: 1, Name: sums, Storage: cin.Tile})
-	d.add(schedule.Vectorize{Var: inner})
-	d.add(schedule.Vectorize{Var: copied})
-	d.add(schedule.Parallelize{Var: copiedRow})
-	d.add(schedule.Parallelize{Var: i})
-	d.note("%s in strips of %d: each strip of %s is copied to %s, whose rows lie together in a near cache and are read often", k, width, x.Tensor.Name, strip)
+	d.add(schedule.Precompute{Of: index.String(term), At: 1, Name: sums, Storage: cin.Tile})
+	for _, lane := range lanes {
+		d.add(schedule.Vectorize{Var: lane})
+	}
+	for _, row := range append(rows, i) {
+		d.add(schedule.Parallelize{Var: row})
+	}
 	d.note("workspace %s: %d sums over %s in registers across the reduction", sums, width, k)
 }

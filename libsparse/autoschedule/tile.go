@@ -47,8 +47,8 @@ func (m Machine) tile(a bind.Assignment) int64 {
 // a loop among threads.
 func (d *Decision) tile(a bind.Assignment, w workspace) (shared bool) {
 	v := d.Order[len(d.Order)-1]
-	if x, width := d.packed(a, v); x != nil && w.tiles {
-		d.pack(a, x, width)
+	if wide, width := d.packed(a, v); len(wide) > 1 || len(wide) == 1 && w.tiles {
+		d.pack(a, wide, width)
 		return true
 	}
 	n, width := a.Extent(v), d.machine.tile(a)
