@@ -3,13 +3,14 @@
 The derivative by an operand is the product of the partial derivatives on the way from the root to its only access,
 times the gradient of the result, reduced over the indices that the operand does not have. Where the operand is sparse
 its pattern joins the product. A reduction by min or max passes its gradient to the terms that equal the result,
-in equal shares; a term of a product over an index gets the product of the others. Counts, and gradients of halves, are
-kept in float32.
+in equal shares; a term of a product over an index gets the product of the others. Gradients of halves are kept in
+float32, and so are counts that it holds exactly.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -141,27 +142,50 @@ class _Gradient:
         return name
 
     def _compute(
-        self, target: Access, value: Expr, format: str | Format | None, reduce: str = "sum", **options: Any
+        self,
+        target: Access,
+        value: Expr,
+        format: str | Format | None,
+        reduce: str = "sum",
+        dtype: torch.dtype | None = None,
+        **options: Any,
     ) -> Result:
         """Computes an assignment, not rounded to halves; autograd brings gradients to the dtype of their tensors."""
         problem, operands = statements.prepare(
             "a gradient", target, value, self.known, format, reduce, definitions=self.definitions, **options
         )
-        dtype = None if problem.dtype is None else dtypes.accumulator(problem.dtype)
+        if dtype is None and problem.dtype is not None:
+            dtype = dtypes.accumulator(problem.dtype)
         return tape.compute(problem._replace(dtype=dtype), operands)
 
-    def _reduced(self, word: str, value: Expr, stored: Pattern | None, reduce: str = "sum") -> Access:
+    def _reduced(
+        self, word: str, value: Expr, stored: Pattern | None, reduce: str = "sum", dtype: torch.dtype | None = None
+    ) -> Access:
         """An access to a reduction of an expression over the terms of the result, stored as the result is."""
         output = self.problem.output
         format = stored.format if stored is not None else "dense" if output else None
-        data, pattern = self._compute(Access("n_", output), value, format, reduce)
+        data, pattern = self._compute(Access("n_", output), value, format, reduce, dtype)
         return Access(self._named(word, Operand(pattern, data)), output)
 
     def _share(self, out: Operand) -> Expr:
-        """The share in the gradient of the result of each term that is the least or the greatest."""
-        result = self.result._replace(name=self._named("out", out))
+        """The share in the gradient of the result of each term that is the least or the greatest.
+
+        A dense gradient is divided by their number here: once for an element of the result, not for each term.
+        """
+        result, output = self.result._replace(name=self._named("out", out)), self.problem.output
         hit = Call("eq", (self.value, result), "every")  # of each term, not of their sums
-        return Call("/", (hit, self._reduced("ties", hit, out.pattern)))
+        ties = self._reduced("ties", hit, out.pattern, dtype=self._counting(out.values.dtype))
+        if out.pattern is not None or self.result.windows:
+            return Call("/", (hit, ties))
+        shares, _ = self._compute(Access("s_", output), Call("/", (self.result, ties)), "dense" if output else None)
+        self.known[self.result.name] = Operand(None, shares)
+        return hit
+
+    def _counting(self, dtype: torch.dtype) -> torch.dtype | None:
+        """The dtype itself where it counts all terms of an element exactly, None for that of counts."""
+        extents = self.problem.extents(self.operands)
+        terms = math.prod(n for index, n in extents.items() if index not in self.problem.output)
+        return dtype if dtype.is_floating_point and terms <= 1 / torch.finfo(dtype).eps else None
 
     def _others(self, stored: Pattern | None) -> Expr:
         """The product of all terms but one: of the nonzero terms, times that of the other terms that are 0.
