@@ -71,9 +71,11 @@ static bool locate(Handle tensor, int64_t *slot)
 	return true;
 }
 
-/* A tensor for the result; false, with an exception, where there is no memory. */
-static bool new_result(const Direct *self, Handle *out)
+/* The tensor for the result, `into` where that is one; false, with an exception, where there is no memory. */
+static bool new_result(const Direct *self, PyObject *into, Handle *out)
 {
+	if (into != NULL)
+		return !tensor_from_object(into, out) || failed("what the result is written to is no tensor") != NULL;
 	if (self->large == NULL)
 		return !allocate(self->ndim, self->shape, self->strides, self->dtype, device_cpu(), 0, out) ||
 		       failed("no memory for the result") != NULL; /* which torch says in its own words, in Python */
@@ -83,7 +85,7 @@ static bool new_result(const Direct *self, Handle *out)
 	return made;
 }
 
-PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
+PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObject *into)
 {
 	int64_t slots[MOST_SLOTS];
 	const int *place = self->places + self->arrays;
@@ -93,7 +95,7 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 		if (!locate(self->array[n], &slots[self->places[n]]))
 			return failed("a pattern has no memory: the storage of an index array has been freed");
 	Handle out;
-	if (!new_result(self, &out))
+	if (!new_result(self, into, &out))
 		return NULL;
 	bool located = locate(out, &slots[place[self->operands]]);
 	for (Py_ssize_t n = 0; located && n < self->operands; n++)
@@ -125,10 +127,9 @@ PyObject *run(const Direct *self, const Handle *operands, int64_t threads)
 static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	const Direct *direct = (Direct *)self;
-	PyObject *out = NULL;
+	PyObject *out = NULL, *into = kwargs == NULL ? NULL : PyDict_GetItemString(kwargs, "out"); /* borrowed */
 	Handle operands[MOST_SLOTS];
 	Py_ssize_t count = PyTuple_Size(args) - 1, read = 0;
-	(void)kwargs;
 	if (count != direct->operands)
 		return PyErr_Format(PyExc_TypeError, "expected %zd operands and a number of threads", direct->operands);
 	while (read < count && !tensor_from_object(PyTuple_GetItem(args, read), &operands[read]))
@@ -137,7 +138,7 @@ static PyObject *direct_call(PyObject *self, PyObject *args, PyObject *kwargs)
 	if (read < count)
 		failed("an operand is no tensor");
 	else if (!PyErr_Occurred())
-		out = run(direct, operands, threads);
+		out = run(direct, operands, threads, into);
 	while (read > 0)
 		delete_tensor(operands[--read]);
 	return out;
@@ -269,7 +270,7 @@ static PyMethodDef functions[] = {
 };
 
 static PyType_Slot direct_slots[] = {
-	{Py_tp_doc, "A kernel with the contents of its slots: direct(*values, threads)."},
+	{Py_tp_doc, "A kernel with the contents of its slots: direct(*values, threads, out=None), where out is like the result."},
 	{Py_tp_new, direct_new},
 	{Py_tp_call, direct_call},
 	{Py_tp_dealloc, direct_dealloc},

@@ -66,8 +66,8 @@ extern PyTypeObject *direct_type;
 /* Raises a RuntimeError. */
 PyObject *failed(const char *what);
 
-/* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for. */
-PyObject *run(const Direct *self, const Handle *operands, int64_t threads);
+/* Runs the kernel on operands of the dtypes, extents and memory layouts that it was prepared for; `into` is a tensor to write to, or NULL. */
+PyObject *run(const Direct *self, const Handle *operands, int64_t threads, PyObject *into);
 
 /* Whether an attribute is true; -1 with an exception. */
 int truth_of(PyObject *object, PyObject *name);

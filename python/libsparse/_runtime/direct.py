@@ -41,7 +41,8 @@ Outline: TypeAlias = "tuple[Sequence[int], Sequence[int], torch.dtype]"
 """The shape, strides and dtype of a result: to make a tensor like it takes longer than a kernel."""
 
 Direct = Callable[..., Tensor]
-"""Computes a result of operands' values, and a number of threads as the last argument."""
+"""Computes a result of operands' values, and a number of threads as the last argument; `out=`, a tensor like the
+result, is where it is written, if given."""
 
 
 def make(
@@ -96,23 +97,28 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
     if native is not None and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
         return native.Held(run, plain, get, place)  # type: ignore[no-any-return]
 
-    def direct(*values_and_number: Any) -> Tensor:
+    def direct(*values_and_number: Any, **into: Tensor) -> Tensor:
         copy = get(values_and_number[place])
         if copy is None:
-            return plain(*values_and_number)
-        return run(*values_and_number[:place], copy, *values_and_number[place + 1 :])
+            return plain(*values_and_number, **into)
+        return run(*values_and_number[:place], copy, *values_and_number[place + 1 :], **into)
 
     return direct
 
 
 def in_order(run: Direct) -> Direct:
     """A function whose results are copied into the order that their callers see."""
-    return lambda *values: contiguous(run(*values))
+
+    def direct(*values: Any, out: Tensor | None = None) -> Tensor:
+        result = contiguous(run(*values))
+        return result if out is None else out.copy_(result)
+
+    return direct
 
 
 def second_in_order(run: Direct, order: tuple[int, ...]) -> Direct:
     """A function whose second operand is copied into the order in which the kernel reads it."""
-    return lambda values, dense, number: run(values, contiguous(dense, order), number)
+    return lambda values, dense, number, **into: run(values, contiguous(dense, order), number, **into)
 
 
 def _fits(module: ModuleType, compute: Callable[[int], int], fixed: array[int], shape: Sequence[int]) -> bool:
@@ -133,9 +139,9 @@ def _closure(
     local = threading.local()
     (shape, strides, dtype), empty = result, blocks.empty
 
-    def direct(*values_and_number: Any) -> Tensor:
+    def direct(*values_and_number: Any, out: Tensor | None = None) -> Tensor:
         *values, number = values_and_number
-        out = empty(shape, strides, dtype)
+        out = empty(shape, strides, dtype) if out is None else out
         try:
             block, address = local.mine
         except AttributeError:

@@ -56,7 +56,6 @@ static PyObject *held_call(PyObject *object, PyObject *args, PyObject *kwargs)
 {
 	const Held *self = (Held *)object;
 	Py_ssize_t count = PyTuple_Size(args);
-	(void)kwargs;
 	if (self->place >= count)
 		return PyErr_Format(PyExc_TypeError, "expected more operands");
 	PyObject *values = PyTuple_GetItem(args, self->place), *given = PyTuple_New(count), *out = NULL;
@@ -68,7 +67,7 @@ static PyObject *held_call(PyObject *object, PyObject *args, PyObject *kwargs)
 		PyTuple_SetItem(given, n, item); /* which takes the reference */
 	}
 	if (direct != NULL)
-		out = PyObject_CallObject((PyObject *)direct, given);
+		out = PyObject_Call((PyObject *)direct, given, kwargs);
 	Py_XDECREF(given);
 	return out;
 }

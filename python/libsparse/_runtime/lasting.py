@@ -91,13 +91,13 @@ class Trial:
         """The shortest way, which is taken where the call has one: of a matrix and a dense operand."""
         return None if self._call.direct is None else self._product
 
-    def _product(self, values: Tensor, dense: Tensor, number: int) -> Tensor:
+    def _product(self, values: Tensor, dense: Tensor, number: int, **into: Tensor) -> Tensor:
         prepared, short = self._prepared(), self._call.direct
         pattern = None if prepared is None or prepared.pattern is None else prepared.pattern()
-        if pattern is not None:
+        if pattern is not None and not into:
             return self([Operand(pattern, values), Operand(None, dense)])[0]
         assert short is not None
-        return short(values, dense, number)
+        return short(values, dense, number, **into)
 
     def __call__(self, operands: Sequence[Operand]) -> Result:
         """Computes one way or the other."""

@@ -115,7 +115,7 @@ static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *value
 	}
 	if (fit && !tensor_from_object(other, &operands[1])) {
 		if (is_array(operands[1], direct->dtype))
-			out = run(direct, operands, threads);
+			out = run(direct, operands, threads, NULL);
 		delete_tensor(operands[1]);
 	}
 	delete_tensor(operands[0]);

@@ -84,7 +84,7 @@ static PyObject *kernel_result(PyObject *direct, PyObject *given)
 		return failed("a kernel has other operands");
 	while (read < count && !tensor_from_object(PyTuple_GetItem(given, read), &operands[read]))
 		read++;
-	out = read < count ? failed("an operand is no tensor") : run((Direct *)direct, operands, threads);
+	out = read < count ? failed("an operand is no tensor") : run((Direct *)direct, operands, threads, NULL);
 	while (read > 0)
 		delete_tensor(operands[--read]);
 	return out;

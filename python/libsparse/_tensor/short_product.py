@@ -58,6 +58,37 @@ def multiply_in_python(matrix: Any, other: Any) -> Tensor | None:
     return None
 
 
+def multiply_into(matrix: Any, other: Any, out: Any) -> Tensor | None:
+    """`out` with the product of a matrix and a contiguous operand, where its kernel can write it there; else None."""
+    if type(other) not in PLAIN or type(out) not in PLAIN or tape.is_watched() or forward_ad._current_level >= 0:
+        return None
+    known = matrix._fast.get(other.shape)
+    direct = None if known is None else known.variant.direct
+    if direct is None:
+        return None
+    tensors = values, _, _ = matrix._held, other, out
+    if not all([t.is_cpu and t.dtype is known.dtype and t.layout is torch.strided for t in tensors]):
+        return None
+    shape = (matrix.shape[0], *other.shape[1:])
+    if out.shape != shape or values.numel() != matrix._pattern.size or out.is_inference():
+        return None
+    if any([t.is_neg() or t.is_conj() or not t.is_contiguous() for t in tensors]):
+        return None
+    if _grad_enabled() and any([t.requires_grad for t in tensors]):
+        return None
+    begin, end = _memory(out)
+    if any([begin < last and first < end for first, last in map(_memory, (values, other))]):
+        return None
+    direct(values, other, threads.count(), out=out)
+    torch.autograd.graph.increment_version(out)
+    return out  # type: ignore[no-any-return]
+
+
+def _memory(tensor: Tensor) -> tuple[int, int]:
+    """Where a contiguous tensor begins and ends."""
+    return (begin := tensor.data_ptr()), begin + tensor.nbytes
+
+
 def _followed(matrix: Any, known: Prepared, values: Tensor, other: Tensor) -> Tensor:
     """The product as a node of autograd's graph, the one of the last product where it is the same."""
     node = matrix._node

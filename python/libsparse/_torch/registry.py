@@ -18,7 +18,7 @@ from libsparse._ops.operands import is_sparse
 from libsparse._tensor import repeated
 from libsparse._tensor.dispatch_table import handlers, title
 from libsparse._tensor.recording import current, recorders
-from libsparse._tensor.short_product import multiply_in_c, multiply_in_python
+from libsparse._tensor.short_product import multiply_in_c, multiply_in_python, multiply_into
 from libsparse._tensor.sparse_tensor import SparseTensor
 
 _Handler = TypeVar("_Handler", bound=Callable[..., Any])
@@ -117,6 +117,13 @@ def _product(matrix: Any, other: Any, ranks: tuple[int, ...]) -> Tensor | None:
     return multiply_in_python(matrix, other) if product is None else product
 
 
+def _product_into(matrix: Any, other: Any, out: Any, ranks: tuple[int, ...]) -> Tensor | None:
+    """`out` with the product by the short way, None where there is none."""
+    if out is None or type(matrix) is not SparseTensor or type(other) is not Tensor or other.ndim not in ranks:
+        return None
+    return multiply_into(matrix, other, out)
+
+
 def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] = ()) -> Callable[..., Any]:
     """A handler that refuses the arguments that no handler takes, and returns tensors."""
 
@@ -131,6 +138,8 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
                 raise UnsupportedError("in-place functions are not supported on an ls.SparseTensor; use the result")
             if "out" in kwargs:
                 out = kwargs.pop("out")
+                if ranks and not kwargs and len(args) == 2 and (filled := _product_into(*args, out, ranks)) is not None:
+                    return filled
                 return call(*args, **kwargs) if out is None else _copied(call(*args, **kwargs), out, title(function))
         elif ranks and len(args) == 2 and (product := _product(*args, ranks)) is not None:
             return product

@@ -18,6 +18,7 @@ from libsparse._ops.operands import PLAIN
 from libsparse._runtime.problem import Operand
 from libsparse._storage.pattern import Pattern
 from libsparse._tensor import constructors, dispatch_table
+from libsparse._tensor.short_product import multiply_into
 from libsparse._tensor.sparse_tensor import SparseTensor
 from libsparse._trace.frames import leave_alone
 
@@ -107,9 +108,11 @@ def _differ_in_dtype(operands: tuple[Any, ...]) -> bool:
 
 def run_product(ranks: tuple[int, ...], original: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Computes a product with libsparse, by the short way of its operator for a matrix that was seen before."""
-    if len(args) == 2 and not kwargs and type(args[1]) is Tensor and args[1].layout is torch.strided:
+    if len(args) == 2 and type(args[1]) is Tensor and args[1].layout is torch.strided and kwargs.keys() <= {"out"}:
         matrix = wrapped(args[0]) if args[1].ndim in ranks else None
-        if matrix is not None and args[1].dtype is matrix.dtype:
+        if kwargs and matrix is not None and (filled := multiply_into(matrix, args[1], kwargs["out"])) is not None:
+            return filled
+        if not kwargs and matrix is not None and args[1].dtype is matrix.dtype:
             if trained_calls.is_refused(original, args):
                 return original(*args)
             try:
