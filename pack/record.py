@@ -22,6 +22,7 @@ from torch import Tensor
 import libsparse as ls
 
 FORMATS = ("csr", "csc", "coo")
+COPIES = ("sell(8)", "sell(8,4096)", "dn")  # that products with vectors go on with when they repeat
 KINDS = (*((format, torch.float32) for format in FORMATS), ("csr", torch.float64))
 ROWS, COLUMNS, ENTRIES = 3000, 2000, 50_000  # sizes of which no index is of a class that kernels are made for exactly
 # Those that kernels are made for exactly and that are common, and any other; fewer where operands are less usual.
@@ -64,6 +65,8 @@ def others(A: ls.SparseTensor, B: ls.SparseTensor, C: ls.SparseTensor) -> Iterat
     yield A * torch.rand(ROWS, 1, dtype=A.dtype)
     yield A * torch.rand(1, COLUMNS, dtype=A.dtype)
     yield from (A.detach().to_format(format) for format in FORMATS)
+    if A.format == "csr":
+        yield from (A.detach().to_format(format) @ torch.rand(COLUMNS, dtype=A.dtype) for format in COPIES)
 
 
 def models(A: ls.SparseTensor) -> Iterator[object]:
