@@ -148,7 +148,7 @@ func (g *scheduler) command() string {
 	v, w := pick(g.rng, g.vars), pick(g.rng, g.vars)
 	accesses := index.Accesses(g.naive.Source.RHS)
 	of := pick(g.rng, accesses).Tensor.Name
-	switch g.rng.IntN(21) {
+	switch g.rng.IntN(22) {
 	case 0, 1:
 		return fmt.Sprintf("split(%s, %s, %s, %d%s)", v, g.fresh(), g.fresh(), pick(g.rng, []int{1, 2, 3, 4, 8}), g.tail(v))
 	case 2:
@@ -175,6 +175,8 @@ func (g *scheduler) command() string {
 		return fmt.Sprintf("mergeby(%s, %s)", v, pick(g.rng, []string{"gallop", "gallop", "gallop", "choose", "twofinger"}))
 	case 19:
 		return fmt.Sprintf("order(%s, %s)", v, of)
+	case 20:
+		return fmt.Sprintf("ahead(%s, %s, %d)", v, of, 1+g.rng.IntN(600))
 	default:
 		return fmt.Sprintf("assemble(%s)", pick(g.rng, []string{"insert", "append", "bounded"}))
 	}

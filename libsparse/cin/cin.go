@@ -27,6 +27,9 @@ type (
 		Unroll int64
 		// Prefetch is how many iterations ahead what is read by the coordinate is brought near; 0 leaves it to the processor.
 		Prefetch int64
+		// Ahead is the operand whose entries are brought near Distance entries before the loop walks them; nil leaves that to the processor.
+		Ahead    *index.Tensor
+		Distance int64
 		// Order is the operand whose rows are visited by their lengths; nil has them visited as they come.
 		Order *index.Tensor
 		// Gallop says that levels which are intersected search for their common coordinates.
@@ -81,6 +84,17 @@ func HasRows(a bind.Assignment, acc *index.Access, v index.Var) bool {
 	}
 	rows, entries := f.Levels[0].Props(), f.Levels[1].Props()
 	return rows.Full && rows.Ordered && entries.Segmented && entries.HasPos && !entries.Padded && !entries.RowRelative
+}
+
+// Walks reports whether the last level of an access is over v and stores its entries one after the other, those of each row behind those of the row before.
+func Walks(a bind.Assignment, acc *index.Access, v index.Var) bool {
+	f := a.Of(acc.Tensor).Format
+	last := f.Order() - 1
+	if last < 0 || acc.Windowed() || acc.Vars[f.ModeOrder[last]] != v {
+		return false
+	}
+	entries := f.Levels[last].Props()
+	return entries.Segmented && entries.HasPos && entries.HasCrd && !entries.Padded && !entries.RowRelative
 }
 
 // With is f around another body.

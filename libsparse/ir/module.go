@@ -9,6 +9,16 @@ type Slot struct {
 	Out bool
 	// Streams is the array that Var is about: a number other than zero says that it is too large for the caches.
 	Streams *Array
+	// Walk is the arrays that loops walk together with Array, coordinates, where these are to be brought near before.
+	Walk *Walk
+}
+
+// Walk is arrays that loops read at the same places one after the other, as the entries of an operand.
+type Walk struct {
+	// Arrays begin with the coordinates.
+	Arrays []*Array
+	// Distance is how many places before they are read they are to be brought near.
+	Distance int64
 }
 
 // Name is that of the variable or the array.

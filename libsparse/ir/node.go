@@ -286,11 +286,13 @@ type (
 		Count Expr
 		Value Expr
 	}
-	// Prefetch asks for Array[Index:Index+Count] to be brought near, where a later iteration reads it. It has no other effect.
+	// Prefetch asks for Array[Index:Index+Count] to be brought near, where a later iteration reads it. It has no other effect. Where Beyond
+	// is set, these may be places behind the end of the array.
 	Prefetch struct {
-		Array *Array
-		Index Expr
-		Count int64
+		Array  *Array
+		Index  Expr
+		Count  int64
+		Beyond bool
 	}
 	// Drain waits, where If holds, until what the thread has sent past the caches is in memory, so that other threads read it.
 	Drain struct{ If Expr }

@@ -30,6 +30,7 @@ func Passes(target Target) []Pass {
 		{"vectorize", func(m *Module) *Module { return Vectorize(m, target) }},
 		{"simplify", Simplify},
 		{"stream", func(m *Module) *Module { return Stream(m, target) }},
+		{"ahead", Ahead},
 	}
 }
 

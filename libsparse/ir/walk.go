@@ -277,7 +277,7 @@ func mapLeaf(s Stmt, e func(Expr) Expr) Stmt {
 	case *Grow:
 		return &Grow{Array: x.Array, Capacity: x.Capacity, Size: e(x.Size)}
 	case *Prefetch:
-		return &Prefetch{Array: x.Array, Index: e(x.Index), Count: x.Count}
+		return &Prefetch{Array: x.Array, Index: e(x.Index), Count: x.Count, Beyond: x.Beyond}
 	case *Drain:
 		return &Drain{If: e(x.If)}
 	case *Fill:

@@ -80,6 +80,7 @@ func newSlots(p *cin.Program) *slots {
 		add(s, p.Source.LHS.Tensor)
 	}
 	s.streamed(p)
+	s.walks(p)
 	newLowerer(p, s).lengths()
 	return s
 }

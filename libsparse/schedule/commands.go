@@ -29,6 +29,9 @@ var readers = map[string]func(a *arguments) Command{
 	"prefetch": func(a *arguments) Command {
 		return Prefetch{Var: a.variable(), Distance: a.number(a.next("the distance"))}
 	},
+	"ahead": func(a *arguments) Command {
+		return Ahead{Var: a.variable(), Of: string(a.variable()), Distance: a.number(a.next("the distance"))}
+	},
 	"order":       func(a *arguments) Command { return Order{Var: a.variable(), Of: string(a.variable())} },
 	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
 	"reorder":     (*arguments).reorder,

@@ -66,6 +66,11 @@ positions fp: f as stored in A(i,j)
     forall k
       C(i,k) += A(i,j) * B(j,k)
 `},
+		{spmm, []Command{Ahead{"j", "A", 64}}, "ahead(j, A, 64)", `forall i
+  forall k
+    forall j with entries of A 64 ahead
+      C(i,k) += A(i,j) * B(j,k)
+`},
 		{spmm, []Command{Order{"i", "A"}}, "order(i, A)", `forall i by the lengths of rows of A
   forall k
     forall j
@@ -274,6 +279,9 @@ func TestPreconditions(t *testing.T) {
 		{spmm, nil, []Command{Bound{"q", 4}}, "there is no variable q"},
 		{spmm, nil, []Command{Bound{"k", 4}, Bound{"k", 5}}, "k is already bound to 4"},
 		{spmm, nil, []Command{Prefetch{"k", 0}}, "the distance has to be from 1 to 256"},
+		{spmm, csr, []Command{Ahead{"j", "A", 5000}}, "the distance has to be from 1 to 4096"},
+		{spmm, csr, []Command{Ahead{"j", "D", 64}}, "there is no operand D"},
+		{spmm, csr, []Command{Ahead{"i", "A", 64}}, `A(i,j), stored as "ds", has no entries over i that follow each other`},
 		{spmm, nil, []Command{Order{"i", "D"}}, "there is no operand D"},
 		{spmm, csr, []Command{Order{"j", "A"}}, "not by rows over j"},
 		{spmm, nil, []Command{Unroll{"k", 1}}, "the factor has to be from 2 to 64"},

@@ -21,6 +21,7 @@ SPMV = {
     "rows": "split(i, i0, i1, 16); parallelize(i0, threads)",
     "entries": "fuse(i, j, f); pos(f, p, A0); split(p, p0, p1, 8); parallelize(p0, threads, {race})",
     "lanes": "precompute(all, w, at=1, tile); prefetch(j, 4); vectorize(j); parallelize(i, threads)",
+    "ahead": "precompute(all, w, at=1, tile); ahead(j, A0, 512); vectorize(j); unroll(i, 4); parallelize(i, threads)",
     "ordered": "precompute(all, w, at=1, tile); order(i, A0); vectorize(j); unroll(i, 2); parallelize(i, threads)",
     "columns": "split(j, j0, j1, 5); reorder(j0, i, j1); parallelize(j0, threads, {race})",
     "divided": "divide(i, i0, i1, 3); precompute(all, w, at=2, tile); unroll(j, 4); parallelize(i0, threads)",

@@ -281,6 +281,7 @@ func (d *draft) planned(splits []schedule.Command) ([]schedule.Command, error) {
 			base = append(base, schedule.Unroll{Var: d.within(c.Var), Factor: c.Factor})
 		case schedule.Prefetch:
 			base = append(base, schedule.Prefetch{Var: d.within(c.Var), Distance: c.Distance})
+		case schedule.Ahead: // strips of rows don't follow each other
 		case schedule.Parallelize:
 			base = append(base, schedule.Parallelize{Var: d.loops[0].name, Race: c.Race})
 		default:

@@ -110,6 +110,10 @@ class Schedule:
         """Brings near what a loop over stored coordinates reads by them `distance` iterations later."""
         return self.then(f"prefetch({index}, {distance})")
 
+    def ahead(self, index: str, operand: str, distance: int) -> Schedule:
+        """Brings the entries of a sparse operand near `distance` of them before a loop walks them."""
+        return self.then(f"ahead({index}, {operand}, {distance})")
+
     def order(self, index: str, operand: str) -> Schedule:
         """Has a loop over the rows of a sparse operand visit rows of similar length one after the other."""
         return self.then(f"order({index}, {operand})")
