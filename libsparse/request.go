@@ -59,6 +59,8 @@ type Operand struct {
 	Reach int64   `json:"reach,omitempty"`
 	// Scattered says that the coordinates of neighbouring entries are seldom neighbours.
 	Scattered bool `json:"scattered,omitempty"`
+	// Far says that they are, and that caches don't keep the entries, which are several in a row.
+	Far bool `json:"far,omitempty"`
 	// Uneven says that the lengths of neighbouring rows differ, and can't be foreseen.
 	Uneven bool `json:"uneven,omitempty"`
 	// SamePattern is the earlier operand whose index arrays this one shares, or -1.
@@ -124,7 +126,7 @@ func (r *Request) program() ([]*index.Assignment, []*index.Tensor, *bind.Table, 
 		}
 		names[o.Name] = true
 		if r.Priors {
-			o.NNZ, o.Filled, o.Skew, o.Reach, o.Scattered, o.Uneven = 0, 0, nil, 0, false, false
+			o.NNZ, o.Filled, o.Skew, o.Reach, o.Scattered, o.Far, o.Uneven = 0, 0, nil, 0, false, false, false
 		}
 		t, s, err := o.tensor(i, operands[:i], storage)
 		if err != nil {
@@ -279,7 +281,7 @@ func (o Operand) tensor(i int, earlier []*index.Tensor, known *bind.Table) (*ind
 	t := &index.Tensor{Name: o.Name, PatternOnly: o.PatternOnly}
 	s := bind.Storage{
 		Index:      dtype.I32,
-		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach, Scattered: o.Scattered, Uneven: o.Uneven},
+		Statistics: bind.Statistics{Extents: o.Shape, NNZ: o.NNZ, Filled: o.Filled, Skew: o.Skew, Reach: o.Reach, Scattered: o.Scattered, Far: o.Far, Uneven: o.Uneven},
 	}
 	var err error
 	if s.Format, err = o.format(); err != nil {

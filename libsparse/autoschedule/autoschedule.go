@@ -204,6 +204,7 @@ func (d *Decision) carryOut(a bind.Assignment, p *plan) {
 	if d.buffer(a, p.workspace) {
 		return // threads divide the loop inside that over tiles
 	}
+	d.ahead(a)
 	if len(p.order) > 0 {
 		d.divide(a, p.sharing)
 	}

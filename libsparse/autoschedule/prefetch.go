@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"libsparse/libsparse/bind"
+	"libsparse/libsparse/cin"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/schedule"
 )
@@ -52,4 +53,42 @@ func (d *Decision) prefetch(a bind.Assignment) {
 		d.note("rows of %s are brought near %d iterations ahead, since entries of %s are scattered", acc.Tensor.Name, d.constants.FarAhead, it.Access.Tensor.Name)
 		return
 	}
+}
+
+// ahead has the entries of an operand brought near before the loop that walks them, where caches don't keep them.
+func (d *Decision) ahead(a bind.Assignment) {
+	for depth := len(d.Order) - 1; depth >= 0; depth-- {
+		v := d.Order[depth]
+		it, ok := walked(a, v)
+		if !ok {
+			continue
+		}
+		if t := it.Access.Tensor; a.Of(t).Far && d.inOrder(a, it.Access, depth) {
+			distance := d.constants.AheadTerms
+			if depth < len(d.Order)-1 {
+				distance = d.constants.AheadRows
+			}
+			d.add(schedule.Ahead{Var: v, Of: t.Name, Distance: distance})
+			d.note("entries of %s are brought near %d ahead, since they are too many for the caches, and scattered", t.Name, distance)
+		}
+		return
+	}
+}
+
+// inOrder reports whether the loops down to a depth are those over the levels of an operand, as they are stored, so that the innermost of them walks its entries one
+// after the other.
+func (d *Decision) inOrder(a bind.Assignment, acc *index.Access, depth int) bool {
+	f := a.Of(acc.Tensor).Format
+	if f.Order() != depth+1 || !cin.Walks(a, acc, d.Order[depth]) {
+		return false
+	}
+	for level, mode := range f.ModeOrder {
+		if d.Order[level] != acc.Vars[mode] {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(d.Commands, func(c schedule.Command) bool {
+		_, split := c.(schedule.Split)
+		return split
+	})
 }

@@ -42,6 +42,8 @@ type Statistics struct {
 	Reach int64
 	// Scattered says that the coordinates of neighbouring entries are seldom neighbours.
 	Scattered bool
+	// Far says that they are, and that caches don't keep the entries, which are several in a row.
+	Far bool
 	// Uneven says that the lengths of neighbouring rows differ, and can't be foreseen.
 	Uneven bool
 }

@@ -46,6 +46,11 @@ func scattered(o libsparse.Operand) libsparse.Operand {
 	return o
 }
 
+func far(o libsparse.Operand) libsparse.Operand {
+	o.Far = true
+	return o
+}
+
 func uneven(o libsparse.Operand) libsparse.Operand {
 	o.Uneven = true
 	return o
@@ -64,6 +69,8 @@ var kernels = []struct {
 }{
 	{"spmv_csr", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "ds"), dense("x", 4096)}}},
 	{"spmv_csr_uneven", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{uneven(matrix("A", "ds")), dense("x", 4096)}}},
+	{"spmv_csr_far", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{far(matrix("A", "ds")), dense("x", 4096)}}},
+	{"spmm_csr_16_far", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{far(matrix("A", "ds")), dense("B", 4096, 16)}}},
 	{"spmm_csr_16", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 16)}}},
 	{"spmm_csr_1", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{matrix("A", "ds"), dense("B", 4096, 1)}}},
 	{"spmm_csr_64_scattered", libsparse.Request{Spec: "ij,jk->ik", Operands: []libsparse.Operand{scattered(matrix("A", "ds")), dense("B", 4096, 64)}}},

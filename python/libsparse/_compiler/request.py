@@ -33,6 +33,7 @@ class OperandInfo(NamedTuple):
     skew: tuple[int, ...] = ()
     reach: int = 0
     scattered: bool = False
+    far: bool = False
     uneven: bool = False
 
 
@@ -108,7 +109,7 @@ def widened(request: Request) -> Request:
 
 def _any_size(operand: OperandInfo) -> OperandInfo:
     shape = tuple(n if size_classes.is_small_width(n) else 0 for n in operand.shape)
-    return operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0, scattered=False, uneven=False)
+    return operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0, scattered=False, far=False, uneven=False)
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from .version import VERSION
 _OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
 _MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
 _SHARE = 4  # the part of the caches that a result may take, in which it is still found when it is read next
+_STREAMED = 5  # the part of the caches from which on entries gain from being brought near; with less they lose
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
 COMPILERS = ("cc", "gcc", "clang")
 PACK = os.path.dirname(os.path.dirname(__file__)) + "/_pack"  # noqa: PTH120  # a first call has no time for pathlib
@@ -87,6 +88,11 @@ def caches() -> tuple[int, ...]:
 def outgrown(bytes: int) -> bool:
     """Whether a result of so many bytes is written past the caches, which it would fill: a quarter of the farthest."""
     return bytes * _SHARE >= max(caches(), default=sys.maxsize)
+
+
+def overflows(bytes: int) -> bool:
+    """Whether entries of so many bytes are mostly read from beyond the caches, beside what else a program reads."""
+    return bytes * _STREAMED >= max(caches(), default=sys.maxsize)
 
 
 @functools.cache

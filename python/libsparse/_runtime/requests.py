@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from libsparse._compiler import size_classes
+from libsparse._compiler import size_classes, target
 from libsparse._compiler.request import OperandInfo, OutputInfo, Request
 from libsparse._lang import dtypes
 from libsparse._lang.dtypes import INT32_MAX
@@ -24,6 +24,7 @@ from .problem import Operand, Problem, dense_order, dense_text
 
 _NOWHERE: tuple[int, tuple[int, ...], int] = (0, (), 0)
 _WIDE, _SEVERAL, _WHOLE = 4, 3, 1 << 10  # elements of rows to read, entries of rows to multiply, the unit of a reach
+_LONG, _LONG_WIDE = 8, 16  # entries of rows that are brought near before they are read, or where each reads a row
 
 
 class _Outline(NamedTuple):
@@ -107,7 +108,8 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
     outline = _outline(problem, tuple([None if o.pattern is None else o.pattern.format for o in operands]))
     rows_are_wide, sums = _has_wide_rows(operands), _sums_rows(outline, operands)
     parts: list[Any] = [problem, flags]
-    for pattern, data, _ in operands:
+    for operand in operands:
+        pattern, data, _ = operand
         if pattern is None:
             assert data is not None
             parts.append((data.dtype, data.shape, data.stride()))
@@ -116,9 +118,10 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         same = next(n for n, o in enumerate(operands) if o.pattern is pattern)
         dtype = None if data is None else data.dtype
         scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
+        far = _is_far(outline, operands, operand, sums, rows)
         entries = outline.entries(pattern.size, rows)
         uneven = sums and pattern.statistics.uneven
-        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered, uneven))
+        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered, far, uneven))
     return tuple(parts)
 
 
@@ -153,6 +156,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 skew,
                 reach,
                 _gathers(outline, wide, pattern, rows) and pattern.statistics.scattered,
+                _is_far(outline, operands, operand, sums, rows),
                 sums and pattern.statistics.uneven,
             )
         )
@@ -174,6 +178,16 @@ def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
 def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:
     """Whether it matters how the entries of a pattern are scattered."""
     return pattern.size >= FEW and (wide or (outline.several and pattern.size >= _SEVERAL * rows))
+
+
+def _is_far(outline: _Outline, operands: Sequence[Operand], operand: Operand, sums: bool, rows: int) -> bool:
+    """Whether a sparse operand's entries are read from beyond the caches, beside scattered elements of dense ones."""
+    pattern, data, _ = operand
+    if pattern is None or outline.several or pattern.size < (_LONG if sums else _LONG_WIDE) * rows:
+        return False
+    each = pattern.index_dtype.itemsize + (0 if data is None else data.element_size())
+    gathers = any([o.pattern is None for o in operands])
+    return gathers and target.overflows(pattern.size * each) and pattern.statistics.scattered
 
 
 def _spread(pattern: Pattern, several: bool) -> tuple[int, tuple[int, ...], int]:
