@@ -154,6 +154,7 @@ func (r *Request) addOperand(rng *rand.Rand, i int, term string, extents map[ind
 		o.Dtype = r.Operands[0].Dtype
 	}
 	o.NNZ = volume / 3 * pick(rng, []int64{1, 1, 1 << 18}) // large counts make the scheduler choose other things
+	o.Far = o.NNZ > volume
 	o.PatternOnly = rng.IntN(8) == 0 && strings.ContainsAny(o.Format, "subplokhw")
 	r.Operands = append(r.Operands, o)
 }

@@ -12,6 +12,7 @@ import (
 	"libsparse/libsparse/format"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/infer"
+	"libsparse/libsparse/schedule"
 )
 
 // request builds an einsum over tensors with the given formats, all extents n, and the given share of entries stored.
@@ -52,6 +53,43 @@ func TestScattered(t *testing.T) {
 	}
 	if got := names(d.Order); got != "i j k" {
 		t.Errorf("loops %s, want i j k", got)
+	}
+}
+
+// TestAhead has the entries of far operands brought near where a loop walks them one after the other.
+func TestAhead(t *testing.T) {
+	for _, c := range []struct {
+		spec    string
+		formats []string
+		width   int64
+		want    string
+	}{
+		{"ij,j->i", []string{"ds", "d"}, 0, "ahead(j, A, 512)"},
+		{"ij,i->j", []string{"ds", "d"}, 0, "ahead(j, A, 512)"},
+		{"ij,j->i", []string{"ss", "d"}, 0, "ahead(j, A, 512)"},
+		{"ij,jk->ik", []string{"ds", "dd"}, 16, "ahead(j, A, 128)"},
+		{"ij,jk->ik", []string{"ds", "dd"}, 1001, ""}, // each tile walks them once more
+		{"ij,j->i", []string{"dl(8)", "d"}, 0, ""},    // rows stand side by side
+		{"ij,jk->ik", []string{"ds", "ds"}, 0, ""},    // what is read of the other one is scattered rows
+	} {
+		a := request(t, c.spec, c.formats, "", 4097)
+		a = bindtest.Change(a, a.Tensors()[:1], func(_ string, s *bind.Storage) { s.Scattered, s.Far = true, true })
+		if c.width > 0 {
+			a = bindtest.Change(a, a.Tensors()[1:], func(_ string, s *bind.Storage) { s.Extents = []int64{4097, c.width} })
+		}
+		d, err := Decide(a, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := ""
+		for _, command := range d.Commands {
+			if _, ok := command.(schedule.Ahead); ok {
+				found = command.String()
+			}
+		}
+		if found != c.want {
+			t.Errorf("%s of %v: %q, want %q", c.spec, c.formats, found, c.want)
+		}
 	}
 }
 
