@@ -14,14 +14,15 @@ import (
 // compiler longer to read than a kernel does.
 var declarations = func() map[string]string {
 	found := map[string]string{
-		"malloc":  "void *malloc(__SIZE_TYPE__);",
-		"calloc":  "void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);",
-		"realloc": "void *realloc(void *, __SIZE_TYPE__);",
-		"free":    "void free(void *);",
-		"memset":  "void *memset(void *, int, __SIZE_TYPE__);",
-		"memcpy":  "void *memcpy(void *restrict, const void *restrict, __SIZE_TYPE__);",
-		"size_t":  "typedef __SIZE_TYPE__ size_t;",
-		"NULL":    "#define NULL ((void *)0)",
+		"malloc":        "void *malloc(__SIZE_TYPE__);",
+		"aligned_alloc": "void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);",
+		"calloc":        "void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);",
+		"realloc":       "void *realloc(void *, __SIZE_TYPE__);",
+		"free":          "void free(void *);",
+		"memset":        "void *memset(void *, int, __SIZE_TYPE__);",
+		"memcpy":        "void *memcpy(void *restrict, const void *restrict, __SIZE_TYPE__);",
+		"size_t":        "typedef __SIZE_TYPE__ size_t;",
+		"NULL":          "#define NULL ((void *)0)",
 
 		"copysign":  "double copysign(double, double);",
 		"copysignf": "float copysignf(float, float);",

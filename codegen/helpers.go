@@ -134,9 +134,11 @@ var helperText = map[string]string{
     }
 }
 `,
+	// Vectors of a large array lie within lines of the caches.
 	"allocate": `static void *NAME(int64_t count, size_t size)
 {
-    return malloc((size_t)count * size + 1);
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 `,
 	"allocate_zero": `static void *NAME(int64_t count, size_t size)

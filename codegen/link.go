@@ -66,7 +66,7 @@ func plain(object string) bool {
 // everywhere reports whether a symbol is in every process that runs kernels.
 func everywhere(symbol string) bool {
 	switch symbol {
-	case "", "_GLOBAL_OFFSET_TABLE_", "malloc", "calloc", "realloc", "free", "memset", "memcpy", "memmove":
+	case "", "_GLOBAL_OFFSET_TABLE_", "malloc", "aligned_alloc", "calloc", "realloc", "free", "memset", "memcpy", "memmove":
 		return true
 	}
 	return strings.HasPrefix(symbol, "GOMP_") || strings.HasPrefix(symbol, "omp_") || strings.HasPrefix(symbol, "__kmpc_")

@@ -22,7 +22,7 @@ var reserved = func() map[string]bool {
 		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
 		"float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
 		"sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
-		"typeof", "linux", "unix", "slots", "status", "malloc", "calloc", "realloc", "free", "memset", "memcpy",
+		"typeof", "linux", "unix", "slots", "status", "malloc", "aligned_alloc", "calloc", "realloc", "free", "memset", "memcpy",
 		"allocate", "resize", "hash", "clear", "size_t", "ptrdiff_t", "main", "NULL", "errno", "abs", "y0", "y1", "j0", "j1",
 		"jn", "yn", "gamma", "signgam",
 	} {

@@ -15,6 +15,7 @@ typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
 typedef __UINT8_TYPE__ uint8_t;
+void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
@@ -24,7 +25,8 @@ typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((size_t)count * size + 1);
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static void *allocate_zero(int64_t count, size_t size)

@@ -6,6 +6,7 @@ typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT64_TYPE__ uint64_t;
+void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *calloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
@@ -13,7 +14,8 @@ void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((size_t)count * size + 1);
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static void *allocate_zero(int64_t count, size_t size)

@@ -10,13 +10,15 @@ typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
 typedef __UINT16_TYPE__ uint16_t;
 typedef __UINT32_TYPE__ uint32_t;
+void *aligned_alloc(__SIZE_TYPE__, __SIZE_TYPE__);
 void *malloc(__SIZE_TYPE__);
 void *memset(void *, int, __SIZE_TYPE__);
 void free(void *);
 
 static void *allocate(int64_t count, size_t size)
 {
-    return malloc((size_t)count * size + 1);
+    const size_t bytes = (size_t)count * size + 1;
+    return bytes < 4096 ? malloc(bytes) : aligned_alloc(64, (bytes + 63) / 64 * 64);
 }
 
 static inline float f32_of_f16(uint16_t x)
