@@ -199,9 +199,37 @@ func (l *lowerer) element(a *index.Access, t dtype.T, e env) ir.Expr {
 	if w := e.views.get(a.Tensor); w != nil {
 		return w.element(l, a, e)
 	}
+	if l.scalars != nil && l.of(a.Tensor).Format.Order() == 0 {
+		return l.scalar(a.Tensor)
+	}
 	at := l.elementAt(a, e)
 	if l.of(a.Tensor).Permuted {
 		at = ir.IndexAt(l.slots.arrays[arrayKey{a.Tensor, "perm", 0}], at)
 	}
 	return ir.At(l.slots.vals(a.Tensor), at)
+}
+
+// scalar is the variable that holds an operand without modes: C compilers load it in each iteration where a condition stands before, and
+// then make no vectors of the loop.
+func (l *lowerer) scalar(t *index.Tensor) *ir.Var {
+	v := l.scalars[t]
+	if v == nil {
+		elem := t.Elem
+		if elem.IsHalf() { // which no variable holds
+			elem = dtype.F32
+		}
+		v = l.Scalar(t.Name, elem)
+		l.scalars[t] = v
+	}
+	return v
+}
+
+// loads are the statements that load operands without modes.
+func (l *lowerer) loads() (out []ir.Stmt) {
+	for _, t := range l.program.Source.Tensors() {
+		if v := l.scalars[t]; v != nil {
+			out = append(out, ir.Let(v, ir.Convert(ir.At(l.slots.vals(t), ir.Const(0)), v.T.Elem)))
+		}
+	}
+	return out
 }

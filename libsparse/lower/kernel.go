@@ -65,6 +65,8 @@ type lowerer struct {
 	// lattices say what loops visit; they are nil where there are no loops to lower.
 	lattices *lattice.Table
 	result   assembly
+	// scalars are the variables that hold operands without modes, which a function loads once; nil where each access loads.
+	scalars map[*index.Tensor]*ir.Var
 	// partly is a finding about a dense result: some element may be left unwritten, or is reduced into, so that it is filled first.
 	partly bool
 }
@@ -139,7 +141,7 @@ func function(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph
 // functionBy is a function that writes the result by a way of its own.
 func functionBy(p *cin.Program, s *slots, lattices *lattice.Table, name string, ph phase, way func(l *lowerer) assembly) *ir.Func {
 	l := newLowerer(p, s)
-	l.lattices = lattices
+	l.lattices, l.scalars = lattices, map[*index.Tensor]*ir.Var{}
 	l.result = way(l)
 	e := env{phase: ph, region: &region{}, out: target{vals: s.vals(p.Source.LHS.Tensor)}}
 	sums := (ph == computing || ph == revaluing) && summedApart(p)
@@ -153,7 +155,7 @@ func functionBy(p *cin.Program, s *slots, lattices *lattice.Table, name string, 
 		alloc, round := l.frameSums(e.out.vals)
 		body, after = append(body, alloc...), append(after, round...)
 	}
-	return returnOK(name, slices.Concat(body, l.clearResult(e), e.region.allocs, before, stmts, e.region.frees, after))
+	return returnOK(name, slices.Concat(body, l.loads(), l.clearResult(e), e.region.allocs, before, stmts, e.region.frees, after))
 }
 
 func returnOK(name string, body []ir.Stmt) *ir.Func {

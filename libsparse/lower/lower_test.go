@@ -256,3 +256,21 @@ func copyArgs(k *lower.Kernel, n int) []ir.Arg {
 	}
 	return args
 }
+
+// TestScalars has operands without modes loaded once, before the loops.
+func TestScalars(t *testing.T) {
+	k, err := lowered(naive(t, "y(i) = where(gt(x(i), a), b, c)", formats{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ir.Verify(k.Module); err != nil {
+		t.Error(err)
+	}
+	before, loop, _ := strings.Cut(k.Module.String(), "for i")
+	for _, name := range []string{"a", "b", "c"} {
+		load := name + "_vals[0]"
+		if strings.Count(before, load) != 1 || strings.Contains(loop, load) {
+			t.Errorf("%s is not loaded once, before the loop:\n%s", name, before+loop)
+		}
+	}
+}
