@@ -30,6 +30,12 @@ static inline f32x4 gather_f32x4(const float *x, const int32_t *crd)
     return (f32x4){x[(uint32_t)pairs[0]], x[pairs[0] >> 32], x[(uint32_t)pairs[1]], x[pairs[1] >> 32]};
 }
 
+static inline f32x4 head_f32x4(f32x4 x, int64_t count, f32x4 other)
+{
+    const i32x4 kept = (i32x4){0, 1, 2, 3} < (int32_t)count;
+    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)other));
+}
+
 static inline f32x4 reduce4_add_f32x4(f32x4 a, f32x4 b, f32x4 c, f32x4 d)
 {
     const f32x4 level0_0 = (f32x4){a[0], b[0], a[1], b[1]} + (f32x4){a[2], b[2], a[3], b[3]};
@@ -45,12 +51,6 @@ static inline float reduce_add_f32x4(f32x4 a)
     return level1[0];
 }
 
-static inline f32x4 tail_f32x4(f32x4 x, int64_t count, f32x4 other)
-{
-    const i32x4 kept = (i32x4){0, 1, 2, 3} >= (int32_t)(4 - count);
-    return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)other));
-}
-
 static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -61,6 +61,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     float *restrict out_vals = (float *)slots[7];
     const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t A_p2_within = A_pos2[n_i];
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -96,13 +97,13 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_f32x4(x_vals, &A_crd2[A_p2_2]);
                 A_p2_2 += 4;
             }
-            if (A_p2_end >= 4) {
-                w_lanes = tail_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_end - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end - 4]), A_p2_end - A_p2_2, w_lanes);
+            if (A_p2_2 + 4 <= A_p2_within) {
+                w_lanes = head_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_2] * gather_f32x4(x_vals, &A_crd2[A_p2_2]), A_p2_end - A_p2_2, w_lanes);
             } else {
                 float w_lanes_2[4] __attribute__((aligned(64)));
                 *(f32x4 *)&w_lanes_2[0] = w_lanes;
                 for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
-                    w_lanes_2[A_p2_3 - A_p2_end + 4] += A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]];
+                    w_lanes_2[A_p2_3 - A_p2_2] += A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]];
                 }
                 w_lanes = *(f32x4 *)&w_lanes_2[0];
             }
@@ -115,13 +116,13 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(x_vals, &A_crd2[A_p2_4]);
                 A_p2_4 += 4;
             }
-            if (A_p2_end_2 >= 4) {
-                w_lanes_3 = tail_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_end_2 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_2 - 4]), A_p2_end_2 - A_p2_4, w_lanes_3);
+            if (A_p2_4 + 4 <= A_p2_within) {
+                w_lanes_3 = head_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_4] * gather_f32x4(x_vals, &A_crd2[A_p2_4]), A_p2_end_2 - A_p2_4, w_lanes_3);
             } else {
                 float w_lanes_3_2[4] __attribute__((aligned(64)));
                 *(f32x4 *)&w_lanes_3_2[0] = w_lanes_3;
                 for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
-                    w_lanes_3_2[A_p2_5 - A_p2_end_2 + 4] += A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]];
+                    w_lanes_3_2[A_p2_5 - A_p2_4] += A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]];
                 }
                 w_lanes_3 = *(f32x4 *)&w_lanes_3_2[0];
             }
@@ -134,13 +135,13 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(x_vals, &A_crd2[A_p2_6]);
                 A_p2_6 += 4;
             }
-            if (A_p2_end_3 >= 4) {
-                w_lanes_4 = tail_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_end_3 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_3 - 4]), A_p2_end_3 - A_p2_6, w_lanes_4);
+            if (A_p2_6 + 4 <= A_p2_within) {
+                w_lanes_4 = head_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_6] * gather_f32x4(x_vals, &A_crd2[A_p2_6]), A_p2_end_3 - A_p2_6, w_lanes_4);
             } else {
                 float w_lanes_4_2[4] __attribute__((aligned(64)));
                 *(f32x4 *)&w_lanes_4_2[0] = w_lanes_4;
                 for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
-                    w_lanes_4_2[A_p2_7 - A_p2_end_3 + 4] += A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]];
+                    w_lanes_4_2[A_p2_7 - A_p2_6] += A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]];
                 }
                 w_lanes_4 = *(f32x4 *)&w_lanes_4_2[0];
             }
@@ -153,13 +154,13 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(x_vals, &A_crd2[A_p2_8]);
                 A_p2_8 += 4;
             }
-            if (A_p2_end_4 >= 4) {
-                w_lanes_5 = tail_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_end_4 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_4 - 4]), A_p2_end_4 - A_p2_8, w_lanes_5);
+            if (A_p2_8 + 4 <= A_p2_within) {
+                w_lanes_5 = head_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_8] * gather_f32x4(x_vals, &A_crd2[A_p2_8]), A_p2_end_4 - A_p2_8, w_lanes_5);
             } else {
                 float w_lanes_5_2[4] __attribute__((aligned(64)));
                 *(f32x4 *)&w_lanes_5_2[0] = w_lanes_5;
                 for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
-                    w_lanes_5_2[A_p2_9 - A_p2_end_4 + 4] += A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]];
+                    w_lanes_5_2[A_p2_9 - A_p2_8] += A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]];
                 }
                 w_lanes_5 = *(f32x4 *)&w_lanes_5_2[0];
             }
@@ -176,13 +177,13 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_6 += *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(x_vals, &A_crd2[A_p2_10]);
                 A_p2_10 += 4;
             }
-            if (A_p2_end_5 >= 4) {
-                w_lanes_6 = tail_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_end_5 - 4] * gather_f32x4(x_vals, &A_crd2[A_p2_end_5 - 4]), A_p2_end_5 - A_p2_10, w_lanes_6);
+            if (A_p2_10 + 4 <= A_p2_within) {
+                w_lanes_6 = head_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_10] * gather_f32x4(x_vals, &A_crd2[A_p2_10]), A_p2_end_5 - A_p2_10, w_lanes_6);
             } else {
                 float w_lanes_6_2[4] __attribute__((aligned(64)));
                 *(f32x4 *)&w_lanes_6_2[0] = w_lanes_6;
                 for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
-                    w_lanes_6_2[A_p2_11 - A_p2_end_5 + 4] += A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]];
+                    w_lanes_6_2[A_p2_11 - A_p2_10] += A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]];
                 }
                 w_lanes_6 = *(f32x4 *)&w_lanes_6_2[0];
             }

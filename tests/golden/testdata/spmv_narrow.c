@@ -60,6 +60,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     float *restrict out_vals = (float *)slots[7];
     const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t A_p2_within = A_pos2[n_i];
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -93,7 +94,7 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]);
                 A_p2_2 += 4;
             }
-            if (A_p2_2 + 4 <= A_pos2[n_i]) {
+            if (A_p2_2 + 4 <= A_p2_within) {
                 w_lanes = head_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]), A_p2_end - A_p2_2, w_lanes);
             } else {
                 float w_lanes_2[4] __attribute__((aligned(64)));
@@ -110,7 +111,7 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]);
                 A_p2_4 += 4;
             }
-            if (A_p2_4 + 4 <= A_pos2[n_i]) {
+            if (A_p2_4 + 4 <= A_p2_within) {
                 w_lanes_3 = head_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]), A_p2_end_2 - A_p2_4, w_lanes_3);
             } else {
                 float w_lanes_3_2[4] __attribute__((aligned(64)));
@@ -127,7 +128,7 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]);
                 A_p2_6 += 4;
             }
-            if (A_p2_6 + 4 <= A_pos2[n_i]) {
+            if (A_p2_6 + 4 <= A_p2_within) {
                 w_lanes_4 = head_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]), A_p2_end_3 - A_p2_6, w_lanes_4);
             } else {
                 float w_lanes_4_2[4] __attribute__((aligned(64)));
@@ -144,7 +145,7 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]);
                 A_p2_8 += 4;
             }
-            if (A_p2_8 + 4 <= A_pos2[n_i]) {
+            if (A_p2_8 + 4 <= A_p2_within) {
                 w_lanes_5 = head_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]), A_p2_end_4 - A_p2_8, w_lanes_5);
             } else {
                 float w_lanes_5_2[4] __attribute__((aligned(64)));
@@ -165,7 +166,7 @@ static void kernel_compute_work(int64_t *slots)
                 w_lanes_6 += *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]);
                 A_p2_10 += 4;
             }
-            if (A_p2_10 + 4 <= A_pos2[n_i]) {
+            if (A_p2_10 + 4 <= A_p2_within) {
                 w_lanes_6 = head_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]), A_p2_end_5 - A_p2_10, w_lanes_6);
             } else {
                 float w_lanes_6_2[4] __attribute__((aligned(64)));
