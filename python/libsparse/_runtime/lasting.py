@@ -202,7 +202,7 @@ def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format:
     """
     found = to_request(problem, operands)
     infos = [*found.operands]
-    infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False)
+    infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False, far=False)
     wanted = found._replace(operands=tuple(infos))
     spent = _spent[wanted] = _spent.get(wanted, 0.0) + seconds
     stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"

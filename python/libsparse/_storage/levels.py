@@ -98,7 +98,8 @@ class Level:
         distinct: The kind that a level of a kind that isn't unique is where no singleton follows, "" for others.
         own: The dtype of the elements of crd where the level chooses it: bytes of a bitmap, 16-bit coordinates.
         most: The largest extent that the level's mode may have; None for any.
-        is_list: Whether it stores the coordinates of each parent, each once, in order, and nothing else, as CSR does.
+        lists: Whether it stores the coordinates of each parent, each once, in order, and nothing else, as CSR does.
+        is_list: The same, where the elements of crd have the dtype of pos.
         full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
             has_crd, segmented: The properties that `libsparse/format/level.go` defines.
         invariants: Further conditions on its arrays.
@@ -113,6 +114,7 @@ class Level:
     distinct: str
     own: torch.dtype | None
     most: int | None
+    lists: bool
     is_list: bool
     full: bool
     ordered: bool
@@ -136,7 +138,8 @@ class Level:
         self.own, self.most = _DTYPES[kind.get("crd")], kind.get("most")
         self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
         self.__dict__.update(kind["props"])
-        self.is_list = self.segmented and self.ordered and self.unique and not self.padded and self.own is None
+        self.lists = self.segmented and self.ordered and self.unique and not self.padded
+        self.is_list = self.lists and self.own is None
         self._formulas = {name: compiled(kind[name]) for name in _FORMULAS if kind[name] is not None}
         self._names = {f"number{n}": number for n, number in enumerate(numbers)}
         self.invariants = tuple(

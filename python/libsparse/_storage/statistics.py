@@ -39,12 +39,14 @@ def _neighbours(coordinates: Tensor, above: int) -> tuple[int, int]:
     """Of a sample of entries, how many stand beside the one before, and how many have the column before near above."""
     at, size, count = memory.address(coordinates), coordinates.element_size(), coordinates.numel()
     in_c = sorting.in_c()
-    if in_c is not None:
+    if in_c is not None and size > 2:
         return in_c.neighbours(at, size == 8, count, above, _RUNS, _RUN)  # type: ignore[no-any-return]
     # Torch's operators would take several times as long, most of all the first time.
     beside = below = 0
     for n in range(_RUNS):
-        window = array("iq"[size == 8], string_at(at + n * (count // _RUNS) * size, (above + _RUN) * size))
+        window = array(
+            {2: "h", 4: "i", 8: "q"}[size], string_at(at + n * (count // _RUNS) * size, (above + _RUN) * size)
+        )
         near, run = set(window), window[above:]
         below += sum([coordinate - 1 in near for coordinate in run])
         beside += list(map(operator.sub, run[1:], run)).count(1)
@@ -68,19 +70,19 @@ class Statistics:
         self._rows, self._columns = extents[0], extents[-1]
         self._size = size
         kinds = format.kinds
-        self._listed = len(kinds) == 2 and _dense(kinds[0]) and kinds[1].is_list  # CSR or CSC
+        self._listed = len(kinds) == 2 and _dense(kinds[0]) and kinds[1].lists  # CSR or CSC
 
     @functools.cached_property
     def lengths(self) -> Tensor | None:
         """How many entries lie below each position of the first level; None where its second level has no positions."""
         kinds = self._format.kinds
-        if len(kinds) < 2 or not (_dense(kinds[0]) or kinds[0].is_list) or not kinds[1].is_list:
+        if len(kinds) < 2 or not (_dense(kinds[0]) or kinds[0].lists) or not kinds[1].lists:
             return None
         begins = self._pos[1]
         assert begins is not None
         for level in range(2, len(kinds)):
             below = self._pos[level]
-            if kinds[level].is_list and below is not None:
+            if kinds[level].lists and below is not None:
                 begins = below.index_select(0, begins)
             elif not _dense(kinds[level]):
                 return None
@@ -144,7 +146,7 @@ class Statistics:
         same time for every pattern; few entries count as not scattered.
         """
         coordinates = self._crd[-1]
-        if coordinates is None or len(coordinates) < FEW or not self._format.kinds[-1].is_list:
+        if coordinates is None or len(coordinates) < FEW or not self._format.kinds[-1].lists:
             return False
         every = coordinates.numel() // _RUNS
         above = min(2 * self._size // max(self._rows, 1) + 2, _WINDOW, every - _RUN)
