@@ -126,8 +126,8 @@ type Constants struct {
 	// at their ends).
 	FlightBytes int64   `json:"flight_bytes"`
 	FlightLong  float64 `json:"flight_long"`
-	// TurnsLong is how many entries rows have on average for two vectors of the sums of a scalar to take turns (measured: SpMV on real matrices;
-	// rows of 40 entries in no order lose a fifth).
+	// TurnsLong is how many entries rows have on average for two vectors of the sums of a scalar to take turns (measured: SpMV on real matrices
+	// and on random ones; rows of 40 entries in no order lose a fifth).
 	TurnsLong float64 `json:"turns_long"`
 	// PackUses is how often a row of a wide dense operand is read at least for strips of it to be copied, and how many entries rows of the sparse
 	// operand have at least. Strips are halved while they exceed the near cache, down to rows of PackRow bytes, and may have PackCaches times

@@ -49,8 +49,8 @@ func (d *Decision) across(a bind.Assignment, w workspace) {
 	if !ok || count < 2 || size%count != 0 {
 		return
 	}
-	if around := d.plan.around; around[depth+1] >= d.constants.ShortRow*around[depth] {
-		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes})
+	if d.plan.around[depth+1] >= d.constants.ShortRow*d.plan.around[depth] {
+		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes * d.turns(depth)})
 	}
 	d.add(schedule.Unroll{Var: rows, Factor: count})
 	d.note("%d elements over %s are summed at once, each in a lane: their entries stand side by side in %s", count, rows, name)
@@ -72,12 +72,21 @@ func sideBySide(a bind.Assignment, rows, v index.Var) (name string, count int64,
 	return it.Access.Tensor.Name, below.Group(), true
 }
 
-// shortLanes is how many partial sums an element has then: as many as where its row is summed in lanes (ir.Accumulate), so that it has the same bits.
+// shortLanes is how many partial sums an element has then for each vector that takes turns where its row is summed in lanes (ir.Accumulate): as many as that
+// has, so that it has the same bits.
 const shortLanes = 4
 
 // acrossBytes is the width of the vectors of sums of several rows: wider ones aren't faster, since loads of what is gathered are the limit (measured: SpMV in
 // SELL with 4, 8 and 16 lanes on 12 real matrices).
 const acrossBytes = 32
+
+// turns is how many vectors of the sums of a scalar take turns in the innermost loop.
+func (d *Decision) turns(depth int) int64 {
+	if around := d.plan.around; around[depth+1] >= d.constants.TurnsLong*around[depth] {
+		return 2
+	}
+	return 1
+}
 
 // gather sums in lanes where the innermost loop walks a level of one operand whose rows are not too short for that.
 func (d *Decision) gather(a bind.Assignment, w workspace) {
@@ -88,8 +97,8 @@ func (d *Decision) gather(a bind.Assignment, w workspace) {
 	if !ok || t == dtype.Bool || t.IsComplex() || around[depth+1] < d.constants.ShortRow*around[depth] {
 		return
 	}
-	if around[depth+1] >= d.constants.TurnsLong*around[depth] && !a.Of(it.Access.Tensor).Scattered {
-		d.add(schedule.Unroll{Var: v, Factor: 2})
+	if turns := d.turns(depth); turns > 1 {
+		d.add(schedule.Unroll{Var: v, Factor: turns})
 		d.note("two vectors of sums over %s take turns, since rows are long", v)
 	}
 	d.add(schedule.Vectorize{Var: v})

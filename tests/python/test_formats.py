@@ -329,9 +329,16 @@ def test_rows_in_lanes(format: str, dtype: torch.dtype) -> None:
 def test_formats_change_no_bit(dtype: torch.dtype) -> None:
     """Rows are summed in one order, whether they are stored one after the other or side by side."""
     torch.manual_seed(0)
-    for rows, density in ((8, 0.9), (64, 0.1), (301, 0.3)):
-        A = ls.tensor((torch.randn(rows, 100) * (torch.rand(rows, 100) < density)).to(dtype))
-        x = torch.randn(100, dtype=dtype)
+    for rows, columns, density in (
+        (8, 100, 0.9),
+        (64, 100, 0.1),
+        (301, 100, 0.3),
+        (301, 100, 0.008),
+        (301, 100, 0.015),
+        (150, 400, 0.6),
+    ):
+        A = ls.tensor((torch.randn(rows, columns) * (torch.rand(rows, columns) < density)).to(dtype))
+        x = torch.randn(columns, dtype=dtype)
         with ls.options(tune_bitwise=True):  # whatever has been tuned for matrices like these
             for format in ("sell(8)", "sell(4,64)", "sell(8,256)", "ell"):
                 assert torch.equal(A @ x, A.to_format(format) @ x)

@@ -119,7 +119,7 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         dtype = None if data is None else data.dtype
         scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
         far = _is_far(outline, operands, operand, sums, rows)
-        entries = outline.entries(pattern.size, rows)
+        entries = outline.entries(_stored(pattern), rows)
         uneven = sums and pattern.statistics.uneven
         parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered, far, uneven))
     return tuple(parts)
@@ -150,7 +150,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 data is None,
                 dtypes.code(pattern.index_dtype),
                 shape,
-                outline.entries(pattern.size, rows),
+                outline.entries(_stored(pattern), rows),
                 -1 if same == number else same,
                 filled,
                 skew,
@@ -161,6 +161,11 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
             )
         )
     return tuple(infos)
+
+
+def _stored(pattern: Pattern) -> int:
+    """How many entries a pattern has, which decides how its rows are summed in whatever format."""
+    return pattern.statistics.stored if pattern.format.padded else pattern.size
 
 
 def _has_wide_rows(operands: Sequence[Operand]) -> bool:

@@ -1,7 +1,7 @@
 """Statistics of a pattern: how its entries are spread. Each is computed when it is first read, once for a pattern.
 
-No call of a kernel waits for them, but for `scattered` and `uneven`, of samples: kernels divide their work by the
-positions themselves.
+No call of a kernel waits for them, but for `stored`, and for `scattered` and `uneven`, of samples: kernels divide their
+work by the positions themselves.
 """
 
 from __future__ import annotations
@@ -87,6 +87,14 @@ class Statistics:
             elif not _dense(kinds[level]):
                 return None
         return begins.diff()
+
+    @functools.cached_property
+    def stored(self) -> int:
+        """How many places hold an entry, where coordinates mark those that don't, as in ELL and SELL; elsewhere all."""
+        last, coordinates = self._format.kinds[-1], self._crd[-1]
+        if coordinates is None or not last.padded or last.bytes or last.filling:
+            return self._size
+        return int((coordinates >= 0).sum())
 
     @functools.cached_property
     def longest(self) -> int:

@@ -100,29 +100,29 @@ static void kernel_compute_work(int64_t *slots, const int64_t team)
             }
             if (A_p2_2 < A_p2_end) {
                 if (!any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
-                    const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_5] * gather_f32x8(x_vals, &A_crd2[A_p2_place_5]);
+                    const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_9] * gather_f32x8(x_vals, &A_crd2[A_p2_place_9]);
                     if (A_p2_2 + 1 < A_p2_end) {
-                        const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_6] * gather_f32x8(x_vals, &A_crd2[A_p2_place_6]);
+                        const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_10] * gather_f32x8(x_vals, &A_crd2[A_p2_place_10]);
                         if (A_p2_2 + 2 < A_p2_end) {
-                            const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_7] * gather_f32x8(x_vals, &A_crd2[A_p2_place_7]);
+                            const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_11] * gather_f32x8(x_vals, &A_crd2[A_p2_place_11]);
                         }
                     }
                 } else {
                     while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
-                        const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                        w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes);
+                        const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                        w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_5] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_5]), *(const i32x8 *)&A_crd2[A_p2_place_5], w_lanes);
                         if (A_p2_2 + 1 < A_p2_end) {
-                            const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                            w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_9] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_9]), *(const i32x8 *)&A_crd2[A_p2_place_9], w_lanes_2);
+                            const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                            w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_6] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_6]), *(const i32x8 *)&A_crd2[A_p2_place_6], w_lanes_2);
                             if (A_p2_2 + 2 < A_p2_end) {
-                                const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                                w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_10] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_10]), *(const i32x8 *)&A_crd2[A_p2_place_10], w_lanes_3);
+                                const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                                w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_7] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_7]), *(const i32x8 *)&A_crd2[A_p2_place_7], w_lanes_3);
                                 if (A_p2_2 + 3 < A_p2_end) {
-                                    const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-                                    w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_11] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_11]), *(const i32x8 *)&A_crd2[A_p2_place_11], w_lanes_4);
+                                    const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                                    w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes_4);
                                 }
                             }
                         }
