@@ -174,6 +174,46 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestWithin asks of loops over positions where those end whose entries may be read by a loop that keeps nothing of them: coordinates behind a window or a
+// strip are none of those that the others have.
+func TestWithin(t *testing.T) {
+	strips := []schedule.Command{
+		schedule.Split{Var: "j", Outer: "j0", Inner: "j1", Factor: 4}, reorder("i j0 j1"),
+	}
+	for _, c := range []struct {
+		name, text string
+		in         formats
+		commands   []schedule.Command
+		want       string // "" for none
+	}{
+		{"rows", "y(i) = A(i,j) * x(j)", formats{"A": "ds"}, nil, "i64(A_pos2[1 * n_i])"},
+		{"rows that are stored", "y(i) = A(i,j) * x(j)", formats{"A": "ss"}, nil, "i64(A_pos2[i64(A_pos1[1])])"},
+		{"a window of rows", "y(i) = A(i(2:5),j) * x(j)", formats{"A": "ds"}, nil, "i64(A_pos2[1 * A_mode1])"},
+		{"a window of columns", "y(i) = A(i,j(2:5)) * x(j)", formats{"A": "ds"}, nil, ""},
+		{"strips", "y(i) = A(i,j) * x(j)", formats{"A": "ds"}, strips, ""},
+		{"slices", "y(i) = A(i,j) * x(j)", formats{"A": "dl(4)"}, nil, ""},
+		{"hash tables", "y(i) = A(i,j) * x(j)", formats{"A": "dh"}, nil, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, err := lowered(program(t, c.text, c.in, c.commands...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := ""
+			for _, f := range k.Module.Funcs {
+				ir.EachStmt(f.Body, func(s ir.Stmt) {
+					if loop, ok := s.(*ir.For); ok && loop.Within != nil && strings.HasPrefix(loop.Var.Name, "A_p2") {
+						found = ir.ExprText(loop.Within)
+					}
+				})
+			}
+			if found != c.want {
+				t.Errorf("positions are read to %q, want %q", found, c.want)
+			}
+		})
+	}
+}
+
 // TestWrongSize calls kernels with extents that they were not made for.
 func TestWrongSize(t *testing.T) {
 	bound := program(t, "y(i) = x(i)", nil, schedule.Bound{Var: "i", Extent: 4})
