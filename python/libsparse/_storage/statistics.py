@@ -92,7 +92,7 @@ class Statistics:
     def stored(self) -> int:
         """How many places hold an entry, where coordinates mark those that don't, as in ELL and SELL; elsewhere all."""
         last, coordinates = self._format.kinds[-1], self._crd[-1]
-        if coordinates is None or not last.padded or last.bytes or last.filling:
+        if coordinates is None or not last.padded or last.own is not None or last.filling:
             return self._size
         return int((coordinates >= 0).sum())
 
