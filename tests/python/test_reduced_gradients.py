@@ -72,3 +72,24 @@ def test_reductions_are_traced_and_transformed(reduce):
     graph = torch.compile(lambda A, x: ls.spmm(A, x, reduce=reduce), fullgraph=True, backend="aot_eager")
     torch.testing.assert_close(graph(A, x), wanted)
     torch.testing.assert_close(torch.func.vmap(lambda y: ls.spmm(A, y, reduce=reduce))(x[None])[0], wanted)
+
+
+@pytest.mark.parametrize(
+    ("reduce", "values"), [("max", "floats"), ("min", "few integers"), ("max", "infinite and NaN")]
+)
+def test_maxima_of_wide_rows(reduce, values):
+    """Of as many columns and entries as kernels read in strips; all that are equal share the gradient, as in torch."""
+    torch.manual_seed(0)
+    A = ls.random((4200, 500), 0.15)
+    x = torch.randn(500, 256) if values == "floats" else torch.randint(-3, 3, (500, 256)).float()
+    if values == "infinite and NaN":
+        x[5, 10], x[9, 10], x[11, 40] = float("inf"), float("-inf"), float("nan")
+    A = A.with_values(torch.ones(A.nnz))
+    mask, upstream = A.to_dense() != 0, torch.rand(4200, 256)
+    sparse, dense = x.clone().requires_grad_(), x.clone().requires_grad_()
+    ls.matmul(A, sparse, reduce=reduce).backward(upstream)
+    outside, reduced = (float("-inf"), torch.amax) if reduce == "max" else (float("inf"), torch.amin)
+    some = torch.arange(0, 256, 10)
+    for columns in some.split(4):  # torch's terms are dense
+        reduced(torch.where(mask[:, :, None], dense[None, :, columns], outside), 1).backward(upstream[:, columns])
+    torch.testing.assert_close(sparse.grad[:, some], dense.grad[:, some], equal_nan=True)
