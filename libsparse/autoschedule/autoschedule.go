@@ -27,6 +27,7 @@ type Conversion struct {
 	Tensor *index.Tensor
 	To     format.Format
 	Values bool // whether values are put into the new order, too, in place of being read where they are
+	Copied bool // the same, in each call
 }
 
 // Decision is a schedule with its reasons.
@@ -127,7 +128,7 @@ func Convert(a bind.Assignment, conversions []Conversion) bind.Assignment {
 	}
 	to, carried := map[*index.Tensor]format.Format{}, map[*index.Tensor]bool{}
 	for _, c := range conversions {
-		to[c.Tensor], carried[c.Tensor] = c.To, c.Values
+		to[c.Tensor], carried[c.Tensor] = c.To, c.Values || c.Copied
 	}
 	out := a
 	for _, t := range a.Tensors() {

@@ -61,7 +61,7 @@ func Meeting(a bind.Assignment, v index.Var) bool {
 func (d *Decision) Complete() []schedule.Command {
 	var out []schedule.Command
 	for _, c := range d.Conversions {
-		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To, Values: c.Values})
+		out = append(out, schedule.Convert{Tensor: c.Tensor.Name, To: c.To, Values: c.Values || c.Copied})
 	}
 	return append(out, d.Commands...)
 }

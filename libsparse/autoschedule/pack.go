@@ -86,6 +86,9 @@ func (d *Decision) pack(a bind.Assignment, wide []*index.Access, width int64) {
 		d.note("%s in strips of %d: each strip of %s is copied to %s, whose rows lie together in a near cache and are read often", k, width, x.Tensor.Name, strips[x])
 		lanes, rows = append(lanes, lane), append(rows, row)
 	}
+	if len(wide) > 1 {
+		d.copyValues(a)
+	}
 	term := index.Replace(a.RHS, func(x *index.Access) index.Expr {
 		if strip, ok := strips[x]; ok {
 			return &index.Access{Tensor: &index.Tensor{Name: strip}, Vars: []index.Var{j, inner}}
@@ -100,4 +103,15 @@ func (d *Decision) pack(a bind.Assignment, wide []*index.Access, width int64) {
 		d.add(schedule.Parallelize{Var: row})
 	}
 	d.note("workspace %s: %d sums over %s in registers across the reduction", sums, width, k)
+}
+
+// copyValues has the values of converted operands copied into their new order: each strip would look them up anew.
+func (d *Decision) copyValues(a bind.Assignment) {
+	d.Conversions = slices.Clone(d.Conversions)
+	for n, c := range d.Conversions {
+		if a.Of(c.Tensor).Permuted && !c.Tensor.PatternOnly {
+			d.Conversions[n].Copied = true
+			d.note("the values of %s are copied into the order in which all strips read them", c.Tensor.Name)
+		}
+	}
 }

@@ -84,12 +84,13 @@ def test_maxima_of_wide_rows(reduce, values):
     x = torch.randn(500, 256) if values == "floats" else torch.randint(-3, 3, (500, 256)).float()
     if values == "infinite and NaN":
         x[5, 10], x[9, 10], x[11, 40] = float("inf"), float("-inf"), float("nan")
-    A = A.with_values(torch.ones(A.nnz))
-    mask, upstream = A.to_dense() != 0, torch.rand(4200, 256)
+    A = A.with_values(torch.randint(1, 3, (A.nnz,)).float())
+    factors, upstream = A.to_dense()[:, :, None], torch.rand(4200, 256)
     sparse, dense = x.clone().requires_grad_(), x.clone().requires_grad_()
     ls.matmul(A, sparse, reduce=reduce).backward(upstream)
     outside, reduced = (float("-inf"), torch.amax) if reduce == "max" else (float("inf"), torch.amin)
     some = torch.arange(0, 256, 10)
     for columns in some.split(4):  # torch's terms are dense
-        reduced(torch.where(mask[:, :, None], dense[None, :, columns], outside), 1).backward(upstream[:, columns])
+        terms = torch.where(factors != 0, factors * dense[None, :, columns], outside)
+        reduced(terms, 1).backward(upstream[:, columns])
     torch.testing.assert_close(sparse.grad[:, some], dense.grad[:, some], equal_nan=True)
