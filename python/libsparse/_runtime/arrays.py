@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import torch
 from torch import Tensor
@@ -145,3 +145,15 @@ def pattern_arrays(
         pattern = conversions[number].pattern if number in conversions else operands[number].pattern
         arrays.append((place, level_array(pattern, kind, level)))
     return arrays
+
+
+Moved: TypeAlias = "dict[tuple[int, int], tuple[Tensor, Tensor]]"
+"""The values that a call has copied and the copies, by the identities of conversions and values."""
+
+
+def moved(conversion: Conversion, values: Tensor, seen: Moved) -> Tensor:
+    """Values in the order of a conversion, copied once for all operands of a call that have them."""
+    key = id(conversion), id(values)
+    if key not in seen:
+        seen[key] = values, conversion.values(values.detach())
+    return seen[key][1]

@@ -20,7 +20,7 @@ from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
 
 from . import blocks, discovery, layout, tally
-from .arrays import carrying, is_relaid, level_array, pattern_arrays, read_order, strides
+from .arrays import Moved, carrying, is_relaid, level_array, moved, pattern_arrays, read_order, strides
 from .direct import Direct, held, in_order, make, second_in_order
 from .problem import Operand, Problem, stored, stored_values
 from .status import check
@@ -172,8 +172,9 @@ class Call:
             block[place] = memory.address(level_array(patterns[number], kind, level))
         for place, number in self._slots.permutations:
             block[place] = conversions[number].source_pointer()
+        seen: Moved = {}
         held = [
-            copies[number] if number in copies else self._input(number, operands[number], conversions.get(number))
+            copies[number] if number in copies else self._input(number, operands[number], conversions.get(number), seen)
             for _, number in self._slots.values
         ]
         for (place, _), data in zip(self._slots.values, held, strict=True):
@@ -263,14 +264,14 @@ class Call:
 
     # Filling the block -----------------------------------------------------------------------------------------
 
-    def _input(self, number: int, operand: Operand, conversion: Conversion | None) -> Tensor:
+    def _input(self, number: int, operand: Operand, conversion: Conversion | None, seen: Moved) -> Tensor:
         pattern, data, _ = operand
         assert data is not None
         if pattern is not None:
             data = stored(pattern, data)
             if conversion is None or any(number == permuted for _, permuted in self._slots.permutations):
                 return data  # the kernel reads values where they are
-            return conversion.values(data.detach())
+            return moved(conversion, data, seen)
         order = self.orders[number]
         assert order is not None
         return data if data.is_contiguous() and order == tuple(range(len(order))) else layout.contiguous(data, order)
