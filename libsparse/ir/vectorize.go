@@ -173,16 +173,20 @@ func (x vectorizer) expr(e Expr, v *Var, lanes int) (Expr, bool) {
 		arg, ok := x.expr(e.X, v, lanes)
 		return &Unary{Op: e.Op, X: arg}, ok && (e.Op == dtype.Neg || e.Op == "exp" && x.Vectorizes(e.Op, e.X.Type().Elem))
 	case *Cast:
-		if c, ok := e.X.(*Compare); ok {
-			return x.comparison(c, e.To, v, lanes)
-		}
-		arg, ok := x.expr(e.X, v, lanes)
-		return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
+		return x.cast(e, v, lanes)
 	case *Select:
 		return x.selection(e, v, lanes)
 	default: // the number of the iteration itself, a condition
 		return nil, false
 	}
+}
+
+func (x vectorizer) cast(e *Cast, v *Var, lanes int) (Expr, bool) {
+	if c, ok := e.X.(*Compare); ok {
+		return x.comparison(c, e.To, v, lanes)
+	}
+	arg, ok := x.expr(e.X, v, lanes)
+	return &Cast{X: arg, To: e.To}, ok && x.Vectorizes("", e.To) && x.Vectorizes("", e.X.Type().Elem)
 }
 
 // comparison is 1 of type to in the lanes where c holds, else 0.
