@@ -31,18 +31,27 @@ func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 			return "", false
 		}
 	}
-	kind := "gather"
-	switch {
-	case x.Type().Elem.IsComplex():
+	kind := gatherKind(coords.Elem, x.Type(), present)
+	if kind == "" {
 		return "", false
-	case coords.Elem == dtype.I16 && len(x.Of)%2 == 0 && !present:
-		kind = gatherNarrow
-	case coords.Elem != dtype.I32 || len(x.Of)%2 != 0:
-		return "", false
-	case present:
-		kind = gatherPresent
 	}
 	return fmt.Sprintf("%s(%s, &%s[%s])", e.uses.gather(kind, x.Type()), name(values.Name), name(coords.Name), e.index(first)), true
+}
+
+// gatherKind is the helper that reads a vector of type t at coordinates of a type, "" where there is none.
+func gatherKind(coords dtype.T, t ir.Type, present bool) string {
+	switch {
+	case t.Elem.IsComplex() || t.Lanes%2 != 0:
+		return ""
+	case coords == dtype.I16 && !present:
+		return gatherNarrow
+	case coords != dtype.I32:
+		return ""
+	case present:
+		return gatherPresent
+	default:
+		return "gather"
+	}
 }
 
 // coordinate is the load of a single coordinate that an index is; clamped says that the index is 0 where that is negative.
