@@ -1,6 +1,7 @@
 package libsparse
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -65,6 +66,11 @@ func exprRequest(rng *rand.Rand, r *Request, vars []index.Var, z sizes) *Request
 	if rng.IntN(3) == 0 { // whole numbers are divided otherwise
 		for i := range r.Operands {
 			r.Operands[i].Dtype = pick(rng, []string{"u8", "i8", "i16", "i32", "i64", "i64"})
+		}
+	}
+	if jumps { // the absolute value of a complex number is rounded, too
+		for i := range r.Operands {
+			r.Operands[i].Dtype = cmp.Or(map[string]string{"c64": "f32", "c128": "f64"}[r.Operands[i].Dtype], r.Operands[i].Dtype)
 		}
 	}
 	return r
