@@ -38,7 +38,7 @@ _HEIGHT = 8  # rows of a slice, which are computed in lanes
 _WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
 _EVEN, _SORTED = 1.1, 1.25  # places per entry that slices may have, of neighbours and of sorted rows
 _LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
-_LONG = 48  # entries of a row on average, from which on lanes are filled along rows
+_LONG = 128  # entries of a row on average, from which on lanes are filled along rows
 
 Build = Callable[..., Any]
 """Prepares a problem on operands: `dispatch.build`."""
@@ -68,7 +68,7 @@ def begin(prepared: Prepared, build: Build, calls: int) -> None:
 class Trial:
     """In the place of a call whose values may last: computes as that does, and finds out whether a copy is faster."""
 
-    __slots__ = ("_build", "_call", "_calls", "_copy", "_number", "_prepared", "_seen", "_times", "_uses")
+    __slots__ = ("_build", "_call", "_calls", "_copy", "_left", "_number", "_prepared", "_seen", "_times", "_uses")
 
     def __init__(self, prepared: Prepared, call: Call, build: Build, calls: int) -> None:
         """Begin with nothing known; arguments as those of `begin`."""
@@ -78,6 +78,7 @@ class Trial:
         self._number = next((number for number in sparse if number in call.kernel.convert), sparse[0])
         self._seen: tuple[weakref.ref[Tensor], int] | None = None
         self._uses = 0
+        self._left: list[Format] | None = None
         self._copy: Call | None = None
         self._times: tuple[list[float], list[float]] = [], []
 
@@ -126,21 +127,23 @@ class Trial:
         return self._seen[0]() is values and self._seen[1] == values._version
 
     def _copied(self, prepared: Prepared, operands: Sequence[Operand]) -> Result:
-        """Makes the copy, where there is a format for one, and compares results."""
+        """Makes the next copy, where there is a format for one, and compares results."""
         begun = time.perf_counter()
         result = self._call(operands)
         taken = time.perf_counter() - begun
         number, problem = self._number, prepared.problem
-        format = _format(self._call, problem, operands, number)
-        if format is None:
+        if self._left is None:
+            self._left = _formats(self._call, problem, operands, number)
+        try:
+            format = self._left.pop(0)
+        except IndexError:  # none is left; other threads take some, too
             prepared.replace(self._call)
-        elif not _is_paid(problem, operands, number, format, taken * self._calls / 2):
+            return result
+        if _is_paid(problem, operands, number, format, taken * self._calls / 2):
+            self._copy = self._agreeing(problem, operands, format, result[0])
+        else:
             prepared.replace(self._call)
             prepared.expect(2 * self._calls)
-        else:
-            self._copy = self._agreeing(problem, operands, format, result[0])
-            if self._copy is None:
-                prepared.replace(self._call)
         return result
 
     def _agreeing(self, problem: Problem, operands: Sequence[Operand], format: Format, wanted: Tensor) -> Call | None:
@@ -170,7 +173,7 @@ class Trial:
     def _choose(self, prepared: Prepared, operands: Sequence[Operand], copy: Call, gain: float) -> None:
         """Goes on by copy, or without."""
         if gain < _GAIN:
-            prepared.replace(self._call)
+            self._copy, self._times = None, ([], [])  # the next call tries another format
             ((number, format),) = copy.reads.items()
             _give_back(operands[number].sparsity, format, format == self._call.kernel.convert.get(number))
             return
@@ -183,16 +186,15 @@ def _same_bits(one: Tensor, other: Tensor) -> bool:
     return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
 
 
-def _format(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> Format | None:
-    """The format in which a copy of an operand may be computed faster with; None where there is none."""
+def _formats(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> list[Format]:
+    """The formats in which a copy of an operand may be computed faster with, the most promising first."""
     pattern = operands[number].sparsity
     if not _has_room(pattern, stored_values(operands[number])):
-        return None
+        return []
     read = call.kernel.convert.get(number)
     base = pattern if read is None else pattern.converted(read).pattern
-    if _sums_rows(problem, number, base):
-        return _in_lanes(base) or read or _narrow(base)
-    return read
+    found = [_in_lanes(base), read, _narrow(base)] if _sums_rows(problem, number, base) else [read]
+    return [format for format in found if format is not None]
 
 
 def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
