@@ -71,3 +71,18 @@ def test_they_are_saved() -> None:
 def test_bits_are_those_of_csr() -> None:
     A, x = ls.random((500, 900), 0.1), torch.rand(900)
     assert torch.equal(A.to_format("dn") @ x, A @ x)
+
+
+def test_results_that_outgrow_them_are_wide() -> None:
+    A = ls.from_coo(torch.tensor([[0, 4], [5, 32767]]), torch.ones(2), (5, 32768)).to_format("dn")
+    dense, part = A.to_dense(), A[:, :300]
+    for found, expected in (
+        (torch.cat([A, A], 1), torch.cat([dense, dense], 1)),
+        (A.repeat(1, 3), dense.repeat(1, 3)),
+        (torch.block_diag(A, A), torch.block_diag(dense, dense)),
+        (A.reshape(1, -1), dense.reshape(1, -1)),
+        (torch.kron(part, part), torch.kron(dense[:, :300], dense[:, :300])),
+    ):
+        assert found.format == "csr"
+        assert torch.equal(found.to_dense(), expected)
+    assert torch.cat([A, A], 0).format == "dn"

@@ -133,3 +133,10 @@ def test_autograd() -> None:
         torch.mm(A, x, out=out)
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+def test_autocast_leaves_out_alone() -> None:
+    A, x, out = ls.random((40, 30), 0.3), torch.rand(30), torch.empty(40)
+    with torch.autocast("cpu"):
+        torch.mv(A, x, out=out)
+    torch.testing.assert_close(out, A.to_dense() @ x)

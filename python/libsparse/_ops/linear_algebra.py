@@ -67,7 +67,7 @@ def kron(a: Any, b: Any) -> Operand:
     outer, inner = left.coordinates(), right.coordinates()
     coords = [(outer[mode][:, None] * second.shape[mode] + inner[mode]).reshape(-1) for mode in range(first.ndim)]
     values = (left.entries(first.values)[:, None] * right.entries(second.values)).reshape(-1)
-    return assemble(coords, values, shape, None if left.format.pads else left.format)
+    return assemble(coords, values, shape, None if left.format.pads else left.format.fitting(shape))
 
 
 def matrix_power(a: Any, n: int) -> Any:

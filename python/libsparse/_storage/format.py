@@ -122,6 +122,14 @@ class Format:
         """The dtype of the coordinates of each level, where other arrays have `index`."""
         return [level.own or index for level in self.kinds]
 
+    def fitting(self, shape: Sequence[int]) -> Format:
+        """This format with the sources of levels that modes of such a shape are too large for in their places."""
+        places = zip(self.kinds, self.order, strict=True)
+        letters = "".join(
+            level.text if level.most is None or shape[mode] <= level.most else level.source for level, mode in places
+        )
+        return Format(f"{letters}:{','.join(map(str, self.order))}") if self.levels else self
+
     def check_extents(self, shape: Sequence[int]) -> None:
         """A tensor of this shape can be stored.
 

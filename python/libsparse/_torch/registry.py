@@ -140,7 +140,10 @@ def _checked(handler: Callable[..., Any], function: Any, ranks: tuple[int, ...] 
                 out = kwargs.pop("out")
                 if ranks and not kwargs and len(args) == 2 and (filled := _product_into(*args, out, ranks)) is not None:
                     return filled
-                return call(*args, **kwargs) if out is None else _copied(call(*args, **kwargs), out, title(function))
+                if out is None:
+                    return call(*args, **kwargs)
+                with torch.autocast("cpu", enabled=False):  # as torch has it for functions with out=
+                    return _copied(call(*args, **kwargs), out, title(function))
         elif ranks and len(args) == 2 and (product := _product(*args, ranks)) is not None:
             return product
         try:

@@ -71,7 +71,8 @@ def kept_format(format: Format, ndim: int) -> Format:
 
 @torch.inference_mode(False)
 def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
-    """The pattern of distinct entries in a format, and how values get there."""
+    """The pattern of distinct entries in a format, as far as that is for such extents, and how values get there."""
+    format = format.fitting(entries.shape)
     built_in = format if format.writable == format else format.compressed
     coords = [entries.coords[mode] for mode in built_in.order]
     extents = [entries.shape[mode] for mode in built_in.order]
