@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 TURN_SECONDS = 2e-3  # a turn is as many calls as take about this long
 _MOST_CALLS = 2000
+_WARM_SECONDS, _WARM_CALLS = 0.15, 200  # of each candidate beforehand: libraries may adapt to operands that come again
 _MEASURE_SECONDS, _FEWEST_ROUNDS = 20.0, 5  # slow candidates get fewer rounds, down to these
 
 
@@ -89,6 +90,7 @@ def interleaved(calls: Mapping[str, Timed], rounds: int, seed: int = 0) -> dict[
     for name, call in calls.items():
         call.turn(1)  # compiles, fills caches
         once = max(call.turn(1), 1e-7)
+        once = max(call.turn(max(1, min(_WARM_CALLS, int(_WARM_SECONDS / once)))), 1e-7)
         counts[name] = max(1, min(_MOST_CALLS, int(TURN_SECONDS / once)))
         total += once * counts[name]
     rounds = min(rounds, max(_FEWEST_ROUNDS, int(_MEASURE_SECONDS / max(total, 1e-7))))
