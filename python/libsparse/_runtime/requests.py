@@ -190,8 +190,8 @@ def _is_far(outline: _Outline, operands: Sequence[Operand], operand: Operand, su
     pattern, data, _ = operand
     if pattern is None or outline.several or pattern.size < (_LONG if sums else _LONG_WIDE) * rows:
         return False
-    coordinate = pattern.crd[-1]
-    each = (0 if coordinate is None else coordinate.element_size()) + (0 if data is None else data.element_size())
+    coordinate = pattern.format.kinds[-1].own or pattern.index_dtype
+    each = coordinate.itemsize + (0 if data is None else data.element_size())
     gathers = any([o.pattern is None for o in operands])
     return gathers and target.overflows(pattern.size * each) and pattern.statistics.scattered
 

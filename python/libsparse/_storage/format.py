@@ -119,11 +119,21 @@ class Format:
         return Format(_ranked(self.text, ndim))
 
     def dtypes(self, index: torch.dtype) -> list[torch.dtype]:
-        """The dtype of the coordinates of each level, where other arrays have `index`."""
+        """The dtype of the coordinates of each level, where other arrays have `index`.
+
+        Example:
+            >>> ls.Format("dn").dtypes(torch.int32)
+            [torch.int32, torch.int16]
+        """
         return [level.own or index for level in self.kinds]
 
     def fitting(self, shape: Sequence[int]) -> Format:
-        """This format with the sources of levels that modes of such a shape are too large for in their places."""
+        """This format with the sources of levels that modes of such a shape are too large for in their places.
+
+        Example:
+            >>> ls.Format("dn").fitting((2, 3)), ls.Format("dn").fitting((2, 40000))
+            (Format('dn'), Format('csr'))
+        """
         places = zip(self.kinds, self.order, strict=True)
         letters = "".join(
             level.text if level.most is None or shape[mode] <= level.most else level.source for level, mode in places
@@ -135,6 +145,9 @@ class Format:
 
         Raises:
             FormatError: A mode is too large for its level.
+
+        Example:
+            >>> ls.Format("dn").check_extents((2, 3))
         """
         for level, mode in zip(self.kinds, self.order, strict=True):
             if level.most is not None and shape[mode] > level.most:
