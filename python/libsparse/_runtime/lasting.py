@@ -29,7 +29,7 @@ from .call import Call
 from .problem import Operand, Problem, stored_values
 from .requests import to_request
 
-_PRICE = 0.1  # seconds that it takes at most to compile what a copy needs
+_PRICE = 0.02  # seconds of calls from which on what a copy needs is compiled, once for all programs on the machine
 _MOST = 1 << 16  # calls that wait for another trial, at most, where values were written to
 _SEEN = 3  # calls in a trial that have to come with the same values before these are copied
 _TURNS = 11  # of each way
