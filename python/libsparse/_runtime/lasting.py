@@ -24,6 +24,7 @@ from libsparse._storage import derived
 from libsparse._storage.carried import carried
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.statistics import places
 
 from .call import Call
 from .problem import Operand, Problem, stored_values
@@ -260,9 +261,9 @@ def _in_lanes(pattern: Pattern) -> Format | None:
     if pattern.size > _LONG * rows:
         return None
     lengths = starts.diff()
-    if _places(lengths) <= _EVEN * pattern.size:
+    if places(lengths, _HEIGHT) <= _EVEN * pattern.size:
         return _ordered_as(pattern, f"dl({_HEIGHT})")
-    if _places(_sorted(lengths)) <= _SORTED * pattern.size:
+    if places(lengths, _HEIGHT, _WINDOW) <= _SORTED * pattern.size:
         return _ordered_as(pattern, f"w({_WINDOW})l({_HEIGHT})")
     return None
 
@@ -277,18 +278,3 @@ def _narrow(pattern: Pattern) -> Format | None:
 def _ordered_as(pattern: Pattern, levels: str) -> Format:
     """The format of these levels and the modes' order that a pattern has."""
     return Format(f"{levels}:{','.join(map(str, pattern.format.order))}")
-
-
-def _places(lengths: Tensor) -> int:
-    """The places of slices of rows of these lengths."""
-    return _HEIGHT * int(_cut(lengths, _HEIGHT).amax(1).sum())
-
-
-def _sorted(lengths: Tensor) -> Tensor:
-    """The lengths of rows, sorted in windows."""
-    return _cut(lengths, _WINDOW).sort(1, descending=True).values.reshape(-1)
-
-
-def _cut(lengths: Tensor, height: int) -> Tensor:
-    """A row for each slice of the rows, the last one filled up with rows that are empty."""
-    return torch.nn.functional.pad(lengths, (0, -lengths.numel() % height)).reshape(-1, height)

@@ -53,6 +53,18 @@ def _neighbours(coordinates: Tensor, above: int) -> tuple[int, int]:
     return beside, below
 
 
+def places(lengths: Tensor, height: int, window: int = 1) -> int:
+    """The places of slices of rows of these lengths, which are sorted within windows where those are larger than 1."""
+    if window > 1:
+        lengths = _cut(lengths, window).sort(1, descending=True).values.reshape(-1)
+    return height * int(_cut(lengths, height).amax(1).sum())
+
+
+def _cut(lengths: Tensor, height: int) -> Tensor:
+    """A row for each slice of the rows, the last one filled up with rows that are empty."""
+    return torch.nn.functional.pad(lengths, (0, -lengths.numel() % height)).reshape(-1, height)
+
+
 class Statistics:
     """Counts of a pattern's arrays; `Pattern.statistics` has them."""
 

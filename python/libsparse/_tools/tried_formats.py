@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-import torch
-from torch import Tensor
-
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.statistics import places
 
+_WINDOW = 4096  # rows that are sorted among themselves
 _PADDING = 3  # elements that a padded format may store for each entry
 
 
@@ -38,21 +37,13 @@ def of(pattern: Pattern) -> Iterator[str]:
     if rows * pattern.statistics.longest <= most:
         yield f"{Format('ell').text} values"
     for height in (8, 32):
-        if _in_slices(lengths, height) <= most:
+        if places(lengths, height) <= most:
             yield f"{Format(f'sell({height})').text} values"
-    window = 4096
-    sorted_within = torch.nn.functional.pad(lengths, (0, -len(lengths) % window)).reshape(-1, window).sort(1).values
     for height in (8, 32):
-        if _in_slices(sorted_within.reshape(-1), height) <= most:
-            yield f"{Format(f'sell({height},{window})').text} values"
+        if places(lengths, height, _WINDOW) <= most:
+            yield f"{Format(f'sell({height},{_WINDOW})').text} values"
     narrow = Format("dn")
     if columns <= (narrow.kinds[1].most or columns):
         yield narrow.text
     if rows * columns <= 8 * most:
         yield f"{Format('db').text} values"
-
-
-def _in_slices(lengths: Tensor, height: int) -> int:
-    """The elements that are stored where rows are padded to the longest of their slice."""
-    padded = torch.nn.functional.pad(lengths, (0, -len(lengths) % height)).reshape(-1, height)
-    return height * int(padded.amax(1).sum())
