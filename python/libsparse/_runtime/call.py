@@ -82,9 +82,7 @@ class Call:
             subject = f"{problem.text}: a dense result of shape {self.shape}"
             memory.check(math.prod(self.shape), self.dtype.itemsize, subject, "ask for a sparse one with format=")
         self._known: tuple[Pattern, list[Tensor | None]] | None = None
-        self._shares = (
-            self.is_dense or kernel.pattern_of >= 0
-        )  # so that no pattern has to be found before the shortest way is
+        self._shares = self.is_dense or kernel.pattern_of >= 0  # no pattern has to be found before the shortest way
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
