@@ -90,7 +90,8 @@ def interleaved(calls: Mapping[str, Timed], rounds: int, seed: int = 0) -> dict[
     for name, call in calls.items():
         call.turn(1)  # compiles, fills caches
         once = max(call.turn(1), 1e-7)
-        once = max(call.turn(max(1, min(_WARM_CALLS, int(_WARM_SECONDS / once)))), 1e-7)
+        call.turn(max(1, min(_WARM_CALLS, int(_WARM_SECONDS / once))))
+        once = max(call.turn(max(1, min(_WARM_CALLS // 4, int(TURN_SECONDS / once)))), 1e-7)
         counts[name] = max(1, min(_MOST_CALLS, int(TURN_SECONDS / once)))
         total += once * counts[name]
     rounds = min(rounds, max(_FEWEST_ROUNDS, int(_MEASURE_SECONDS / max(total, 1e-7))))
