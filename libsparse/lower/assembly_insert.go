@@ -103,12 +103,9 @@ func (inserted) visit(l *lowerer, _ *cin.Forall, body cin.Stmt, e env) []ir.Stmt
 func (in inserted) insertParts(l *lowerer, f *cin.Forall, e env) []ir.Stmt {
 	rows, parts := l.Index("rows"), l.Index("parts")
 	several := ir.Expr(ir.Const(1))
-	if f.Unit == cin.Threads { // no more cursors than there is work, so that they cost no more than what they save
-		several = &ir.Select{
-			Cond: l.enough(),
-			Then: ir.AtLeastOne(ir.Min(l.slots.threads, ir.Div(l.work(), ir.Next(rows)))),
-			Else: ir.Const(1),
-		}
+	if f.Unit == cin.Threads { // each part reads its entries twice, and its cursors take a pass over the rows
+		least := ir.Max(ir.Next(rows), ir.Const(2*l.program.Team.Grain))
+		several = ir.AtLeastOne(ir.Min(l.slots.threads, ir.Div(l.work(), least)))
 	}
 	out := []ir.Stmt{
 		ir.Let(rows, in.count),

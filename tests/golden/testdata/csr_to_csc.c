@@ -41,7 +41,7 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t status = 0;
     memset(out_pos2, 0, (size_t)(n_j + 1) * sizeof *out_pos2);
     const int64_t rows = n_j;
-    const int64_t parts = A_pos2[n_i] > 12000 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
     int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -123,7 +123,7 @@ int32_t kernel_compute(int64_t *slots)
     float *restrict out_vals = (float *)slots[9];
     int32_t status = 0;
     const int64_t rows = n_j;
-    const int64_t parts = A_pos2[n_i] > 12000 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
     int32_t *restrict out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;

@@ -55,7 +55,7 @@ int32_t kernel_assemble(int64_t *slots)
         goto done;
     }
     const int64_t rows = n_j;
-    const int64_t parts = A_pos2[n_i] > 12000 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
     out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
@@ -158,7 +158,7 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     const int64_t rows = n_j;
-    const int64_t parts = A_pos2[n_i] > 12000 ? max_i64(min_i64(threads, A_pos2[n_i] / (rows + 1)), 1) : 1;
+    const int64_t parts = max_i64(min_i64(threads, A_pos2[n_i] / max_i64(rows + 1, 24000)), 1);
     out_next = allocate_zero(max_i64(parts * rows, 1), sizeof *out_next);
     if (!out_next) {
         status = 1;
