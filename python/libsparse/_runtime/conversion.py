@@ -8,6 +8,7 @@ import torch
 
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.waiting import Waiting
+from libsparse._storage import ordinary
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
@@ -16,13 +17,14 @@ from . import dispatch
 from .problem import Operand, Problem
 
 _LONG = 1 << 20  # entries whose conversion may take a second
+_FEW = 1 << 18  # entries whose numbers are kept, in 1 MiB
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
     """The entries of `pattern` in another format, and where each of them came from.
 
-    The kernel that is compiled copies a tensor whose values number its entries from 1, so that its result is the
-    permutation; padding, which a format with dense levels below sparse ones has, is left at 0.
+    The kernel that is compiled copies a tensor whose values number its entries, so that its result is the permutation;
+    padding, which a format with dense levels below sparse ones has, is left at 0, and entries are counted from 1 then.
 
     Raises:
         FormatError: A mode is too large for a level of the format.
@@ -37,14 +39,15 @@ def convert(pattern: Pattern, format: Format) -> Conversion:
 def _converted(pattern: Pattern, format: Format) -> Conversion:
     if format.writable != format:
         return _packed(pattern, format)
-    numbers, converted = _copied(pattern, _numbers(pattern), format)
-    return _between(pattern, converted, numbers)
+    first = 1 if format.pads or format.is_dense or format.padded else 0
+    numbers, converted = _copied(pattern, _numbers(pattern.size, first), format)
+    return _between(pattern, converted, numbers, first)
 
 
 def _packed(pattern: Pattern, format: Format) -> Conversion:
     """A format with conversion-only levels: they are converted one after the other, from the outermost on."""
     listed = pattern.converted(format.writable)
-    numbers = listed.values(_numbers(pattern))
+    numbers = listed.values(_numbers(pattern.size))
     converted, reached = listed.pattern, list(format.writable.levels)
     for level, kind in enumerate(format.levels):
         if kind != reached[level]:
@@ -67,20 +70,28 @@ def _copied(pattern: Pattern, values: torch.Tensor, format: Format) -> tuple[tor
     return numbers, copy
 
 
-def _numbers(pattern: Pattern) -> torch.Tensor:
-    """The numbers of the values of a pattern, from 1 on."""
-    dtype = torch.int32 if pattern.size < INT32_MAX else torch.int64
-    return torch.arange(1, pattern.size + 1, dtype=dtype, device="cpu")
+def _numbers(count: int, first: int = 1) -> torch.Tensor:
+    """The numbers of so many values, from the first on."""
+    if count <= _FEW:
+        return _counted()[first : first + count]
+    dtype = torch.int32 if count < INT32_MAX else torch.int64
+    return torch.arange(first, first + count, dtype=dtype, device="cpu")
 
 
-def _between(old: Pattern, new: Pattern, numbers: torch.Tensor) -> Conversion:
-    """The conversion that takes each value of `new` from where `numbers`, counted from 1, says; 0 is padding."""
+@ordinary.kept(1)
+def _counted() -> torch.Tensor:
+    """The numbers of few values, to which nobody writes."""
+    return torch.arange(_FEW + 1, dtype=torch.int32, device="cpu")
+
+
+def _between(old: Pattern, new: Pattern, numbers: torch.Tensor, first: int = 1) -> Conversion:
+    """The conversion that takes each value of `new` from where `numbers` says, counted from `first`; below is padding."""
     if new.format.pads or new.format.is_dense or new.format.padded:
         filled = numbers.nonzero().squeeze(1)
         target = None if filled.numel() == new.size else filled
         source = (numbers if target is None else numbers[filled]) - 1
     else:  # only entries are stored
-        target, source = None, numbers.sub_(1)
+        target, source = None, numbers - first if first else numbers
     # Kernels read an operand through the permutation wherever the order of its modes changes.
     unmoved = old.format.order == new.format.order and source.numel() == old.size
     same = unmoved and bool((source[1:] > source[:-1]).all())
