@@ -146,6 +146,7 @@ def test_a_copy_that_is_no_faster_is_given_back(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_kernel_that_has_to_be_compiled_waits_for_its_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_spent", {})
     monkeypatch.setattr(lasting, "_PRICE", 1e9)
     A, x = matrix(), torch.rand(COLUMNS)
     monkeypatch.setattr(lasting.kernel, "store", lambda: Path("/nowhere"))

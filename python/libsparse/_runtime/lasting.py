@@ -9,6 +9,7 @@ have come to the price costs at most twice as much as knowing beforehand. Result
 
 from __future__ import annotations
 
+import math
 import time
 import weakref
 from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ from .call import Call
 from .problem import Operand, Problem, stored_values
 from .requests import to_request
 
-_PRICE = 0.02  # seconds of calls from which on what a copy needs is compiled, once for all programs on the machine
+_PRICE = 0.01  # seconds of calls from which on what a copy needs is compiled, once for all programs on the machine
 _MOST = 1 << 16  # calls that wait for another trial, at most, where values were written to
 _SEEN = 3  # calls in a trial that have to come with the same values before these are copied
 _TURNS = 11  # of each way
@@ -49,7 +50,7 @@ Prepared: TypeAlias = Any
 Result = tuple[Tensor, "Pattern | None"]
 """A dense tensor and None, or the values of a sparse result and its pattern."""
 
-_spent: dict[Any, float] = {}  # seconds of calls that a kernel would have made faster, by the request for it
+_spent: dict[Any, float] = {}  # seconds of calls that a kernel would have made faster, by its request without sizes
 
 
 def begin(prepared: Prepared, build: Build, calls: int) -> None:
@@ -139,7 +140,7 @@ class Trial:
         except IndexError:  # none is left; other threads take some, too
             prepared.replace(self._call)
             return result
-        if _is_paid(problem, operands, number, format, taken * self._calls / 2):
+        if _is_paid(problem, operands, number, format, taken * self._calls):
             self._copy = self._agreeing(problem, operands, format, result[0])
         else:
             prepared.replace(self._call)
@@ -203,17 +204,22 @@ def _formats(call: Call, problem: Problem, operands: Sequence[Operand], number: 
 
 
 def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
-    """Whether the kernel for a copy has been compiled, or calls have taken as long by now as that takes.
+    """Whether the kernel for a copy has been compiled, or calls have taken as long by now as that may cost.
 
-    What has been spent counts for all matrices that the same kernel computes.
+    Kernels that read a copy seldom differ by sizes: what has been spent counts for all matrices, and what has been
+    compiled for one of them is had for the others, as a rule, for the 3 ms of finding that out.
     """
     found = to_request(problem, operands)
     infos = [*found.operands]
     infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False, far=False)
     wanted = found._replace(operands=tuple(infos))
-    spent = _spent[wanted] = _spent.get(wanted, 0.0) + seconds
+    kind = found._replace(operands=tuple([info._replace(shape=(), nnz=0) for info in infos]))
+    _spent[kind] = _spent.get(kind, 0.0) + seconds
     stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"
-    return spent >= _PRICE or stored.exists() or not target.has_compiler()
+    if _spent[kind] < _PRICE and not stored.exists() and target.has_compiler():
+        return False
+    _spent[kind] = math.inf
+    return True
 
 
 def _with_copy(
