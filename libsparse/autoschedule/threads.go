@@ -56,7 +56,10 @@ func (d *Decision) outermost() (loop, root index.Var) {
 func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
-	if byEntries(a) {
+	switch result := a.Result().Format; {
+	case byEntries(a) && result.Dense() && len(a.LHS.Vars) < len(a.Vars()):
+		team.Grain = int64(c.SumGrain)
+	case byEntries(a):
 		team.Grain = int64(c.EntryGrain)
 	}
 	for _, acc := range index.Accesses(a.RHS) {

@@ -40,7 +40,7 @@ int32_t kernel_compute(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     clear(out_vals, n_i, sizeof *out_vals);
-    const int64_t team = A_pos1[1] > 12000 ? threads : 1;
+    const int64_t team = A_pos1[1] > 20000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, 64 / (threads * 16)) : 64 + 1) nowait

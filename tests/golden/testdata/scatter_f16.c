@@ -80,7 +80,7 @@ int32_t kernel_compute(int64_t *slots)
             out_sums[j] += f32_of_f16(A_vals[A_p2]) * f32_of_f16(x_vals[i]);
         }
     }
-    const int64_t team = out_size > 12000 ? threads : 1;
+    const int64_t team = out_size > 20000 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {
         #pragma omp for schedule(static) nowait

@@ -65,7 +65,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     const int32_t *restrict A_order = (const int32_t *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
     const int64_t A_p2_within = A_pos2[n_i];
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
@@ -213,7 +213,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

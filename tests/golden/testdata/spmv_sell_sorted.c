@@ -177,7 +177,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
-    const int64_t team = A_pos2[(n_i + 31) / 32] > 12000 ? threads : 1;
+    const int64_t team = A_pos2[(n_i + 31) / 32] > 20000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots, team);

@@ -51,7 +51,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_j != 16) {
         return 3;
     }
-    const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
+    const int64_t team = A_pos2[n_i] > 20000 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
         kernel_compute_work(slots, team);
