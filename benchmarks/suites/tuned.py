@@ -1,4 +1,4 @@
-"""`ls.tune` on real kernels: the time of what it finds beside the compiler's schedule, and beside random proposals.
+"""`ls.tune` on real kernels: the time of what it finds beside the compiler's schedule, random proposals and baselines.
 
 All search the same space, the learned model with fewer and shorter measurements. What a search finds is compared with
 the compiler's schedule once more, in longer turns than the search has taken. What it has spent is everything: looking
@@ -24,6 +24,8 @@ from method.operands import Matrix
 from training import split
 
 import libsparse as ls
+
+from . import fixed
 
 _SEARCHES = {"learned": 11, "bayesian": 60, "random": 60}
 _QUICK = 4  # measurements
@@ -82,14 +84,14 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
                         print("  " + _line(rows[-1], searches), flush=True)
     for search in searches:
         for kernel in ("all", *dict.fromkeys(row["kernel"] for row in rows)):
-            _summarize(search, kernel, [row[search] for row in rows if kernel in ("all", row["kernel"])])
+            _summarize(search, kernel, [row for row in rows if kernel in ("all", row["kernel"])])
     return {"budgets": searches, "rows": rows}
 
 
 def _searched(work: Callable[[], Any], searches: dict[str, int]) -> dict[str, Any]:
     """Each search for the one problem that something computes."""
     ((prepared, operands),) = tune.watched(work)
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"baselines": fixed.times(trials.Subject(prepared.problem, operands))}
     for method, budget in searches.items():
         compiled, *_ = _search(prepared, operands, method, budget)  # and again, with all kernels in the cache
         spent, tried, subject, (winner, variant) = _search(prepared, operands, method, budget)
@@ -128,10 +130,12 @@ def _compared(prepared: Any, operands: Any, schedule: str) -> tuple[float, float
 def _line(row: dict[str, Any], searches: Iterable[str]) -> str:
     shown = ", ".join(f"{search} {row[search]['gain']:.2f}" for search in searches)
     seconds = next(row[search]["seconds"] for search in searches)
-    return f"{row['kernel']} {row['input']}: {seconds * 1e6:.0f} us, times faster: {shown}"
+    beside = ", ".join(f"{name} {ratio:.2f}" for name, ratio in row["baselines"].items())
+    return f"{row['kernel']} {row['input']}: {seconds * 1e6:.0f} us, times faster: {shown}; {beside}"
 
 
-def _summarize(search: str, kernel: str, found: list[dict[str, Any]]) -> None:
+def _summarize(search: str, kernel: str, rows: list[dict[str, Any]]) -> None:
+    found = [row[search] for row in rows]
     gains = [one["gain"] for one in found]
     if gains:
         mean, better = statistics.geometric_mean(gains), sum(gain > 1 for gain in gains)
@@ -142,3 +146,6 @@ def _summarize(search: str, kernel: str, found: list[dict[str, Any]]) -> None:
             f"  {search}, {kernel}: {mean:.3f} times faster (geometric mean of {len(gains)}), {better} of them changed,"
             f" in {spent:.2f} s, with compiling {compiled:.1f} s (medians){calls}"
         )
+        for baseline in rows[0]["baselines"]:
+            over = [row[search]["gain"] / row["baselines"][baseline] for row in rows]
+            print(f"    {statistics.geometric_mean(over):.2f} times as fast as {baseline} ({min(over):.2f} at least)")
