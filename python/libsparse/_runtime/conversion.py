@@ -85,7 +85,7 @@ def _counted() -> torch.Tensor:
 
 
 def _between(old: Pattern, new: Pattern, numbers: torch.Tensor, first: int = 1) -> Conversion:
-    """The conversion that takes each value of `new` from where `numbers` says, counted from `first`; below is padding."""
+    """The conversion that takes each value of `new` from where `numbers` says, from `first` on; below is padding."""
     if new.format.pads or new.format.is_dense or new.format.padded:
         filled = numbers.nonzero().squeeze(1)
         target = None if filled.numel() == new.size else filled
