@@ -14,15 +14,18 @@ import re
 import statistics
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import libsparse
 
+from . import published
+
 _FOLDER = Path(__file__).resolve().parents[2] / "libsparse/tune/space/testdata"
 _COMPILER = Path(libsparse.__file__).parent / "_libsparse_go"
 _NEAR = 0.05  # of the best known value
+_REAL = 10  # searches by each tuner where kernels are compiled and measured
 
 
 def _branin(x: float, y: float) -> float:
@@ -66,12 +69,12 @@ class Objective(NamedTuple):
     Attributes:
         space: The scenario's file.
         value: Of a point; None where it can't be measured.
-        least: The least value there is.
+        least: The least value there is; None where it is the least of all that tuners measure.
     """
 
     space: str
     value: Callable[[Mapping[str, Any]], float | None]
-    least: float
+    least: float | None
 
 
 _OBJECTIVES = {
@@ -161,7 +164,7 @@ _TUNERS: dict[str, Callable[..., Iterator[float]]] = {
 }
 
 
-def _needed(values: Iterator[float], least: float) -> float:
+def _needed(values: Iterable[float], least: float) -> float:
     """The number of measurements until a value is near the least one; infinite if none is."""
     near = least + _NEAR * abs(least)
     return next((number for number, value in enumerate(values, 1) if value <= near), math.inf)
@@ -176,21 +179,38 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         import optuna  # noqa: F401
     except ImportError:
         print("  (pip install optuna for its samplers)")
-    for title, objective in _OBJECTIVES.items():
-        print(f"  {title}: measurements to within {_NEAR:.0%} of the least value, median of {repeats} [quarters]")
-        for name, tuner in tuners.items():
-            start = time.perf_counter()
-            try:
-                needed = sorted(_needed(tuner(objective, seed, budget), objective.least) for seed in range(repeats))
-            except ImportError:
-                continue
-            spent = time.perf_counter() - start
-            total = sum(min(n, budget) for n in needed)
-            low, middle, high = (needed[int(q * (repeats - 1))] for q in (0.25, 0.5, 0.75))
-            reached = statistics.fmean(math.isfinite(n) for n in needed)
-            print(
-                f"    {name:28} {middle:6} [{low}, {high}]  reached in {reached:.0%},"
-                f" {1e3 * spent / total:.1f} ms a point"
-            )
-            found.setdefault(title, {})[name] = {"needed": needed, "seconds a point": spent / total}
+    measured = {
+        title: Objective(space, value, None) for title, (space, value) in published.objectives(options.data).items()
+    }
+    for title, objective in (_OBJECTIVES | measured).items():
+        if re.search(options.only or "", title):
+            searches = repeats if objective.least is not None else min(repeats, _REAL)
+            print(f"  {title}: measurements to within {_NEAR:.0%} of the least value, median of {searches} [quarters]")
+            found[title] = _compared(objective, tuners, searches, budget)
+    return found
+
+
+def _compared(objective: Objective, tuners: Mapping[str, Any], repeats: int, budget: int) -> dict[str, Any]:
+    """What each tuner needs for one objective."""
+    values: dict[str, list[list[float]]] = {}
+    seconds = dict[str, float]()
+    for name, tuner in tuners.items():
+        start = time.perf_counter()
+        try:
+            values[name] = [list(tuner(objective, seed, budget)) for seed in range(repeats)]
+        except ImportError:
+            continue
+        seconds[name] = (time.perf_counter() - start) / sum(map(len, values[name]))
+    least = objective.least
+    if least is None:
+        least = min(value for lists in values.values() for one in lists for value in one)
+    found = {}
+    for name, lists in values.items():
+        needed = sorted(_needed(one, least) for one in lists)
+        low, middle, high = (needed[int(q * (repeats - 1))] for q in (0.25, 0.5, 0.75))
+        reached = statistics.fmean(math.isfinite(n) for n in needed)
+        print(
+            f"    {name:28} {middle:6} [{low}, {high}]  reached in {reached:.0%}, {1e3 * seconds[name]:.1f} ms a point"
+        )
+        found[name] = {"needed": needed, "seconds a point": seconds[name]}
     return found

@@ -1,0 +1,119 @@
+"""The published spaces of sparse kernels on a matrix or a tensor: a point is compiled as its schedule, and measured.
+
+The templates are those of the artifact of Hellsten et al., "BaCO: A Fast and Portable Bayesian Compiler Optimization
+Framework": which loops are split by which parameters, the loop on threads and the one in lanes. How OpenMP hands out
+iterations is not part of a schedule here, so those two parameters change nothing; there are no more threads than
+processors. What a template forbids without saying so (loops over positions of a row before the row is known) can't be
+measured, and counts as such.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from data import files, generated
+from libsparse._tools import trials, tune
+
+import libsparse as ls
+
+_ROUNDS = 3  # of each measurement, of which the median counts
+_SLOW = 0.1  # seconds of a call that is measured once
+_MATRIX, _TENSOR = "cora_adj", "umls"  # small, since some points take a hundred times as long as others,
+_FEW = "squeezenet_fire4_conv3x3_2"  # most of all where columns are cut into strips
+
+
+class Measured:
+    """Seconds of a kernel at the points of its space; each schedule is compiled and measured once.
+
+    Attributes:
+        least: The least time of all points that were measured.
+    """
+
+    def __init__(self, work: Callable[[], Any], schedule: Callable[[Mapping[str, Any]], str]) -> None:
+        """Take a call that computes one problem, and the schedule of a point."""
+        ((prepared, operands),) = tune.watched(work)
+        self._of = {n: _subject(prepared, operands, n) for n in {1, min(2, os.cpu_count() or 1)}}
+        self._schedule, self._known = schedule, dict[tuple[str, int], float | None]()
+
+    def __call__(self, point: Mapping[str, Any]) -> float | None:
+        """Seconds at a point; None where it can't be compiled."""
+        name = self._schedule(point), min(point["omp_num_threads"], max(self._of))
+        if name not in self._known:
+            with ls.options(num_threads=name[1]):
+                self._known[name] = _seconds(self._of[name[1]], name[0])
+        return self._known[name]
+
+    @property
+    def least(self) -> float:
+        """The least time so far."""
+        return min(seconds for seconds in self._known.values() if seconds is not None)
+
+
+def _subject(prepared: Any, operands: Any, count: int) -> trials.Subject:
+    with ls.options(num_threads=count):
+        return trials.Subject(prepared.problem, operands)
+
+
+def _seconds(subject: trials.Subject, schedule: str) -> float | None:
+    try:
+        variant, first = subject.variant(schedule)
+    except ls.LibsparseError:
+        return None
+    return first if first > _SLOW else statistics.median(subject.clock(variant) for _ in range(_ROUNDS))
+
+
+def _order(point: Mapping[str, Any], loops: str) -> list[str]:
+    names = loops.split()
+    return [names[element] for element in point["permutation"]]
+
+
+def _positions(point: Mapping[str, Any]) -> str:
+    """A product or a sampled one: rows in chunks, entries of a row in groups."""
+    order = _order(point, "i0 i1 p0 k p1")
+    return (
+        f"pos(j, p, A0); split(i, i0, i1, {point['chunk_size']}); split(p, p0, p1, {point['unroll_factor']}); "
+        f"reorder({', '.join(order)}); parallelize({order[0]}, threads)"
+    )
+
+
+def _twice(point: Mapping[str, Any]) -> str:
+    """A product with a vector: rows in chunks of chunks, columns in strips."""
+    order = _order(point, "i0 i10 i11 j1 j0")
+    return (
+        f"split(i, i0, i1, {point['chunk_size']}); split(i1, i10, i11, {point['chunk_size2']}); "
+        f"split(j, j0, j1, {point['chunk_size3']}); reorder({', '.join(order)}); parallelize({order[0]}, threads)"
+    )
+
+
+def _rows(point: Mapping[str, Any]) -> str:
+    """MTTKRP: rows in chunks; the other parameters are accepted and do nothing, as in the artifact."""
+    return f"split(i, i1, i2, {point['chunk_size']}); reorder(i1, i2, j, k, r); vectorize(r); parallelize(i1, threads)"
+
+
+def objectives(data: str | None) -> dict[str, tuple[str, Measured]]:
+    """Spaces by title: the name of each one's scenario, and what to measure."""
+    matrix = (files.named(data, _MATRIX) if data else None) or generated.rmat(11, 5)
+    few = (files.named(data, _FEW) if data else None) or generated.pruned(128, 288, 0.3)
+    A, W = (ls.from_csr(m.crow, m.col, m.values, m.shape) for m in (matrix, few))
+    tensor = next(files.tensors(data, _TENSOR), None) if data else None
+    tensor = tensor or generated.power_tensor((100, 50, 100), 6_000)
+    T = ls.from_coo(tensor.coords, tensor.values, tensor.shape, "csf")
+    rows, columns = A.shape
+    X, x = torch.rand(columns, 256), torch.rand(W.shape[1])
+    q, k = torch.rand(rows, 64), torch.rand(columns, 64)
+    B, C = torch.rand(T.shape[1], 16), torch.rand(T.shape[2], 16)
+    kernels: dict[str, tuple[Callable[[], Any], Callable[[Mapping[str, Any]], str]]] = {
+        "spmm": (lambda: ls.einsum("ij,jk->ik", A, X), _positions),
+        "sddmm": (lambda: ls.einsum("ij,ik,jk->ij", A, q, k), _positions),
+        "spmv": (lambda: ls.einsum("ij,j->i", W, x), _twice),
+        "mttkrp": (lambda: ls.einsum("ijk,jr,kr->ir", T, B, C), _rows),
+    }
+    operands = {"spmv": few.name, "mttkrp": tensor.name}
+    return {
+        f"{name} on {operands.get(name, matrix.name)}": (name, Measured(work, schedule))
+        for name, (work, schedule) in kernels.items()
+    }
