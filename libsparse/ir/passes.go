@@ -20,6 +20,7 @@ type Pass struct {
 func Passes(target Target) []Pass {
 	return []Pass{
 		{"simplify", Simplify},
+		{"segments", Segments},
 		{"hoist", Hoist},
 		{"across", func(m *Module) *Module { return Across(m, target) }},
 		{"spread", func(m *Module) *Module { return Spread(m, target) }},

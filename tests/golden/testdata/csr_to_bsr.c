@@ -99,8 +99,8 @@ int32_t kernel_assemble(int64_t *slots)
             const int64_t above = r / ((n_i + 3) / 4);
             const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
             const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
-            for (int64_t p = first; p < first + height; p++) {
-                for (int64_t q = A_pos2[p]; q < A_pos2[p + 1]; q++) {
+            if (first < first + height) {
+                for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
                     const int64_t c = A_crd2[q];
                     const int64_t b = c / 4;
                     if (seen[b] != r + 1) {
@@ -164,8 +164,8 @@ int32_t kernel_compute(int64_t *slots)
             const int64_t above = r / ((n_i + 3) / 4);
             const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
             const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
-            for (int64_t p = first; p < first + height; p++) {
-                for (int64_t q = A_pos2[p]; q < A_pos2[p + 1]; q++) {
+            if (first < first + height) {
+                for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
                     const int64_t c = A_crd2[q];
                     const int64_t b = c / 4;
                     if (seen[b] != r + 1) {

@@ -87,8 +87,8 @@ int32_t kernel_assemble(int64_t *slots)
                     i_end_above = i_end_middle;
                 }
             }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            if (i_begin < i_end) {
+                for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
                     out_next[part * rows + j]++;
                 }
@@ -190,8 +190,8 @@ int32_t kernel_compute(int64_t *slots)
                     i_end_above = i_end_middle;
                 }
             }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            if (i_begin < i_end) {
+                for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
                     const int64_t j = A_crd2[A_p2];
                     out_next[part * rows + j]++;
                 }
