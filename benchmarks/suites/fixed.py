@@ -11,6 +11,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
+from libsparse._compiler import threads
 from libsparse._runtime.call import Call
 from libsparse._tools.trials import Subject
 
@@ -62,8 +63,10 @@ def _schedule(subject: Subject, format: str) -> str:
         if order[-1] not in problem.output:  # sums in lanes, as under -ffast-math
             commands.append(f"precompute(all, w, at={len(order) - 1})")
         commands.append(f"vectorize({order[-1]})")
-    race = "" if order[0] in problem.output else ", atomics"
-    return "; ".join([*commands, f"parallelize({order[0]}, threads{race})"])
+    if threads.count() > 1:
+        race = "" if order[0] in problem.output else ", atomics"
+        commands.append(f"parallelize({order[0]}, threads{race})")
+    return "; ".join(commands)
 
 
 def _sparse(subject: Any) -> int:

@@ -9,6 +9,7 @@ measured, and counts as such.
 
 from __future__ import annotations
 
+import functools
 import os
 import statistics
 from collections.abc import Callable, Mapping
@@ -27,11 +28,7 @@ _FEW = "squeezenet_fire4_conv3x3_2"  # most of all where columns are cut into st
 
 
 class Measured:
-    """Seconds of a kernel at the points of its space; each schedule is compiled and measured once.
-
-    Attributes:
-        least: The least time of all points that were measured.
-    """
+    """Seconds of a kernel at the points of its space; each schedule is compiled and measured once, for all tuners."""
 
     def __init__(self, work: Callable[[], Any], schedule: Callable[[Mapping[str, Any]], str]) -> None:
         """Take a call that computes one problem, and the schedule of a point."""
@@ -46,11 +43,6 @@ class Measured:
             with ls.options(num_threads=name[1]):
                 self._known[name] = _seconds(self._of[name[1]], name[0])
         return self._known[name]
-
-    @property
-    def least(self) -> float:
-        """The least time so far."""
-        return min(seconds for seconds in self._known.values() if seconds is not None)
 
 
 def _subject(prepared: Any, operands: Any, count: int) -> trials.Subject:
@@ -91,11 +83,11 @@ def _twice(point: Mapping[str, Any]) -> str:
 
 def _rows(point: Mapping[str, Any]) -> str:
     """MTTKRP: rows in chunks; the other parameters are accepted and do nothing, as in the artifact."""
-    return f"split(i, i1, i2, {point['chunk_size']}); reorder(i1, i2, j, k, r); vectorize(r); parallelize(i1, threads)"
+    return f"split(i, i1, i2, {point['chunk_size']}); reorder(i1, i2, j, k, l); vectorize(l); parallelize(i1, threads)"
 
 
-def objectives(data: str | None) -> dict[str, tuple[str, Measured]]:
-    """Spaces by title: the name of each one's scenario, and what to measure."""
+def objectives(data: str | None) -> dict[str, tuple[str, Callable[[], Measured]]]:
+    """Spaces by title: the name of each one's scenario, and what makes what is measured."""
     matrix = (files.named(data, _MATRIX) if data else None) or generated.rmat(11, 5)
     few = (files.named(data, _FEW) if data else None) or generated.pruned(128, 288, 0.3)
     A, W = (ls.from_csr(m.crow, m.col, m.values, m.shape) for m in (matrix, few))
@@ -110,10 +102,10 @@ def objectives(data: str | None) -> dict[str, tuple[str, Measured]]:
         "spmm": (lambda: ls.einsum("ij,jk->ik", A, X), _positions),
         "sddmm": (lambda: ls.einsum("ij,ik,jk->ij", A, q, k), _positions),
         "spmv": (lambda: ls.einsum("ij,j->i", W, x), _twice),
-        "mttkrp": (lambda: ls.einsum("ijk,jr,kr->ir", T, B, C), _rows),
+        "mttkrp": (lambda: ls.einsum("ijk,jl,kl->il", T, B, C), _rows),
     }
     operands = {"spmv": few.name, "mttkrp": tensor.name}
     return {
-        f"{name} on {operands.get(name, matrix.name)}": (name, Measured(work, schedule))
+        f"{name} on {operands.get(name, matrix.name)}": (name, functools.partial(Measured, work, schedule))
         for name, (work, schedule) in kernels.items()
     }

@@ -100,8 +100,8 @@ type Constants struct {
 	// or a loop that counts (reasoned: as Grain).
 	WorthThreads float64 `json:"worth_threads"`
 	// EntryGrain is Grain where each iteration is an entry of a sparse operand, so that none is one of several lanes, and SumGrain where entries
-	// are only added up in a dense result, which takes a third of a nanosecond each (measured: SpMV on real matrices and on random ones; two threads
-	// gain from 20,000 to 25,000 entries on, and lose up to a half below).
+	// are factors of sums in a dense result, which takes a third of a nanosecond each (measured: SpMV on real matrices and on random ones; two
+	// threads gain from 20,000 to 25,000 entries on, and lose up to a half below).
 	EntryGrain float64 `json:"entry_grain"`
 	SumGrain   float64 `json:"sum_grain"`
 	// StripCount is how many strips a merging loop is cut into (reasoned: more than most machines have threads, so that strips

@@ -56,8 +56,8 @@ func (d *Decision) outermost() (loop, root index.Var) {
 func Team(a bind.Assignment, m Machine) cin.Team {
 	c, _ := ConstantsFor(m.CPU)
 	team := cin.Team{Grain: int64(c.Grain)}
-	switch result := a.Result().Format; {
-	case byEntries(a) && result.Dense() && len(a.LHS.Vars) < len(a.Vars()):
+	switch _, product := factors(a.Assignment); {
+	case byEntries(a) && product && a.Result().Format.Dense() && len(a.LHS.Vars) < len(a.Vars()):
 		team.Grain = int64(c.SumGrain)
 	case byEntries(a):
 		team.Grain = int64(c.EntryGrain)

@@ -69,7 +69,19 @@ def begin(prepared: Prepared, build: Build, calls: int) -> None:
 class Trial:
     """In the place of a call whose values may last: computes as that does, and finds out whether a copy is faster."""
 
-    __slots__ = ("_build", "_call", "_calls", "_copy", "_left", "_number", "_prepared", "_seen", "_times", "_uses")
+    __slots__ = (
+        "_build",
+        "_call",
+        "_calls",
+        "_copy",
+        "_left",
+        "_number",
+        "_prepared",
+        "_seen",
+        "_taken",
+        "_times",
+        "_uses",
+    )
 
     def __init__(self, prepared: Prepared, call: Call, build: Build, calls: int) -> None:
         """Begin with nothing known; arguments as those of `begin`."""
@@ -78,7 +90,7 @@ class Trial:
         sparse = [number for number, order in enumerate(call.orders) if order is None]
         self._number = next((number for number in sparse if number in call.kernel.convert), sparse[0])
         self._seen: tuple[weakref.ref[Tensor], int] | None = None
-        self._uses = 0
+        self._uses, self._taken = 0, math.inf
         self._left: list[Format] | None = None
         self._copy: Call | None = None
         self._times: tuple[list[float], list[float]] = [], []
@@ -113,7 +125,7 @@ class Trial:
             return self._call(operands)
         self._uses += 1
         if self._uses <= _SEEN:
-            return self._call(operands)
+            return self._timed(operands)
         if self._copy is None:
             return self._copied(prepared, operands)
         return self._turn(prepared, operands, self._copy)
@@ -127,11 +139,16 @@ class Trial:
             self._seen = weakref.ref(values), values._version
         return self._seen[0]() is values and self._seen[1] == values._version
 
+    def _timed(self, operands: Sequence[Operand]) -> Result:
+        """Computes without a copy; the least time counts, since the program may have to wait for a processor."""
+        begun = time.perf_counter()
+        result: Result = self._call(operands)
+        self._taken = min(self._taken, time.perf_counter() - begun)
+        return result
+
     def _copied(self, prepared: Prepared, operands: Sequence[Operand]) -> Result:
         """Makes the next copy, where there is a format for one, and compares results."""
-        begun = time.perf_counter()
-        result = self._call(operands)
-        taken = time.perf_counter() - begun
+        result = self._timed(operands)
         number, problem = self._number, prepared.problem
         if self._left is None:
             self._left = _formats(self._call, problem, operands, number)
@@ -140,8 +157,11 @@ class Trial:
         except IndexError:  # none is left; other threads take some, too
             prepared.replace(self._call)
             return result
-        if _is_paid(problem, operands, number, format, taken * self._calls):
+        if _is_paid(problem, operands, number, format, self._taken * self._calls):
+            begun = time.perf_counter()
             self._copy = self._agreeing(problem, operands, format, result[0])
+            if time.perf_counter() - begun > _PRICE:  # it was compiled
+                _spent[_kind(problem, operands, number, format)] = 0.0
         else:
             prepared.replace(self._call)
             prepared.expect(2 * self._calls)
@@ -206,20 +226,27 @@ def _formats(call: Call, problem: Problem, operands: Sequence[Operand], number: 
 def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
     """Whether the kernel for a copy has been compiled, or calls have taken as long by now as that may cost.
 
-    Kernels that read a copy seldom differ by sizes: what has been spent counts for all matrices, and what has been
-    compiled for one of them is had for the others, as a rule, for the 3 ms of finding that out.
+    Kernels that read a copy seldom differ by sizes. So what has been spent counts for all matrices, until something is
+    compiled; where a kernel is there already, 3 ms tell, and the next matrix doesn't wait.
     """
+    wanted, kind = _reading(problem, operands, number, format), _kind(problem, operands, number, format)
+    spent = _spent[kind] = _spent.get(kind, 0.0) + seconds
+    stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"
+    return spent >= _PRICE or stored.exists() or not target.has_compiler()
+
+
+def _reading(problem: Problem, operands: Sequence[Operand], number: int, format: Format) -> request.Request:
+    """The request for a kernel that reads a copy in a format."""
     found = to_request(problem, operands)
     infos = [*found.operands]
     infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False, far=False)
-    wanted = found._replace(operands=tuple(infos))
-    kind = found._replace(operands=tuple([info._replace(shape=(), nnz=0) for info in infos]))
-    _spent[kind] = _spent.get(kind, 0.0) + seconds
-    stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"
-    if _spent[kind] < _PRICE and not stored.exists() and target.has_compiler():
-        return False
-    _spent[kind] = math.inf
-    return True
+    return found._replace(operands=tuple(infos))
+
+
+def _kind(problem: Problem, operands: Sequence[Operand], number: int, format: Format) -> request.Request:
+    """That request without sizes."""
+    wanted = _reading(problem, operands, number, format)
+    return wanted._replace(operands=tuple([info._replace(shape=(), nnz=0) for info in wanted.operands]))
 
 
 def _with_copy(

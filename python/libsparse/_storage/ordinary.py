@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from torch._C import _functorch
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.utils._python_dispatch import _disable_current_modes
 
 _Made = TypeVar("_Made")
 
@@ -54,7 +55,7 @@ def kept(most: int) -> Callable[[Callable[..., _Made]], Callable[..., _Made]]:
         @functools.lru_cache(maxsize=most)
         @functools.wraps(make)
         def made(*args: object) -> _Made:
-            with tensors():
+            with _disable_current_modes(), tensors():  # fakes would be of no use later
                 return make(*args)
 
         return made
