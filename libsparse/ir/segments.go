@@ -16,7 +16,7 @@ func joined(s *For) Stmt {
 		return s
 	}
 	inner, ok := s.Body.Stmts[0].(*For)
-	if !ok || !plain(inner) || !followEach(s, inner) || dependsOn(inner, s.Var) {
+	if !ok || !plain(inner) || !followEach(s, inner) || !independent(s, inner) {
 		return s
 	}
 	one := *inner
@@ -48,24 +48,23 @@ func followEach(s, inner *For) bool {
 	}
 }
 
-// dependsOn reports whether the body of a loop reads v, or writes to what the bounds are looked up in.
-func dependsOn(s *For, v *Var) bool {
-	depends := false
-	EachStmt(s.Body, func(t Stmt) {
-		depends = depends || slices.ContainsFunc(Exprs(t), func(e Expr) bool { return uses(e, v) })
-		for _, a := range Arrays(t) {
-			depends = depends || loads(s.Lo, a)
-		}
+// independent reports whether the body of inner reads nothing that tells segments apart, and changes nothing that the bounds of both loops are
+// made of.
+func independent(s, inner *For) bool {
+	free, changed := true, []string{}
+	EachStmt(inner.Body, func(t Stmt) {
+		free = free && !slices.ContainsFunc(Exprs(t), func(e Expr) bool { return uses(e, s.Var) })
+		changed = append(changed, written(t)...)
 	})
-	return depends
-}
-
-// loads reports whether e has an element of a.
-func loads(e Expr, a *Array) bool {
-	found := false
-	EachExpr(e, func(e Expr) {
-		l, ok := e.(*Load)
-		found = found || ok && l.Array.Name == a.Name
-	})
-	return found
+	for _, bound := range []Expr{s.Lo, s.Hi, inner.Lo} {
+		EachExpr(bound, func(e Expr) {
+			switch e := e.(type) {
+			case *Var:
+				free = free && !slices.Contains(changed, e.Name)
+			case *Load:
+				free = free && !slices.Contains(changed, e.Array.Name)
+			}
+		})
+	}
+	return free
 }

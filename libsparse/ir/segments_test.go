@@ -41,6 +41,10 @@ func TestSegments(t *testing.T) {
 			[]string{"for i = first .. last", "  for p = i64(pos[i]) .. i64(pos[i + 1])", "    pos[p] = i32(p)"},
 		},
 		{
+			"an end that moves", ir.Loop(i, first, last, segment(p, pos, i, set(last, p))),
+			[]string{"for i = first .. last", "  for p = i64(pos[i]) .. i64(pos[i + 1])", "    last = p"},
+		},
+		{
 			"others between them", ir.Loop(i, first, last, ir.Loop(p, begin(pos, i), begin(below, ir.Next(i)), count(p))),
 			[]string{"for i = first .. last", "  for p = i64(pos[i]) .. i64(below[i + 1])", "    y[p] = 1f32"},
 		},
