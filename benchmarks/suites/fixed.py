@@ -54,9 +54,8 @@ def _schedule(subject: Subject, format: str) -> str:
     problem, number = subject.problem, _sparse(subject)
     modes = problem.inputs[number]
     stored = ls.Format(format) if format else subject.operands[number].sparsity.format
-    order = [modes[mode] for mode in stored.order]
-    order += [index for indices in problem.inputs for index in indices if index not in modes and index not in order]
-    order = list(dict.fromkeys(order))
+    every = [index for indices in problem.inputs for index in indices]
+    order = list(dict.fromkeys([*(modes[mode] for mode in stored.order), *every]))
     commands = [f"convert({problem.names[number]}, {format}, values)"] if format else []
     commands.append(f"reorder({', '.join(order)})")
     if order[-1] not in modes:
