@@ -1,7 +1,7 @@
 """The published spaces of sparse kernels on a matrix or a tensor: a point is compiled as its schedule, and measured.
 
 The templates are those of the artifact of Hellsten et al., "BaCO: A Fast and Portable Bayesian Compiler Optimization
-Framework": which loops are split by which parameters, their order, and the loop on threads. Loops in lanes are left out,
+Framework": which loops are split by which parameters, their order, and the loop on threads. Lanes are left out,
 since some templates name one that isn't innermost. How OpenMP hands out iterations is not part of a schedule here, so
 those two parameters change nothing; there are no more threads than processors. What a template forbids without saying
 so (loops over positions of a row before the row is known) can't be measured, and counts as such.
