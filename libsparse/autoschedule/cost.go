@@ -219,9 +219,13 @@ func (m *model) single(order []int) bool {
 	return len(order) > 1 && m.reduces && (one(order[0]) || one(order[len(order)-1]))
 }
 
-// idle is what the threads without work cost, where the plan for an order leaves its loops to one and there is work for several.
+// idle is what the threads without work cost, where the plan for an order leaves its loops to one and there is work for several; results of
+// their own cost as much.
 func (m *model) idle(order []int, w workspace, t Terms) float64 {
-	if len(order) == 0 || m.around[len(order)] <= m.constants.Grain || !m.threads(order, w).alone() {
+	if len(order) == 0 || m.around[len(order)] <= m.constants.Grain {
+		return 0
+	}
+	if s := m.threads(order, w); !s.alone() && s != apart {
 		return 0
 	}
 	return (m.constants.OneThread - 1) * (t.Loops + t.Strided + t.Insert)

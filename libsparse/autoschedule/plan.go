@@ -58,6 +58,7 @@ const (
 	divided        sharing = iota // they take blocks of its iterations
 	inStrips                      // they take strips of its coordinates
 	together                      // they fill one list
+	apart                         // each has a result of its own, and these are added up
 	aloneWhole                    // one thread: a workspace holds the whole result
 	aloneFew                      // one thread: the list has too few entries for several to pay
 	aloneListMerge                // one thread: a list holds the whole result, and the loop merges levels
@@ -250,7 +251,7 @@ func (m *model) share(root int, tiles bool, w workspace) sharing {
 	case w.whole():
 		return together
 	case (w.kind != insertion || m.masked()) && !m.owns(root):
-		return aloneShared
+		return m.shared(root, tiles)
 	case m.divisible(root):
 		return divided
 	case !tiles && m.striped(root):
@@ -325,6 +326,26 @@ func (m *model) fillsTogether(v int) bool {
 
 // owns reports whether iterations of an outermost loop over v write distinct elements.
 func (m *model) owns(v int) bool { return m.naive().Owns(m.vars[v]) }
+
+// shared says how threads divide a loop over root, or over tiles of it, whose iterations write the same elements.
+func (m *model) shared(root int, tiles bool) sharing {
+	if !tiles && m.addsUp() && m.divisible(root) {
+		return apart
+	}
+	return aloneShared
+}
+
+// addsUp reports whether threads may have results of their own: where these, all together, have fewer elements than there are iterations, at
+// least for two of them.
+func (m *model) addsUp() bool {
+	elements := 1.0
+	for v, free := range m.free {
+		if free {
+			elements *= m.extents[v]
+		}
+	}
+	return m.result.storage.Format.Dense() && m.around[len(m.vars)] >= 2*elements
+}
 
 // naive is the program without commands, for legality queries.
 func (m *model) naive() *cin.Program {

@@ -24,6 +24,10 @@ func (d *Decision) divide(a bind.Assignment, s sharing) {
 	case together:
 		d.add(schedule.Parallelize{Var: outermost})
 		d.note("threads fill the list that holds the whole result in blocks of %s, sort it and reduce it", outermost)
+	case apart:
+		d.add(schedule.Parallelize{Var: outermost, Race: cin.Temporary})
+		d.note("the iterations of the outermost loop over %s don't own what they write: where there is enough to compute, threads have results "+
+			"of their own, which are added up", outermost)
 	case aloneWhole:
 		d.note("one thread: a workspace holds the whole result")
 	case aloneListMerge:

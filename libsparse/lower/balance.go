@@ -106,10 +106,11 @@ func (l *lowerer) cut(s *ir.For, w weight, part *ir.Var, parts ir.Expr) []ir.Stm
 }
 
 // balanced is a region whose shared loop is divided by weight; one thread takes it as one part, and so does any number where it is too
-// short for a team.
+// short for a team. A team has chunks parts for each thread, or fewer where these would be so short that taking one costs as much as it saves.
 func (l *lowerer) balanced(f *cin.Forall, e env) []ir.Stmt {
 	parts := l.Index("parts")
-	many := ir.Mul(l.slots.threads, ir.Const(chunks))
+	long := max(l.program.Team.Grain/leastShare, 1)
+	many := ir.Max(l.slots.threads, ir.Min(ir.Mul(l.slots.threads, ir.Const(chunks)), ir.Div(l.work(), ir.Const(long))))
 	several := ir.All(l.enough(), ir.Is(l.slots.threads, ir.Gt, ir.Const(1)))
 	return []ir.Stmt{
 		ir.Let(parts, &ir.Select{Cond: several, Then: many, Else: ir.Const(1)}),

@@ -4,12 +4,17 @@ import (
 	"slices"
 
 	"libsparse/libsparse/cin"
+	"libsparse/libsparse/dtype"
 	"libsparse/libsparse/index"
 	"libsparse/libsparse/ir"
 )
 
 // chunks is how many pieces each thread's share of a loop is cut into, so that uneven rows even out.
 const chunks = 16
+
+// leastShare is the part of the work from which on there is a team that a piece has at least: it is taken with an atomic addition, for which
+// threads wait for each other, and its ends are searched.
+const leastShare = 4
 
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels runs on one thread.
@@ -69,27 +74,48 @@ func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 	return ir.Max(ir.Const(1), ir.Div(n, ir.Mul(l.slots.threads, ir.Const(chunks))))
 }
 
-// combined lowers a loop whose threads may write the same element: each reduces a block of the iterations into a result of its
-// own. The blocks depend on the number of threads and on nothing else, and are combined in order, so that the sums are
-// the same in every run.
+// combined lowers a loop whose threads may write the same element: each reduces a part of the iterations into a result of its
+// own. There are as many parts as threads, or fewer where that would be more elements than the loop has iterations; one
+// thread reduces into the result itself. So parts depend on the number of threads and on sizes, and on nothing else. They are
+// combined in order, so that the sums are the same in every run.
 func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	t, op, vals := l.program.Source.LHS.Tensor, reduction(f), e.out.vals
-	own := l.Array(t.Name+"_own", vals.Elem)
-	size, thread := l.Index(t.Name+"_size"), l.Index("thread")
-	room := ir.Mul(l.slots.threads, size)
-	e.out = target{vals: own, base: ir.Mul(thread, size)}
-	stmts := l.inParts(f, e, thread, l.slots.threads, nil, nil)
+	size, parts := l.Index(t.Name+"_size"), l.Index("parts")
+	alone := l.loop(f, e, ir.Serial)
+	own, part := l.Array(t.Name+"_own", vals.Elem), l.Index("part")
+	e.out = target{vals: own, base: ir.Mul(part, size)}
+	q := l.Index("q")
+	begin := ir.Count(q, size, ir.Put(own, ir.Add(ir.Mul(part, size), q), identity(op, vals.Elem)))
+	stmts := l.inParts(f, e, part, parts, []ir.Stmt{begin}, nil)
 	l.partly = true
-	q, from := l.Index("q"), l.Index("thread")
-	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
-	stmts = append(stmts, l.share(ir.Count(q, size, ir.Count(from, l.slots.threads, add))))
+	stmts = append(stmts, l.addParts(vals, own, op, size, parts))
+	most := ir.Min(l.slots.threads, ir.Div(l.work(), ir.AtLeastOne(size)))
 	return []ir.Stmt{
 		ir.Let(size, l.positions(t, l.format(t).Order()-1)),
-		ir.NewArray(own, ir.AtLeastOne(room)),
-		&ir.Fill{Array: own, Count: room, Value: identity(op, vals.Elem)},
-		l.team(stmts),
-		&ir.Free{Array: own},
+		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: most, Else: ir.Const(1)}),
+		&ir.If{
+			Cond: ir.Is(parts, ir.Gt, ir.Const(1)),
+			Then: ir.Do(
+				ir.NewArray(own, ir.AtLeastOne(ir.Mul(parts, size))),
+				l.several(parts, stmts...),
+				&ir.Free{Array: own},
+			),
+			Else: ir.Do(alone...),
+		},
 	}
+}
+
+// addParts adds what each part has reduced to the result. Threads divide the elements in strips, in which one part is added after
+// the other, so that each is read as it lies in memory.
+func (l *lowerer) addParts(vals, own *ir.Array, op dtype.Op, size, parts *ir.Var) ir.Stmt {
+	strip, from, q := l.Index("strip"), l.Index("part"), l.Index("q")
+	length := l.Index("strip_length")
+	add := ir.Update(vals, q, scalarOp(op, vals.Elem), ir.At(own, ir.Add(ir.Mul(from, size), q)))
+	begin := ir.Mul(strip, length)
+	return shareEach(ir.Count(strip, parts,
+		ir.Let(length, ceilDiv(size, parts)),
+		ir.Count(from, parts, ir.Loop(q, begin, ir.Min(size, ir.Add(begin, length)), add)),
+	))
 }
 
 // work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for

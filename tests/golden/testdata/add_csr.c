@@ -14,6 +14,11 @@ typedef __SIZE_TYPE__ size_t;
 typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
@@ -282,7 +287,7 @@ int32_t kernel_revalue(int64_t *slots)
         }
         return 0;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
     const int64_t team_ = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team_)
     {

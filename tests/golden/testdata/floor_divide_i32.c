@@ -25,6 +25,16 @@ static inline int32_t floor_divide_i32(int32_t x, int32_t y, int32_t *fault)
     return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -203,7 +213,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
-    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {

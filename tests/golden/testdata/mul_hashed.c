@@ -20,6 +20,16 @@ static inline int64_t hash(int64_t key, int64_t size)
     return (int64_t)((unsigned __int128)((uint64_t)key * 0x9e3779b97f4a7c15u) * (uint64_t)size >> 64);
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -207,7 +217,7 @@ static void kernel_revalue_work(int64_t *slots)
     const float *restrict B_vals = (const float *)slots[8];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
     float *restrict out_vals = (float *)slots[12];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -257,7 +267,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -3,8 +3,10 @@
  * x: "d" of f16
  * out: "d" of f16
  * reorder(i, j)
- * one thread: the iterations of the outermost loop over i don't own what they write
+ * parallelize(i, threads, temporary)
+ * the iterations of the outermost loop over i don't own what they write: where there is enough to compute, threads have results of their own, which are added up
  */
+#define NULL ((void *)0)
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -54,6 +56,11 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -66,29 +73,90 @@ int32_t kernel_compute(int64_t *slots)
     const uint16_t *restrict x_vals = (const uint16_t *)slots[8];
     uint16_t *restrict out_vals = (uint16_t *)slots[9];
     int32_t status = 0;
-    const int64_t out_size = n_j;
-    float *restrict out_sums = allocate(max_i64(out_size, 1), sizeof *out_sums);
+    float *restrict out_own = NULL;
+    const int64_t out_size_2 = n_j;
+    float *restrict out_sums = allocate(max_i64(out_size_2, 1), sizeof *out_sums);
     if (!out_sums) {
         status = 1;
         goto done;
     }
     memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
-    for (int64_t A_p1 = A_pos1[0]; A_p1 < A_pos1[1]; A_p1++) {
-        const int64_t i = A_crd1[A_p1];
-        for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
-            const int64_t j = A_crd2[A_p2];
-            out_sums[j] += f32_of_f16(A_vals[A_p2]) * f32_of_f16(x_vals[i]);
+    const int64_t out_size = n_j;
+    const int64_t parts = A_pos2[A_pos1[1]] > 20000 ? min_i64(threads, A_pos2[A_pos1[1]] / max_i64(out_size, 1)) : 1;
+    if (parts > 1) {
+        out_own = allocate(max_i64(parts * out_size, 1), sizeof *out_own);
+        if (!out_own) {
+            status = 1;
+            goto done;
+        }
+        const int64_t team = parts > 1 ? threads : 1;
+        #pragma omp parallel num_threads(team)
+        {
+            #pragma omp for schedule(dynamic, 1)
+            for (int64_t part = 0; part < parts; part++) {
+                for (int64_t q = 0; q < out_size; q++) {
+                    out_own[part * out_size + q] = 0.0f;
+                }
+                const int64_t A_p1_2_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
+                int64_t A_p1_2_begin = A_pos1[0];
+                int64_t A_p1_2_begin_above = A_pos1[1];
+                while (A_p1_2_begin < A_p1_2_begin_above) {
+                    const int64_t A_p1_2_begin_middle = A_p1_2_begin + (A_p1_2_begin_above - A_p1_2_begin) / 2;
+                    if (A_p1_2_begin_middle + A_pos2[A_p1_2_begin_middle] < part * A_p1_2_share) {
+                        A_p1_2_begin = A_p1_2_begin_middle + 1;
+                    } else {
+                        A_p1_2_begin_above = A_p1_2_begin_middle;
+                    }
+                }
+                int64_t A_p1_2_end = A_p1_2_begin;
+                int64_t A_p1_2_end_above = A_pos1[1];
+                while (A_p1_2_end < A_p1_2_end_above) {
+                    const int64_t A_p1_2_end_middle = A_p1_2_end + (A_p1_2_end_above - A_p1_2_end) / 2;
+                    if (A_p1_2_end_middle + A_pos2[A_p1_2_end_middle] < (part + 1) * A_p1_2_share) {
+                        A_p1_2_end = A_p1_2_end_middle + 1;
+                    } else {
+                        A_p1_2_end_above = A_p1_2_end_middle;
+                    }
+                }
+                for (int64_t A_p1_2 = A_p1_2_begin; A_p1_2 < A_p1_2_end; A_p1_2++) {
+                    const int64_t i_2 = A_crd1[A_p1_2];
+                    for (int64_t A_p2_2 = A_pos2[A_p1_2]; A_p2_2 < A_pos2[A_p1_2 + 1]; A_p2_2++) {
+                        const int64_t j_2 = A_crd2[A_p2_2];
+                        out_own[part * out_size + j_2] += f32_of_f16(A_vals[A_p2_2]) * f32_of_f16(x_vals[i_2]);
+                    }
+                }
+            }
+            #pragma omp for schedule(dynamic, 1) nowait
+            for (int64_t strip = 0; strip < parts; strip++) {
+                const int64_t strip_length = (out_size + (parts - 1)) / parts;
+                for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                    for (int64_t q_2 = strip * strip_length; q_2 < min_i64(out_size, strip * strip_length + strip_length); q_2++) {
+                        out_sums[q_2] += out_own[part_2 * out_size + q_2];
+                    }
+                }
+            }
+        }
+        free(out_own);
+        out_own = NULL;
+    } else {
+        for (int64_t A_p1 = A_pos1[0]; A_p1 < A_pos1[1]; A_p1++) {
+            const int64_t i = A_crd1[A_p1];
+            for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                out_sums[j] += f32_of_f16(A_vals[A_p2]) * f32_of_f16(x_vals[i]);
+            }
         }
     }
-    const int64_t team = out_size > 20000 ? threads : 1;
-    #pragma omp parallel num_threads(team)
+    const int64_t team_ = out_size_2 > 20000 ? threads : 1;
+    #pragma omp parallel num_threads(team_)
     {
         #pragma omp for schedule(static) nowait
-        for (int64_t p = 0; p < out_size; p++) {
+        for (int64_t p = 0; p < out_size_2; p++) {
             out_vals[p] = f32_to_f16(out_sums[p]);
         }
     }
 done:
+    free(out_own);
     free(out_sums);
     return status;
 }

@@ -20,6 +20,16 @@ typedef __INT64_TYPE__ int64_t;
 typedef float f32x4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static inline f32x4 reduce4_add_f32x8(f32x8 a, f32x8 b, f32x8 c, f32x8 d)
 {
     const f32x8 level0_0 = (f32x8){a[0], b[0], a[1], b[1], a[4], b[4], a[5], b[5]} + (f32x8){a[2], b[2], a[3], b[3], a[6], b[6], a[7], b[7]};
@@ -46,7 +56,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict Q_vals = (const float *)slots[6];
     const float *restrict K_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)P_pos2[n_i] * 32 / 8192)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + P_pos2[n_i] + (parts - 1)) / parts;
@@ -115,7 +125,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 32) {
         return 3;
     }
-    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)P_pos2[n_i] * 32 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)P_pos2[n_i] * 32 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

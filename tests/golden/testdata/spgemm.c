@@ -289,7 +289,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
     const int32_t *restrict out_crd2 = (const int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) / 8192)) : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)

@@ -42,6 +42,11 @@ static inline int64_t max_i64(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static void *resize(void *array, int64_t count, size_t size)
 {
     void *const resized = realloc(array, (size_t)count * size);
@@ -111,7 +116,7 @@ int32_t kernel_assemble(int64_t *slots)
     int64_t out_count2 = slots[10];
     int32_t *restrict out_pos2 = (int32_t *)slots[11];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) / 8192)) : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)
@@ -245,7 +250,7 @@ int32_t kernel_compute(int64_t *slots)
     const int32_t *restrict out_pos2 = (const int32_t *)slots[11];
     int32_t *restrict out_crd2 = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
-    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) / 8192)) : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team) reduction(| : failed)

@@ -26,6 +26,16 @@ static inline void drain(void)
 #endif
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static inline void stream_f32x8(float *to, f32x8 value)
 {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -46,7 +56,7 @@ static void kernel_compute_work(int64_t *slots)
     float *restrict out_vals = (float *)slots[8];
     const int64_t streamed = slots[9];
     const uint8_t out_vals_past = streamed != 0 && (uint64_t)out_vals % 32 == 0;
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 16 / 8192)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -137,7 +147,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 16 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

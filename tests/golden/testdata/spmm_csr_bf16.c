@@ -44,6 +44,16 @@ static inline bf16x8 f32_to_bf16x8(f32x8 x)
     return __builtin_convertvector((nan & 0x7fc0) | (~nan & rounded), bf16x8);
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static void kernel_compute_work(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -53,7 +63,7 @@ static void kernel_compute_work(int64_t *slots)
     const uint16_t *restrict A_vals = (const uint16_t *)slots[6];
     const uint16_t *restrict B_vals = (const uint16_t *)slots[7];
     uint16_t *restrict out_vals = (uint16_t *)slots[8];
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 16 / 8192)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -134,7 +144,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k != 16) {
         return 3;
     }
-    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 16 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

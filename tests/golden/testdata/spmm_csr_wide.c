@@ -17,6 +17,11 @@ typedef __INT64_TYPE__ int64_t;
 
 typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
@@ -32,7 +37,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict A_vals = (const float *)slots[6];
     const float *restrict B_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = A_pos2[n_i] * n_k > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * n_k > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * n_k / 8192)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -107,7 +112,7 @@ int32_t kernel_compute(int64_t *slots)
     if (n_k < 16) {
         return 3;
     }
-    const int64_t parts = A_pos2[n_i] * n_k > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] * n_k > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * n_k / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -35,6 +35,16 @@ static inline void drain(void)
 #endif
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static inline void stream_f32x8(float *to, f32x8 value)
 {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -62,7 +72,7 @@ int32_t kernel_compute(int64_t *slots)
         return 3;
     }
     clear(out_vals, n_i * 16, sizeof *out_vals);
-    const int64_t parts = (int64_t)A_pos2[A_pos1[1]] * 16 > 32768 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = (int64_t)A_pos2[A_pos1[1]] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[A_pos1[1]] * 16 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     #pragma omp parallel num_threads(team)
     {

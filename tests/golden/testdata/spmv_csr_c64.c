@@ -11,6 +11,16 @@
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static inline float _Complex mul_c64(float _Complex x, float _Complex y)
 {
     const float a = __real__ x, b = __imag__ x, c = __real__ y, d = __imag__ y;
@@ -26,7 +36,7 @@ static void kernel_compute_work(int64_t *slots)
     const float _Complex *restrict A_vals = (const float _Complex *)slots[5];
     const float _Complex *restrict x_vals = (const float _Complex *)slots[6];
     float _Complex *restrict out_vals = (float _Complex *)slots[7];
-    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
@@ -66,7 +76,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -35,6 +35,11 @@ static inline f32x4 head_f32x4(f32x4 x, int64_t count, f32x4 other)
     return (f32x4)((kept & (i32x4)x) | (~kept & (i32x4)other));
 }
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
@@ -65,7 +70,7 @@ static void kernel_compute_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[6];
     const int32_t *restrict A_order = (const int32_t *)slots[7];
     float *restrict out_vals = (float *)slots[8];
-    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t A_p2_within = A_pos2[n_i];
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
@@ -213,7 +218,7 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
-    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)

@@ -16,6 +16,16 @@ typedef __SIZE_TYPE__ size_t;
 typedef __UINT8_TYPE__ uint8_t;
 void *memset(void *, int, __SIZE_TYPE__);
 
+static inline int64_t max_i64(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
 static void prefix_sum_i64(int64_t *restrict a, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -208,7 +218,7 @@ static void kernel_revalue_work(int64_t *slots)
     const float *restrict x_vals = (const float *)slots[11];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
     float *restrict out_vals = (float *)slots[15];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos3[A_pos2[A_pos1[1]]] / 3000)) : 1;
     #pragma omp for schedule(dynamic, 1) nowait
     for (int64_t part = 0; part < parts; part++) {
         const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
@@ -260,7 +270,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? threads * 16 : 1;
+    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos3[A_pos2[A_pos1[1]]] / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         #pragma omp parallel num_threads(team)
