@@ -12,7 +12,7 @@ import libsparse as ls
 @pytest.fixture
 def small_caches(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
     """Caches of which panels of the fewest rows fill some, and what was prepared meanwhile."""
-    monkeypatch.setattr(panels.target, "caches", lambda: (1 << 10,))
+    monkeypatch.setattr(panels.target, "caches", lambda: (1 << 10, 1 << 30))
     prepared: list[Prepared] = []
     begin = Prepared.__init__
     monkeypatch.setattr(Prepared, "__init__", lambda self, *given: (begin(self, *given), prepared.append(self))[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -97,13 +98,22 @@ def divided(whole: Call, problem: Problem, operands: Sequence[Operand], build: C
     if problem.inputs[number][0] != index or rows.dtype != whole.dtype or not rows.is_contiguous():
         return whole
     count, width = rows.shape[0], _width(rows.shape[1] + whole.shape[1], rows.dtype)
-    if count < 2 * width:
+    if count < 2 * width or any([_is_beyond_caches(operand) for operand in operands]):
         return whole
     call = build(problem, _panel(operands, number, 0, width))
     rest = build(problem, _panel(operands, number, count - count % width, count)) if count % width else call
     if not isinstance(call, Call) or not isinstance(rest, Call) or call.plain is not None or rest.plain is not None:
         return whole  # one that takes several steps, or keeps values
     return Panels(whole, number, width, call, rest)
+
+
+def _is_beyond_caches(operand: Operand) -> bool:
+    """Whether each panel would wait for the entries of a sparse operand, whose values are read in another order."""
+    pattern = operand.pattern
+    if pattern is None:
+        return False
+    read = pattern.size * (2 * pattern.index_dtype.itemsize + operand.dtype.itemsize)  # with places of values
+    return read >= max(target.caches(), default=sys.maxsize) and pattern.statistics.scattered
 
 
 def _width(columns: int, dtype: torch.dtype) -> int:
