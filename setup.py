@@ -30,7 +30,7 @@ SHORTCUTS = [
     Extension(
         f"libsparse.{room}._{name}",
         sources=[f"python/libsparse/{room}/{source}.c" for source in (name, *others)],
-        depends=[f"python/libsparse/{room}/{name}.h"] if others else [],
+        depends=["python/libsparse/_storage/threads.h", *([f"python/libsparse/{room}/{name}.h"] if others else [])],
         extra_compile_args=["-O3", "-std=c11", "-Wall", "-Wextra", "-pthread", "-fvisibility=hidden"],
         extra_link_args=["-pthread"],
         py_limited_api=True,
@@ -40,7 +40,7 @@ SHORTCUTS = [
         ("_runtime", "direct", "multiply", "repeat", "describe", "wrap", "compressed", "tally", "held"),
         ("_runtime", "stand_in"),
         ("_runtime", "transposed"),
-        ("_storage", "radix", "rows", "by_rows"),
+        ("_storage", "radix", "rows", "by_rows", "gather"),
         ("_storage", "fingerprint"),
         ("_io", "market"),
         ("sampling", "sample"),

@@ -184,7 +184,7 @@ def test_share_memory(dense):
 
 def test_options():
     with ls.options(num_threads=3):
-        from libsparse._compiler import threads
+        from libsparse._storage import threads
 
         assert threads.count() == 3
     assert threads.count() == torch.get_num_threads()

@@ -14,9 +14,10 @@ from typing import Any
 import torch
 
 import libsparse as ls
-from libsparse._compiler import native, request, threads
+from libsparse._compiler import native, request
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime import tuned
+from libsparse._storage import threads
 
 from . import operands, tuned_table
 

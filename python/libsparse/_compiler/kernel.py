@@ -13,6 +13,7 @@ from typing import Any
 from libsparse._lang.errors import InternalError
 from libsparse._lang.formula import Deferred, Formula, compiled
 from libsparse._lang.records import NamedTuple
+from libsparse._storage import threads
 from libsparse._storage.format import Format
 
 from . import native, request, target
@@ -238,13 +239,12 @@ def store() -> Path:
 
 
 def _from_disk_or_compiler(wanted: request.Request) -> Kernel:
-    name = request.key(wanted, native.BUILD)
-    root = target.cache_dir() + _SUBFOLDER
+    name, root = request.key(wanted, native.BUILD), target.cache_dir() + _SUBFOLDER
     found = _stored(root, name)  # the compiler verifies a bad entry and rebuilds it
     level, folder = target.pack() if found is None else ("", "")
     if level and not target.has_compiler():
         # Kernels of the pack don't name the OpenMP runtime, as each torch has one of its own; this lets them find it.
-        _system.dlopen(os.fsencode(target.openmp()), os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
+        _system.dlopen(os.fsencode(threads.openmp()), os.RTLD_NOLOAD | os.RTLD_NOW | os.RTLD_GLOBAL)
         found = _stored(folder, request.key(request.widened(wanted), native.BUILD, level))
     if found is not None:
         return found

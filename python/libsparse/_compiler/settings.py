@@ -11,9 +11,7 @@ from typing import Any
 
 from libsparse._lang.errors import DtypeError, FormatError
 from libsparse._lang.records import NamedTuple
-from libsparse._storage import derived
-
-from . import threads
+from libsparse._storage import derived, threads
 
 _cache_dir: str | None = None
 _KEEP: Any = object()

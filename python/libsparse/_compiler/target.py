@@ -5,7 +5,6 @@ Everything is read when it is first needed, never at import.
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import hashlib
 import os
@@ -15,15 +14,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from libsparse._lang.errors import LibsparseError
+from libsparse._storage.threads import openmp
 
 from . import settings
 from .version import VERSION
 
-_OPENMP = r"lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*"
-_MAPPED = r"(?m) (/\S.*/lib(?:gomp|iomp5|omp)[-.\w]*\.so[.\d]*)$"
 _SHARE = 4  # the part of the caches that a result may take, in which it is still found when it is read next
 _STREAMED = 5  # the part of the caches from which on entries gain from being brought near; with less they lose
 _LAUNCHERS = frozenset({"ccache", "sccache", "distcc", "icecc"})
@@ -93,32 +89,6 @@ def outgrown(bytes: int) -> bool:
 def overflows(bytes: int) -> bool:
     """Whether entries of so many bytes are mostly read from beyond the caches, beside what else a program reads."""
     return bytes * _STREAMED >= max(caches(), default=sys.maxsize)
-
-
-@functools.cache
-def openmp() -> str:
-    """The path of the OpenMP runtime this process has mapped (torch's own), "" where there is none."""
-    lib = os.path.dirname(torch.__file__) + "/lib"  # noqa: PTH120  # as above
-    try:
-        with os.scandir(lib) as entries:
-            beside = sorted(entry.name for entry in entries if re.fullmatch(_OPENMP, entry.name))
-    except OSError:
-        beside = []
-    for name in beside:
-        if _is_mapped(f"{lib}/{name}"):  # quicker than reading the map of thousands of lines
-            return f"{lib}/{name}"
-    found = re.search(_MAPPED, _text("/proc/self/maps", None))
-    if found is not None:
-        return found.group(1)
-    return f"{lib}/{beside[0]}" if beside else ""
-
-
-def _is_mapped(library: str) -> bool:
-    try:
-        ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-    except OSError:
-        return False
-    return True
 
 
 @functools.cache

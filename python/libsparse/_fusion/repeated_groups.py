@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._compiler import threads
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage import threads
 from libsparse._tensor.sparse_tensor import SparseTensor, dress
 
 from . import execute

@@ -17,7 +17,7 @@ from typing import IO
 import torch
 from torch import Tensor
 
-from libsparse._compiler import native, threads
+from libsparse._compiler import native
 from libsparse._lang.dtypes import code
 from libsparse._lang.errors import (
     DtypeError,
@@ -27,7 +27,7 @@ from libsparse._lang.errors import (
     UnsupportedError,
 )
 from libsparse._lang.waiting import Waiting
-from libsparse._storage import memory, sorting
+from libsparse._storage import memory, sorting, threads
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
 from libsparse._tensor.constructors import from_coo

@@ -19,10 +19,9 @@ from typing import IO
 import torch
 from torch import Tensor
 
-from libsparse._compiler import threads
 from libsparse._lang.dtypes import INT32_MAX
 from libsparse._lang.records import NamedTuple
-from libsparse._storage import memory
+from libsparse._storage import memory, threads
 
 _BLOCK = 1 << 19  # bytes of text that a thread parses at a time: they stay in the cache of its core
 _PACKED = 1 << 17  # bytes of a compressed file that are read at a time

@@ -14,6 +14,7 @@ from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
 from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.taking import taken
 
 from . import contraction
 from .operands import check_devices
@@ -97,7 +98,7 @@ def entries(source: Operand, pattern: Pattern) -> Tensor:
     if own.nnz == 0:
         filled = source.values.new_full((pattern.nnz,), source.fill)
         return filled + source.values.sum() if source.values.requires_grad else filled  # which autograd follows still
-    picked = own.entries(source.values).index_select(0, numbers)
+    picked = taken(own.entries(source.values), numbers)
     return torch.where(found, picked, picked.new_full((), source.fill))
 
 

@@ -8,15 +8,15 @@ from typing import Any, Final
 import torch
 from torch import Tensor
 
-from libsparse._compiler import threads
 from libsparse._lang import dtypes
 from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
-from libsparse._storage import checks, packing, sorting, validate
+from libsparse._storage import checks, packing, sorting, threads, validate
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.taking import taken
 
 from . import tracing
 
@@ -109,7 +109,7 @@ def _merged(values: Tensor, order: Tensor, again: Tensor, group: Tensor, reduce:
         group: The numbers of these among the distinct ones, in ascending order.
         reduce: How the values of one entry are reduced.
     """
-    firsts = values.index_select(0, order)
+    firsts = taken(values, order)
     if not len(again):
         return firsts
     places, member = torch.unique_consecutive(group, return_inverse=True)
@@ -181,7 +181,8 @@ def compressed_pattern(format: str | Format, shape: torch.Size, pos: Any, crd: A
     parents, extent = shape[rows], shape[columns]
     if type(parents) is not int or type(extent) is not int:
         return None
-    found: tuple[Tensor, Tensor] | None = native.copy_compressed(pos, crd, parents, extent, check)
+    team = threads.count(), threads.team()
+    found: tuple[Tensor, Tensor] | None = native.copy_compressed(pos, crd, parents, extent, check, *team)
     if found is None:
         return None
     starts, coordinates = found

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from libsparse._autograd import tape
-from libsparse._compiler import threads
 from libsparse._runtime import dispatch, notes
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Einsum, Operand, Problem, product, stored
+from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 
 from . import product_gradient

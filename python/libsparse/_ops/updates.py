@@ -15,6 +15,7 @@ from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand
 from libsparse._storage.format import Format
+from libsparse._storage.taking import taken
 
 from . import statements
 from .assemble import assemble, to_dense
@@ -130,5 +131,5 @@ def _outside(old: Operand, windows: Sequence[Part]) -> Operand:
             first, end, step = (int(bound or 0) for bound in window)
             inside &= (row >= first) & (row < end) & ((row - first) % step == 0)
     kept = (~inside).nonzero().flatten()
-    values = old.sparsity.entries(old.values).index_select(0, kept)
+    values = taken(old.sparsity.entries(old.values), kept)
     return assemble(list(coords.index_select(1, kept)), values, old.shape, old.sparsity.format)

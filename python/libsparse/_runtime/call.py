@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from libsparse._compiler import target, threads
+from libsparse._compiler import target
 from libsparse._compiler.kernel import Kernel
 from libsparse._lang import dtypes
-from libsparse._storage import memory
+from libsparse._storage import memory, threads
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern

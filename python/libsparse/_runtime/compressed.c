@@ -5,7 +5,11 @@
  */
 #include "direct.h"
 
-#define MOST_COPIED (1 << 22) /* elements; torch checks and copies longer arrays with threads */
+#include <stdatomic.h>
+
+#include "../_storage/threads.h"
+
+#define EACH (1 << 15) /* elements for each thread, so that its start costs little */
 
 PyObject *large_integers;
 long long large_bytes;
@@ -19,7 +23,7 @@ typedef struct {
 	const void *data;
 } Integers;
 
-/* Whether an object is a contiguous array of int32 or int64 in memory, not too long; -1 with an exception. */
+/* Whether an object is a contiguous array of int32 or int64 in memory, whose length is one of int32; -1 with an exception. */
 static int read_integers(PyObject *object, Integers *array)
 {
 	int64_t ndim;
@@ -32,55 +36,94 @@ static int read_integers(PyObject *object, Integers *array)
 	if (yes == 1)
 		yes = (array->dtype == int32_code || array->dtype == int64_code) && !get_dim(array->handle, &ndim) && ndim == 1 &&
 		      !get_contiguous(array->handle, &contiguous) && contiguous && !get_numel(array->handle, &array->length) &&
-		      array->length <= MOST_COPIED && !get_data(array->handle, &data) && (data != NULL || array->length == 0);
+		      array->length < INT32_MAX && !get_data(array->handle, &data) && (data != NULL || array->length == 0);
 	if (yes == 1)
 		array->data = data;
 	return yes;
 }
 
-/* Copies elements to int32: whether all are from 0 on and below `most`, and so have kept their values. The highest bit of an element, or
+/* Copies elements [n, end) to int32: whether all are from 0 on and below `most`, and so have kept their values. The highest bit of an element, or
  * of what is left of the largest one after it, says that it isn't: there are no branches, for the sake of vectors. */
-static bool copy_integers(const Integers *array, int32_t *restrict copy, int64_t most)
+static bool copy_integers(const Integers *array, int32_t *restrict copy, int64_t most, int64_t n, int64_t end)
 {
+	if (n == end)
+		return true;
 	if (array->dtype == int32_code) {
 		const uint32_t *restrict from = array->data, last = (uint32_t)most - 1;
 		uint32_t outside = 0;
-		for (int64_t n = 0; n < array->length; n++) {
+		for (; n < end; n++) {
 			copy[n] = (int32_t)from[n];
 			outside |= from[n] | (last - from[n]);
 		}
-		return most > 0 ? outside >> 31 == 0 : array->length == 0;
+		return most > 0 && outside >> 31 == 0;
 	}
 	const uint64_t *restrict from = array->data, last = (uint64_t)most - 1;
 	uint64_t outside = 0;
-	for (int64_t n = 0; n < array->length; n++) {
+	for (; n < end; n++) {
 		copy[n] = (int32_t)from[n];
 		outside |= from[n] | (last - from[n]);
 	}
-	return most > 0 ? outside >> 63 == 0 : array->length == 0;
+	return most > 0 && outside >> 63 == 0;
 }
 
-/* Whether positions begin at 0, don't decrease and end at `count`. */
-static bool are_positions(const int32_t *pos, int64_t parents, int64_t count)
+/* The copies while they are made, by threads. */
+typedef struct {
+	const Integers *pos, *crd;
+	int32_t *own_pos, *own_crd;
+	int64_t parents, extent;
+	int threads;
+	uint64_t team;
+	atomic_bool wrong;
+	atomic_int falls, allowed;
+} Copies;
+
+static void copy_share(void *given, int thread)
 {
-	bool falls = false;
-	for (int64_t row = 0; row < parents; row++)
-		falls |= pos[row + 1] < pos[row];
-	return !falls && pos[0] == 0 && pos[parents] == count;
+	Copies *made = given;
+	const int64_t rows = made->pos->length, count = made->crd->length;
+	bool right = copy_integers(made->pos, made->own_pos, count + 1, share(rows, made->threads, thread), share(rows, made->threads, thread + 1));
+	right &= copy_integers(made->crd, made->own_crd, made->extent, share(count, made->threads, thread), share(count, made->threads, thread + 1));
+	if (!right)
+		atomic_store(&made->wrong, true);
 }
 
-/* Whether coordinates ascend between two positions: they fall as often as they do where rows begin. */
-static bool are_ordered(const int32_t *pos, const int32_t *crd, int64_t parents, int64_t count)
+/* Positions must not decrease. Coordinates ascend between two positions if they fall as often as they do where rows begin. */
+static void look_at_share(void *given, int thread)
 {
+	Copies *made = given;
+	const int32_t *pos = made->own_pos, *crd = made->own_crd;
 	int32_t falls = 0, allowed = 0; /* sums that take one vector, since there are fewer elements than 2^31 */
-	for (int64_t n = 1; n < count; n++)
+	bool decreases = false;
+	const int64_t count = made->crd->length, from = share(count, made->threads, thread), to = share(count, made->threads, thread + 1);
+	for (int64_t n = from < 1 ? 1 : from; n < to; n++)
 		falls += crd[n] <= crd[n - 1];
-	for (int64_t row = 0; row < parents; row++) {
+	const int64_t first = share(made->parents, made->threads, thread), end = share(made->parents, made->threads, thread + 1);
+	for (int64_t row = first; row < end; row++)
+		decreases |= pos[row + 1] < pos[row];
+	for (int64_t row = first; row < end && !decreases; row++) {
 		const int32_t n = pos[row];
 		if (n > 0 && n < pos[row + 1])
 			allowed += crd[n] <= crd[n - 1];
 	}
-	return falls == allowed;
+	if (decreases)
+		atomic_store(&made->wrong, true);
+	atomic_fetch_add(&made->falls, falls);
+	atomic_fetch_add(&made->allowed, allowed);
+}
+
+/* Copies and looks at the copies, to which nobody else writes: whether they are right. */
+static bool make_copies(Copies *made, bool checked)
+{
+	const int64_t parents = made->parents, count = made->crd->length;
+	run_threads(made->threads, made->team, copy_share, made);
+	if (atomic_load(&made->wrong) || made->own_pos[parents] != count)
+		return false;
+	if (!checked)
+		return true;
+	if (made->own_pos[0] != 0)
+		return false;
+	run_threads(made->threads, made->team, look_at_share, made);
+	return !atomic_load(&made->wrong) && atomic_load(&made->falls) == atomic_load(&made->allowed);
 }
 
 /* A new array of int32 as an object, with its elements; NULL where there is none, with an exception or without. */
@@ -104,22 +147,20 @@ static PyObject *new_integers(int64_t length, int32_t **elements)
 }
 
 /* The copies, or NULL: where something is unusual or wrong, without an exception. */
-static PyObject *copies(const Integers *pos, const Integers *crd, int64_t parents, int64_t extent, int checked)
+static PyObject *copies(const Integers *pos, const Integers *crd, int64_t parents, int64_t extent, int checked, int threads, uint64_t team)
 {
-	int32_t *own_pos, *own_crd;
+	Copies made = {.pos = pos, .crd = crd, .parents = parents, .extent = extent, .team = team};
+	int64_t most = crd->length / EACH + 1;
+	made.threads = (int)(threads < most ? threads : most);
+	made.threads = made.threads < 1 ? 1 : made.threads < MOST_THREADS ? made.threads : MOST_THREADS;
 	if (pos->length - 1 != parents || extent > INT32_MAX)
 		return NULL;
-	PyObject *first = new_integers(pos->length, &own_pos);
-	PyObject *second = first == NULL ? NULL : new_integers(crd->length, &own_crd), *both = NULL;
-	if (second != NULL) { /* the copies are looked at, to which nobody else writes */
+	PyObject *first = new_integers(pos->length, &made.own_pos);
+	PyObject *second = first == NULL ? NULL : new_integers(crd->length, &made.own_crd), *both = NULL;
+	if (second != NULL) {
 		bool right;
 		Py_BEGIN_ALLOW_THREADS
-		right = copy_integers(pos, own_pos, crd->length + 1);
-		right &= copy_integers(crd, own_crd, extent);
-		if (checked)
-			right = right && are_positions(own_pos, parents, crd->length) && are_ordered(own_pos, own_crd, parents, crd->length);
-		else
-			right = own_pos[parents] == crd->length;
+		right = make_copies(&made, checked);
 		Py_END_ALLOW_THREADS
 		both = right ? PyTuple_Pack(2, first, second) : NULL;
 	}
@@ -133,15 +174,16 @@ static PyObject *copy_compressed(PyObject *module, PyObject *args)
 	PyObject *pos, *crd, *found = NULL;
 	Integers read_pos = {0}, read_crd = {0};
 	long long parents, extent;
-	int checked;
+	unsigned long long team;
+	int checked, threads;
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OOLLp", &pos, &crd, &parents, &extent, &checked))
+	if (!PyArg_ParseTuple(args, "OOLLpiK", &pos, &crd, &parents, &extent, &checked, &threads, &team))
 		return NULL;
 	int watched = is_watched(), yes = watched < 0 ? -1 : !watched;
 	yes = yes == 1 ? read_integers(pos, &read_pos) : yes;
 	yes = yes == 1 ? read_integers(crd, &read_crd) : yes;
 	if (yes == 1)
-		found = copies(&read_pos, &read_crd, parents, extent, checked);
+		found = copies(&read_pos, &read_crd, parents, extent, checked, threads, team);
 	if (read_pos.handle != NULL)
 		delete_tensor(read_pos.handle);
 	if (read_crd.handle != NULL)
@@ -153,7 +195,7 @@ static PyObject *copy_compressed(PyObject *module, PyObject *args)
 
 PyMethodDef compressed_functions[] = {
 	{"copy_compressed", copy_compressed, METH_VARARGS,
-	 "copy_compressed(pos, crd, parents, extent, checked): copies as int32, None where Python has to look at the arrays."},
+	 "copy_compressed(pos, crd, parents, extent, checked, threads, team): copies as int32, None where Python has to look at the arrays."},
 	{NULL, NULL, 0, NULL},
 };
 

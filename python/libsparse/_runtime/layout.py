@@ -9,6 +9,8 @@ from types import ModuleType
 import torch
 from torch import Tensor
 
+from libsparse._storage import threads
+
 from . import blocks
 
 _native: ModuleType | None
@@ -20,6 +22,7 @@ except ImportError:  # the package was built without a C compiler
     _native = None
 
 _LEAST = 1 << 12  # elements from which on torch takes longer than what is asked here
+_EACH = 1 << 16  # elements for each thread, so that its start costs little
 
 
 def contiguous(tensor: Tensor, order: Sequence[int] | None = None) -> Tensor:
@@ -46,7 +49,8 @@ def copy(tensor: Tensor, out: Tensor) -> None:
     if found is None or _native is None:
         out.copy_(tensor)
     else:
-        _native.copy(out.data_ptr(), tensor.data_ptr(), *found[2], tensor.element_size())
+        shared = threads.shared(tensor.numel(), _EACH)
+        _native.copy(out.data_ptr(), tensor.data_ptr(), *found[2], tensor.element_size(), *shared)
 
 
 def _in_blocks(tensor: Tensor) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler import threads
-from libsparse._storage import derived, ordinary
+from libsparse._storage import derived, ordinary, threads
 from libsparse._storage.pattern import Pattern
 
 from .call import Call

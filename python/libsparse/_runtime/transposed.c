@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "../_storage/threads.h"
+
 enum { SIDE = 16 }; /* of a block */
 
 /* to[r * columns + c] = from[c * step + r] for rows [r0, r1) and columns [c0, c1). */
@@ -91,43 +93,71 @@ static int64_t least(int64_t x, int64_t y)
 	return x < y ? x : y;
 }
 
-/* The side whose lines are farther apart is followed: its lines share pages, and the processor fetches them ahead. */
-static void copy_matrix(char *to, const char *from, int64_t rows, int64_t columns, int64_t step, int size)
+typedef struct {
+	char *to;
+	const char *from;
+	int64_t matrices, rows, columns, between, step;
+	int size, threads;
+} Job;
+
+/* The rows [r0, r1) and columns [c0, c1) of a copy. The side whose lines are farther apart is followed: its lines share pages, and the processor
+ * fetches them ahead. */
+static void copy_part(const Job *job, char *to, const char *from, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
-	if (columns > step) {
-		for (int64_t r = 0; r < rows; r += SIDE)
-			for (int64_t c = 0; c < columns; c += SIDE)
-				copy_block(to, from, columns, step, r, least(r + SIDE, rows), c, least(c + SIDE, columns), size);
+	if (job->columns > job->step) {
+		for (int64_t r = r0; r < r1; r += SIDE)
+			for (int64_t c = c0; c < c1; c += SIDE)
+				copy_block(to, from, job->columns, job->step, r, least(r + SIDE, r1), c, least(c + SIDE, c1), job->size);
 		return;
 	}
-	for (int64_t c = 0; c < columns; c += SIDE)
-		for (int64_t r = 0; r < rows; r += SIDE)
-			copy_block(to, from, columns, step, r, least(r + SIDE, rows), c, least(c + SIDE, columns), size);
+	for (int64_t c = c0; c < c1; c += SIDE)
+		for (int64_t r = r0; r < r1; r += SIDE)
+			copy_block(to, from, job->columns, job->step, r, least(r + SIDE, r1), c, least(c + SIDE, c1), job->size);
+}
+
+/* Blocks are divided among threads along the longer side. */
+static void copy_share(void *given, int thread)
+{
+	const Job *job = given;
+	const bool by_rows = job->rows > job->columns;
+	const int64_t extent = by_rows ? job->rows : job->columns, blocks = (extent + SIDE - 1) / SIDE;
+	const int64_t begin = SIDE * share(blocks, job->threads, thread);
+	const int64_t end = least(extent, SIDE * share(blocks, job->threads, thread + 1));
+	for (int64_t matrix = 0; matrix < job->matrices; matrix++) {
+		char *to = job->to + matrix * job->rows * job->columns * job->size;
+		const char *from = job->from + matrix * job->between * job->size;
+		if (by_rows)
+			copy_part(job, to, from, begin, end, 0, job->columns);
+		else
+			copy_part(job, to, from, 0, job->rows, begin, end);
+	}
 }
 
 static PyObject *copy(PyObject *module, PyObject *args)
 {
 	(void)module;
-	unsigned long long to, from;
+	Job job;
+	unsigned long long to, from, team;
 	long long matrices, rows, columns, between, step;
-	int size;
-	if (!PyArg_ParseTuple(args, "KKLLLLLi", &to, &from, &matrices, &rows, &columns, &between, &step, &size))
+	if (!PyArg_ParseTuple(args, "KKLLLLLiiK", &to, &from, &matrices, &rows, &columns, &between, &step, &job.size, &job.threads, &team))
 		return NULL;
-	if (size != 1 && size != 2 && size != 4 && size != 8 && size != 16) {
-		PyErr_Format(PyExc_ValueError, "elements of %d bytes; expected 1, 2, 4, 8 or 16", size);
+	if (job.size != 1 && job.size != 2 && job.size != 4 && job.size != 8 && job.size != 16) {
+		PyErr_Format(PyExc_ValueError, "elements of %d bytes; expected 1, 2, 4, 8 or 16", job.size);
 		return NULL;
 	}
+	job.to = (char *)(uintptr_t)to;
+	job.from = (const char *)(uintptr_t)from;
+	job.matrices = matrices, job.rows = rows, job.columns = columns, job.between = between, job.step = step;
+	job.threads = job.threads < 1 ? 1 : job.threads < MOST_THREADS ? job.threads : MOST_THREADS;
 	Py_BEGIN_ALLOW_THREADS
-	for (long long matrix = 0; matrix < matrices; matrix++)
-		copy_matrix((char *)(uintptr_t)to + matrix * rows * columns * size, (const char *)(uintptr_t)from + matrix * between * size, rows,
-			    columns, step, size);
+	run_threads(job.threads, team, copy_share, &job);
 	Py_END_ALLOW_THREADS
 	Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
 	{"copy", copy, METH_VARARGS,
-	 "copy(to, from, matrices, rows, columns, between, step, size): to[m][r][c] = from[m * between + c * step + r].\n\n"
+	 "copy(to, from, matrices, rows, columns, between, step, size, threads, team): to[m][r][c] = from[m * between + c * step + r].\n\n"
 	 "`to` and `from` are addresses of elements of so many bytes, which don't overlap."},
 	{NULL, NULL, 0, NULL},
 };

@@ -12,8 +12,8 @@ from ctypes import string_at
 from pathlib import Path
 from typing import Any
 
-from libsparse._compiler import kernel, native, request, settings, threads
-from libsparse._storage import memory
+from libsparse._compiler import kernel, native, request, settings
+from libsparse._storage import memory, threads
 
 from .problem import Operand, Problem
 from .requests import to_request

@@ -8,6 +8,7 @@ def by_rows(
     rows: int,
     mirrored: bool,
     threads: int,
+    team: int,
     pos: int,
     moved: int,
     moved_values: int,
@@ -24,5 +25,18 @@ def sort(
     order: int,
     count: int,
     threads: int,
+    team: int,
+    /,
+) -> bool: ...
+def take(
+    values: int,
+    itemsize: int,
+    size: int,
+    source: int,
+    wide: bool,
+    taken: int,
+    count: int,
+    threads: int,
+    team: int,
     /,
 ) -> bool: ...

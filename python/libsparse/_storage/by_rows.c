@@ -11,6 +11,7 @@ typedef struct {
 	const int32_t *row, *column;
 	const void *values;
 	int itemsize, threads;
+	uint64_t team;
 	bool mirrored; /* an entry that is not on the diagonal stands for two */
 	int64_t count, rows;
 	int32_t *next; /* for each thread and row, how many entries, then where the next one goes */
@@ -18,11 +19,6 @@ typedef struct {
 	void *moved_values;
 	atomic_bool twice, falls;
 } Matrix;
-
-static int64_t share(int64_t count, int threads, int thread)
-{
-	return count / threads * thread + count % threads * thread / threads;
-}
 
 static void count_entries(void *given, int thread)
 {
@@ -125,7 +121,7 @@ static bool place_by_rows(Matrix *m)
 	m->next = calloc((size_t)(m->rows * m->threads + 1), sizeof *m->next);
 	if (m->next == NULL)
 		return false;
-	run_threads(m->threads, count_entries, m);
+	run_threads(m->threads, m->team, count_entries, m);
 	int32_t total = 0;
 	for (int64_t row = 0; row < m->rows; row++) {
 		m->pos[row] = total;
@@ -136,7 +132,7 @@ static bool place_by_rows(Matrix *m)
 		}
 	}
 	m->pos[m->rows] = total;
-	run_threads(m->threads, m->itemsize == 0 ? place_none : m->itemsize == 4 ? place_narrow : place_wide, m);
+	run_threads(m->threads, m->team, m->itemsize == 0 ? place_none : m->itemsize == 4 ? place_narrow : place_wide, m);
 	free(m->next);
 	return true;
 }
@@ -180,7 +176,7 @@ static bool sort_by_rows(Matrix *m)
 {
 	if (!place_by_rows(m))
 		return false;
-	run_threads(m->threads, order_each, m);
+	run_threads(m->threads, m->team, order_each, m);
 	int64_t columns = atomic_load(&m->falls) ? count_columns(m) : 0;
 	if (columns == 0 || columns > MOST_EACH * (int64_t)m->pos[m->rows] / m->threads)
 		return true;
@@ -188,7 +184,7 @@ static bool sort_by_rows(Matrix *m)
 		return false;
 	atomic_store(&m->twice, false);
 	atomic_store(&m->falls, false);
-	run_threads(m->threads, order_each, m);
+	run_threads(m->threads, m->team, order_each, m);
 	return true;
 }
 
@@ -196,11 +192,11 @@ PyObject *by_rows(PyObject *self, PyObject *args)
 {
 	(void)self;
 	Matrix m = {0};
-	unsigned long long row, column, values, pos, moved, moved_values;
+	unsigned long long row, column, values, team, pos, moved, moved_values;
 	long long count, rows;
 	int mirrored;
-	if (!PyArg_ParseTuple(args, "KKKiLLpiKKK", &row, &column, &values, &m.itemsize, &count, &rows, &mirrored, &m.threads, &pos, &moved,
-			      &moved_values))
+	if (!PyArg_ParseTuple(args, "KKKiLLpiKKKK", &row, &column, &values, &m.itemsize, &count, &rows, &mirrored, &m.threads, &team, &pos,
+			      &moved, &moved_values))
 		return NULL;
 	if (m.threads < 1 || rows < 0 || count < 0 || count > INT32_MAX / (mirrored ? 2 : 1)) {
 		PyErr_SetString(PyExc_ValueError, "entries, rows or threads out of range");
@@ -210,7 +206,7 @@ PyObject *by_rows(PyObject *self, PyObject *args)
 	m.values = (const void *)(uintptr_t)values, m.moved_values = (void *)(uintptr_t)moved_values;
 	m.pos = (int32_t *)(uintptr_t)pos, m.moved = (int32_t *)(uintptr_t)moved;
 	m.threads = m.threads < MOST_THREADS ? m.threads : MOST_THREADS;
-	m.count = count, m.rows = rows, m.mirrored = mirrored;
+	m.team = team, m.count = count, m.rows = rows, m.mirrored = mirrored;
 	bool done;
 	Py_BEGIN_ALLOW_THREADS
 	done = sort_by_rows(&m);

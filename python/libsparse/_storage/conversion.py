@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from libsparse._lang.records import NamedTuple
 
 from . import sorting
 from .format import Format
+from .taking import taken
 
 Pattern = Any
 """A `Pattern`, which is defined above and keeps its conversions."""
@@ -38,7 +40,7 @@ class Conversion(NamedTuple):
     def values(self, values: Tensor, fill: float = 0) -> Tensor:
         """Carries values over; differentiable. Padding is `fill`."""
         if self.source is not None:
-            values = values.index_select(0, self.source)
+            values = taken(values, self.source)
         if self.target is not None:
             return values.new_full((self.pattern.size,), fill).index_copy(0, self.target, values)
         return values
@@ -58,8 +60,18 @@ def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
 
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
-    """A pattern in another format, by the function that is registered."""
+    """The pattern in another format; a transpose of another pattern shares arrays with the conversion of that one."""
+    for dims, related in pattern.transposes.items():
+        origin = related() if isinstance(related, weakref.ref) else None
+        if origin is not None:
+            converted, source, target = origin.converted(format.permute(dims))
+            return Conversion(converted.transposed(inverse(dims)), source, target)
     return _convert(pattern, format)
+
+
+def inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of modes that undoes another one."""
+    return tuple(sorted(range(len(dims)), key=dims.__getitem__))
 
 
 def rows_by_length(pattern: Pattern) -> Tensor:

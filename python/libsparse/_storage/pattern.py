@@ -13,8 +13,9 @@ from torch import Tensor
 from libsparse._lang.errors import InternalError
 
 from . import checks, derived, memory, ordinary, packing, sorting, statistics, validate
-from .conversion import Conversion, convert
+from .conversion import Conversion, convert, inverse
 from .format import Format
+from .taking import taken
 
 _Derived = TypeVar("_Derived")
 
@@ -170,7 +171,7 @@ class Pattern:
             return values
         places = self._places()
         assert places is not None
-        return values.index_select(0, places)
+        return taken(values, places)
 
     def spread(self, entries: Tensor) -> Tensor:
         """Values with these entries, and padding of zeros: the inverse of `entries`; differentiable."""
@@ -211,8 +212,7 @@ class Pattern:
         if known is None:
             shape = [self.shape[d] for d in dims]
             known = Pattern(self.format.permute(dims), shape, self.pos, self.crd)
-            inverse = tuple(sorted(range(self.ndim), key=dims.__getitem__))
-            known.transposes[inverse] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
+            known.transposes[inverse(dims)] = weakref.ref(self)  # weak: no cycle that keeps arrays alive
             self.transposes[dims] = known
         return known
 

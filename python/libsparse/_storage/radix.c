@@ -5,7 +5,6 @@
  */
 #include "radix.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 
 typedef struct {
 	int modes, threads, shift;
+	uint64_t team;
 	int64_t extents[MOST_MODES], count, buckets;
 	uint64_t last; /* the largest key */
 	Array coords[MOST_MODES], moved[MOST_MODES];
@@ -43,17 +43,12 @@ static void block_keys(const Job *job, int64_t first, int64_t count, uint64_t *k
 	}
 }
 
-static int64_t share(const Job *job, int thread)
-{
-	return job->count / job->threads * thread + job->count % job->threads * thread / job->threads;
-}
-
 static void count_entries(void *given, int thread)
 {
 	Job *job = given;
 	uint64_t keys[BLOCK];
 	int64_t *mine = job->next + thread;
-	for (int64_t at = share(job, thread), end = share(job, thread + 1); at < end; at += BLOCK) {
+	for (int64_t at = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1); at < end; at += BLOCK) {
 		int64_t length = end - at < BLOCK ? end - at : BLOCK;
 		block_keys(job, at, length, keys);
 		for (int64_t n = 0; n < length; n++) {
@@ -71,7 +66,7 @@ static void place_entries(void *given, int thread)
 	Job *job = given;
 	uint64_t keys[BLOCK];
 	int64_t *mine = job->next + thread;
-	for (int64_t at = share(job, thread), end = share(job, thread + 1); at < end; at += BLOCK) {
+	for (int64_t at = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1); at < end; at += BLOCK) {
 		int64_t length = end - at < BLOCK ? end - at : BLOCK;
 		block_keys(job, at, length, keys);
 		for (int64_t n = 0; n < length; n++) {
@@ -167,40 +162,9 @@ static void sort_buckets(void *given, int thread)
 	}
 }
 
-typedef struct {
-	void (*phase)(void *, int);
-	void *job;
-	int thread;
-} Part;
-
-static void *run_part(void *given)
-{
-	Part *part = given;
-	part->phase(part->job, part->thread);
-	return NULL;
-}
-
-void run_threads(int count, void (*phase)(void *, int), void *job)
-{
-	pthread_t threads[MOST_THREADS];
-	Part parts[MOST_THREADS];
-	bool begun[MOST_THREADS] = {false};
-	for (int n = 0; n < count; n++)
-		parts[n] = (Part){phase, job, n};
-	for (int n = 1; n < count; n++)
-		begun[n] = pthread_create(&threads[n], NULL, run_part, &parts[n]) == 0;
-	run_part(&parts[0]);
-	for (int n = 1; n < count; n++) {
-		if (begun[n])
-			pthread_join(threads[n], NULL);
-		else
-			run_part(&parts[n]);
-	}
-}
-
 static void sort_all(Job *job)
 {
-	run_threads(job->threads, count_entries, job);
+	run_threads(job->threads, job->team, count_entries, job);
 	if (atomic_load(&job->outside))
 		return;
 	int64_t total = 0;
@@ -209,8 +173,8 @@ static void sort_all(Job *job)
 		job->next[n] = total;
 		total += length;
 	}
-	run_threads(job->threads, place_entries, job);
-	run_threads(job->threads, sort_buckets, job);
+	run_threads(job->threads, job->team, place_entries, job);
+	run_threads(job->threads, job->team, sort_buckets, job);
 }
 
 /* Reads a tuple of pairs (address, whether its elements are int64). */
@@ -240,15 +204,16 @@ static PyObject *sort_entries(PyObject *self, PyObject *args)
 	(void)self;
 	Job *job = calloc(1, sizeof *job);
 	PyObject *coords, *extents, *moved, *answer = NULL;
-	unsigned long long order;
+	unsigned long long order, team;
 	long long count;
 	if (job == NULL)
 		return PyErr_NoMemory();
-	if (!PyArg_ParseTuple(args, "O!O!O!KLi", &PyTuple_Type, &coords, &PyTuple_Type, &extents, &PyTuple_Type, &moved, &order,
-			      &count, &job->threads))
+	if (!PyArg_ParseTuple(args, "O!O!O!KLiK", &PyTuple_Type, &coords, &PyTuple_Type, &extents, &PyTuple_Type, &moved, &order,
+			      &count, &job->threads, &team))
 		goto done;
 	job->modes = (int)PyTuple_Size(coords);
 	job->count = count;
+	job->team = team;
 	job->order = (int32_t *)(uintptr_t)order;
 	if (job->modes < 1 || job->modes > MOST_MODES || PyTuple_Size(extents) != job->modes || PyTuple_Size(moved) != job->modes ||
 	    count < 1 || count > INT32_MAX || job->threads < 1) {
@@ -295,7 +260,7 @@ static PyMethodDef functions[] = {
 	 "ascending(coords, count): 0 where entries are not in the order of their coordinates, 1 where some come again, 2 where none does.\n\n"
 	 "`coords` is a tuple of (address, whether elements are int64), a pair a mode."},
 	{"by_rows", by_rows, METH_VARARGS,
-	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
+	 "by_rows(row, column, values, itemsize, count, rows, mirrored, threads, team, pos, moved, moved_values): whether columns then ascend in each row.\n\n"
 	 "Moves columns and values to the order of rows and writes where each row starts; where `mirrored`, an entry stands for two if it is not\n"
 	 "on the diagonal. Numbers and positions are int32, values have 0, 4 or 8 bytes; arrays are given by their addresses."},
 	{"first_of_rows", first_of_rows, METH_VARARGS,
@@ -304,7 +269,6 @@ static PyMethodDef functions[] = {
 	{"neighbours", neighbours, METH_VARARGS,
 	 "neighbours(crd, wide, count, above, runs, length): of so many runs of entries, how many stand beside the one before, and of how\n"
 	 "many a window that begins `above` entries before the run has the coordinate before. `crd` is an address of int64 or int32."},
-
 	{"order_rows", order_rows, METH_VARARGS,
 	 "order_rows(pos, wide, rows, order): the numbers of the rows between positions, windows of them by their lengths.\n\n"
 	 "`pos` and `order` are addresses of int64 where `wide`, else of int32."},
@@ -312,8 +276,12 @@ static PyMethodDef functions[] = {
 	 "rows_are_right(pos, crd, wide, rows, extent, count): whether positions ascend from 0 to count, and coordinates in each row.\n\n"
 	 "`pos` and `crd` are addresses of int64 where `wide`, else of int32."},
 	{"sort", sort_entries, METH_VARARGS,
-	 "sort(coords, extents, moved, order, count, threads): whether all coordinates are within the extents.\n\n"
+	 "sort(coords, extents, moved, order, count, threads, team): whether all coordinates are within the extents.\n\n"
 	 "`coords` and `moved` are tuples of (address, whether elements are int64), a pair a mode; `order` is the address of int32."},
+	{"take", take, METH_VARARGS,
+	 "take(values, itemsize, size, source, wide, taken, count, threads, team): whether all places are below `size`, the number of values.\n\n"
+	 "Writes to place n of `taken` what is at place `source[n]` of `values`, for each place of the source up to `count`. "
+	 "Arrays are given by their addresses; `source` has int64 where `wide`, else int32, and values have 1, 2, 4 or 8 bytes."},
 	{NULL, NULL, 0, NULL},
 };
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_radix", NULL, -1, functions, NULL, NULL, NULL, NULL};

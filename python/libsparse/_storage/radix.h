@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "threads.h"
+
 #define MOST_MODES 16
-#define MOST_THREADS 64
 
 typedef struct {
 	void *address;
@@ -20,15 +21,13 @@ typedef struct {
 /* Reads a tuple of (address, whether elements are int64), one pair a mode; false with an exception where it is none. */
 bool read_arrays(PyObject *given, Array *arrays, int count);
 
-/* Runs a phase of a job on all threads, MOST_THREADS at most; those that the system doesn't give run one after the other. */
-void run_threads(int count, void (*phase)(void *job, int thread), void *job);
-
-/* The functions of rows.c and by_rows.c, which radix.c lists for Python. */
+/* The functions of the other sources, which radix.c lists for Python. */
 PyObject *by_rows(PyObject *self, PyObject *args);
 PyObject *ascending(PyObject *self, PyObject *args);
 PyObject *first_of_rows(PyObject *self, PyObject *args);
 PyObject *neighbours(PyObject *self, PyObject *args);
 PyObject *order_rows(PyObject *self, PyObject *args);
 PyObject *rows_are_right(PyObject *self, PyObject *args);
+PyObject *take(PyObject *self, PyObject *args);
 
 #endif

@@ -18,6 +18,7 @@ from libsparse._lang.waiting import Waiting
 
 from . import memory
 from .fakes import is_fake
+from .threads import team
 
 _KEY_LIMIT = 2**63 - 1
 _MODES = 16  # that C sorts by
@@ -99,7 +100,7 @@ def _moved(coords: Sequence[Tensor], extents: Sequence[int], dtype: torch.dtype,
     coords = [c.contiguous() for c in coords]
     moved = [torch.empty(count, dtype=dtype, device="cpu") for _ in coords]
     order = torch.empty(count, dtype=torch.int32, device="cpu")
-    if not radix.sort(_addresses(coords), tuple(extents), _addresses(moved), order.data_ptr(), count, threads):
+    if not radix.sort(_addresses(coords), tuple(extents), _addresses(moved), order.data_ptr(), count, threads, team()):
         raise outside()
     return _distinct(moved, order, none_again=radix.ascending(_addresses(moved), count) == _STRICT)
 
@@ -138,7 +139,7 @@ def by_rows(
     given = [0 if a is None else memory.address(a) for a in (rows, columns, values, moved_values)]
     itemsize = 0 if values is None else values.element_size()
     if not radix.by_rows(
-        *given[:3], itemsize, count, extent, mirrored, threads, pos.data_ptr(), moved.data_ptr(), given[3]
+        *given[:3], itemsize, count, extent, mirrored, threads, team(), pos.data_ptr(), moved.data_ptr(), given[3]
     ):
         return None
     end = int(pos[-1])
@@ -154,7 +155,7 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
     Both arrays have one dtype.
     """
     radix = in_c()
-    if radix is not None and _is_plain(pos) and _is_plain(crd):
+    if radix is not None and is_plain(pos) and is_plain(crd):
         wide = pos.dtype == torch.int64
         return bool(radix.rows_are_right(memory.address(pos), memory.address(crd), wide, rows, extent, crd.numel()))
     try:
@@ -164,7 +165,7 @@ def rows_are_right(pos: Tensor, crd: Tensor, rows: int, extent: int) -> bool:
     return True
 
 
-def _is_plain(array: Tensor) -> bool:
+def is_plain(array: Tensor) -> bool:
     """Whether C can read an array of indices."""
     if is_fake(array) or _functorch.is_functorch_wrapped_tensor(array) or array.layout != torch.strided:
         return False
@@ -180,7 +181,7 @@ def first_of_rows(rows: Tensor, count: int, dtype: torch.dtype) -> Tensor | None
         IndexBoundsError: A number is out of range.
     """
     radix = in_c()
-    if radix is None or not _is_plain(rows):
+    if radix is None or not is_plain(rows):
         return None
     first = torch.empty(count + 1, dtype=dtype, device="cpu")
     given = (memory.address(rows), rows.dtype == torch.int64, rows.numel(), count)
@@ -266,7 +267,7 @@ def order_of(coords: Sequence[Tensor], extents: Sequence[int]) -> int:
     The first fault ends the search.
     """
     radix = in_c()
-    if radix is not None and len(coords) <= _MODES and all(map(_is_plain, coords)):
+    if radix is not None and len(coords) <= _MODES and all(map(is_plain, coords)):
         return int(radix.ascending(_addresses(coords), coords[0].numel()))
     last = -1
     for part in _slices(coords[0].numel()):

@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from libsparse._autograd import tape
-from libsparse._compiler import threads
 from libsparse._ops.operands import PLAIN
 from libsparse._ops.prepared_products import PreparedProduct
 from libsparse._runtime.direct import native
 from libsparse._runtime.dispatch import Prepared
+from libsparse._storage import threads
 
 _dispatch_modes, _profiled, _autocast, _in_transform, _jit_trace = (
     tape.watchers

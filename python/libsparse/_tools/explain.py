@@ -9,13 +9,14 @@ from typing import Any
 
 import torch
 
-from libsparse._compiler import native, request, threads
+from libsparse._compiler import native, request
 from libsparse._lang.errors import DtypeError
 from libsparse._ops import einsum_reader, evaluate
 from libsparse._runtime import dispatch, promotion, tuned
 from libsparse._runtime.panels import Panels
 from libsparse._runtime.problem import Operand, Problem, key, product
 from libsparse._runtime.requests import to_request
+from libsparse._storage import threads
 from libsparse._storage.format import Format
 
 from . import limits, pages

@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from libsparse._compiler import threads
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime.problem import Operand, Problem
+from libsparse._storage import threads
 
 _LARGEST = 1 << 28  # bytes that are copied to measure; beyond that it is all main memory
 _RATED = (torch.float32, torch.float64)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from libsparse._compiler import request, searches, threads
+from libsparse._compiler import request, searches
 from libsparse._lang.errors import InternalError, LibsparseError
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
@@ -19,6 +19,7 @@ from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
+from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 
 from . import learned, tried_formats

@@ -14,7 +14,6 @@ import torch
 from torch import nn
 from torch.autograd import profiler_legacy
 
-from libsparse._compiler import threads
 from libsparse._lang.errors import DtypeError, FormatError, UnsupportedError
 from libsparse._lang.records import NamedTuple
 from libsparse._lang.waiting import is_watched
@@ -23,6 +22,7 @@ from libsparse._runtime import dispatch, tuned
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Operand
 from libsparse._runtime.status import BoundError, IndexOverflowError
+from libsparse._storage import threads
 from libsparse._storage.format import Format
 from libsparse._tensor import functions
 from libsparse._tensor.sparse_tensor import SparseTensor

@@ -11,12 +11,12 @@ from array import array
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, request, threads
+from libsparse._compiler import kernel, request
 from libsparse._lang import dtypes
 from libsparse._lang.errors import ToolchainError
 from libsparse._runtime.problem import Operand, stored
 from libsparse._runtime.status import check
-from libsparse._storage import memory
+from libsparse._storage import memory, threads
 from libsparse._storage.pattern import Pattern
 
 _OF_WIDTH = {1: "u8", 2: "i16", 4: "i32", 8: "i64", 16: "c128"}  # a type of each width: values are copied as they are

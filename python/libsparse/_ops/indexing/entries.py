@@ -20,6 +20,7 @@ from libsparse._storage import memory, packing, sorting
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.taking import taken
 
 _NOTED = 1 << 15  # values, up to which finding the places takes longer than moving them
 
@@ -41,8 +42,8 @@ class Entries(NamedTuple):
 
     def take(self, numbers: Tensor) -> Entries:
         """The entries of these numbers, in this order."""
-        coords = tuple(c.index_select(0, numbers) for c in self.coords)
-        places = numbers if self.places is None else self.places.index_select(0, numbers)
+        coords = tuple(taken(c, numbers) for c in self.coords)
+        places = numbers if self.places is None else taken(self.places, numbers)
         return Entries(coords, places, self.shape, numbers.numel())
 
     def keep(self, mask: Tensor) -> Entries:
@@ -79,14 +80,14 @@ def pack(entries: Entries, format: Format, itemsize: int = 8) -> Conversion:
     places = entries.places
     order = sorting.sort_order(coords, extents)
     if order is not None:
-        coords = [c.index_select(0, order) for c in coords]
-        places = order if places is None else places.index_select(0, order)
+        coords = [taken(c, order) for c in coords]
+        places = order if places is None else taken(places, order)
     built = packing.build_levels(built_in, extents, coords, itemsize)
     pattern, target = Pattern(built_in, entries.shape, built.pos, built.crd), built.slots
     if built_in != format:
         pattern, source, target = pattern.converted(format)
         if source is not None:
-            places = source if places is None else places.index_select(0, source)
+            places = source if places is None else taken(places, source)
     return Conversion(pattern, places, target)
 
 
@@ -136,7 +137,7 @@ def scalar(source: Operand, entries: Entries) -> Operand:
     if not entries.nnz:
         return Operand(None, fill_of(source))
     values = source.values
-    return Operand(None, values[0] if entries.places is None else values.index_select(0, entries.places)[0])
+    return Operand(None, values[0] if entries.places is None else taken(values, entries.places)[0])
 
 
 def fill_of(source: Operand) -> Tensor:
@@ -156,7 +157,7 @@ def look_up(source: Operand, coords: Sequence[Tensor]) -> Tensor:
     if not values.numel():
         return fill.expand(count)
     numbers, found = packing.locate(list(coords), list(pattern.coordinates()), pattern.shape)
-    return torch.where(found, values.index_select(0, numbers), fill)
+    return torch.where(found, taken(values, numbers), fill)
 
 
 def sparse_operand(value: Any, name: str) -> Operand:

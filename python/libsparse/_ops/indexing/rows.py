@@ -15,6 +15,7 @@ from libsparse._storage import packing
 from libsparse._storage.conversion import Conversion
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
+from libsparse._storage.taking import taken
 
 _CPU = torch.device("cpu")
 _LISTING = frozenset("suqc")
@@ -52,9 +53,9 @@ def select_rows(pattern: Pattern, rows: Tensor) -> Conversion:
             places = (places[:, None] * extent + torch.arange(extent, device=_CPU)).reshape(-1)
         elif not level.branchless:
             assert starts is not None
-            first, _, places = ragged(starts.index_select(0, places), starts[1:].index_select(0, places))
+            first, _, places = ragged(taken(starts, places), taken(starts[1:], places))
         pos.append(first)
-        crd.append(None if listed is None else listed.index_select(0, places))
+        crd.append(None if listed is None else taken(listed, places))
     return Conversion(Pattern(pattern.format, shape, pos, crd, pattern.block), places, None)
 
 
@@ -64,7 +65,7 @@ _Selection = tuple[Tensor | None, Tensor | None, Tensor]
 def _located(pattern: Pattern, rows: Tensor) -> _Selection:
     """A level whose positions are coordinates."""
     listed = pattern.crd[0]
-    return None, None if listed is None else listed.index_select(0, rows), rows
+    return None, None if listed is None else taken(listed, rows), rows
 
 
 def _listed(pattern: Pattern, rows: Tensor) -> _Selection:
@@ -73,9 +74,9 @@ def _listed(pattern: Pattern, rows: Tensor) -> _Selection:
     if not listed.numel():
         return torch.zeros_like(starts), listed, rows[:0]
     places = torch.searchsorted(listed, rows.to(listed.dtype)).clamp_(max=listed.numel() - 1)
-    found = (listed.index_select(0, places) == rows).nonzero().squeeze(1)
+    found = (taken(listed, places) == rows).nonzero().squeeze(1)
     bounds = torch.tensor([0, found.numel()], dtype=starts.dtype, device=_CPU)
-    return bounds, found.to(listed.dtype), places.index_select(0, found)
+    return bounds, found.to(listed.dtype), taken(places, found)
 
 
 def _repeated(pattern: Pattern, rows: Tensor) -> _Selection:

@@ -10,11 +10,11 @@ from typing import Any, Protocol
 
 import torch
 
-from libsparse._compiler import threads
 from libsparse._lang.errors import LibsparseError, UnsupportedError
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand
+from libsparse._storage import threads
 from libsparse._tools import trials, tried_formats
 from libsparse._tools.brief import Brief
 from libsparse._tools.trials import Trial

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from libsparse._compiler import kernel, settings, threads
+from libsparse._compiler import kernel, settings
 from libsparse._lang.errors import LibsparseError
 from libsparse._runtime import tuned
-from libsparse._storage import derived
+from libsparse._storage import derived, threads
 from libsparse._tools import trials, tune
 from libsparse._tools.trials import Trial
 

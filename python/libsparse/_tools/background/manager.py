@@ -14,9 +14,10 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
-from libsparse._compiler import settings, threads
+from libsparse._compiler import settings
 from libsparse._compiler.settings import Tuning
 from libsparse._runtime import tally, tuned
+from libsparse._storage import threads
 
 from . import swaps
 from .audition import audition

@@ -8,12 +8,13 @@ from typing import Any
 
 import torch
 
-from libsparse._compiler import settings, threads
+from libsparse._compiler import settings
 from libsparse._compiler import target as machine
 from libsparse._runtime import tally
 from libsparse._runtime.call import Call
 from libsparse._runtime.dispatch import Prepared
 from libsparse._runtime.problem import Operand
+from libsparse._storage import threads
 from libsparse._storage.pattern import Pattern
 
 from .messages import Job
