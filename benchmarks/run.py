@@ -29,7 +29,7 @@ from method.worker import quieten
 
 SUITES = ("latency", "models", "kernels", "schedules")
 # Only when they are named: they take memory, time, or write sources.
-REQUESTED = ("large", "fit", "tune", "tuned", "background", "collect", "learn", "waconet")
+REQUESTED = ("large", "scaling", "fit", "tune", "tuned", "background", "collect", "learn", "waconet")
 TOOLS = ("judge", "page", "plot")
 
 

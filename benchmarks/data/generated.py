@@ -167,3 +167,15 @@ def tensors(*, quick: bool = False) -> Iterator[SparseTensor]:
     yield power_tensor((2_000, 3_000, 400), 100_000)
     if not quick:
         yield power_tensor((20_000, 200, 10_000), 600_000)
+
+
+def large_matrices() -> Iterator[Matrix]:
+    """Matrices of millions of entries, for numbers of threads."""
+    yield rmat(18, 16)
+    yield band(1 << 18, 15)
+    yield blocks(1 << 17, 8, 4)
+
+
+def large_tensors() -> Iterator[SparseTensor]:
+    """Likewise."""
+    yield power_tensor((20_000, 30_000, 4_000), 4_000_000)

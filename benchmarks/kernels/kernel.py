@@ -61,7 +61,7 @@ class Kernel:
         result = checking.read(self.reference(_Exact(problem, absolute=False)))
         if self.linear:
             return result, checking.read(self.reference(_Exact(problem, absolute=True)))
-        return result, _largest(result)
+        return result, largest(result)
 
 
 class _Exact:
@@ -86,11 +86,12 @@ class _Exact:
         return np.abs(exact) if self._absolute else exact
 
 
-def _largest(result: checking.Result) -> checking.Result:
+def largest(result: checking.Result) -> checking.Result:
+    """The greatest absolute value, in the place of each value."""
     if not isinstance(result, (checking.Dense, checking.Sparse)):
-        return tuple(_largest(item) for item in result)
-    largest = np.abs(result.values).max() if result.values.size else 1.0
-    return result._replace(values=np.full_like(result.values, largest))
+        return tuple(largest(item) for item in result)
+    greatest = np.abs(result.values).max() if result.values.size else 1.0
+    return result._replace(values=np.full_like(result.values, greatest))
 
 
 def dense(name: str, *shape: int) -> Tensor:

@@ -60,7 +60,7 @@ double multiply_adds(ptrdiff_t steps) {
 #pragma omp parallel reduction(+ : total)
     {
         lanes v[CHAINS], factor, addend;
-        for (int j = 0; j < LANES; j++) factor[j] = 0.999f, addend[j] = 0.001f * (float)(j + omp_get_thread_num());
+        for (int j = 0; j < LANES; j++) factor[j] = 0.999f, addend[j] = 0.001f * (float)(j + 1 + omp_get_thread_num()); /* no number becomes subnormal */
         for (int k = 0; k < CHAINS; k++) v[k] = addend + (float)k;
         for (ptrdiff_t i = 0; i < steps; i++)
 #pragma GCC unroll 16

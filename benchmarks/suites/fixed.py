@@ -11,8 +11,8 @@ import statistics
 from collections.abc import Iterator
 from typing import Any
 
-from libsparse._compiler import threads
 from libsparse._runtime.call import Call
+from libsparse._storage import threads
 from libsparse._tools.trials import Subject
 
 import libsparse as ls
