@@ -335,16 +335,21 @@ func (m *model) shared(root int, tiles bool) sharing {
 	return aloneShared
 }
 
-// addsUp reports whether threads may have results of their own: where these, all together, have fewer elements than there are iterations, at
-// least for two of them.
+// addsUp reports whether threads may have results of their own: those of two have no more elements than there are iterations, and than twice the
+// entries of a sparse operand.
 func (m *model) addsUp() bool {
-	elements := 1.0
+	elements, stored := 1.0, math.Inf(1)
+	for i := range m.operands {
+		if s := m.operands[i].storage; !s.Format.Dense() && s.NNZ > 0 {
+			stored = min(stored, float64(s.NNZ))
+		}
+	}
 	for v, free := range m.free {
 		if free {
 			elements *= m.extents[v]
 		}
 	}
-	return m.result.storage.Format.Dense() && m.around[len(m.vars)] >= 2*elements
+	return m.result.storage.Format.Dense() && m.around[len(m.vars)] >= 2*elements && stored >= elements
 }
 
 // naive is the program without commands, for legality queries.

@@ -16,6 +16,9 @@ const chunks = 16
 // threads wait for each other, and its ends are searched.
 const leastShare = 4
 
+// ownElements is how many elements the results of all threads have at most for each entry of a sparse operand: about as much memory.
+const ownElements = 2
+
 // parallel lowers a loop whose iterations are divided among threads. Workspaces inside belong to each thread. A loop
 // that merges levels runs on one thread.
 func (l *lowerer) parallel(f *cin.Forall, e env) []ir.Stmt {
@@ -75,8 +78,8 @@ func (l *lowerer) chunk(kind ir.LoopKind, n ir.Expr) ir.Expr {
 }
 
 // combined lowers a loop whose threads may write the same element: each reduces a part of the iterations into a result of its
-// own. There are as many parts as threads, or fewer where that would be more elements than the loop has iterations; one
-// thread reduces into the result itself. So parts depend on the number of threads and on sizes, and on nothing else. They are
+// own. There are as many parts as threads, or fewer where these would take more memory than a sparse operand; one thread
+// reduces into the result itself. So parts depend on the number of threads and on sizes, and on nothing else. They are
 // combined in order, so that the sums are the same in every run.
 func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	t, op, vals := l.program.Source.LHS.Tensor, reduction(f), e.out.vals
@@ -89,7 +92,7 @@ func (l *lowerer) combined(f *cin.Forall, e env) []ir.Stmt {
 	stmts := l.inParts(f, e, part, parts, []ir.Stmt{begin}, nil)
 	l.partly = true
 	stmts = append(stmts, l.addParts(vals, own, op, size, parts))
-	most := ir.Min(l.slots.threads, ir.Div(l.work(), ir.AtLeastOne(size)))
+	most := ir.Min(l.slots.threads, ir.Div(ir.Mul(ir.Const(ownElements), l.storedEntries()), ir.AtLeastOne(size)))
 	return []ir.Stmt{
 		ir.Let(size, l.positions(t, l.format(t).Order()-1)),
 		ir.Let(parts, &ir.Select{Cond: l.enough(), Then: most, Else: ir.Const(1)}),
@@ -116,6 +119,16 @@ func (l *lowerer) addParts(vals, own *ir.Array, op dtype.Op, size, parts *ir.Var
 		ir.Let(length, ceilDiv(size, parts)),
 		ir.Count(from, parts, ir.Loop(q, begin, ir.Min(size, ir.Add(begin, length)), add)),
 	))
+}
+
+// storedEntries is how many elements the first sparse operand stores; without one, the number of innermost iterations.
+func (l *lowerer) storedEntries() ir.Expr {
+	for _, a := range index.Accesses(l.program.Source.RHS) {
+		if !l.format(a.Tensor).Dense() {
+			return l.positions(a.Tensor, l.format(a.Tensor).Order()-1)
+		}
+	}
+	return l.work()
 }
 
 // work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for

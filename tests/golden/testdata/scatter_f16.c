@@ -82,7 +82,7 @@ int32_t kernel_compute(int64_t *slots)
     }
     memset(out_sums, 0, (size_t)n_j * sizeof *out_sums);
     const int64_t out_size = n_j;
-    const int64_t parts = A_pos2[A_pos1[1]] > 20000 ? min_i64(threads, A_pos2[A_pos1[1]] / max_i64(out_size, 1)) : 1;
+    const int64_t parts = A_pos2[A_pos1[1]] > 20000 ? min_i64(threads, 2 * (int64_t)A_pos2[A_pos1[1]] / max_i64(out_size, 1)) : 1;
     if (parts > 1) {
         out_own = allocate(max_i64(parts * out_size, 1), sizeof *out_own);
         if (!out_own) {
