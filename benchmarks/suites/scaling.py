@@ -1,7 +1,8 @@
 """Numbers of threads: how many times as fast is each kernel with several threads as with the first number?
 
 Operands are large: generated ones, or those of `--data`. Libraries other than ours take part where `--peers` names
-them. Results are compared with those of the first number of threads, which the other suites check.
+them, if they share torch's OpenMP runtime. Results are compared with those of the first number of threads, which the
+other suites check.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Measures, prints a line for each kernel, matrix and library, and the means of each kernel."""
     _memory(options.threads)
     found, _ = available(options.peer)
-    peers = {t: p for t, p in found.items() if t == OURS or re.search(options.peers or "^$", t)}
+    peers = {t: p for t, p in found.items() if t == OURS or (not p.apart and re.search(options.peers or "^$", t))}
     rows: list[dict[str, Any]] = []
     wrong: list[str] = []
     for operand in _operands(options):

@@ -50,7 +50,7 @@ def test_import_loads_few_modules():
     )
     assert isinstance(beyond, list)
     own = [name for name in beyond if name.partition(".")[0] == "libsparse"]
-    assert len(own) <= 105
+    assert len(own) <= 104
     assert not [name for name in own if name.startswith("libsparse.demo")]
     assert set(beyond) - set(own) <= {"resource"}  # torch has loaded everything else that is used
 

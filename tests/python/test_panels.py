@@ -75,3 +75,12 @@ def test_explanations_name_the_panels(small_caches) -> None:
     assert "panels" not in ls.explain("ki,ij->kj", X, A)
     ls.einsum("ki,ij->kj", X, A)
     assert "go by panels of 16, whose copies" in ls.explain("ki,ij->kj", X, A)
+
+
+def test_scattered_operands_beyond_the_caches_are_read_once(small_caches, monkeypatch) -> None:
+    dense = _matrix(torch.float32)
+    A, X = ls.tensor(dense, format="csr"), torch.randn(64, 300)
+    monkeypatch.setattr(panels.target, "caches", lambda: (1 << 10, 1 << 11))
+    monkeypatch.setattr(type(A.pattern.statistics), "scattered", True)
+    torch.testing.assert_close(X @ A, X @ dense)
+    assert not any(isinstance(p.variant, panels.Panels) for p in small_caches)

@@ -76,6 +76,7 @@ def test_results_of_their_own(kind, dtype):
             dense.amax(0) if dtype.is_floating_point else dense.sum(0),
         ),
     ):
+        assert "results of their own" in ls.explain("ij,i->j", a, torch.ones(1500, dtype=dtype))
         for number in (1, 2, 3, 16):
             found = with_threads(number, compute)
             torch.testing.assert_close(found.to(want.dtype), want)

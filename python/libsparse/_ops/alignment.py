@@ -12,9 +12,9 @@ from libsparse._autograd import tape
 from libsparse._lang.errors import ShapeError
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Einsum, Operand, Problem
+from libsparse._storage.conversion import taken
 from libsparse._storage.format import default_format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.taking import taken
 
 from . import contraction
 from .operands import check_devices

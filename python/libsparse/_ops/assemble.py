@@ -13,10 +13,10 @@ from libsparse._lang.errors import DtypeError, FormatError, ShapeError
 from libsparse._runtime.direct import native
 from libsparse._runtime.problem import Operand
 from libsparse._storage import checks, packing, sorting, threads, validate
+from libsparse._storage.conversion import taken
 from libsparse._storage.fakes import is_fake, refuse_jit_trace
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.taking import taken
 
 from . import tracing
 

@@ -14,8 +14,8 @@ from libsparse._lang.assignment import Access, Part, Selection, Window
 from libsparse._lang.errors import FormatError, ShapeError
 from libsparse._lang.user_functions import Definition
 from libsparse._runtime.problem import Operand
+from libsparse._storage.conversion import taken
 from libsparse._storage.format import Format
-from libsparse._storage.taking import taken
 
 from . import statements
 from .assemble import assemble, to_dense

@@ -6,14 +6,20 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
+from torch._C import _functorch
+from torch.autograd import forward_ad
 
 from libsparse._lang.errors import InternalError
 from libsparse._lang.records import NamedTuple
 
-from . import sorting
+from . import memory, sorting, threads
 from .format import Format
-from .taking import taken
+
+_EACH = 1 << 15  # entries from which on a thread is worth its start
+_SIZES = (1, 2, 4, 8)  # bytes of values that C takes
+_watchers = (torch._C._len_torch_dispatch_stack, torch._C._len_torch_function_stack, torch._C._get_tracing_state)
 
 Pattern = Any
 """A `Pattern`, which is defined above and keeps its conversions."""
@@ -61,7 +67,7 @@ def set_converter(convert: Callable[[Pattern, Format], Conversion]) -> None:
 
 def convert(pattern: Pattern, format: Format) -> Conversion:
     """The pattern in another format; a transpose of another pattern shares arrays with the conversion of that one."""
-    for dims, related in pattern.transposes.items():
+    for dims, related in tuple(pattern.transposes.items()):  # other threads may add some
         origin = related() if isinstance(related, weakref.ref) else None
         if origin is not None:
             converted, source, target = origin.converted(format.permute(dims))
@@ -80,3 +86,31 @@ def rows_by_length(pattern: Pattern) -> Tensor:
     assert pos is not None
     order: Tensor = pattern._keep(("order of rows",), lambda: sorting.by_length(pos))
     return order
+
+
+def taken(values: Tensor, source: Tensor) -> Tensor:
+    """The values at these places, each of which is there; differentiable. torch's own function has one thread."""
+    if type(values) is not Tensor or type(source) is not Tensor or torch.compiler.is_compiling():
+        return values.index_select(0, source)  # someone else is to see it, and lengths may be symbols
+    count = source.numel()
+    shared = threads.shared(count, _EACH)
+    radix = sorting.in_c() if shared[0] > 1 else None
+    if radix is None or not _nobody_watches(values) or not sorting.is_plain(source):
+        return values.index_select(0, source)
+    out = values.new_empty(count)
+    places = memory.address(source), source.dtype == torch.int64
+    given = memory.address(values), values.itemsize, values.numel()
+    if not radix.take(*given, *places, out.data_ptr(), count, *shared):
+        return values.index_select(0, source)  # which says what is wrong
+    return out
+
+
+def _nobody_watches(values: Tensor) -> bool:
+    """Whether C may take values: neither autograd nor a mode, transform or trace of torch's wants to see it."""
+    if any([watcher() for watcher in _watchers]) or forward_ad._current_level >= 0:
+        return False
+    if (values.requires_grad and torch.is_grad_enabled()) or _functorch.is_functorch_wrapped_tensor(values):
+        return False
+    if not values.is_cpu or values.layout != torch.strided or values.ndim != 1 or not values.is_contiguous():
+        return False
+    return values.itemsize in _SIZES and not values.is_conj() and not values.is_neg()

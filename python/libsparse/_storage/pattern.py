@@ -13,9 +13,8 @@ from torch import Tensor
 from libsparse._lang.errors import InternalError
 
 from . import checks, derived, memory, ordinary, packing, sorting, statistics, validate
-from .conversion import Conversion, convert, inverse
+from .conversion import Conversion, convert, inverse, taken
 from .format import Format
-from .taking import taken
 
 _Derived = TypeVar("_Derived")
 

@@ -17,10 +17,9 @@ from libsparse._ops.operands import is_sparse, to_operand
 from libsparse._runtime import notes
 from libsparse._runtime.problem import Operand
 from libsparse._storage import memory, packing, sorting
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.format import Format, default_format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.taking import taken
 
 _NOTED = 1 << 15  # values, up to which finding the places takes longer than moving them
 

@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 
 from libsparse._storage import packing
-from libsparse._storage.conversion import Conversion
+from libsparse._storage.conversion import Conversion, taken
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.taking import taken
 
 _CPU = torch.device("cpu")
 _LISTING = frozenset("suqc")

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 import torch
-from libsparse._storage.taking import taken
+from libsparse._storage.conversion import taken
 
 import libsparse as ls
 
 COUNT = 300_000
+
+
+@pytest.fixture(autouse=True)
+def three_threads():
+    with ls.options(num_threads=3):
+        yield
 
 
 @pytest.mark.parametrize(
