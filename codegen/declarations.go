@@ -24,6 +24,9 @@ var declarations = func() map[string]string {
 		"size_t":        "typedef __SIZE_TYPE__ size_t;",
 		"NULL":          "#define NULL ((void *)0)",
 
+		"omp_get_thread_num":  "int omp_get_thread_num(void);",
+		"omp_get_num_threads": "int omp_get_num_threads(void);",
+
 		"copysign":  "double copysign(double, double);",
 		"copysignf": "float copysignf(float, float);",
 		"INT64_C":   "#define INT64_C(x) x##L",

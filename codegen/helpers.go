@@ -161,6 +161,24 @@ static inline int64_t NAME(int64_t key, int64_t size)
     return (int64_t)((unsigned __int128)((uint64_t)key * %#xu) * (uint64_t)size >> 64);
 }
 `, ir.HashFactor),
+	"next_part": fmt.Sprintf(`/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t NAME(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) %% team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[%d * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+`, stride),
 	"fill": `static inline void NAME(ELEMENT *restrict a, int64_t n, ELEMENT x)
 {
     for (int64_t i = 0; i < n; i++) {

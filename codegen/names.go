@@ -23,8 +23,8 @@ var reserved = func() map[string]bool {
 		"float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
 		"sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
 		"typeof", "linux", "unix", "slots", "status", "malloc", "aligned_alloc", "calloc", "realloc", "free", "memset", "memcpy",
-		"allocate", "resize", "hash", "clear", "size_t", "ptrdiff_t", "main", "NULL", "errno", "abs", "y0", "y1", "j0", "j1",
-		"jn", "yn", "gamma", "signgam",
+		"allocate", "resize", "hash", "clear", "next_part", "size_t", "ptrdiff_t", "main", "NULL", "errno", "abs",
+		"y0", "y1", "j0", "j1", "jn", "yn", "gamma", "signgam", "omp_get_thread_num", "omp_get_num_threads",
 	} {
 		set[word] = true
 	}

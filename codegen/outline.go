@@ -2,7 +2,6 @@ package codegen
 
 import (
 	"slices"
-	"strings"
 
 	"libsparse/libsparse/ir"
 )
@@ -64,10 +63,12 @@ func (e *emitter) outlined(f *ir.Func, name string, head []ir.Stmt, s *ir.Parall
 	list := append(e.needed(head, s.Body), s.Body)
 	e.facts = gather(e.slots, &ir.Func{Name: f.Name, Body: ir.Do(list...)})
 	e.region = &region{}
-	parameter, argument := "", ""
-	if hasChunk(s.Body) {
-		e.region.team = e.facts.fresh("team")
-		parameter, argument = ", const int64_t "+e.region.team, ", team"
+	e.own(s.Body)
+	begun := e.region.begun
+	e.region.several = begun // one thread has no counters
+	parameter, argument, none := "", "", ""
+	if begun != "" {
+		parameter, argument, none = ", int64_t *"+begun, ", "+begun, ", NULL"
 	}
 	e.open("static void %s(int64_t *slots%s)", work, parameter)
 	e.stmts(list[:len(list)-1])
@@ -77,31 +78,24 @@ func (e *emitter) outlined(f *ir.Func, name string, head []ir.Stmt, s *ir.Parall
 	alone := &ir.Parallel{Threads: s.Threads, Cond: s.Cond, Body: ir.Do()}
 	list = append(e.needed(head, alone), alone)
 	e.facts = gather(e.slots, &ir.Func{Name: f.Name, Body: ir.Do(list...)})
-	e.region = &region{}
+	e.region = &region{begun: begun}
 	e.open("int32_t %s(int64_t *slots)", name)
 	e.stmts(list[:len(list)-1])
 	team := e.team(s)
 	e.line("if (%s > 1) {", team)
-	e.line("    #pragma omp parallel num_threads(%s)", team)
-	e.line("    %s(slots%s);", work, strings.Replace(argument, "team", team, 1))
+	e.depth++
+	if begun != "" {
+		e.counters(team)
+	}
+	e.pragma("omp parallel num_threads(%s)", team)
+	e.line("%s(slots%s);", work, argument)
+	e.depth--
 	e.line("} else {")
-	e.line("    %s(slots%s);", work, strings.Replace(argument, "team", "1", 1))
+	e.line("    %s(slots%s);", work, none)
 	e.line("}")
 	e.line("return %d;", ir.OK)
 	e.close()
 	e.region = nil
-}
-
-// hasChunk reports whether threads take as many iterations of a loop at a time as a calculation says.
-func hasChunk(s ir.Stmt) bool {
-	found := false
-	ir.EachStmt(s, func(s ir.Stmt) {
-		if loop, ok := s.(*ir.For); ok && loop.Kind == ir.Shared && loop.Chunk != nil {
-			_, fixed := loop.Chunk.(*ir.Int)
-			found = found || !fixed
-		}
-	})
-	return found
 }
 
 // needed lists what of head stands before s: its declarations, if read, and comments before a region's body, and its

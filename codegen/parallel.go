@@ -9,8 +9,10 @@ import (
 // region is a parallel region. Where something in it allocates, every thread notes a failure in its own copy of a
 // flag that the end of the region combines: a thread must neither leave the region nor skip a shared loop.
 type region struct {
-	failed string // the name of the flag; "" if nothing in it can fail
-	team   string // the number of threads that the region has; "" if no condition makes it one
+	failed  string          // the name of the flag; "" if nothing in it can fail
+	several string          // the condition that there are several threads
+	owned   map[*ir.For]int // the loops whose parts have owners, with the places of their counters
+	begun   string          // the array of these counters
 }
 
 func (e *emitter) parallel(s *ir.Parallel) {
@@ -24,13 +26,24 @@ func (e *emitter) parallel(s *ir.Parallel) {
 	if e.opts.Serial {
 		e.line("(void)%s;", e.expr(widened(s.Threads), precUnary))
 	} else {
-		e.pragma("omp parallel num_threads(%s)%s", e.team(s), clauses)
+		team := e.team(s)
+		e.region.several = team + " > 1"
+		if e.own(s.Body); e.region.begun != "" {
+			e.line("{")
+			e.depth++
+			e.counters(team)
+		}
+		e.pragma("omp parallel num_threads(%s)%s", team, clauses)
 	}
 	e.line("{")
 	e.depth++
 	e.collective(s.Body.Stmts, true)
 	e.depth--
 	e.line("}")
+	if e.region.begun != "" {
+		e.depth--
+		e.line("}")
+	}
 	failed := e.region.failed
 	e.region = nil
 	if failed != "" {
@@ -46,9 +59,9 @@ func (e *emitter) team(s *ir.Parallel) string {
 	if s.Cond == nil {
 		return threads
 	}
-	e.region.team = e.facts.fresh("team")
-	e.line("const int64_t %s = %s ? %s : 1;", e.region.team, e.expr(s.Cond, precOr), threads)
-	return e.region.team
+	team := e.facts.fresh("team")
+	e.line("const int64_t %s = %s ? %s : 1;", team, e.expr(s.Cond, precOr), threads)
+	return team
 }
 
 // collective writes statements that every thread of the region reaches. last says that the region ends after them.
@@ -153,14 +166,14 @@ func (e *emitter) private(s ir.Stmt) {
 // sharedLoop writes a loop whose iterations the threads divide. last says that the region ends after it, so that no
 // thread need wait for the others twice.
 func (e *emitter) sharedLoop(s *ir.For, last bool) {
+	if place, ok := e.region.owned[s]; ok {
+		e.ownedLoop(s, place, last)
+		return
+	}
 	schedule := "static"
 	hi := e.bound(s, false)
 	if s.Chunk != nil {
-		chunk := e.index(s.Chunk)
-		if _, fixed := s.Chunk.(*ir.Int); e.region.team != "" && !fixed { // one thread has nobody to share with, and asks for its iterations once
-			chunk = fmt.Sprintf("%s > 1 ? %s : %s + 1", e.region.team, chunk, hi)
-		}
-		schedule = "dynamic, " + chunk
+		schedule = "dynamic, " + e.index(s.Chunk)
 	}
 	nowait := ""
 	if last {
@@ -170,6 +183,12 @@ func (e *emitter) sharedLoop(s *ir.For, last bool) {
 		e.pragma("omp for schedule(%s)%s", schedule, nowait)
 	}
 	e.head(s, hi)
+	e.shared(s)
+	e.line("}")
+}
+
+// shared writes what a thread does in one iteration of a shared loop.
+func (e *emitter) shared(s *ir.For) {
 	e.depth++
 	if e.region.failed != "" {
 		e.line("if (%s) {", e.region.failed)
@@ -178,5 +197,4 @@ func (e *emitter) sharedLoop(s *ir.For, last bool) {
 	}
 	e.guarded("next_"+name(s.Var.Name), s.Body.Stmts)
 	e.depth--
-	e.line("}")
 }

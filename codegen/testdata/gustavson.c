@@ -1,5 +1,7 @@
 /* C(i,k) = A(i,j) * B(j,k)
  */
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -26,6 +28,29 @@ static void *allocate_zero(int64_t count, size_t size)
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 static void prefix_sum_i32(int32_t *restrict a, int64_t n)
@@ -92,46 +117,58 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t *restrict C2_pos = (int32_t *)slots[10];
     C2_pos[0] = 0;
     int failed = 0;
-    #pragma omp parallel num_threads(threads) reduction(| : failed)
     {
-        int64_t room = 1;
-        uint8_t *restrict seen = allocate_zero(n_k, sizeof *seen);
-        failed |= !seen;
-        int32_t *list = allocate(room, sizeof *list);
-        failed |= !list;
-        #pragma omp for schedule(dynamic, 4) nowait
-        for (int64_t i = 0; i < n_i; i++) {
-            if (failed) {
-                continue;
-            }
-            int64_t n = 0;
-            for (int64_t pa = A2_pos[i]; pa < A2_pos[i + 1]; pa++) {
-                const int64_t j = A2_crd[pa];
-                for (int64_t pb = B2_pos[j]; pb < B2_pos[j + 1]; pb++) {
-                    const int64_t k = B2_crd[pb];
-                    if (!seen[k]) {
-                        seen[k] = 1;
-                        if (n + 1 > room) {
-                            room = max_i64(n + 1, 2 * room);
-                            list = resize(list, room, sizeof *list);
-                            if (!list) {
-                                failed = 1;
-                                goto next_i;
+        int64_t begun[16 * threads];
+        for (int64_t n_ = 0; n_ < 16 * threads; n_++) {
+            begun[n_] = 0;
+        }
+        #pragma omp parallel num_threads(threads) reduction(| : failed)
+        {
+            int64_t room = 1;
+            uint8_t *restrict seen = allocate_zero(n_k, sizeof *seen);
+            failed |= !seen;
+            int32_t *list = allocate(room, sizeof *list);
+            failed |= !list;
+            int64_t i_turn = 0;
+            const int64_t i_trips = n_i;
+            const int64_t i_chunk = threads > 1 ? 4 : i_trips;
+            const int64_t i_parts = threads > 1 ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
+            for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
+                const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
+                for (int64_t i = i_part * i_chunk; i < i_end; i++) {
+                    if (failed) {
+                        continue;
+                    }
+                    int64_t n = 0;
+                    for (int64_t pa = A2_pos[i]; pa < A2_pos[i + 1]; pa++) {
+                        const int64_t j = A2_crd[pa];
+                        for (int64_t pb = B2_pos[j]; pb < B2_pos[j + 1]; pb++) {
+                            const int64_t k = B2_crd[pb];
+                            if (!seen[k]) {
+                                seen[k] = 1;
+                                if (n + 1 > room) {
+                                    room = max_i64(n + 1, 2 * room);
+                                    list = resize(list, room, sizeof *list);
+                                    if (!list) {
+                                        failed = 1;
+                                        goto next_i;
+                                    }
+                                }
+                                list[n] = (int32_t)k;
+                                n++;
                             }
                         }
-                        list[n] = (int32_t)k;
-                        n++;
                     }
+                    for (int64_t q = 0; q < n; q++) {
+                        seen[list[q]] = 0;
+                    }
+                    C2_pos[i + 1] = (int32_t)n;
+                next_i:;
                 }
             }
-            for (int64_t q = 0; q < n; q++) {
-                seen[list[q]] = 0;
-            }
-            C2_pos[i + 1] = (int32_t)n;
-        next_i:;
+            free(list);
+            free(seen);
         }
-        free(list);
-        free(seen);
     }
     if (failed) {
         return 1;

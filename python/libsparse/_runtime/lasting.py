@@ -3,8 +3,8 @@
 A product with a vector of short rows is faster with rows in lanes (SELL), and one with a transposed matrix where values
 stand in the order in which they are read. Both take a copy of the values, which pays where calls repeat and nobody
 writes to the values in between. The first calls compute with the matrix as it is. Once they have taken about as long as
-a copy takes to make, it is made, calls take turns with and without it, and the faster way stays: to buy once the rents
-have come to the price costs at most twice as much as knowing beforehand. Results have the same bits either way.
+a copy takes to make, it is made, runs of calls take turns with and without it, and the faster way stays: to buy once
+the rents have come to the price costs at most twice as much as knowing beforehand. Results have the same bits.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from .requests import to_request
 _PRICE = 0.01  # seconds of calls from which on what a copy needs is compiled, once for all programs on the machine
 _MOST = 1 << 16  # calls that wait for another trial, at most, where values were written to
 _SEEN = 3  # calls in a trial that have to come with the same values before these are copied
-_TURNS = 11  # of each way
+_RUN = 10  # calls of one way in a row, in whose first half a processor learns where rows end
+_RUNS = 3  # of each way
 _GAIN = 1.03  # times as fast as without a copy, in the middle of the turns, from which on it stays
 _HEIGHT = 8  # rows of a slice, which are computed in lanes
 _WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
@@ -80,6 +81,7 @@ class Trial:
         "_seen",
         "_taken",
         "_times",
+        "_turns",
         "_uses",
     )
 
@@ -93,7 +95,7 @@ class Trial:
         self._uses, self._taken = 0, math.inf
         self._left: list[Format] | None = None
         self._copy: Call | None = None
-        self._times: tuple[list[float], list[float]] = [], []
+        self._turns, self._times = 0, _no_times()
 
     @property
     def kernel(self) -> kernel.Kernel:
@@ -182,25 +184,32 @@ class Trial:
 
     def _turn(self, prepared: Prepared, operands: Sequence[Operand], copy: Call) -> Result:
         """Takes a turn, and chooses after the last one."""
-        without, by_copy = self._times
-        times, variant = (without, self._call) if len(without) <= len(by_copy) else (by_copy, copy)
+        run, place = divmod(self._turns, _RUN)
+        self._turns += 1
+        variant = copy if run % 2 else self._call
         begun = time.perf_counter()
         result: Result = variant(operands)
-        times.append(time.perf_counter() - begun)
-        if len(by_copy) >= _TURNS:
-            self._choose(prepared, operands, copy, _middle(without) / _middle(by_copy))
+        if place >= _RUN // 2:
+            self._times[run % 2].append(time.perf_counter() - begun)
+        if self._turns >= 2 * _RUNS * _RUN:
+            without, by_copy = map(_middle, self._times)
+            self._choose(prepared, operands, copy, without / by_copy)
         return result
 
     def _choose(self, prepared: Prepared, operands: Sequence[Operand], copy: Call, gain: float) -> None:
         """Goes on by copy, or without."""
         if gain < _GAIN:
-            self._copy, self._times = None, ([], [])  # the next call tries another format
+            self._copy, self._turns, self._times = None, 0, _no_times()  # the next call tries another format
             ((number, format),) = copy.reads.items()
             _give_back(operands[number].sparsity, format, format == self._call.kernel.convert.get(number))
             return
         if self._call.direct is not None:
             copy.make_direct(operands)
         prepared.replace(copy)
+
+
+def _no_times() -> tuple[list[float], list[float]]:
+    return [], []
 
 
 def _middle(times: list[float]) -> float:

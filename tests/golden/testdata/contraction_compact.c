@@ -10,6 +10,8 @@
  */
 #define INT64_C(x) x##L
 #define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -95,6 +97,24 @@ static int64_t list_places_where_marked_i64(int64_t *a, int64_t *bits, uint8_t *
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 static void prefix_sum_i32(int32_t *restrict a, int64_t n)
@@ -197,113 +217,119 @@ int32_t kernel_assemble(int64_t *slots)
     memset(out_starts3, 0, (size_t)65 * sizeof *out_starts3);
     int failed = 0;
     const int64_t team = A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t w_count = 0;
-        int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
-        failed |= !w_list;
-        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
-        failed |= !w_mark;
-        int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
-        failed |= !w_bits;
-        uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
-        failed |= !w_words;
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t block = 0; block < 64; block++) {
-            if (failed) {
-                continue;
-            }
-            int32_t *restrict w_sorted1 = NULL;
-            int32_t *restrict w_sorted2 = NULL;
-            int64_t out_p2 = 0;
-            int64_t out_p3 = 0;
-            const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t w_count = 0;
+            int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
+            failed |= !w_list;
+            uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
+            failed |= !w_mark;
+            int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
+            failed |= !w_bits;
+            uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
+            failed |= !w_words;
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                if (failed) {
+                    continue;
                 }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
+                int32_t *restrict w_sorted1 = NULL;
+                int32_t *restrict w_sorted2 = NULL;
+                int64_t out_p2 = 0;
+                int64_t out_p3 = 0;
+                const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
                 }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                w_count = 0;
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
-                        const int64_t k = T_crd2[T_p2];
-                        for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
-                            const int64_t l = T_crd3[T_p3];
-                            const int64_t w_at = k * n_l + l;
-                            if (w_mark[w_at] == 0) {
-                                w_mark[w_at] = 1;
-                                w_list[w_count] = w_at;
-                                w_count++;
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                for (int64_t i = i_begin; i < i_end; i++) {
+                    w_count = 0;
+                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
+                            const int64_t k = T_crd2[T_p2];
+                            for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
+                                const int64_t l = T_crd3[T_p3];
+                                const int64_t w_at = k * n_l + l;
+                                if (w_mark[w_at] == 0) {
+                                    w_mark[w_at] = 1;
+                                    w_list[w_count] = w_at;
+                                    w_count++;
+                                }
                             }
                         }
                     }
-                }
-                sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
-                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
-                w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
-                if (!w_sorted1 || !w_sorted2) {
-                    failed = 1;
-                    goto next_block;
-                }
-                for (int64_t q = 0; q < w_count; q++) {
-                    int64_t rest = w_list[q];
-                    const int64_t above = rest / n_l;
-                    w_sorted2[q] = (int32_t)(rest - above * n_l);
-                    rest = above;
-                    w_sorted1[q] = (int32_t)rest;
-                }
-                int64_t w_p1 = 0;
-                const int64_t w_p1_end = w_count;
-                while (w_p1 < w_p1_end) {
-                    const int64_t k_2 = w_sorted1[w_p1];
-                    int64_t w_p1_run = w_p1;
-                    while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
-                        w_p1_run++;
+                    sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
+                    w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
+                    w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
+                    if (!w_sorted1 || !w_sorted2) {
+                        failed = 1;
+                        goto next_block;
                     }
-                    const int64_t begin = out_p3;
-                    for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
-                        out_p3++;
+                    for (int64_t q = 0; q < w_count; q++) {
+                        int64_t rest = w_list[q];
+                        const int64_t above = rest / n_l;
+                        w_sorted2[q] = (int32_t)(rest - above * n_l);
+                        rest = above;
+                        w_sorted1[q] = (int32_t)rest;
                     }
-                    if (out_p3 > begin) {
-                        out_p2++;
+                    int64_t w_p1 = 0;
+                    const int64_t w_p1_end = w_count;
+                    while (w_p1 < w_p1_end) {
+                        const int64_t k_2 = w_sorted1[w_p1];
+                        int64_t w_p1_run = w_p1;
+                        while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
+                            w_p1_run++;
+                        }
+                        const int64_t begin = out_p3;
+                        for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
+                            out_p3++;
+                        }
+                        if (out_p3 > begin) {
+                            out_p2++;
+                        }
+                        w_p1 = w_p1_run;
                     }
-                    w_p1 = w_p1_run;
+                    free(w_sorted1);
+                    w_sorted1 = NULL;
+                    free(w_sorted2);
+                    w_sorted2 = NULL;
+                    for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
+                        w_mark[w_list[q_2]] = 0;
+                    }
                 }
-                free(w_sorted1);
-                w_sorted1 = NULL;
+                out_starts2[block + 1] = out_p2;
+                out_starts3[block + 1] = out_p3;
+            next_block:
                 free(w_sorted2);
-                w_sorted2 = NULL;
-                for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
-                    w_mark[w_list[q_2]] = 0;
-                }
+                free(w_sorted1);
             }
-            out_starts2[block + 1] = out_p2;
-            out_starts3[block + 1] = out_p3;
-        next_block:
-            free(w_sorted2);
-            free(w_sorted1);
+            free(w_list);
+            free(w_mark);
+            free(w_bits);
+            free(w_words);
         }
-        free(w_list);
-        free(w_mark);
-        free(w_bits);
-        free(w_words);
     }
     if (failed) {
         return 1;
@@ -357,123 +383,129 @@ int32_t kernel_compute(int64_t *slots)
     out_pos3[0] = 0;
     int failed = 0;
     const int64_t team = A_pos2[n_i] * max_i64(1, T_pos3[T_pos2[n_j]] / max_i64(1, n_j)) > 32768 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t w_count = 0;
-        int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
-        failed |= !w_list;
-        uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
-        failed |= !w_mark;
-        int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
-        failed |= !w_bits;
-        uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
-        failed |= !w_words;
-        float *restrict w_vals = allocate_zero(n_k * n_l, sizeof *w_vals);
-        failed |= !w_vals;
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t block = 0; block < 64; block++) {
-            if (failed) {
-                continue;
-            }
-            int32_t *restrict w_sorted1 = NULL;
-            int32_t *restrict w_sorted2 = NULL;
-            int64_t out_p2 = out_starts2[block];
-            int64_t out_p3 = out_starts3[block];
-            const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t w_count = 0;
+            int64_t *restrict w_list = allocate(n_k * n_l + 8, sizeof *w_list);
+            failed |= !w_list;
+            uint8_t *restrict w_mark = allocate_zero(n_k * n_l, sizeof *w_mark);
+            failed |= !w_mark;
+            int64_t *restrict w_bits = allocate_zero((n_k * n_l + 255) / 256 * 4, sizeof *w_bits);
+            failed |= !w_bits;
+            uint8_t *restrict w_words = allocate_zero((n_k * n_l + 4095) / 4096 * 64, sizeof *w_words);
+            failed |= !w_words;
+            float *restrict w_vals = allocate_zero(n_k * n_l, sizeof *w_vals);
+            failed |= !w_vals;
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                if (failed) {
+                    continue;
                 }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
+                int32_t *restrict w_sorted1 = NULL;
+                int32_t *restrict w_sorted2 = NULL;
+                int64_t out_p2 = out_starts2[block];
+                int64_t out_p3 = out_starts3[block];
+                const int64_t i_share = (n_i + A_pos2[n_i] + 63) / 64;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < block * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
                 }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                const int64_t begin = out_p2;
-                w_count = 0;
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
-                        const int64_t k = T_crd2[T_p2];
-                        for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
-                            const int64_t l = T_crd3[T_p3];
-                            const int64_t w_at = k * n_l + l;
-                            if (w_mark[w_at] == 0) {
-                                w_mark[w_at] = 1;
-                                w_list[w_count] = w_at;
-                                w_count++;
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (block + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                for (int64_t i = i_begin; i < i_end; i++) {
+                    const int64_t begin = out_p2;
+                    w_count = 0;
+                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        for (int64_t T_p2 = T_pos2[j]; T_p2 < T_pos2[j + 1]; T_p2++) {
+                            const int64_t k = T_crd2[T_p2];
+                            for (int64_t T_p3 = T_pos3[T_p2]; T_p3 < T_pos3[T_p2 + 1]; T_p3++) {
+                                const int64_t l = T_crd3[T_p3];
+                                const int64_t w_at = k * n_l + l;
+                                if (w_mark[w_at] == 0) {
+                                    w_mark[w_at] = 1;
+                                    w_list[w_count] = w_at;
+                                    w_count++;
+                                }
+                                w_vals[w_at] += A_vals[A_p2] * T_vals[T_p3];
                             }
-                            w_vals[w_at] += A_vals[A_p2] * T_vals[T_p3];
                         }
                     }
-                }
-                sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
-                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
-                w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
-                if (!w_sorted1 || !w_sorted2) {
-                    failed = 1;
-                    goto next_block;
-                }
-                for (int64_t q = 0; q < w_count; q++) {
-                    int64_t rest = w_list[q];
-                    const int64_t above = rest / n_l;
-                    w_sorted2[q] = (int32_t)(rest - above * n_l);
-                    rest = above;
-                    w_sorted1[q] = (int32_t)rest;
-                }
-                int64_t w_p1 = 0;
-                const int64_t w_p1_end = w_count;
-                while (w_p1 < w_p1_end) {
-                    const int64_t k_2 = w_sorted1[w_p1];
-                    int64_t w_p1_run = w_p1;
-                    while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
-                        w_p1_run++;
+                    sort_places_i64x4(w_list, w_count, w_bits, w_words, n_k * n_l);
+                    w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
+                    w_sorted2 = allocate(max_i64(w_count, 1), sizeof *w_sorted2);
+                    if (!w_sorted1 || !w_sorted2) {
+                        failed = 1;
+                        goto next_block;
                     }
-                    const int64_t begin_2 = out_p3;
-                    for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
-                        const int64_t l_2 = w_sorted2[w_p2];
-                        out_vals[out_p3] = w_vals[w_list[w_p2]];
-                        out_crd3[out_p3] = (int32_t)l_2;
-                        out_p3++;
+                    for (int64_t q = 0; q < w_count; q++) {
+                        int64_t rest = w_list[q];
+                        const int64_t above = rest / n_l;
+                        w_sorted2[q] = (int32_t)(rest - above * n_l);
+                        rest = above;
+                        w_sorted1[q] = (int32_t)rest;
                     }
-                    if (out_p3 > begin_2) {
-                        out_pos3[out_p2 + 1] = (int32_t)out_p3;
-                        out_crd2[out_p2] = (int32_t)k_2;
-                        out_p2++;
+                    int64_t w_p1 = 0;
+                    const int64_t w_p1_end = w_count;
+                    while (w_p1 < w_p1_end) {
+                        const int64_t k_2 = w_sorted1[w_p1];
+                        int64_t w_p1_run = w_p1;
+                        while (w_p1_run < w_p1_end && w_sorted1[w_p1_run] == k_2) {
+                            w_p1_run++;
+                        }
+                        const int64_t begin_2 = out_p3;
+                        for (int64_t w_p2 = w_p1; w_p2 < w_p1_run; w_p2++) {
+                            const int64_t l_2 = w_sorted2[w_p2];
+                            out_vals[out_p3] = w_vals[w_list[w_p2]];
+                            out_crd3[out_p3] = (int32_t)l_2;
+                            out_p3++;
+                        }
+                        if (out_p3 > begin_2) {
+                            out_pos3[out_p2 + 1] = (int32_t)out_p3;
+                            out_crd2[out_p2] = (int32_t)k_2;
+                            out_p2++;
+                        }
+                        w_p1 = w_p1_run;
                     }
-                    w_p1 = w_p1_run;
+                    free(w_sorted1);
+                    w_sorted1 = NULL;
+                    free(w_sorted2);
+                    w_sorted2 = NULL;
+                    for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
+                        w_mark[w_list[q_2]] = 0;
+                        w_vals[w_list[q_2]] = 0.0f;
+                    }
+                    out_pos2[i + 1] = (int32_t)(out_p2 - begin);
                 }
-                free(w_sorted1);
-                w_sorted1 = NULL;
+            next_block:
                 free(w_sorted2);
-                w_sorted2 = NULL;
-                for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
-                    w_mark[w_list[q_2]] = 0;
-                    w_vals[w_list[q_2]] = 0.0f;
-                }
-                out_pos2[i + 1] = (int32_t)(out_p2 - begin);
+                free(w_sorted1);
             }
-        next_block:
-            free(w_sorted2);
-            free(w_sorted1);
+            free(w_list);
+            free(w_mark);
+            free(w_bits);
+            free(w_words);
+            free(w_vals);
         }
-        free(w_list);
-        free(w_mark);
-        free(w_bits);
-        free(w_words);
-        free(w_vals);
     }
     if (failed) {
         return 1;

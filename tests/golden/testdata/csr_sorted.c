@@ -3,6 +3,8 @@
  * out: "w(256)s" of f32
  */
 #define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -28,6 +30,29 @@ static inline void clear(void *array, int64_t count, size_t size)
 static inline int64_t max_i64(int64_t x, int64_t y)
 {
     return x > y ? x : y;
+}
+
+static inline int64_t min_i64(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 static void prefix_sum_i32(int32_t *restrict a, int64_t n)
@@ -112,12 +137,24 @@ int32_t kernel_assemble(int64_t *slots)
         most = max_i64(most, (int64_t)A_pos2[q + 1] - A_pos2[q]);
     }
     const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
-            order[q_2] = q_2;
-            key[q_2] = most - ((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t q_2_turn = 0;
+            const int64_t q_2_trips = n_i;
+            const int64_t q_2_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : q_2_trips;
+            const int64_t q_2_parts = team > 1 ? (q_2_trips + (q_2_chunk - 1)) / q_2_chunk : 1;
+            for (int64_t q_2_part; (q_2_part = next_part(begun, 0, &q_2_turn, q_2_parts)) < q_2_parts;) {
+                const int64_t q_2_end = min_i64(q_2_trips, (q_2_part + 1) * q_2_chunk);
+                for (int64_t q_2 = q_2_part * q_2_chunk; q_2 < q_2_end; q_2++) {
+                    order[q_2] = q_2;
+                    key[q_2] = most - ((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
+                }
+            }
         }
     }
     if (sort_by_team_i64_i64(order, key, n_i, most + 1, threads)) {
@@ -125,13 +162,25 @@ int32_t kernel_assemble(int64_t *slots)
         goto done;
     }
     const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
-            const int64_t p_2 = q_3 / n_i;
-            const int64_t i_2 = q_3 - p_2 * n_i;
-            key[q_3] = p_2 * ((n_i + 255) / 256) + i_2 / 256;
+        int64_t begun_[16 * team_];
+        for (int64_t n_ = 0; n_ < 16 * team_; n_++) {
+            begun_[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team_)
+        {
+            int64_t q_3_turn = 0;
+            const int64_t q_3_trips = n_i;
+            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : q_3_trips;
+            const int64_t q_3_parts = team_ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            for (int64_t q_3_part; (q_3_part = next_part(begun_, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
+                const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
+                for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {
+                    const int64_t p_2 = q_3 / n_i;
+                    const int64_t i_2 = q_3 - p_2 * n_i;
+                    key[q_3] = p_2 * ((n_i + 255) / 256) + i_2 / 256;
+                }
+            }
         }
     }
     if (sort_by_team_i64_i64(order, key, n_i, max_i64((n_i + 255) / 256, 1), threads)) {
@@ -139,14 +188,26 @@ int32_t kernel_assemble(int64_t *slots)
         goto done;
     }
     const int64_t team__ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q_4 = 0; q_4 < n_i; q_4++) {
-            const int64_t p_3 = q_4 / n_i;
-            const int64_t i_3 = q_4 - p_3 * n_i;
-            const int64_t t = order[q_4];
-            out_pos1[t] = (int32_t)i_3;
+        int64_t begun__[16 * team__];
+        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
+            begun__[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team__)
+        {
+            int64_t q_4_turn = 0;
+            const int64_t q_4_trips = n_i;
+            const int64_t q_4_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : q_4_trips;
+            const int64_t q_4_parts = team__ > 1 ? (q_4_trips + (q_4_chunk - 1)) / q_4_chunk : 1;
+            for (int64_t q_4_part; (q_4_part = next_part(begun__, 0, &q_4_turn, q_4_parts)) < q_4_parts;) {
+                const int64_t q_4_end = min_i64(q_4_trips, (q_4_part + 1) * q_4_chunk);
+                for (int64_t q_4 = q_4_part * q_4_chunk; q_4 < q_4_end; q_4++) {
+                    const int64_t p_3 = q_4 / n_i;
+                    const int64_t i_3 = q_4 - p_3 * n_i;
+                    const int64_t t = order[q_4];
+                    out_pos1[t] = (int32_t)i_3;
+                }
+            }
         }
     }
     out_count2 = A_pos2[n_i];
@@ -178,15 +239,27 @@ int32_t kernel_compute(int64_t *slots)
         goto done;
     }
     const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q = 0; q < n_i; q++) {
-            const int64_t p = q / n_i;
-            const int64_t i = q - p * n_i;
-            const int64_t place = p * n_i + out_pos1[q];
-            out_crd1[place] = (int32_t)i;
-            out_place1[q] = place;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t q_turn = 0;
+            const int64_t q_trips = n_i;
+            const int64_t q_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : q_trips;
+            const int64_t q_parts = team > 1 ? (q_trips + (q_chunk - 1)) / q_chunk : 1;
+            for (int64_t q_part; (q_part = next_part(begun, 0, &q_turn, q_parts)) < q_parts;) {
+                const int64_t q_end = min_i64(q_trips, (q_part + 1) * q_chunk);
+                for (int64_t q = q_part * q_chunk; q < q_end; q++) {
+                    const int64_t p = q / n_i;
+                    const int64_t i = q - p * n_i;
+                    const int64_t place = p * n_i + out_pos1[q];
+                    out_crd1[place] = (int32_t)i;
+                    out_place1[q] = place;
+                }
+            }
         }
     }
     out_place2 = allocate(max_i64((int64_t)A_pos2[n_i], 1), sizeof *out_place2);
@@ -196,33 +269,69 @@ int32_t kernel_compute(int64_t *slots)
     }
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q_2 = 0; q_2 < n_i; q_2++) {
-            out_pos2[out_place1[q_2] + 1] = (int32_t)((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
+        int64_t begun_[16 * team_];
+        for (int64_t n_ = 0; n_ < 16 * team_; n_++) {
+            begun_[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team_)
+        {
+            int64_t q_2_turn = 0;
+            const int64_t q_2_trips = n_i;
+            const int64_t q_2_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : q_2_trips;
+            const int64_t q_2_parts = team_ > 1 ? (q_2_trips + (q_2_chunk - 1)) / q_2_chunk : 1;
+            for (int64_t q_2_part; (q_2_part = next_part(begun_, 0, &q_2_turn, q_2_parts)) < q_2_parts;) {
+                const int64_t q_2_end = min_i64(q_2_trips, (q_2_part + 1) * q_2_chunk);
+                for (int64_t q_2 = q_2_part * q_2_chunk; q_2 < q_2_end; q_2++) {
+                    out_pos2[out_place1[q_2] + 1] = (int32_t)((int64_t)A_pos2[q_2 + 1] - A_pos2[q_2]);
+                }
+            }
         }
     }
     prefix_sum_i32(out_pos2, n_i + 1);
     const int64_t team__ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, team__ > 1 ? max_i64(1, n_i / (threads * 16)) : n_i + 1) nowait
-        for (int64_t q_3 = 0; q_3 < n_i; q_3++) {
-            const int64_t moved = (int64_t)out_pos2[out_place1[q_3]] - A_pos2[q_3];
-            for (int64_t k = A_pos2[q_3]; k < A_pos2[q_3 + 1]; k++) {
-                out_place2[k] = moved + k;
-                out_crd2[moved + k] = (int32_t)(int64_t)A_crd2[k];
+        int64_t begun__[16 * team__];
+        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
+            begun__[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team__)
+        {
+            int64_t q_3_turn = 0;
+            const int64_t q_3_trips = n_i;
+            const int64_t q_3_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : q_3_trips;
+            const int64_t q_3_parts = team__ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            for (int64_t q_3_part; (q_3_part = next_part(begun__, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
+                const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
+                for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {
+                    const int64_t moved = (int64_t)out_pos2[out_place1[q_3]] - A_pos2[q_3];
+                    for (int64_t k = A_pos2[q_3]; k < A_pos2[q_3 + 1]; k++) {
+                        out_place2[k] = moved + k;
+                        out_crd2[moved + k] = (int32_t)(int64_t)A_crd2[k];
+                    }
+                }
             }
         }
     }
     clear(out_vals, out_count2, sizeof *out_vals);
     const int64_t team___ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team___)
     {
-        #pragma omp for schedule(dynamic, team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait
-        for (int64_t q_4 = 0; q_4 < A_pos2[n_i]; q_4++) {
-            out_vals[out_place2[q_4]] = A_vals[q_4];
+        int64_t begun___[16 * team___];
+        for (int64_t n___ = 0; n___ < 16 * team___; n___++) {
+            begun___[n___] = 0;
+        }
+        #pragma omp parallel num_threads(team___)
+        {
+            int64_t q_4_turn = 0;
+            const int64_t q_4_trips = A_pos2[n_i];
+            const int64_t q_4_chunk = team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : q_4_trips;
+            const int64_t q_4_parts = team___ > 1 ? (q_4_trips + (q_4_chunk - 1)) / q_4_chunk : 1;
+            for (int64_t q_4_part; (q_4_part = next_part(begun___, 0, &q_4_turn, q_4_parts)) < q_4_parts;) {
+                const int64_t q_4_end = min_i64(q_4_trips, (q_4_part + 1) * q_4_chunk);
+                for (int64_t q_4 = q_4_part * q_4_chunk; q_4 < q_4_end; q_4++) {
+                    out_vals[out_place2[q_4]] = A_vals[q_4];
+                }
+            }
         }
     }
 done:

@@ -2,6 +2,8 @@
  * A: "ds" of f32
  * out: "dk(4,4)" of f32
  */
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -38,6 +40,24 @@ static inline int64_t max_i64(int64_t x, int64_t y)
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 /* Sorts a[0:n] in ascending order. */
@@ -86,32 +106,44 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t *restrict out_pos2 = (int32_t *)slots[7];
     int failed = 0;
     const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
-        failed |= !seen;
-        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) + 1) nowait
-        for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
-            if (failed) {
-                continue;
-            }
-            int64_t n = 0;
-            const int64_t above = r / ((n_i + 3) / 4);
-            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
-            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
-            if (first < first + height) {
-                for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
-                    const int64_t c = A_crd2[q];
-                    const int64_t b = c / 4;
-                    if (seen[b] != r + 1) {
-                        seen[b] = r + 1;
-                        n++;
+        int64_t begun[16 * team];
+        for (int64_t n_ = 0; n_ < 16 * team; n_++) {
+            begun[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
+            failed |= !seen;
+            int64_t r_turn = 0;
+            const int64_t r_trips = n_i / max_i64(n_i, 1) * ((n_i + 3) / 4);
+            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : r_trips;
+            const int64_t r_parts = team > 1 ? (r_trips + (r_chunk - 1)) / r_chunk : 1;
+            for (int64_t r_part; (r_part = next_part(begun, 0, &r_turn, r_parts)) < r_parts;) {
+                const int64_t r_end = min_i64(r_trips, (r_part + 1) * r_chunk);
+                for (int64_t r = r_part * r_chunk; r < r_end; r++) {
+                    if (failed) {
+                        continue;
                     }
+                    int64_t n = 0;
+                    const int64_t above = r / ((n_i + 3) / 4);
+                    const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+                    const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+                    if (first < first + height) {
+                        for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
+                            const int64_t c = A_crd2[q];
+                            const int64_t b = c / 4;
+                            if (seen[b] != r + 1) {
+                                seen[b] = r + 1;
+                                n++;
+                            }
+                        }
+                    }
+                    out_pos2[r + 1] = (int32_t)n;
                 }
             }
-            out_pos2[r + 1] = (int32_t)n;
+            free(seen);
         }
-        free(seen);
     }
     if (failed) {
         return 1;
@@ -149,52 +181,64 @@ int32_t kernel_compute(int64_t *slots)
     }
     int failed = 0;
     const int64_t team = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
-        failed |= !seen;
-        int64_t *restrict at = allocate(n_j / 4 + 1, sizeof *at);
-        failed |= !at;
-        #pragma omp for schedule(dynamic, team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) + 1) nowait
-        for (int64_t r = 0; r < n_i / max_i64(n_i, 1) * ((n_i + 3) / 4); r++) {
-            if (failed) {
-                continue;
-            }
-            int64_t n = 0;
-            const int64_t above = r / ((n_i + 3) / 4);
-            const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
-            const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
-            if (first < first + height) {
-                for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
-                    const int64_t c = A_crd2[q];
-                    const int64_t b = c / 4;
-                    if (seen[b] != r + 1) {
-                        seen[b] = r + 1;
-                        at[n] = b;
-                        n++;
+        int64_t begun[16 * team];
+        for (int64_t n_ = 0; n_ < 16 * team; n_++) {
+            begun[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t *restrict seen = allocate_zero(n_j / 4 + 1, sizeof *seen);
+            failed |= !seen;
+            int64_t *restrict at = allocate(n_j / 4 + 1, sizeof *at);
+            failed |= !at;
+            int64_t r_turn = 0;
+            const int64_t r_trips = n_i / max_i64(n_i, 1) * ((n_i + 3) / 4);
+            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : r_trips;
+            const int64_t r_parts = team > 1 ? (r_trips + (r_chunk - 1)) / r_chunk : 1;
+            for (int64_t r_part; (r_part = next_part(begun, 0, &r_turn, r_parts)) < r_parts;) {
+                const int64_t r_end = min_i64(r_trips, (r_part + 1) * r_chunk);
+                for (int64_t r = r_part * r_chunk; r < r_end; r++) {
+                    if (failed) {
+                        continue;
+                    }
+                    int64_t n = 0;
+                    const int64_t above = r / ((n_i + 3) / 4);
+                    const int64_t first = above * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+                    const int64_t height = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+                    if (first < first + height) {
+                        for (int64_t q = A_pos2[first]; q < A_pos2[first + height]; q++) {
+                            const int64_t c = A_crd2[q];
+                            const int64_t b = c / 4;
+                            if (seen[b] != r + 1) {
+                                seen[b] = r + 1;
+                                at[n] = b;
+                                n++;
+                            }
+                        }
+                    }
+                    const int64_t r_first = out_pos2[r];
+                    for (int64_t x = 0; x < n; x++) {
+                        out_crd2[r_first + x] = (int32_t)at[x];
+                    }
+                    sort_i32(out_crd2 + r_first, r_first + n - r_first);
+                    for (int64_t x_2 = r_first; x_2 < r_first + n; x_2++) {
+                        at[out_crd2[x_2]] = x_2;
+                    }
+                    const int64_t above_2 = r / ((n_i + 3) / 4);
+                    const int64_t first_2 = above_2 * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
+                    const int64_t height_2 = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
+                    for (int64_t p_2 = first_2; p_2 < first_2 + height_2; p_2++) {
+                        for (int64_t q_2 = A_pos2[p_2]; q_2 < A_pos2[p_2 + 1]; q_2++) {
+                            const int64_t c_2 = A_crd2[q_2];
+                            out_place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
+                        }
                     }
                 }
             }
-            const int64_t r_first = out_pos2[r];
-            for (int64_t x = 0; x < n; x++) {
-                out_crd2[r_first + x] = (int32_t)at[x];
-            }
-            sort_i32(out_crd2 + r_first, r_first + n - r_first);
-            for (int64_t x_2 = r_first; x_2 < r_first + n; x_2++) {
-                at[out_crd2[x_2]] = x_2;
-            }
-            const int64_t above_2 = r / ((n_i + 3) / 4);
-            const int64_t first_2 = above_2 * n_i + (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4;
-            const int64_t height_2 = min_i64(4, n_i - (r - r / ((n_i + 3) / 4) * ((n_i + 3) / 4)) * 4);
-            for (int64_t p_2 = first_2; p_2 < first_2 + height_2; p_2++) {
-                for (int64_t q_2 = A_pos2[p_2]; q_2 < A_pos2[p_2 + 1]; q_2++) {
-                    const int64_t c_2 = A_crd2[q_2];
-                    out_place2[q_2] = (at[c_2 / 4] * 4 + (p_2 - first_2)) * 4 + (c_2 - c_2 / 4 * 4);
-                }
-            }
+            free(seen);
+            free(at);
         }
-        free(seen);
-        free(at);
     }
     if (failed) {
         status = 1;
@@ -202,11 +246,23 @@ int32_t kernel_compute(int64_t *slots)
     }
     clear(out_vals, (int64_t)out_pos2[n_i / max_i64(n_i, 1) * ((n_i + 3) / 4)] * 16, sizeof *out_vals);
     const int64_t team_ = A_pos2[n_i] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : A_pos2[n_i] + 1) nowait
-        for (int64_t q_3 = 0; q_3 < A_pos2[n_i]; q_3++) {
-            out_vals[out_place2[q_3]] = A_vals[q_3];
+        int64_t begun_[16 * team_];
+        for (int64_t n__ = 0; n__ < 16 * team_; n__++) {
+            begun_[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team_)
+        {
+            int64_t q_3_turn = 0;
+            const int64_t q_3_trips = A_pos2[n_i];
+            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : q_3_trips;
+            const int64_t q_3_parts = team_ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            for (int64_t q_3_part; (q_3_part = next_part(begun_, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
+                const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
+                for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {
+                    out_vals[out_place2[q_3]] = A_vals[q_3];
+                }
+            }
         }
     }
 done:

@@ -7,6 +7,8 @@
  * out is filled by insertion: its rows are counted first, then entries go to their rows as they come
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -29,6 +31,24 @@ static inline int64_t min_i64(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+
 int32_t kernel_assemble(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -48,50 +68,68 @@ int32_t kernel_assemble(int64_t *slots)
         goto done;
     }
     const int64_t team = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
                 }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
                 }
-            }
-            if (i_begin < i_end) {
-                for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    out_next[part * rows + j]++;
+                if (i_begin < i_end) {
+                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        out_next[part * rows + j]++;
+                    }
                 }
             }
         }
     }
     const int64_t team_ = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
-        for (int64_t p_2 = 0; p_2 < rows; p_2++) {
-            int64_t length = 0;
-            for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                const int64_t at = part_2 * rows + p_2;
-                length += out_next[at];
+        int64_t begun_[16 * team_];
+        for (int64_t n_ = 0; n_ < 16 * team_; n_++) {
+            begun_[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team_)
+        {
+            int64_t p_2_turn = 0;
+            const int64_t p_2_trips = rows;
+            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_2_trips;
+            const int64_t p_2_parts = team_ > 1 ? (p_2_trips + (p_2_chunk - 1)) / p_2_chunk : 1;
+            for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
+                const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
+                for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
+                    int64_t length = 0;
+                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                        const int64_t at = part_2 * rows + p_2;
+                        length += out_next[at];
+                    }
+                    out_pos2[p_2 + 1] = (int32_t)length;
+                }
             }
-            out_pos2[p_2 + 1] = (int32_t)length;
         }
     }
     int64_t total = 0;
@@ -131,87 +169,111 @@ int32_t kernel_compute(int64_t *slots)
     }
     if (parts > 1) {
         const int64_t team = parts > 1 ? threads : 1;
-        #pragma omp parallel num_threads(team)
         {
-            #pragma omp for schedule(dynamic, 1) nowait
-            for (int64_t part = 0; part < parts; part++) {
-                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-                int64_t i_begin = 0;
-                int64_t i_begin_above = n_i;
-                while (i_begin < i_begin_above) {
-                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                        i_begin = i_begin_middle + 1;
-                    } else {
-                        i_begin_above = i_begin_middle;
+            int64_t begun[16 * team];
+            for (int64_t n = 0; n < 16 * team; n++) {
+                begun[n] = 0;
+            }
+            #pragma omp parallel num_threads(team)
+            {
+                int64_t part_turn = 0;
+                for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                    int64_t i_begin = 0;
+                    int64_t i_begin_above = n_i;
+                    while (i_begin < i_begin_above) {
+                        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                            i_begin = i_begin_middle + 1;
+                        } else {
+                            i_begin_above = i_begin_middle;
+                        }
                     }
-                }
-                int64_t i_end = i_begin;
-                int64_t i_end_above = n_i;
-                while (i_end < i_end_above) {
-                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                        i_end = i_end_middle + 1;
-                    } else {
-                        i_end_above = i_end_middle;
+                    int64_t i_end = i_begin;
+                    int64_t i_end_above = n_i;
+                    while (i_end < i_end_above) {
+                        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                            i_end = i_end_middle + 1;
+                        } else {
+                            i_end_above = i_end_middle;
+                        }
                     }
-                }
-                if (i_begin < i_end) {
-                    for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
-                        const int64_t j = A_crd2[A_p2];
-                        out_next[part * rows + j]++;
+                    if (i_begin < i_end) {
+                        for (int64_t A_p2 = A_pos2[i_begin]; A_p2 < A_pos2[i_end]; A_p2++) {
+                            const int64_t j = A_crd2[A_p2];
+                            out_next[part * rows + j]++;
+                        }
                     }
                 }
             }
         }
     }
     const int64_t team_ = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team_)
     {
-        #pragma omp for schedule(dynamic, team_ > 1 ? max_i64(1, rows / (threads * 16)) : rows + 1) nowait
-        for (int64_t p = 0; p < rows; p++) {
-            int64_t begin = out_pos2[p];
-            for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                const int64_t at = part_2 * rows + p;
-                const int64_t count = out_next[at];
-                out_next[at] = (int32_t)begin;
-                begin += count;
+        int64_t begun_[16 * team_];
+        for (int64_t n_ = 0; n_ < 16 * team_; n_++) {
+            begun_[n_] = 0;
+        }
+        #pragma omp parallel num_threads(team_)
+        {
+            int64_t p_turn = 0;
+            const int64_t p_trips = rows;
+            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_trips;
+            const int64_t p_parts = team_ > 1 ? (p_trips + (p_chunk - 1)) / p_chunk : 1;
+            for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
+                const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
+                for (int64_t p = p_part * p_chunk; p < p_end; p++) {
+                    int64_t begin = out_pos2[p];
+                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                        const int64_t at = part_2 * rows + p;
+                        const int64_t count = out_next[at];
+                        out_next[at] = (int32_t)begin;
+                        begin += count;
+                    }
+                }
             }
         }
     }
     const int64_t team__ = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team__)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part_3 = 0; part_3 < parts; part_3++) {
-            const int64_t i_2_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_2_begin = 0;
-            int64_t i_2_begin_above = n_i;
-            while (i_2_begin < i_2_begin_above) {
-                const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
-                if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_3 * i_2_share) {
-                    i_2_begin = i_2_begin_middle + 1;
-                } else {
-                    i_2_begin_above = i_2_begin_middle;
+        int64_t begun__[16 * team__];
+        for (int64_t n__ = 0; n__ < 16 * team__; n__++) {
+            begun__[n__] = 0;
+        }
+        #pragma omp parallel num_threads(team__)
+        {
+            int64_t part_3_turn = 0;
+            for (int64_t part_3; (part_3 = next_part(begun__, 0, &part_3_turn, parts)) < parts;) {
+                const int64_t i_2_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_2_begin = 0;
+                int64_t i_2_begin_above = n_i;
+                while (i_2_begin < i_2_begin_above) {
+                    const int64_t i_2_begin_middle = i_2_begin + (i_2_begin_above - i_2_begin) / 2;
+                    if (i_2_begin_middle + A_pos2[i_2_begin_middle] < part_3 * i_2_share) {
+                        i_2_begin = i_2_begin_middle + 1;
+                    } else {
+                        i_2_begin_above = i_2_begin_middle;
+                    }
                 }
-            }
-            int64_t i_2_end = i_2_begin;
-            int64_t i_2_end_above = n_i;
-            while (i_2_end < i_2_end_above) {
-                const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
-                if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_3 + 1) * i_2_share) {
-                    i_2_end = i_2_end_middle + 1;
-                } else {
-                    i_2_end_above = i_2_end_middle;
+                int64_t i_2_end = i_2_begin;
+                int64_t i_2_end_above = n_i;
+                while (i_2_end < i_2_end_above) {
+                    const int64_t i_2_end_middle = i_2_end + (i_2_end_above - i_2_end) / 2;
+                    if (i_2_end_middle + A_pos2[i_2_end_middle] < (part_3 + 1) * i_2_share) {
+                        i_2_end = i_2_end_middle + 1;
+                    } else {
+                        i_2_end_above = i_2_end_middle;
+                    }
                 }
-            }
-            for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
-                for (int64_t A_p2_2 = A_pos2[i_2]; A_p2_2 < A_pos2[i_2 + 1]; A_p2_2++) {
-                    const int64_t j_2 = A_crd2[A_p2_2];
-                    const int64_t out_p = out_next[part_3 * rows + j_2];
-                    out_crd2[out_p] = (int32_t)i_2;
-                    out_vals[out_p] = A_vals[A_p2_2];
-                    out_next[part_3 * rows + j_2] = (int32_t)(out_p + 1);
+                for (int64_t i_2 = i_2_begin; i_2 < i_2_end; i_2++) {
+                    for (int64_t A_p2_2 = A_pos2[i_2]; A_p2_2 < A_pos2[i_2 + 1]; A_p2_2++) {
+                        const int64_t j_2 = A_crd2[A_p2_2];
+                        const int64_t out_p = out_next[part_3 * rows + j_2];
+                        out_crd2[out_p] = (int32_t)i_2;
+                        out_vals[out_p] = A_vals[A_p2_2];
+                        out_next[part_3 * rows + j_2] = (int32_t)(out_p + 1);
+                    }
                 }
             }
         }

@@ -7,6 +7,8 @@
  * parallelize(i0, threads)
  * i is cut into 64 strips of coordinates for threads, since its loop merges what several levels store
  */
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -16,6 +18,24 @@ void *memset(void *, int, __SIZE_TYPE__);
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 static void prefix_sum_i64(int64_t *restrict a, int64_t n)
@@ -44,88 +64,94 @@ int32_t kernel_assemble(int64_t *slots)
     memset(out_starts1, 0, (size_t)65 * sizeof *out_starts1);
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
     const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t block = 0; block < 64; block++) {
-            int64_t out_p1 = 0;
-            int64_t out_p2 = 0;
-            const int64_t i0_share = 1;
-            for (int64_t i0 = block * i0_share; i0 < min_i64(64, block * i0_share + i0_share); i0++) {
-                int64_t A_p1_begin = A_pos1[0];
-                int64_t A_p1_begin_above = A_pos1[1];
-                while (A_p1_begin < A_p1_begin_above) {
-                    const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-                    if (A_crd1[A_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
-                        A_p1_begin = A_p1_begin_middle + 1;
-                    } else {
-                        A_p1_begin_above = A_p1_begin_middle;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                int64_t out_p1 = 0;
+                int64_t out_p2 = 0;
+                const int64_t i0_share = 1;
+                for (int64_t i0 = block * i0_share; i0 < min_i64(64, block * i0_share + i0_share); i0++) {
+                    int64_t A_p1_begin = A_pos1[0];
+                    int64_t A_p1_begin_above = A_pos1[1];
+                    while (A_p1_begin < A_p1_begin_above) {
+                        const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                        if (A_crd1[A_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
+                            A_p1_begin = A_p1_begin_middle + 1;
+                        } else {
+                            A_p1_begin_above = A_p1_begin_middle;
+                        }
                     }
-                }
-                int64_t A_p1_stop = A_p1_begin;
-                int64_t A_p1_stop_above = A_pos1[1];
-                while (A_p1_stop < A_p1_stop_above) {
-                    const int64_t A_p1_stop_middle = A_p1_stop + (A_p1_stop_above - A_p1_stop) / 2;
-                    if (A_crd1[A_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
-                        A_p1_stop = A_p1_stop_middle + 1;
-                    } else {
-                        A_p1_stop_above = A_p1_stop_middle;
+                    int64_t A_p1_stop = A_p1_begin;
+                    int64_t A_p1_stop_above = A_pos1[1];
+                    while (A_p1_stop < A_p1_stop_above) {
+                        const int64_t A_p1_stop_middle = A_p1_stop + (A_p1_stop_above - A_p1_stop) / 2;
+                        if (A_crd1[A_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
+                            A_p1_stop = A_p1_stop_middle + 1;
+                        } else {
+                            A_p1_stop_above = A_p1_stop_middle;
+                        }
                     }
-                }
-                int64_t A_p1 = A_p1_begin;
-                const int64_t A_p1_end = A_p1_stop;
-                int64_t B_p1_begin = B_pos1[0];
-                int64_t B_p1_begin_above = B_pos1[1];
-                while (B_p1_begin < B_p1_begin_above) {
-                    const int64_t B_p1_begin_middle = B_p1_begin + (B_p1_begin_above - B_p1_begin) / 2;
-                    if (B_crd1[B_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
-                        B_p1_begin = B_p1_begin_middle + 1;
-                    } else {
-                        B_p1_begin_above = B_p1_begin_middle;
+                    int64_t A_p1 = A_p1_begin;
+                    const int64_t A_p1_end = A_p1_stop;
+                    int64_t B_p1_begin = B_pos1[0];
+                    int64_t B_p1_begin_above = B_pos1[1];
+                    while (B_p1_begin < B_p1_begin_above) {
+                        const int64_t B_p1_begin_middle = B_p1_begin + (B_p1_begin_above - B_p1_begin) / 2;
+                        if (B_crd1[B_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
+                            B_p1_begin = B_p1_begin_middle + 1;
+                        } else {
+                            B_p1_begin_above = B_p1_begin_middle;
+                        }
                     }
-                }
-                int64_t B_p1_stop = B_p1_begin;
-                int64_t B_p1_stop_above = B_pos1[1];
-                while (B_p1_stop < B_p1_stop_above) {
-                    const int64_t B_p1_stop_middle = B_p1_stop + (B_p1_stop_above - B_p1_stop) / 2;
-                    if (B_crd1[B_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
-                        B_p1_stop = B_p1_stop_middle + 1;
-                    } else {
-                        B_p1_stop_above = B_p1_stop_middle;
+                    int64_t B_p1_stop = B_p1_begin;
+                    int64_t B_p1_stop_above = B_pos1[1];
+                    while (B_p1_stop < B_p1_stop_above) {
+                        const int64_t B_p1_stop_middle = B_p1_stop + (B_p1_stop_above - B_p1_stop) / 2;
+                        if (B_crd1[B_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
+                            B_p1_stop = B_p1_stop_middle + 1;
+                        } else {
+                            B_p1_stop_above = B_p1_stop_middle;
+                        }
                     }
-                }
-                int64_t B_p1 = B_p1_begin;
-                const int64_t B_p1_end = B_p1_stop;
-                while (A_p1 < A_p1_end && B_p1 < B_p1_end) {
-                    const int64_t iA = A_crd1[A_p1];
-                    const int64_t iB = B_crd1[B_p1];
-                    const int64_t i = min_i64(iA, iB);
-                    if (iA == i && iB == i) {
-                        const int64_t begin = out_p2;
-                        int64_t A_p2 = A_pos2[A_p1];
-                        const int64_t A_p2_end = A_pos2[A_p1 + 1];
-                        int64_t B_p2 = B_pos2[B_p1];
-                        const int64_t B_p2_end = B_pos2[B_p1 + 1];
-                        while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
-                            const int64_t jA = A_crd2[A_p2];
-                            const int64_t jB = B_crd2[B_p2];
-                            const int64_t j = min_i64(jA, jB);
-                            if (jA == j && jB == j) {
-                                out_p2++;
+                    int64_t B_p1 = B_p1_begin;
+                    const int64_t B_p1_end = B_p1_stop;
+                    while (A_p1 < A_p1_end && B_p1 < B_p1_end) {
+                        const int64_t iA = A_crd1[A_p1];
+                        const int64_t iB = B_crd1[B_p1];
+                        const int64_t i = min_i64(iA, iB);
+                        if (iA == i && iB == i) {
+                            const int64_t begin = out_p2;
+                            int64_t A_p2 = A_pos2[A_p1];
+                            const int64_t A_p2_end = A_pos2[A_p1 + 1];
+                            int64_t B_p2 = B_pos2[B_p1];
+                            const int64_t B_p2_end = B_pos2[B_p1 + 1];
+                            while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                                const int64_t jA = A_crd2[A_p2];
+                                const int64_t jB = B_crd2[B_p2];
+                                const int64_t j = min_i64(jA, jB);
+                                if (jA == j && jB == j) {
+                                    out_p2++;
+                                }
+                                A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                                B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                             }
-                            A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
-                            B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
+                            if (out_p2 > begin) {
+                                out_p1++;
+                            }
                         }
-                        if (out_p2 > begin) {
-                            out_p1++;
-                        }
+                        A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
+                        B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                     }
-                    A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
-                    B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                 }
+                out_starts1[block + 1] = out_p1;
+                out_starts2[block + 1] = out_p2;
             }
-            out_starts1[block + 1] = out_p1;
-            out_starts2[block + 1] = out_p2;
         }
     }
     prefix_sum_i64(out_starts1, 65);
@@ -170,88 +196,94 @@ int32_t kernel_compute(int64_t *slots)
     out_pos1[1] = (int32_t)out_starts1[64];
     out_pos2[0] = 0;
     const int64_t team = (int64_t)A_pos2[A_pos1[1]] + B_pos2[B_pos1[1]] > 12000 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t block = 0; block < 64; block++) {
-            int64_t out_p1 = out_starts1[block];
-            int64_t out_p2 = out_starts2[block];
-            const int64_t i0_share = 1;
-            for (int64_t i0 = block * i0_share; i0 < min_i64(64, block * i0_share + i0_share); i0++) {
-                int64_t A_p1_begin = A_pos1[0];
-                int64_t A_p1_begin_above = A_pos1[1];
-                while (A_p1_begin < A_p1_begin_above) {
-                    const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-                    if (A_crd1[A_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
-                        A_p1_begin = A_p1_begin_middle + 1;
-                    } else {
-                        A_p1_begin_above = A_p1_begin_middle;
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                int64_t out_p1 = out_starts1[block];
+                int64_t out_p2 = out_starts2[block];
+                const int64_t i0_share = 1;
+                for (int64_t i0 = block * i0_share; i0 < min_i64(64, block * i0_share + i0_share); i0++) {
+                    int64_t A_p1_begin = A_pos1[0];
+                    int64_t A_p1_begin_above = A_pos1[1];
+                    while (A_p1_begin < A_p1_begin_above) {
+                        const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                        if (A_crd1[A_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
+                            A_p1_begin = A_p1_begin_middle + 1;
+                        } else {
+                            A_p1_begin_above = A_p1_begin_middle;
+                        }
                     }
-                }
-                int64_t A_p1_stop = A_p1_begin;
-                int64_t A_p1_stop_above = A_pos1[1];
-                while (A_p1_stop < A_p1_stop_above) {
-                    const int64_t A_p1_stop_middle = A_p1_stop + (A_p1_stop_above - A_p1_stop) / 2;
-                    if (A_crd1[A_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
-                        A_p1_stop = A_p1_stop_middle + 1;
-                    } else {
-                        A_p1_stop_above = A_p1_stop_middle;
+                    int64_t A_p1_stop = A_p1_begin;
+                    int64_t A_p1_stop_above = A_pos1[1];
+                    while (A_p1_stop < A_p1_stop_above) {
+                        const int64_t A_p1_stop_middle = A_p1_stop + (A_p1_stop_above - A_p1_stop) / 2;
+                        if (A_crd1[A_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
+                            A_p1_stop = A_p1_stop_middle + 1;
+                        } else {
+                            A_p1_stop_above = A_p1_stop_middle;
+                        }
                     }
-                }
-                int64_t A_p1 = A_p1_begin;
-                const int64_t A_p1_end = A_p1_stop;
-                int64_t B_p1_begin = B_pos1[0];
-                int64_t B_p1_begin_above = B_pos1[1];
-                while (B_p1_begin < B_p1_begin_above) {
-                    const int64_t B_p1_begin_middle = B_p1_begin + (B_p1_begin_above - B_p1_begin) / 2;
-                    if (B_crd1[B_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
-                        B_p1_begin = B_p1_begin_middle + 1;
-                    } else {
-                        B_p1_begin_above = B_p1_begin_middle;
+                    int64_t A_p1 = A_p1_begin;
+                    const int64_t A_p1_end = A_p1_stop;
+                    int64_t B_p1_begin = B_pos1[0];
+                    int64_t B_p1_begin_above = B_pos1[1];
+                    while (B_p1_begin < B_p1_begin_above) {
+                        const int64_t B_p1_begin_middle = B_p1_begin + (B_p1_begin_above - B_p1_begin) / 2;
+                        if (B_crd1[B_p1_begin_middle] < i0 * ((n_i + 63) / 64)) {
+                            B_p1_begin = B_p1_begin_middle + 1;
+                        } else {
+                            B_p1_begin_above = B_p1_begin_middle;
+                        }
                     }
-                }
-                int64_t B_p1_stop = B_p1_begin;
-                int64_t B_p1_stop_above = B_pos1[1];
-                while (B_p1_stop < B_p1_stop_above) {
-                    const int64_t B_p1_stop_middle = B_p1_stop + (B_p1_stop_above - B_p1_stop) / 2;
-                    if (B_crd1[B_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
-                        B_p1_stop = B_p1_stop_middle + 1;
-                    } else {
-                        B_p1_stop_above = B_p1_stop_middle;
+                    int64_t B_p1_stop = B_p1_begin;
+                    int64_t B_p1_stop_above = B_pos1[1];
+                    while (B_p1_stop < B_p1_stop_above) {
+                        const int64_t B_p1_stop_middle = B_p1_stop + (B_p1_stop_above - B_p1_stop) / 2;
+                        if (B_crd1[B_p1_stop_middle] < i0 * ((n_i + 63) / 64) + min_i64((n_i + 63) / 64, n_i - i0 * ((n_i + 63) / 64))) {
+                            B_p1_stop = B_p1_stop_middle + 1;
+                        } else {
+                            B_p1_stop_above = B_p1_stop_middle;
+                        }
                     }
-                }
-                int64_t B_p1 = B_p1_begin;
-                const int64_t B_p1_end = B_p1_stop;
-                while (A_p1 < A_p1_end && B_p1 < B_p1_end) {
-                    const int64_t iA = A_crd1[A_p1];
-                    const int64_t iB = B_crd1[B_p1];
-                    const int64_t i = min_i64(iA, iB);
-                    if (iA == i && iB == i) {
-                        const int64_t begin = out_p2;
-                        int64_t A_p2 = A_pos2[A_p1];
-                        const int64_t A_p2_end = A_pos2[A_p1 + 1];
-                        int64_t B_p2 = B_pos2[B_p1];
-                        const int64_t B_p2_end = B_pos2[B_p1 + 1];
-                        while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
-                            const int64_t jA = A_crd2[A_p2];
-                            const int64_t jB = B_crd2[B_p2];
-                            const int64_t j = min_i64(jA, jB);
-                            if (jA == j && jB == j) {
-                                out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
-                                out_crd2[out_p2] = (int32_t)j;
-                                out_p2++;
+                    int64_t B_p1 = B_p1_begin;
+                    const int64_t B_p1_end = B_p1_stop;
+                    while (A_p1 < A_p1_end && B_p1 < B_p1_end) {
+                        const int64_t iA = A_crd1[A_p1];
+                        const int64_t iB = B_crd1[B_p1];
+                        const int64_t i = min_i64(iA, iB);
+                        if (iA == i && iB == i) {
+                            const int64_t begin = out_p2;
+                            int64_t A_p2 = A_pos2[A_p1];
+                            const int64_t A_p2_end = A_pos2[A_p1 + 1];
+                            int64_t B_p2 = B_pos2[B_p1];
+                            const int64_t B_p2_end = B_pos2[B_p1 + 1];
+                            while (A_p2 < A_p2_end && B_p2 < B_p2_end) {
+                                const int64_t jA = A_crd2[A_p2];
+                                const int64_t jB = B_crd2[B_p2];
+                                const int64_t j = min_i64(jA, jB);
+                                if (jA == j && jB == j) {
+                                    out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
+                                    out_crd2[out_p2] = (int32_t)j;
+                                    out_p2++;
+                                }
+                                A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
+                                B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
                             }
-                            A_p2 = A_p2 + ((uint64_t)jA <= (uint64_t)jB);
-                            B_p2 = B_p2 + ((uint64_t)jB <= (uint64_t)jA);
+                            if (out_p2 > begin) {
+                                out_pos2[out_p1 + 1] = (int32_t)out_p2;
+                                out_crd1[out_p1] = (int32_t)i;
+                                out_p1++;
+                            }
                         }
-                        if (out_p2 > begin) {
-                            out_pos2[out_p1 + 1] = (int32_t)out_p2;
-                            out_crd1[out_p1] = (int32_t)i;
-                            out_p1++;
-                        }
+                        A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
+                        B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                     }
-                    A_p1 = A_p1 + ((uint64_t)iA <= (uint64_t)iB);
-                    B_p1 = B_p1 + ((uint64_t)iB <= (uint64_t)iA);
                 }
             }
         }

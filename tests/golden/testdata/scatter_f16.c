@@ -7,6 +7,8 @@
  * the iterations of the outermost loop over i don't own what they write: where there is enough to compute, threads have results of their own, which are added up
  */
 #define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -61,6 +63,24 @@ static inline int64_t min_i64(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
@@ -90,48 +110,55 @@ int32_t kernel_compute(int64_t *slots)
             goto done;
         }
         const int64_t team = parts > 1 ? threads : 1;
-        #pragma omp parallel num_threads(team)
         {
-            #pragma omp for schedule(dynamic, 1)
-            for (int64_t part = 0; part < parts; part++) {
-                for (int64_t q = 0; q < out_size; q++) {
-                    out_own[part * out_size + q] = 0.0f;
-                }
-                const int64_t A_p1_2_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
-                int64_t A_p1_2_begin = A_pos1[0];
-                int64_t A_p1_2_begin_above = A_pos1[1];
-                while (A_p1_2_begin < A_p1_2_begin_above) {
-                    const int64_t A_p1_2_begin_middle = A_p1_2_begin + (A_p1_2_begin_above - A_p1_2_begin) / 2;
-                    if (A_p1_2_begin_middle + A_pos2[A_p1_2_begin_middle] < part * A_p1_2_share) {
-                        A_p1_2_begin = A_p1_2_begin_middle + 1;
-                    } else {
-                        A_p1_2_begin_above = A_p1_2_begin_middle;
-                    }
-                }
-                int64_t A_p1_2_end = A_p1_2_begin;
-                int64_t A_p1_2_end_above = A_pos1[1];
-                while (A_p1_2_end < A_p1_2_end_above) {
-                    const int64_t A_p1_2_end_middle = A_p1_2_end + (A_p1_2_end_above - A_p1_2_end) / 2;
-                    if (A_p1_2_end_middle + A_pos2[A_p1_2_end_middle] < (part + 1) * A_p1_2_share) {
-                        A_p1_2_end = A_p1_2_end_middle + 1;
-                    } else {
-                        A_p1_2_end_above = A_p1_2_end_middle;
-                    }
-                }
-                for (int64_t A_p1_2 = A_p1_2_begin; A_p1_2 < A_p1_2_end; A_p1_2++) {
-                    const int64_t i_2 = A_crd1[A_p1_2];
-                    for (int64_t A_p2_2 = A_pos2[A_p1_2]; A_p2_2 < A_pos2[A_p1_2 + 1]; A_p2_2++) {
-                        const int64_t j_2 = A_crd2[A_p2_2];
-                        out_own[part * out_size + j_2] += f32_of_f16(A_vals[A_p2_2]) * f32_of_f16(x_vals[i_2]);
-                    }
-                }
+            int64_t begun[16 * team];
+            for (int64_t n = 0; n < 16 * team; n++) {
+                begun[n] = 0;
             }
-            #pragma omp for schedule(dynamic, 1) nowait
-            for (int64_t strip = 0; strip < parts; strip++) {
-                const int64_t strip_length = (out_size + (parts - 1)) / parts;
-                for (int64_t part_2 = 0; part_2 < parts; part_2++) {
-                    for (int64_t q_2 = strip * strip_length; q_2 < min_i64(out_size, strip * strip_length + strip_length); q_2++) {
-                        out_sums[q_2] += out_own[part_2 * out_size + q_2];
+            #pragma omp parallel num_threads(team)
+            {
+                int64_t part_turn = 0;
+                for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                    for (int64_t q = 0; q < out_size; q++) {
+                        out_own[part * out_size + q] = 0.0f;
+                    }
+                    const int64_t A_p1_2_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
+                    int64_t A_p1_2_begin = A_pos1[0];
+                    int64_t A_p1_2_begin_above = A_pos1[1];
+                    while (A_p1_2_begin < A_p1_2_begin_above) {
+                        const int64_t A_p1_2_begin_middle = A_p1_2_begin + (A_p1_2_begin_above - A_p1_2_begin) / 2;
+                        if (A_p1_2_begin_middle + A_pos2[A_p1_2_begin_middle] < part * A_p1_2_share) {
+                            A_p1_2_begin = A_p1_2_begin_middle + 1;
+                        } else {
+                            A_p1_2_begin_above = A_p1_2_begin_middle;
+                        }
+                    }
+                    int64_t A_p1_2_end = A_p1_2_begin;
+                    int64_t A_p1_2_end_above = A_pos1[1];
+                    while (A_p1_2_end < A_p1_2_end_above) {
+                        const int64_t A_p1_2_end_middle = A_p1_2_end + (A_p1_2_end_above - A_p1_2_end) / 2;
+                        if (A_p1_2_end_middle + A_pos2[A_p1_2_end_middle] < (part + 1) * A_p1_2_share) {
+                            A_p1_2_end = A_p1_2_end_middle + 1;
+                        } else {
+                            A_p1_2_end_above = A_p1_2_end_middle;
+                        }
+                    }
+                    for (int64_t A_p1_2 = A_p1_2_begin; A_p1_2 < A_p1_2_end; A_p1_2++) {
+                        const int64_t i_2 = A_crd1[A_p1_2];
+                        for (int64_t A_p2_2 = A_pos2[A_p1_2]; A_p2_2 < A_pos2[A_p1_2 + 1]; A_p2_2++) {
+                            const int64_t j_2 = A_crd2[A_p2_2];
+                            out_own[part * out_size + j_2] += f32_of_f16(A_vals[A_p2_2]) * f32_of_f16(x_vals[i_2]);
+                        }
+                    }
+                }
+                #pragma omp barrier
+                int64_t strip_turn = 0;
+                for (int64_t strip; (strip = next_part(begun, 1, &strip_turn, parts)) < parts;) {
+                    const int64_t strip_length = (out_size + (parts - 1)) / parts;
+                    for (int64_t part_2 = 0; part_2 < parts; part_2++) {
+                        for (int64_t q_2 = strip * strip_length; q_2 < min_i64(out_size, strip * strip_length + strip_length); q_2++) {
+                            out_sums[q_2] += out_own[part_2 * out_size + q_2];
+                        }
                     }
                 }
             }

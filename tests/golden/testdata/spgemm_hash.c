@@ -7,6 +7,8 @@
  * parallelize(i, threads)
  */
 #define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -45,6 +47,24 @@ static inline int64_t max_i64(int64_t x, int64_t y)
 static inline int64_t min_i64(int64_t x, int64_t y)
 {
     return x < y ? x : y;
+}
+
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
 }
 
 static void *resize(void *array, int64_t count, size_t size)
@@ -119,105 +139,111 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) / 8192)) : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t w_count = 0;
-        int64_t w_crd1_room = 1024;
-        int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
-        failed |= !w_crd1;
-        int64_t w_table_room = 2048;
-        int64_t *w_table = allocate(w_table_room, sizeof *w_table);
-        failed |= !w_table;
-        if (!failed) {
-            fill_i64(w_table, w_table_room, -1);
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
         }
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            if (failed) {
-                continue;
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t w_count = 0;
+            int64_t w_crd1_room = 1024;
+            int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
+            failed |= !w_crd1;
+            int64_t w_table_room = 2048;
+            int64_t *w_table = allocate(w_table_room, sizeof *w_table);
+            failed |= !w_table;
+            if (!failed) {
+                fill_i64(w_table, w_table_room, -1);
             }
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                if (failed) {
+                    continue;
                 }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
                 }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t out_p2 = 0;
-                w_count = 0;
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
-                        const int64_t k = B_crd2[B_p2];
-                        int64_t w_at = hash(k, w_table_room);
-                        while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
-                            w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
-                        }
-                        const int64_t w_entry = w_table[w_at];
-                        if (w_entry < 0) {
-                            if (w_count + 1 > w_crd1_room) {
-                                w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
-                                w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
-                                if (!w_crd1) {
-                                    failed = 1;
-                                    goto next_part;
-                                }
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                for (int64_t i = i_begin; i < i_end; i++) {
+                    int64_t out_p2 = 0;
+                    w_count = 0;
+                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                            const int64_t k = B_crd2[B_p2];
+                            int64_t w_at = hash(k, w_table_room);
+                            while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
+                                w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
                             }
-                            w_crd1[w_count] = (int32_t)k;
-                            w_table[w_at] = w_count;
-                            w_count++;
-                            if (2 * w_count > w_table_room) {
-                                if (2 * w_table_room > w_table_room) {
-                                    w_table_room = max_i64(2 * w_table_room, 2 * w_table_room);
-                                    w_table = resize(w_table, w_table_room, sizeof *w_table);
-                                    if (!w_table) {
+                            const int64_t w_entry = w_table[w_at];
+                            if (w_entry < 0) {
+                                if (w_count + 1 > w_crd1_room) {
+                                    w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
+                                    w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
+                                    if (!w_crd1) {
                                         failed = 1;
-                                        goto next_part;
+                                        goto next_part_;
                                     }
                                 }
-                                fill_i64(w_table, w_table_room, -1);
-                                for (int64_t q = 0; q < w_count; q++) {
-                                    int64_t w_at_2 = hash(w_crd1[q], w_table_room);
-                                    while (w_table[w_at_2] >= 0) {
-                                        w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
+                                w_crd1[w_count] = (int32_t)k;
+                                w_table[w_at] = w_count;
+                                w_count++;
+                                if (2 * w_count > w_table_room) {
+                                    if (2 * w_table_room > w_table_room) {
+                                        w_table_room = max_i64(2 * w_table_room, 2 * w_table_room);
+                                        w_table = resize(w_table, w_table_room, sizeof *w_table);
+                                        if (!w_table) {
+                                            failed = 1;
+                                            goto next_part_;
+                                        }
                                     }
-                                    w_table[w_at_2] = q;
+                                    fill_i64(w_table, w_table_room, -1);
+                                    for (int64_t q = 0; q < w_count; q++) {
+                                        int64_t w_at_2 = hash(w_crd1[q], w_table_room);
+                                        while (w_table[w_at_2] >= 0) {
+                                            w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
+                                        }
+                                        w_table[w_at_2] = q;
+                                    }
                                 }
                             }
                         }
                     }
-                }
-                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
-                    out_p2++;
-                }
-                for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
-                    int64_t w_at_3 = hash(w_crd1[q_2], w_table_room);
-                    while (w_table[w_at_3] != q_2) {
-                        w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
+                    for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                        out_p2++;
                     }
-                    w_table[w_at_3] = -1;
+                    for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
+                        int64_t w_at_3 = hash(w_crd1[q_2], w_table_room);
+                        while (w_table[w_at_3] != q_2) {
+                            w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
+                        }
+                        w_table[w_at_3] = -1;
+                    }
+                    out_pos2[i + 1] = (int32_t)out_p2;
                 }
-                out_pos2[i + 1] = (int32_t)out_p2;
+            next_part_:;
             }
-        next_part:;
+            free(w_crd1);
+            free(w_table);
         }
-        free(w_crd1);
-        free(w_table);
     }
     if (failed) {
         return 1;
@@ -253,154 +279,160 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t parts = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) / 8192)) : 1;
     int failed = 0;
     const int64_t team = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team) reduction(| : failed)
     {
-        int64_t w_count = 0;
-        int64_t w_crd1_room = 1024;
-        int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
-        failed |= !w_crd1;
-        int64_t w_vals_room = 1024;
-        float *w_vals = allocate(w_vals_room, sizeof *w_vals);
-        failed |= !w_vals;
-        int64_t w_table_room = 2048;
-        int64_t *w_table = allocate(w_table_room, sizeof *w_table);
-        failed |= !w_table;
-        if (!failed) {
-            fill_i64(w_table, w_table_room, -1);
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
         }
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            if (failed) {
-                continue;
+        #pragma omp parallel num_threads(team) reduction(| : failed)
+        {
+            int64_t w_count = 0;
+            int64_t w_crd1_room = 1024;
+            int32_t *w_crd1 = allocate(w_crd1_room, sizeof *w_crd1);
+            failed |= !w_crd1;
+            int64_t w_vals_room = 1024;
+            float *w_vals = allocate(w_vals_room, sizeof *w_vals);
+            failed |= !w_vals;
+            int64_t w_table_room = 2048;
+            int64_t *w_table = allocate(w_table_room, sizeof *w_table);
+            failed |= !w_table;
+            if (!failed) {
+                fill_i64(w_table, w_table_room, -1);
             }
-            int64_t *restrict w_perm = NULL;
-            int32_t *restrict w_sorted1 = NULL;
-            float *restrict w_vals_sorted = NULL;
-            const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-            int64_t i_begin = 0;
-            int64_t i_begin_above = n_i;
-            while (i_begin < i_begin_above) {
-                const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-                if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                    i_begin = i_begin_middle + 1;
-                } else {
-                    i_begin_above = i_begin_middle;
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                if (failed) {
+                    continue;
                 }
-            }
-            int64_t i_end = i_begin;
-            int64_t i_end_above = n_i;
-            while (i_end < i_end_above) {
-                const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-                if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                    i_end = i_end_middle + 1;
-                } else {
-                    i_end_above = i_end_middle;
+                int64_t *restrict w_perm = NULL;
+                int32_t *restrict w_sorted1 = NULL;
+                float *restrict w_vals_sorted = NULL;
+                const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+                int64_t i_begin = 0;
+                int64_t i_begin_above = n_i;
+                while (i_begin < i_begin_above) {
+                    const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+                    if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+                        i_begin = i_begin_middle + 1;
+                    } else {
+                        i_begin_above = i_begin_middle;
+                    }
                 }
-            }
-            for (int64_t i = i_begin; i < i_end; i++) {
-                int64_t out_p2 = out_pos2[i];
-                w_count = 0;
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
-                        const int64_t k = B_crd2[B_p2];
-                        const float w_value = A_vals[A_p2] * B_vals[B_p2];
-                        int64_t w_at = hash(k, w_table_room);
-                        while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
-                            w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
-                        }
-                        const int64_t w_entry = w_table[w_at];
-                        if (w_entry < 0) {
-                            if (w_count + 1 > w_crd1_room) {
-                                w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
-                                w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
-                                if (!w_crd1) {
-                                    failed = 1;
-                                    goto next_part;
-                                }
+                int64_t i_end = i_begin;
+                int64_t i_end_above = n_i;
+                while (i_end < i_end_above) {
+                    const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+                    if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+                        i_end = i_end_middle + 1;
+                    } else {
+                        i_end_above = i_end_middle;
+                    }
+                }
+                for (int64_t i = i_begin; i < i_end; i++) {
+                    int64_t out_p2 = out_pos2[i];
+                    w_count = 0;
+                    for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                        const int64_t j = A_crd2[A_p2];
+                        for (int64_t B_p2 = B_pos2[j]; B_p2 < B_pos2[j + 1]; B_p2++) {
+                            const int64_t k = B_crd2[B_p2];
+                            const float w_value = A_vals[A_p2] * B_vals[B_p2];
+                            int64_t w_at = hash(k, w_table_room);
+                            while (w_table[w_at] >= 0 && w_crd1[w_table[w_at]] != k) {
+                                w_at = w_at + 1 == w_table_room ? 0 : w_at + 1;
                             }
-                            if (w_count + 1 > w_vals_room) {
-                                w_vals_room = max_i64(w_count + 1, 2 * w_vals_room);
-                                w_vals = resize(w_vals, w_vals_room, sizeof *w_vals);
-                                if (!w_vals) {
-                                    failed = 1;
-                                    goto next_part;
-                                }
-                            }
-                            w_crd1[w_count] = (int32_t)k;
-                            w_vals[w_count] = w_value;
-                            w_table[w_at] = w_count;
-                            w_count++;
-                            if (2 * w_count > w_table_room) {
-                                if (2 * w_table_room > w_table_room) {
-                                    w_table_room = max_i64(2 * w_table_room, 2 * w_table_room);
-                                    w_table = resize(w_table, w_table_room, sizeof *w_table);
-                                    if (!w_table) {
+                            const int64_t w_entry = w_table[w_at];
+                            if (w_entry < 0) {
+                                if (w_count + 1 > w_crd1_room) {
+                                    w_crd1_room = max_i64(w_count + 1, 2 * w_crd1_room);
+                                    w_crd1 = resize(w_crd1, w_crd1_room, sizeof *w_crd1);
+                                    if (!w_crd1) {
                                         failed = 1;
-                                        goto next_part;
+                                        goto next_part_;
                                     }
                                 }
-                                fill_i64(w_table, w_table_room, -1);
-                                for (int64_t q = 0; q < w_count; q++) {
-                                    int64_t w_at_2 = hash(w_crd1[q], w_table_room);
-                                    while (w_table[w_at_2] >= 0) {
-                                        w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
+                                if (w_count + 1 > w_vals_room) {
+                                    w_vals_room = max_i64(w_count + 1, 2 * w_vals_room);
+                                    w_vals = resize(w_vals, w_vals_room, sizeof *w_vals);
+                                    if (!w_vals) {
+                                        failed = 1;
+                                        goto next_part_;
                                     }
-                                    w_table[w_at_2] = q;
                                 }
+                                w_crd1[w_count] = (int32_t)k;
+                                w_vals[w_count] = w_value;
+                                w_table[w_at] = w_count;
+                                w_count++;
+                                if (2 * w_count > w_table_room) {
+                                    if (2 * w_table_room > w_table_room) {
+                                        w_table_room = max_i64(2 * w_table_room, 2 * w_table_room);
+                                        w_table = resize(w_table, w_table_room, sizeof *w_table);
+                                        if (!w_table) {
+                                            failed = 1;
+                                            goto next_part_;
+                                        }
+                                    }
+                                    fill_i64(w_table, w_table_room, -1);
+                                    for (int64_t q = 0; q < w_count; q++) {
+                                        int64_t w_at_2 = hash(w_crd1[q], w_table_room);
+                                        while (w_table[w_at_2] >= 0) {
+                                            w_at_2 = w_at_2 + 1 == w_table_room ? 0 : w_at_2 + 1;
+                                        }
+                                        w_table[w_at_2] = q;
+                                    }
+                                }
+                            } else {
+                                w_vals[w_entry] += w_value;
                             }
-                        } else {
-                            w_vals[w_entry] += w_value;
                         }
                     }
-                }
-                w_perm = allocate(max_i64(w_count, 1), sizeof *w_perm);
-                w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
-                w_vals_sorted = allocate(max_i64(w_count, 1), sizeof *w_vals_sorted);
-                if (!w_perm || !w_sorted1 || !w_vals_sorted) {
-                    failed = 1;
-                    goto next_part;
-                }
-                for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
-                    w_perm[q_2] = q_2;
-                }
-                if (sort_by_i64_i32(w_perm, w_crd1, w_count, n_k)) {
-                    failed = 1;
-                    goto next_part;
-                }
-                for (int64_t q_3 = 0; q_3 < w_count; q_3++) {
-                    const int64_t from = w_perm[q_3];
-                    w_sorted1[q_3] = w_crd1[from];
-                    w_vals_sorted[q_3] = w_vals[from];
-                }
-                for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
-                    const int64_t k_2 = w_sorted1[w_p1];
-                    out_vals[out_p2] = w_vals_sorted[w_p1];
-                    out_crd2[out_p2] = (int32_t)k_2;
-                    out_p2++;
-                }
-                free(w_perm);
-                w_perm = NULL;
-                free(w_sorted1);
-                w_sorted1 = NULL;
-                free(w_vals_sorted);
-                w_vals_sorted = NULL;
-                for (int64_t q_4 = 0; q_4 < w_count; q_4++) {
-                    int64_t w_at_3 = hash(w_crd1[q_4], w_table_room);
-                    while (w_table[w_at_3] != q_4) {
-                        w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
+                    w_perm = allocate(max_i64(w_count, 1), sizeof *w_perm);
+                    w_sorted1 = allocate(max_i64(w_count, 1), sizeof *w_sorted1);
+                    w_vals_sorted = allocate(max_i64(w_count, 1), sizeof *w_vals_sorted);
+                    if (!w_perm || !w_sorted1 || !w_vals_sorted) {
+                        failed = 1;
+                        goto next_part_;
                     }
-                    w_table[w_at_3] = -1;
+                    for (int64_t q_2 = 0; q_2 < w_count; q_2++) {
+                        w_perm[q_2] = q_2;
+                    }
+                    if (sort_by_i64_i32(w_perm, w_crd1, w_count, n_k)) {
+                        failed = 1;
+                        goto next_part_;
+                    }
+                    for (int64_t q_3 = 0; q_3 < w_count; q_3++) {
+                        const int64_t from = w_perm[q_3];
+                        w_sorted1[q_3] = w_crd1[from];
+                        w_vals_sorted[q_3] = w_vals[from];
+                    }
+                    for (int64_t w_p1 = 0; w_p1 < w_count; w_p1++) {
+                        const int64_t k_2 = w_sorted1[w_p1];
+                        out_vals[out_p2] = w_vals_sorted[w_p1];
+                        out_crd2[out_p2] = (int32_t)k_2;
+                        out_p2++;
+                    }
+                    free(w_perm);
+                    w_perm = NULL;
+                    free(w_sorted1);
+                    w_sorted1 = NULL;
+                    free(w_vals_sorted);
+                    w_vals_sorted = NULL;
+                    for (int64_t q_4 = 0; q_4 < w_count; q_4++) {
+                        int64_t w_at_3 = hash(w_crd1[q_4], w_table_room);
+                        while (w_table[w_at_3] != q_4) {
+                            w_at_3 = w_at_3 + 1 == w_table_room ? 0 : w_at_3 + 1;
+                        }
+                        w_table[w_at_3] = -1;
+                    }
                 }
+            next_part_:
+                free(w_vals_sorted);
+                free(w_sorted1);
+                free(w_perm);
             }
-        next_part:
-            free(w_vals_sorted);
-            free(w_sorted1);
-            free(w_perm);
+            free(w_crd1);
+            free(w_vals);
+            free(w_table);
         }
-        free(w_crd1);
-        free(w_vals);
-        free(w_table);
     }
     if (failed) {
         return 1;

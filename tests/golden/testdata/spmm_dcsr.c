@@ -12,6 +12,8 @@
  * workspace w: 16 sums over k in registers across the reduction
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __SIZE_TYPE__ size_t;
@@ -45,6 +47,24 @@ static inline int64_t min_i64(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+
 static inline void stream_f32x8(float *to, f32x8 value)
 {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -74,87 +94,93 @@ int32_t kernel_compute(int64_t *slots)
     clear(out_vals, n_i * 16, sizeof *out_vals);
     const int64_t parts = (int64_t)A_pos2[A_pos1[1]] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[A_pos1[1]] * 16 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
-    #pragma omp parallel num_threads(team)
     {
-        #pragma omp for schedule(dynamic, 1) nowait
-        for (int64_t part = 0; part < parts; part++) {
-            const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
-            int64_t A_p1_begin = A_pos1[0];
-            int64_t A_p1_begin_above = A_pos1[1];
-            while (A_p1_begin < A_p1_begin_above) {
-                const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-                if (A_p1_begin_middle + A_pos2[A_p1_begin_middle] < part * A_p1_share) {
-                    A_p1_begin = A_p1_begin_middle + 1;
-                } else {
-                    A_p1_begin_above = A_p1_begin_middle;
-                }
-            }
-            int64_t A_p1_end = A_p1_begin;
-            int64_t A_p1_end_above = A_pos1[1];
-            while (A_p1_end < A_p1_end_above) {
-                const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
-                if (A_p1_end_middle + A_pos2[A_p1_end_middle] < (part + 1) * A_p1_share) {
-                    A_p1_end = A_p1_end_middle + 1;
-                } else {
-                    A_p1_end_above = A_p1_end_middle;
-                }
-            }
-            for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
-                const int64_t i = A_crd1[A_p1];
-                float w[16] __attribute__((aligned(64)));
-                #pragma GCC unroll 2
-                for (int64_t q = 0; q < 16; q += 8) {
-                    *(f32x8 *)&w[q] = (f32x8){0};
-                }
-                const int64_t A_p2_begin = A_pos2[A_p1];
-                const int64_t A_p2_end = A_pos2[A_p1 + 1];
-                int64_t A_p2_rest = A_p2_begin;
-                if (A_p2_end - A_p2_begin >= 16) {
-                    float w_2[16] __attribute__((aligned(64)));
-                    #pragma GCC unroll 2
-                    for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
-                        *(f32x8 *)&w_2[k_4] = (f32x8){0};
-                    }
-                    A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
-                    for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
-                        const int64_t j_2 = A_crd2[A_p2];
-                        #pragma GCC unroll 2
-                        for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
-                            *(f32x8 *)&w[k_3] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j_2 * 16 + k_3];
-                        }
-                        const int64_t j_3 = A_crd2[A_p2 + 1];
-                        #pragma GCC unroll 2
-                        for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
-                            *(f32x8 *)&w_2[k_5] += A_vals[A_p2 + 1] * *(const f32x8 *)&B_vals[j_3 * 16 + k_5];
-                        }
-                    }
-                    #pragma GCC unroll 2
-                    for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
-                        *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
-                    }
-                }
-                for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
-                    const int64_t j = A_crd2[A_p2_2];
-                    #pragma GCC unroll 2
-                    for (int64_t k = 0; k < 16; k += 8) {
-                        *(f32x8 *)&w[k] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j * 16 + k];
-                    }
-                }
-                if (out_vals_past) {
-                    #pragma GCC unroll 2
-                    for (int64_t k_2_2 = 0; k_2_2 < 16; k_2_2 += 8) {
-                        stream_f32x8(&out_vals[i * 16 + k_2_2], *(f32x8 *)&w[k_2_2]);
-                    }
-                } else {
-                    #pragma GCC unroll 2
-                    for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                        *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
-                    }
-                }
-            }
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
         }
-        if (out_vals_past) {
-            drain();
+        #pragma omp parallel num_threads(team)
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos2[A_pos1[1]] + (parts - 1)) / parts;
+                int64_t A_p1_begin = A_pos1[0];
+                int64_t A_p1_begin_above = A_pos1[1];
+                while (A_p1_begin < A_p1_begin_above) {
+                    const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+                    if (A_p1_begin_middle + A_pos2[A_p1_begin_middle] < part * A_p1_share) {
+                        A_p1_begin = A_p1_begin_middle + 1;
+                    } else {
+                        A_p1_begin_above = A_p1_begin_middle;
+                    }
+                }
+                int64_t A_p1_end = A_p1_begin;
+                int64_t A_p1_end_above = A_pos1[1];
+                while (A_p1_end < A_p1_end_above) {
+                    const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+                    if (A_p1_end_middle + A_pos2[A_p1_end_middle] < (part + 1) * A_p1_share) {
+                        A_p1_end = A_p1_end_middle + 1;
+                    } else {
+                        A_p1_end_above = A_p1_end_middle;
+                    }
+                }
+                for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+                    const int64_t i = A_crd1[A_p1];
+                    float w[16] __attribute__((aligned(64)));
+                    #pragma GCC unroll 2
+                    for (int64_t q = 0; q < 16; q += 8) {
+                        *(f32x8 *)&w[q] = (f32x8){0};
+                    }
+                    const int64_t A_p2_begin = A_pos2[A_p1];
+                    const int64_t A_p2_end = A_pos2[A_p1 + 1];
+                    int64_t A_p2_rest = A_p2_begin;
+                    if (A_p2_end - A_p2_begin >= 16) {
+                        float w_2[16] __attribute__((aligned(64)));
+                        #pragma GCC unroll 2
+                        for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
+                            *(f32x8 *)&w_2[k_4] = (f32x8){0};
+                        }
+                        A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
+                        for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
+                            const int64_t j_2 = A_crd2[A_p2];
+                            #pragma GCC unroll 2
+                            for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
+                                *(f32x8 *)&w[k_3] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j_2 * 16 + k_3];
+                            }
+                            const int64_t j_3 = A_crd2[A_p2 + 1];
+                            #pragma GCC unroll 2
+                            for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
+                                *(f32x8 *)&w_2[k_5] += A_vals[A_p2 + 1] * *(const f32x8 *)&B_vals[j_3 * 16 + k_5];
+                            }
+                        }
+                        #pragma GCC unroll 2
+                        for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
+                            *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
+                        }
+                    }
+                    for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
+                        const int64_t j = A_crd2[A_p2_2];
+                        #pragma GCC unroll 2
+                        for (int64_t k = 0; k < 16; k += 8) {
+                            *(f32x8 *)&w[k] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j * 16 + k];
+                        }
+                    }
+                    if (out_vals_past) {
+                        #pragma GCC unroll 2
+                        for (int64_t k_2_2 = 0; k_2_2 < 16; k_2_2 += 8) {
+                            stream_f32x8(&out_vals[i * 16 + k_2_2], *(f32x8 *)&w[k_2_2]);
+                        }
+                    } else {
+                        #pragma GCC unroll 2
+                        for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+                            *(f32x8 *)&out_vals[i * 16 + k_2] = *(f32x8 *)&w[k_2];
+                        }
+                    }
+                }
+            }
+            if (out_vals_past) {
+                drain();
+            }
         }
     }
     return 0;

@@ -13,6 +13,9 @@
  * workspace w: 16 sums over k in registers across the reduction
  * threads take blocks of j with equal numbers of entries of A, where there are enough of them
  */
+#define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __UINT64_TYPE__ uint64_t;
@@ -37,6 +40,24 @@ static inline int64_t min_i64(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+
 static inline void stream_f32x8(float *to, f32x8 value)
 {
 #if defined(__x86_64__) && !defined(__clang__)
@@ -46,7 +67,7 @@ static inline void stream_f32x8(float *to, f32x8 value)
 #endif
 }
 
-static void kernel_compute_work(int64_t *slots)
+static void kernel_compute_work(int64_t *slots, int64_t *begun)
 {
     const int64_t threads = slots[0];
     const int64_t n_j = slots[1];
@@ -59,8 +80,8 @@ static void kernel_compute_work(int64_t *slots)
     const int64_t streamed = slots[10];
     const uint8_t out_vals_past = streamed != 0 && (uint64_t)out_vals % 32 == 0;
     const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_j] * 16 / 8192)) : 1;
-    #pragma omp for schedule(dynamic, 1) nowait
-    for (int64_t part = 0; part < parts; part++) {
+    int64_t part_turn = 0;
+    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
         const int64_t j_share = (n_j + A_pos2[n_j] + (parts - 1)) / parts;
         int64_t j_begin = 0;
         int64_t j_begin_above = n_j;
@@ -152,10 +173,14 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t parts = (int64_t)A_pos2[n_j] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_j] * 16 / 8192)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots);
+        kernel_compute_work(slots, begun);
     } else {
-        kernel_compute_work(slots);
+        kernel_compute_work(slots, NULL);
     }
     return 0;
 }

@@ -14,6 +14,9 @@
  * entries of A are brought near 512 ahead, since they are too many for the caches, and scattered
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
+#define NULL ((void *)0)
+int omp_get_num_threads(void);
+int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
 typedef __INT64_TYPE__ int64_t;
 typedef __UINT32_TYPE__ uint32_t;
@@ -46,6 +49,24 @@ static inline int64_t min_i64(int64_t x, int64_t y)
     return x < y ? x : y;
 }
 
+/* The next part of a loop for a thread: of its own, then of those that other threads haven't begun. A thread without a team has no
+ * counters of parts that are begun, and takes all. */
+static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int64_t parts)
+{
+    if (!begun) {
+        return (*turn)++;
+    }
+    const int64_t team = omp_get_num_threads();
+    for (; *turn < team; ++*turn) {
+        const int64_t owner = (omp_get_thread_num() + *turn) % team;
+        const int64_t part = parts * owner / team + __atomic_fetch_add(&begun[16 * owner + loop], 1, __ATOMIC_RELAXED);
+        if (part < parts * (owner + 1) / team) {
+            return part;
+        }
+    }
+    return parts;
+}
+
 static inline f32x4 reduce4_add_f32x4(f32x4 a, f32x4 b, f32x4 c, f32x4 d)
 {
     const f32x4 level0_0 = (f32x4){a[0], b[0], a[1], b[1]} + (f32x4){a[2], b[2], a[3], b[3]};
@@ -61,7 +82,7 @@ static inline float reduce_add_f32x4(f32x4 a)
     return level1[0];
 }
 
-static void kernel_compute_work(int64_t *slots)
+static void kernel_compute_work(int64_t *slots, int64_t *begun)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -72,8 +93,8 @@ static void kernel_compute_work(int64_t *slots)
     float *restrict out_vals = (float *)slots[7];
     const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t A_p2_within = A_pos2[n_i];
-    #pragma omp for schedule(dynamic, 1) nowait
-    for (int64_t part = 0; part < parts; part++) {
+    int64_t part_turn = 0;
+    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
         const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
         int64_t i_begin = 0;
         int64_t i_begin_above = n_i;
@@ -211,10 +232,14 @@ int32_t kernel_compute(int64_t *slots)
     const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
+        int64_t begun[16 * team];
+        for (int64_t n = 0; n < 16 * team; n++) {
+            begun[n] = 0;
+        }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots);
+        kernel_compute_work(slots, begun);
     } else {
-        kernel_compute_work(slots);
+        kernel_compute_work(slots, NULL);
     }
     return 0;
 }
