@@ -167,7 +167,10 @@ func (e *emitter) private(s ir.Stmt) {
 // thread need wait for the others twice.
 func (e *emitter) sharedLoop(s *ir.For, last bool) {
 	if place, ok := e.region.owned[s]; ok {
-		e.ownedLoop(s, place, last)
+		e.ownedLoop(s, place, func(begin, end ir.Expr) { e.iterations(s, begin, end) })
+		if !last {
+			e.pragma("omp barrier")
+		}
 		return
 	}
 	schedule := "static"
@@ -183,18 +186,38 @@ func (e *emitter) sharedLoop(s *ir.For, last bool) {
 		e.pragma("omp for schedule(%s)%s", schedule, nowait)
 	}
 	e.head(s, hi)
-	e.shared(s)
+	e.depth++
+	e.iteration(s)
+	e.depth--
 	e.line("}")
 }
 
-// shared writes what a thread does in one iteration of a shared loop.
-func (e *emitter) shared(s *ir.For) {
+// iterations writes those of a shared loop from begin to end, or a single one where end is nil.
+func (e *emitter) iterations(s *ir.For, begin, end ir.Expr) {
+	if end == nil {
+		e.iteration(s)
+		return
+	}
+	last, named := end.(*ir.Var)
+	if !named {
+		last = e.local(s, "_end")
+		e.line("const int64_t %s = %s;", last.Name, e.index(end))
+	}
+	mine := *s
+	mine.Lo, mine.Hi = begin, last
+	e.head(&mine, last.Name)
 	e.depth++
+	e.iteration(s)
+	e.depth--
+	e.line("}")
+}
+
+// iteration writes what a thread does in one iteration of a shared loop.
+func (e *emitter) iteration(s *ir.For) {
 	if e.region.failed != "" {
 		e.line("if (%s) {", e.region.failed)
 		e.line("    continue;")
 		e.line("}")
 	}
 	e.guarded("next_"+name(s.Var.Name), s.Body.Stmts)
-	e.depth--
 }

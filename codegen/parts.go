@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// head is how a function of a module begins in C; the work of a parallel region stands before the function that it is for.
-var head = regexp.MustCompile(`(?m)^(static void \w+_work|int32_t \w+)\(int64_t \*slots`)
+// head is how a function of a module begins in C; the work of a parallel region, or of a part of it, stands before the function that it is for.
+var head = regexp.MustCompile(`(?m)^(static void \w+_work|static __attribute__\(\(noinline\)\) void \w+_part|int32_t \w+)\(int64_t \*slots`)
 
 // parts divides C that Emit has written into at most most files with about as much text, each with what stands before all functions: C
 // compilers that run beside each other are done sooner than one.

@@ -131,8 +131,8 @@ int32_t kernel_assemble(int64_t *slots)
             failed |= !list;
             int64_t i_turn = 0;
             const int64_t i_trips = n_i;
-            const int64_t i_chunk = threads > 1 ? 4 : i_trips;
-            const int64_t i_parts = threads > 1 ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
+            const int64_t i_chunk = threads > 1 ? 4 : max_i64(i_trips, 1);
+            const int64_t i_parts = (i_trips + (i_chunk - 1)) / i_chunk;
             for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
                 const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
                 for (int64_t i = i_part * i_chunk; i < i_end; i++) {

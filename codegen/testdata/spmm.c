@@ -2,7 +2,6 @@
  * A: ds, B: dd, C: dd
  * parallel over i: rows of C are independent
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -35,48 +34,41 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t i_begin, const int64_t i_end)
 {
-    const int64_t n_i = slots[1];
     const int32_t *restrict A2_pos = (const int32_t *)slots[2];
     const int32_t *restrict A2_crd = (const int32_t *)slots[3];
     const float *restrict A_vals = (const float *)slots[4];
     const float *restrict B_vals = (const float *)slots[5];
     float *restrict C_vals = (float *)slots[6];
     // one row of C at a time
-    int64_t i_turn = 0;
-    const int64_t i_trips = n_i;
-    const int64_t i_chunk = begun ? 16 : i_trips;
-    const int64_t i_parts = begun ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
-    for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
-        const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
-        for (int64_t i = i_part * i_chunk; i < i_end; i++) {
-            float w[71] __attribute__((aligned(64))) = {0};
-            for (int64_t pA = A2_pos[i]; pA < A2_pos[i + 1]; pA++) {
-                const int64_t j = A2_crd[pA];
-                const float a = A_vals[pA];
-                #pragma GCC unroll 8
-                for (int64_t k = 0; k < 64; k += 8) {
-                    *(f32x8 *)&w[k] += a * *(const f32x8 *)&B_vals[j * 71 + k];
-                }
-                *(f32x4 *)&w[64] += a * *(const f32x4 *)&B_vals[j * 71 + 64];
-                *(f32x2 *)&w[68] += a * *(const f32x2 *)&B_vals[j * 71 + 68];
-                w[70] += a * B_vals[j * 71 + 70];
-            }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        float w[71] __attribute__((aligned(64))) = {0};
+        for (int64_t pA = A2_pos[i]; pA < A2_pos[i + 1]; pA++) {
+            const int64_t j = A2_crd[pA];
+            const float a = A_vals[pA];
             #pragma GCC unroll 8
-            for (int64_t k2 = 0; k2 < 64; k2 += 8) {
-                *(f32x8 *)&C_vals[i * 71 + k2] = *(f32x8 *)&w[k2];
+            for (int64_t k = 0; k < 64; k += 8) {
+                *(f32x8 *)&w[k] += a * *(const f32x8 *)&B_vals[j * 71 + k];
             }
-            *(f32x4 *)&C_vals[i * 71 + 64] = *(f32x4 *)&w[64];
-            *(f32x2 *)&C_vals[i * 71 + 68] = *(f32x2 *)&w[68];
-            C_vals[i * 71 + 70] = w[70];
+            *(f32x4 *)&w[64] += a * *(const f32x4 *)&B_vals[j * 71 + 64];
+            *(f32x2 *)&w[68] += a * *(const f32x2 *)&B_vals[j * 71 + 68];
+            w[70] += a * B_vals[j * 71 + 70];
         }
+        #pragma GCC unroll 8
+        for (int64_t k2 = 0; k2 < 64; k2 += 8) {
+            *(f32x8 *)&C_vals[i * 71 + k2] = *(f32x8 *)&w[k2];
+        }
+        *(f32x4 *)&C_vals[i * 71 + 64] = *(f32x4 *)&w[64];
+        *(f32x2 *)&C_vals[i * 71 + 68] = *(f32x2 *)&w[68];
+        C_vals[i * 71 + 70] = w[70];
     }
 }
 
 int32_t kernel_compute(int64_t *slots)
 {
     const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
     const int64_t team = 1 < threads ? threads : 1;
     if (team > 1) {
         int64_t begun[16 * team];
@@ -84,9 +76,17 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t i_turn = 0;
+            const int64_t i_trips = n_i;
+            const int64_t i_chunk = 16;
+            const int64_t i_parts = (i_trips + (i_chunk - 1)) / i_chunk;
+            for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
+                kernel_compute_part(slots, i_part * i_chunk, min_i64(i_trips, (i_part + 1) * i_chunk));
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        kernel_compute_part(slots, 0, n_i);
     }
     return 0;
 }

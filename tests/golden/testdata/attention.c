@@ -173,8 +173,8 @@ int32_t kernel_compute(int64_t *slots)
             failed |= !held;
             int64_t number_turn = 0;
             const int64_t number_trips = blocks;
-            const int64_t number_chunk = team > 1 ? max_i64(1, blocks / (threads * 16)) : number_trips;
-            const int64_t number_parts = team > 1 ? (number_trips + (number_chunk - 1)) / number_chunk : 1;
+            const int64_t number_chunk = team > 1 ? max_i64(1, blocks / (threads * 16)) : max_i64(number_trips, 1);
+            const int64_t number_parts = (number_trips + (number_chunk - 1)) / number_chunk;
             for (int64_t number_part; (number_part = next_part(begun, 0, &number_turn, number_parts)) < number_parts;) {
                 const int64_t number_end = min_i64(number_trips, (number_part + 1) * number_chunk);
                 for (int64_t number = number_part * number_chunk; number < number_end; number++) {
@@ -194,8 +194,8 @@ int32_t kernel_compute(int64_t *slots)
             #pragma omp barrier
             int64_t number_2_turn = 0;
             const int64_t number_2_trips = blocks;
-            const int64_t number_2_chunk = team > 1 ? max_i64(1, blocks / (threads * 16)) : number_2_trips;
-            const int64_t number_2_parts = team > 1 ? (number_2_trips + (number_2_chunk - 1)) / number_2_chunk : 1;
+            const int64_t number_2_chunk = team > 1 ? max_i64(1, blocks / (threads * 16)) : max_i64(number_2_trips, 1);
+            const int64_t number_2_parts = (number_2_trips + (number_2_chunk - 1)) / number_2_chunk;
             for (int64_t number_2_part; (number_2_part = next_part(begun, 1, &number_2_turn, number_2_parts)) < number_2_parts;) {
                 const int64_t number_2_end = min_i64(number_2_trips, (number_2_part + 1) * number_2_chunk);
                 for (int64_t number_2 = number_2_part * number_2_chunk; number_2 < number_2_end; number_2++) {
@@ -219,8 +219,8 @@ int32_t kernel_compute(int64_t *slots)
             #pragma omp barrier
             int64_t g_turn = 0;
             const int64_t g_trips = groups;
-            const int64_t g_chunk = team > 1 ? max_i64(1, groups / (threads * 16)) : g_trips;
-            const int64_t g_parts = team > 1 ? (g_trips + (g_chunk - 1)) / g_chunk : 1;
+            const int64_t g_chunk = team > 1 ? max_i64(1, groups / (threads * 16)) : max_i64(g_trips, 1);
+            const int64_t g_parts = (g_trips + (g_chunk - 1)) / g_chunk;
             for (int64_t g_part; (g_part = next_part(begun, 2, &g_turn, g_parts)) < g_parts;) {
                 const int64_t g_end = min_i64(g_trips, (g_part + 1) * g_chunk);
                 for (int64_t g = g_part * g_chunk; g < g_end; g++) {
@@ -522,8 +522,8 @@ int32_t kernel_compute(int64_t *slots)
             float sums[32] __attribute__((aligned(64)));
             int64_t row_turn = 0;
             const int64_t row_trips = n_i;
-            const int64_t row_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : row_trips;
-            const int64_t row_parts = team > 1 ? (row_trips + (row_chunk - 1)) / row_chunk : 1;
+            const int64_t row_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(row_trips, 1);
+            const int64_t row_parts = (row_trips + (row_chunk - 1)) / row_chunk;
             for (int64_t row_part; (row_part = next_part(begun, 3, &row_turn, row_parts)) < row_parts;) {
                 const int64_t row_end = min_i64(row_trips, (row_part + 1) * row_chunk);
                 for (int64_t row = row_part * row_chunk; row < row_end; row++) {

@@ -70,8 +70,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t i0_turn = 0;
             const int64_t i0_trips = 64;
-            const int64_t i0_chunk = team > 1 ? max_i64(1, 64 / (threads * 16)) : i0_trips;
-            const int64_t i0_parts = team > 1 ? (i0_trips + (i0_chunk - 1)) / i0_chunk : 1;
+            const int64_t i0_chunk = team > 1 ? max_i64(1, 64 / (threads * 16)) : max_i64(i0_trips, 1);
+            const int64_t i0_parts = (i0_trips + (i0_chunk - 1)) / i0_chunk;
             for (int64_t i0_part; (i0_part = next_part(begun, 0, &i0_turn, i0_parts)) < i0_parts;) {
                 const int64_t i0_end = min_i64(i0_trips, (i0_part + 1) * i0_chunk);
                 for (int64_t i0 = i0_part * i0_chunk; i0 < i0_end; i0++) {

@@ -146,8 +146,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t q_2_turn = 0;
             const int64_t q_2_trips = n_i;
-            const int64_t q_2_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : q_2_trips;
-            const int64_t q_2_parts = team > 1 ? (q_2_trips + (q_2_chunk - 1)) / q_2_chunk : 1;
+            const int64_t q_2_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_2_trips, 1);
+            const int64_t q_2_parts = (q_2_trips + (q_2_chunk - 1)) / q_2_chunk;
             for (int64_t q_2_part; (q_2_part = next_part(begun, 0, &q_2_turn, q_2_parts)) < q_2_parts;) {
                 const int64_t q_2_end = min_i64(q_2_trips, (q_2_part + 1) * q_2_chunk);
                 for (int64_t q_2 = q_2_part * q_2_chunk; q_2 < q_2_end; q_2++) {
@@ -171,8 +171,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t q_3_turn = 0;
             const int64_t q_3_trips = n_i;
-            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : q_3_trips;
-            const int64_t q_3_parts = team_ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_3_trips, 1);
+            const int64_t q_3_parts = (q_3_trips + (q_3_chunk - 1)) / q_3_chunk;
             for (int64_t q_3_part; (q_3_part = next_part(begun_, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
                 const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
                 for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {
@@ -197,8 +197,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t q_4_turn = 0;
             const int64_t q_4_trips = n_i;
-            const int64_t q_4_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : q_4_trips;
-            const int64_t q_4_parts = team__ > 1 ? (q_4_trips + (q_4_chunk - 1)) / q_4_chunk : 1;
+            const int64_t q_4_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_4_trips, 1);
+            const int64_t q_4_parts = (q_4_trips + (q_4_chunk - 1)) / q_4_chunk;
             for (int64_t q_4_part; (q_4_part = next_part(begun__, 0, &q_4_turn, q_4_parts)) < q_4_parts;) {
                 const int64_t q_4_end = min_i64(q_4_trips, (q_4_part + 1) * q_4_chunk);
                 for (int64_t q_4 = q_4_part * q_4_chunk; q_4 < q_4_end; q_4++) {
@@ -248,8 +248,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t q_turn = 0;
             const int64_t q_trips = n_i;
-            const int64_t q_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : q_trips;
-            const int64_t q_parts = team > 1 ? (q_trips + (q_chunk - 1)) / q_chunk : 1;
+            const int64_t q_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_trips, 1);
+            const int64_t q_parts = (q_trips + (q_chunk - 1)) / q_chunk;
             for (int64_t q_part; (q_part = next_part(begun, 0, &q_turn, q_parts)) < q_parts;) {
                 const int64_t q_end = min_i64(q_trips, (q_part + 1) * q_chunk);
                 for (int64_t q = q_part * q_chunk; q < q_end; q++) {
@@ -278,8 +278,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t q_2_turn = 0;
             const int64_t q_2_trips = n_i;
-            const int64_t q_2_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : q_2_trips;
-            const int64_t q_2_parts = team_ > 1 ? (q_2_trips + (q_2_chunk - 1)) / q_2_chunk : 1;
+            const int64_t q_2_chunk = team_ > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_2_trips, 1);
+            const int64_t q_2_parts = (q_2_trips + (q_2_chunk - 1)) / q_2_chunk;
             for (int64_t q_2_part; (q_2_part = next_part(begun_, 0, &q_2_turn, q_2_parts)) < q_2_parts;) {
                 const int64_t q_2_end = min_i64(q_2_trips, (q_2_part + 1) * q_2_chunk);
                 for (int64_t q_2 = q_2_part * q_2_chunk; q_2 < q_2_end; q_2++) {
@@ -299,8 +299,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t q_3_turn = 0;
             const int64_t q_3_trips = n_i;
-            const int64_t q_3_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : q_3_trips;
-            const int64_t q_3_parts = team__ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            const int64_t q_3_chunk = team__ > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(q_3_trips, 1);
+            const int64_t q_3_parts = (q_3_trips + (q_3_chunk - 1)) / q_3_chunk;
             for (int64_t q_3_part; (q_3_part = next_part(begun__, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
                 const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
                 for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {
@@ -324,8 +324,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t q_4_turn = 0;
             const int64_t q_4_trips = A_pos2[n_i];
-            const int64_t q_4_chunk = team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : q_4_trips;
-            const int64_t q_4_parts = team___ > 1 ? (q_4_trips + (q_4_chunk - 1)) / q_4_chunk : 1;
+            const int64_t q_4_chunk = team___ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : max_i64(q_4_trips, 1);
+            const int64_t q_4_parts = (q_4_trips + (q_4_chunk - 1)) / q_4_chunk;
             for (int64_t q_4_part; (q_4_part = next_part(begun___, 0, &q_4_turn, q_4_parts)) < q_4_parts;) {
                 const int64_t q_4_end = min_i64(q_4_trips, (q_4_part + 1) * q_4_chunk);
                 for (int64_t q_4 = q_4_part * q_4_chunk; q_4 < q_4_end; q_4++) {

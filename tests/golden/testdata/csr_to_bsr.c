@@ -117,8 +117,8 @@ int32_t kernel_assemble(int64_t *slots)
             failed |= !seen;
             int64_t r_turn = 0;
             const int64_t r_trips = n_i / max_i64(n_i, 1) * ((n_i + 3) / 4);
-            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : r_trips;
-            const int64_t r_parts = team > 1 ? (r_trips + (r_chunk - 1)) / r_chunk : 1;
+            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : max_i64(r_trips, 1);
+            const int64_t r_parts = (r_trips + (r_chunk - 1)) / r_chunk;
             for (int64_t r_part; (r_part = next_part(begun, 0, &r_turn, r_parts)) < r_parts;) {
                 const int64_t r_end = min_i64(r_trips, (r_part + 1) * r_chunk);
                 for (int64_t r = r_part * r_chunk; r < r_end; r++) {
@@ -194,8 +194,8 @@ int32_t kernel_compute(int64_t *slots)
             failed |= !at;
             int64_t r_turn = 0;
             const int64_t r_trips = n_i / max_i64(n_i, 1) * ((n_i + 3) / 4);
-            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : r_trips;
-            const int64_t r_parts = team > 1 ? (r_trips + (r_chunk - 1)) / r_chunk : 1;
+            const int64_t r_chunk = team > 1 ? max_i64(1, n_i / max_i64(n_i, 1) * ((n_i + 3) / 4) / (threads * 16)) : max_i64(r_trips, 1);
+            const int64_t r_parts = (r_trips + (r_chunk - 1)) / r_chunk;
             for (int64_t r_part; (r_part = next_part(begun, 0, &r_turn, r_parts)) < r_parts;) {
                 const int64_t r_end = min_i64(r_trips, (r_part + 1) * r_chunk);
                 for (int64_t r = r_part * r_chunk; r < r_end; r++) {
@@ -255,8 +255,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t q_3_turn = 0;
             const int64_t q_3_trips = A_pos2[n_i];
-            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : q_3_trips;
-            const int64_t q_3_parts = team_ > 1 ? (q_3_trips + (q_3_chunk - 1)) / q_3_chunk : 1;
+            const int64_t q_3_chunk = team_ > 1 ? max_i64(1, A_pos2[n_i] / (threads * 16)) : max_i64(q_3_trips, 1);
+            const int64_t q_3_parts = (q_3_trips + (q_3_chunk - 1)) / q_3_chunk;
             for (int64_t q_3_part; (q_3_part = next_part(begun_, 0, &q_3_turn, q_3_parts)) < q_3_parts;) {
                 const int64_t q_3_end = min_i64(q_3_trips, (q_3_part + 1) * q_3_chunk);
                 for (int64_t q_3 = q_3_part * q_3_chunk; q_3 < q_3_end; q_3++) {

@@ -117,8 +117,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t p_2_turn = 0;
             const int64_t p_2_trips = rows;
-            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_2_trips;
-            const int64_t p_2_parts = team_ > 1 ? (p_2_trips + (p_2_chunk - 1)) / p_2_chunk : 1;
+            const int64_t p_2_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_2_trips, 1);
+            const int64_t p_2_parts = (p_2_trips + (p_2_chunk - 1)) / p_2_chunk;
             for (int64_t p_2_part; (p_2_part = next_part(begun_, 0, &p_2_turn, p_2_parts)) < p_2_parts;) {
                 const int64_t p_2_end = min_i64(p_2_trips, (p_2_part + 1) * p_2_chunk);
                 for (int64_t p_2 = p_2_part * p_2_chunk; p_2 < p_2_end; p_2++) {
@@ -219,8 +219,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t p_turn = 0;
             const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_trips;
-            const int64_t p_parts = team_ > 1 ? (p_trips + (p_chunk - 1)) / p_chunk : 1;
+            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
+            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
             for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
                 const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
                 for (int64_t p = p_part * p_chunk; p < p_end; p++) {

@@ -131,8 +131,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t p_turn = 0;
             const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_trips;
-            const int64_t p_parts = team_ > 1 ? (p_trips + (p_chunk - 1)) / p_chunk : 1;
+            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
+            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
             for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
                 const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
                 for (int64_t p = p_part * p_chunk; p < p_end; p++) {
@@ -252,8 +252,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t p_turn = 0;
             const int64_t p_trips = rows;
-            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : p_trips;
-            const int64_t p_parts = team_ > 1 ? (p_trips + (p_chunk - 1)) / p_chunk : 1;
+            const int64_t p_chunk = team_ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_trips, 1);
+            const int64_t p_parts = (p_trips + (p_chunk - 1)) / p_chunk;
             for (int64_t p_part; (p_part = next_part(begun_, 0, &p_turn, p_parts)) < p_parts;) {
                 const int64_t p_end = min_i64(p_trips, (p_part + 1) * p_chunk);
                 for (int64_t p = p_part * p_chunk; p < p_end; p++) {
@@ -287,8 +287,8 @@ int32_t kernel_compute(int64_t *slots)
         {
             int64_t p_3_turn = 0;
             const int64_t p_3_trips = rows;
-            const int64_t p_3_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : p_3_trips;
-            const int64_t p_3_parts = team__ > 1 ? (p_3_trips + (p_3_chunk - 1)) / p_3_chunk : 1;
+            const int64_t p_3_chunk = team__ > 1 ? max_i64(1, rows / (threads * 16)) : max_i64(p_3_trips, 1);
+            const int64_t p_3_parts = (p_3_trips + (p_3_chunk - 1)) / p_3_chunk;
             for (int64_t p_3_part; (p_3_part = next_part(begun__, 0, &p_3_turn, p_3_parts)) < p_3_parts;) {
                 const int64_t p_3_end = min_i64(p_3_trips, (p_3_part + 1) * p_3_chunk);
                 for (int64_t p_3 = p_3_part * p_3_chunk; p_3 < p_3_end; p_3++) {

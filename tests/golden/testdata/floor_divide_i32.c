@@ -8,7 +8,6 @@
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of C are written in one pass, to room for as many entries as they may have, and moved together
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -199,7 +198,7 @@ int32_t kernel_assemble(int64_t *slots)
     return status;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t block)
 {
     int32_t *restrict C_crd2 = (int32_t *)slots[9];
     int32_t *restrict C_vals = (int32_t *)slots[10];
@@ -207,17 +206,14 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const int64_t *restrict C_filled2 = (const int64_t *)slots[13];
     const int32_t *restrict C_room_crd2 = (const int32_t *)slots[14];
     const int32_t *restrict C_room_vals2 = (const int32_t *)slots[15];
-    int64_t block_turn = 0;
-    for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
-        const int64_t from = C_starts2[block];
-        const int64_t to = C_filled2[block];
-        const int64_t count = C_filled2[block + 1] - to;
-        for (int64_t q = 0; q < count; q++) {
-            C_crd2[to + q] = C_room_crd2[from + q];
-        }
-        for (int64_t q_2 = 0; q_2 < count; q_2++) {
-            C_vals[to + q_2] = C_room_vals2[from + q_2];
-        }
+    const int64_t from = C_starts2[block];
+    const int64_t to = C_filled2[block];
+    const int64_t count = C_filled2[block + 1] - to;
+    for (int64_t q = 0; q < count; q++) {
+        C_crd2[to + q] = C_room_crd2[from + q];
+    }
+    for (int64_t q_2 = 0; q_2 < count; q_2++) {
+        C_vals[to + q_2] = C_room_vals2[from + q_2];
     }
 }
 
@@ -232,9 +228,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                kernel_compute_part(slots, block);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t block = 0; block < 64; block++) {
+            kernel_compute_part(slots, block);
+        }
     }
     return 0;
 }

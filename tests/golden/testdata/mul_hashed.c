@@ -8,7 +8,6 @@
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -202,7 +201,7 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t block)
 {
     int32_t *restrict out_crd2 = (int32_t *)slots[11];
     float *restrict out_vals = (float *)slots[12];
@@ -210,17 +209,14 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const int64_t *restrict out_filled2 = (const int64_t *)slots[15];
     const int32_t *restrict out_room_crd2 = (const int32_t *)slots[16];
     const float *restrict out_room_vals2 = (const float *)slots[17];
-    int64_t block_turn = 0;
-    for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
-        const int64_t from = out_starts2[block];
-        const int64_t to = out_filled2[block];
-        const int64_t count = out_filled2[block + 1] - to;
-        for (int64_t q = 0; q < count; q++) {
-            out_crd2[to + q] = out_room_crd2[from + q];
-        }
-        for (int64_t q_2 = 0; q_2 < count; q_2++) {
-            out_vals[to + q_2] = out_room_vals2[from + q_2];
-        }
+    const int64_t from = out_starts2[block];
+    const int64_t to = out_filled2[block];
+    const int64_t count = out_filled2[block + 1] - to;
+    for (int64_t q = 0; q < count; q++) {
+        out_crd2[to + q] = out_room_crd2[from + q];
+    }
+    for (int64_t q_2 = 0; q_2 < count; q_2++) {
+        out_vals[to + q_2] = out_room_vals2[from + q_2];
     }
 }
 
@@ -235,14 +231,21 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                kernel_compute_part(slots, block);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t block = 0; block < 64; block++) {
+            kernel_compute_part(slots, block);
+        }
     }
     return 0;
 }
 
-static void kernel_revalue_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -255,44 +258,41 @@ static void kernel_revalue_work(int64_t *slots, int64_t *begun)
     const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
     float *restrict out_vals = (float *)slots[12];
     const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
-            }
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
-            }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
         }
-        for (int64_t i = i_begin; i < i_end; i++) {
-            int64_t out_p2 = out_pos2[i];
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
-                const int64_t B_p2_begin = B_pos2[i];
-                const int64_t B_p2_end = B_pos2[i + 1];
-                int64_t B_p2 = B_p2_begin + hash(j, B_p2_end - B_p2_begin);
-                while (B_p2_begin < B_p2_end && B_crd2[B_p2] >= 0 && B_crd2[B_p2] != j) {
-                    B_p2 = B_p2 + 1 == B_p2_end ? B_p2_begin : B_p2 + 1;
-                }
-                const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
-                if (B_p2_run > B_p2) {
-                    out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
-                    out_p2++;
-                }
+    }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        int64_t out_p2 = out_pos2[i];
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            const int64_t j = A_crd2[A_p2];
+            const int64_t B_p2_begin = B_pos2[i];
+            const int64_t B_p2_end = B_pos2[i + 1];
+            int64_t B_p2 = B_p2_begin + hash(j, B_p2_end - B_p2_begin);
+            while (B_p2_begin < B_p2_end && B_crd2[B_p2] >= 0 && B_crd2[B_p2] != j) {
+                B_p2 = B_p2 + 1 == B_p2_end ? B_p2_begin : B_p2 + 1;
+            }
+            const int64_t B_p2_run = B_p2 + (B_p2_begin < B_p2_end && B_crd2[B_p2] == j);
+            if (B_p2_run > B_p2) {
+                out_vals[out_p2] = A_vals[A_p2] * B_vals[B_p2];
+                out_p2++;
             }
         }
     }
@@ -312,9 +312,16 @@ int32_t kernel_revalue(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_revalue_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_revalue_part(slots, part);
+            }
+        }
     } else {
-        kernel_revalue_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_revalue_part(slots, part);
+        }
     }
     return 0;
 }

@@ -16,7 +16,6 @@
  * 4 elements over j are summed at once: they share what is loaded, and vectors of sums are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -70,7 +69,7 @@ static inline float reduce_add_f32x8(f32x8 a)
     return half4[0];
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -81,91 +80,88 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const float *restrict K_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
     const int64_t parts = (int64_t)A_pos2[n_i] * 128 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 128 / 8192)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
-            }
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
-            }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
         }
-        for (int64_t i = i_begin; i < i_end; i++) {
-            const int64_t A_p2_end = A_pos2[i + 1];
-            const int64_t A_p2_rest = A_pos2[i] + (A_p2_end - A_pos2[i]) / 4 * 4;
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_p2_rest; A_p2 += 4) {
-                const int64_t A_p2_ahead_2 = min_i64(A_p2 + 16, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead_2 = A_crd2[A_p2_ahead_2];
-                __builtin_prefetch(&K_vals[j_ahead_2 * 128]);
-                __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 32]);
-                __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 64]);
-                __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 96]);
-                const int64_t j_2 = A_crd2[A_p2];
-                const int64_t A_p2_ahead_3 = min_i64(A_p2 + 17, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead_3 = A_crd2[A_p2_ahead_3];
-                __builtin_prefetch(&K_vals[j_ahead_3 * 128]);
-                __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 32]);
-                __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 64]);
-                __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 96]);
-                const int64_t j_3 = A_crd2[A_p2 + 1];
-                const int64_t A_p2_ahead_4 = min_i64(A_p2 + 18, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead_4 = A_crd2[A_p2_ahead_4];
-                __builtin_prefetch(&K_vals[j_ahead_4 * 128]);
-                __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 32]);
-                __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 64]);
-                __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 96]);
-                const int64_t j_4 = A_crd2[A_p2 + 2];
-                const int64_t A_p2_ahead_5 = min_i64(A_p2 + 19, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead_5 = A_crd2[A_p2_ahead_5];
-                __builtin_prefetch(&K_vals[j_ahead_5 * 128]);
-                __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 32]);
-                __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 64]);
-                __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 96]);
-                const int64_t j_5 = A_crd2[A_p2 + 3];
-                f32x8 w_lanes = (f32x8){0};
-                f32x8 w_lanes_2 = (f32x8){0};
-                f32x8 w_lanes_3 = (f32x8){0};
-                f32x8 w_lanes_4 = (f32x8){0};
-                #pragma GCC unroll 16
-                for (int64_t k_2 = 0; k_2 < 128; k_2 += 8) {
-                    w_lanes += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_2 * 128 + k_2];
-                    w_lanes_2 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_3 * 128 + k_2];
-                    w_lanes_3 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_4 * 128 + k_2];
-                    w_lanes_4 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_5 * 128 + k_2];
-                }
-                const f32x4 w_2 = reduce4_add_f32x8(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
-                *(f32x4 *)&out_vals[A_p2] = *(const f32x4 *)&A_vals[A_p2] * w_2;
+    }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        const int64_t A_p2_end = A_pos2[i + 1];
+        const int64_t A_p2_rest = A_pos2[i] + (A_p2_end - A_pos2[i]) / 4 * 4;
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_p2_rest; A_p2 += 4) {
+            const int64_t A_p2_ahead_2 = min_i64(A_p2 + 16, (int64_t)A_pos2[n_i] - 1);
+            const int64_t j_ahead_2 = A_crd2[A_p2_ahead_2];
+            __builtin_prefetch(&K_vals[j_ahead_2 * 128]);
+            __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 32]);
+            __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 64]);
+            __builtin_prefetch(&K_vals[j_ahead_2 * 128 + 96]);
+            const int64_t j_2 = A_crd2[A_p2];
+            const int64_t A_p2_ahead_3 = min_i64(A_p2 + 17, (int64_t)A_pos2[n_i] - 1);
+            const int64_t j_ahead_3 = A_crd2[A_p2_ahead_3];
+            __builtin_prefetch(&K_vals[j_ahead_3 * 128]);
+            __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 32]);
+            __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 64]);
+            __builtin_prefetch(&K_vals[j_ahead_3 * 128 + 96]);
+            const int64_t j_3 = A_crd2[A_p2 + 1];
+            const int64_t A_p2_ahead_4 = min_i64(A_p2 + 18, (int64_t)A_pos2[n_i] - 1);
+            const int64_t j_ahead_4 = A_crd2[A_p2_ahead_4];
+            __builtin_prefetch(&K_vals[j_ahead_4 * 128]);
+            __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 32]);
+            __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 64]);
+            __builtin_prefetch(&K_vals[j_ahead_4 * 128 + 96]);
+            const int64_t j_4 = A_crd2[A_p2 + 2];
+            const int64_t A_p2_ahead_5 = min_i64(A_p2 + 19, (int64_t)A_pos2[n_i] - 1);
+            const int64_t j_ahead_5 = A_crd2[A_p2_ahead_5];
+            __builtin_prefetch(&K_vals[j_ahead_5 * 128]);
+            __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 32]);
+            __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 64]);
+            __builtin_prefetch(&K_vals[j_ahead_5 * 128 + 96]);
+            const int64_t j_5 = A_crd2[A_p2 + 3];
+            f32x8 w_lanes = (f32x8){0};
+            f32x8 w_lanes_2 = (f32x8){0};
+            f32x8 w_lanes_3 = (f32x8){0};
+            f32x8 w_lanes_4 = (f32x8){0};
+            #pragma GCC unroll 16
+            for (int64_t k_2 = 0; k_2 < 128; k_2 += 8) {
+                w_lanes += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_2 * 128 + k_2];
+                w_lanes_2 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_3 * 128 + k_2];
+                w_lanes_3 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_4 * 128 + k_2];
+                w_lanes_4 += *(const f32x8 *)&Q_vals[i * 128 + k_2] * *(const f32x8 *)&K_vals[j_5 * 128 + k_2];
             }
-            for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
-                const int64_t A_p2_ahead = min_i64(A_p2_2 + 16, (int64_t)A_pos2[n_i] - 1);
-                const int64_t j_ahead = A_crd2[A_p2_ahead];
-                __builtin_prefetch(&K_vals[j_ahead * 128]);
-                __builtin_prefetch(&K_vals[j_ahead * 128 + 32]);
-                __builtin_prefetch(&K_vals[j_ahead * 128 + 64]);
-                __builtin_prefetch(&K_vals[j_ahead * 128 + 96]);
-                const int64_t j = A_crd2[A_p2_2];
-                f32x8 w_lanes_5 = (f32x8){0};
-                #pragma GCC unroll 16
-                for (int64_t k_3 = 0; k_3 < 128; k_3 += 8) {
-                    w_lanes_5 += *(const f32x8 *)&Q_vals[i * 128 + k_3] * *(const f32x8 *)&K_vals[j * 128 + k_3];
-                }
-                const float w = reduce_add_f32x8(w_lanes_5);
-                out_vals[A_p2_2] = A_vals[A_p2_2] * w;
+            const f32x4 w_2 = reduce4_add_f32x8(w_lanes, w_lanes_2, w_lanes_3, w_lanes_4);
+            *(f32x4 *)&out_vals[A_p2] = *(const f32x4 *)&A_vals[A_p2] * w_2;
+        }
+        for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
+            const int64_t A_p2_ahead = min_i64(A_p2_2 + 16, (int64_t)A_pos2[n_i] - 1);
+            const int64_t j_ahead = A_crd2[A_p2_ahead];
+            __builtin_prefetch(&K_vals[j_ahead * 128]);
+            __builtin_prefetch(&K_vals[j_ahead * 128 + 32]);
+            __builtin_prefetch(&K_vals[j_ahead * 128 + 64]);
+            __builtin_prefetch(&K_vals[j_ahead * 128 + 96]);
+            const int64_t j = A_crd2[A_p2_2];
+            f32x8 w_lanes_5 = (f32x8){0};
+            #pragma GCC unroll 16
+            for (int64_t k_3 = 0; k_3 < 128; k_3 += 8) {
+                w_lanes_5 += *(const f32x8 *)&Q_vals[i * 128 + k_3] * *(const f32x8 *)&K_vals[j * 128 + k_3];
             }
+            const float w = reduce_add_f32x8(w_lanes_5);
+            out_vals[A_p2_2] = A_vals[A_p2_2] * w;
         }
     }
 }
@@ -187,9 +183,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_compute_part(slots, part);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_compute_part(slots, part);
+        }
     }
     return 0;
 }

@@ -10,7 +10,6 @@
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -271,7 +270,7 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t block)
 {
     int32_t *restrict out_crd2 = (int32_t *)slots[12];
     float *restrict out_vals = (float *)slots[13];
@@ -279,17 +278,14 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const int64_t *restrict out_filled2 = (const int64_t *)slots[16];
     const int32_t *restrict out_room_crd2 = (const int32_t *)slots[17];
     const float *restrict out_room_vals2 = (const float *)slots[18];
-    int64_t block_turn = 0;
-    for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
-        const int64_t from = out_starts2[block];
-        const int64_t to = out_filled2[block];
-        const int64_t count = out_filled2[block + 1] - to;
-        for (int64_t q = 0; q < count; q++) {
-            out_crd2[to + q] = out_room_crd2[from + q];
-        }
-        for (int64_t q_2 = 0; q_2 < count; q_2++) {
-            out_vals[to + q_2] = out_room_vals2[from + q_2];
-        }
+    const int64_t from = out_starts2[block];
+    const int64_t to = out_filled2[block];
+    const int64_t count = out_filled2[block + 1] - to;
+    for (int64_t q = 0; q < count; q++) {
+        out_crd2[to + q] = out_room_crd2[from + q];
+    }
+    for (int64_t q_2 = 0; q_2 < count; q_2++) {
+        out_vals[to + q_2] = out_room_vals2[from + q_2];
     }
 }
 
@@ -304,9 +300,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                kernel_compute_part(slots, block);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t block = 0; block < 64; block++) {
+            kernel_compute_part(slots, block);
+        }
     }
     return 0;
 }

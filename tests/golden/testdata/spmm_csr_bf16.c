@@ -12,7 +12,6 @@
  * workspace w: 16 sums over k in registers across the reduction
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -75,7 +74,7 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -85,73 +84,70 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const uint16_t *restrict B_vals = (const uint16_t *)slots[7];
     uint16_t *restrict out_vals = (uint16_t *)slots[8];
     const int64_t parts = (int64_t)A_pos2[n_i] * 16 > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] * 16 / 8192)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
-            }
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
-            }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
         }
-        for (int64_t i = i_begin; i < i_end; i++) {
-            float w[16] __attribute__((aligned(64)));
+    }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        float w[16] __attribute__((aligned(64)));
+        #pragma GCC unroll 2
+        for (int64_t q = 0; q < 16; q += 8) {
+            *(f32x8 *)&w[q] = (f32x8){0};
+        }
+        const int64_t A_p2_begin = A_pos2[i];
+        const int64_t A_p2_end = A_pos2[i + 1];
+        int64_t A_p2_rest = A_p2_begin;
+        if (A_p2_end - A_p2_begin >= 16) {
+            float w_2[16] __attribute__((aligned(64)));
             #pragma GCC unroll 2
-            for (int64_t q = 0; q < 16; q += 8) {
-                *(f32x8 *)&w[q] = (f32x8){0};
+            for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
+                *(f32x8 *)&w_2[k_4] = (f32x8){0};
             }
-            const int64_t A_p2_begin = A_pos2[i];
-            const int64_t A_p2_end = A_pos2[i + 1];
-            int64_t A_p2_rest = A_p2_begin;
-            if (A_p2_end - A_p2_begin >= 16) {
-                float w_2[16] __attribute__((aligned(64)));
+            A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
+            for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
+                const int64_t j_2 = A_crd2[A_p2];
                 #pragma GCC unroll 2
-                for (int64_t k_4 = 0; k_4 < 16; k_4 += 8) {
-                    *(f32x8 *)&w_2[k_4] = (f32x8){0};
+                for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
+                    *(f32x8 *)&w[k_3] += f32_of_bf16(A_vals[A_p2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_2 * 16 + k_3]);
                 }
-                A_p2_rest = A_p2_begin + (A_p2_end - A_p2_begin) / 2 * 2;
-                for (int64_t A_p2 = A_p2_begin; A_p2 < A_p2_rest; A_p2 += 2) {
-                    const int64_t j_2 = A_crd2[A_p2];
-                    #pragma GCC unroll 2
-                    for (int64_t k_3 = 0; k_3 < 16; k_3 += 8) {
-                        *(f32x8 *)&w[k_3] += f32_of_bf16(A_vals[A_p2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_2 * 16 + k_3]);
-                    }
-                    const int64_t j_3 = A_crd2[A_p2 + 1];
-                    #pragma GCC unroll 2
-                    for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
-                        *(f32x8 *)&w_2[k_5] += f32_of_bf16(A_vals[A_p2 + 1]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_3 * 16 + k_5]);
-                    }
-                }
+                const int64_t j_3 = A_crd2[A_p2 + 1];
                 #pragma GCC unroll 2
-                for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
-                    *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
-                }
-            }
-            for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
-                const int64_t j = A_crd2[A_p2_2];
-                #pragma GCC unroll 2
-                for (int64_t k = 0; k < 16; k += 8) {
-                    *(f32x8 *)&w[k] += f32_of_bf16(A_vals[A_p2_2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j * 16 + k]);
+                for (int64_t k_5 = 0; k_5 < 16; k_5 += 8) {
+                    *(f32x8 *)&w_2[k_5] += f32_of_bf16(A_vals[A_p2 + 1]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j_3 * 16 + k_5]);
                 }
             }
             #pragma GCC unroll 2
-            for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
-                *(bf16x8 *)&out_vals[i * 16 + k_2] = f32_to_bf16x8(*(f32x8 *)&w[k_2]);
+            for (int64_t k_6 = 0; k_6 < 16; k_6 += 8) {
+                *(f32x8 *)&w[k_6] += *(f32x8 *)&w_2[k_6];
             }
+        }
+        for (int64_t A_p2_2 = A_p2_rest; A_p2_2 < A_p2_end; A_p2_2++) {
+            const int64_t j = A_crd2[A_p2_2];
+            #pragma GCC unroll 2
+            for (int64_t k = 0; k < 16; k += 8) {
+                *(f32x8 *)&w[k] += f32_of_bf16(A_vals[A_p2_2]) * f32_of_bf16x8(*(const bf16x8 *)&B_vals[j * 16 + k]);
+            }
+        }
+        #pragma GCC unroll 2
+        for (int64_t k_2 = 0; k_2 < 16; k_2 += 8) {
+            *(bf16x8 *)&out_vals[i * 16 + k_2] = f32_to_bf16x8(*(f32x8 *)&w[k_2]);
         }
     }
 }
@@ -173,9 +169,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_compute_part(slots, part);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_compute_part(slots, part);
+        }
     }
     return 0;
 }

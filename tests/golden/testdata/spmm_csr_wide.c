@@ -12,7 +12,6 @@
  * the loop over tiles stays inside: the sizes of the caches are not known
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -48,7 +47,7 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -59,66 +58,63 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const float *restrict B_vals = (const float *)slots[7];
     float *restrict out_vals = (float *)slots[8];
     const int64_t parts = A_pos2[n_i] * n_k > 32768 && threads > 1 ? max_i64(threads, min_i64(threads * 16, A_pos2[n_i] * n_k / 8192)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
+        }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
+        }
+    }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        for (int64_t k0 = 0; k0 < n_k - 63; k0 += 64) {
+            float w[64] __attribute__((aligned(64)));
+            #pragma GCC unroll 8
+            for (int64_t q = 0; q < 64; q += 8) {
+                *(f32x8 *)&w[q] = (f32x8){0};
+            }
+            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                #pragma GCC unroll 8
+                for (int64_t k1 = 0; k1 < 64; k1 += 8) {
+                    *(f32x8 *)&w[k1] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j * n_k + (k0 + k1)];
+                }
+            }
+            #pragma GCC unroll 8
+            for (int64_t k1_2 = 0; k1_2 < 64; k1_2 += 8) {
+                *(f32x8 *)&out_vals[i * n_k + (k0 + k1_2)] = *(f32x8 *)&w[k1_2];
             }
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
+        for (int64_t k0_2 = n_k / 64 * 64; k0_2 < n_k; k0_2 += 16) {
+            const int64_t k0_shifted = min_i64(k0_2, n_k - 16);
+            float w_2[16] __attribute__((aligned(64)));
+            #pragma GCC unroll 2
+            for (int64_t q_2 = 0; q_2 < 16; q_2 += 8) {
+                *(f32x8 *)&w_2[q_2] = (f32x8){0};
             }
-        }
-        for (int64_t i = i_begin; i < i_end; i++) {
-            for (int64_t k0 = 0; k0 < n_k - 63; k0 += 64) {
-                float w[64] __attribute__((aligned(64)));
-                #pragma GCC unroll 8
-                for (int64_t q = 0; q < 64; q += 8) {
-                    *(f32x8 *)&w[q] = (f32x8){0};
-                }
-                for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    #pragma GCC unroll 8
-                    for (int64_t k1 = 0; k1 < 64; k1 += 8) {
-                        *(f32x8 *)&w[k1] += A_vals[A_p2] * *(const f32x8 *)&B_vals[j * n_k + (k0 + k1)];
-                    }
-                }
-                #pragma GCC unroll 8
-                for (int64_t k1_2 = 0; k1_2 < 64; k1_2 += 8) {
-                    *(f32x8 *)&out_vals[i * n_k + (k0 + k1_2)] = *(f32x8 *)&w[k1_2];
+            for (int64_t A_p2_2 = A_pos2[i]; A_p2_2 < A_pos2[i + 1]; A_p2_2++) {
+                const int64_t j_2 = A_crd2[A_p2_2];
+                #pragma GCC unroll 2
+                for (int64_t k1_3 = 0; k1_3 < 16; k1_3 += 8) {
+                    *(f32x8 *)&w_2[k1_3] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j_2 * n_k + (k0_shifted + k1_3)];
                 }
             }
-            for (int64_t k0_2 = n_k / 64 * 64; k0_2 < n_k; k0_2 += 16) {
-                const int64_t k0_shifted = min_i64(k0_2, n_k - 16);
-                float w_2[16] __attribute__((aligned(64)));
-                #pragma GCC unroll 2
-                for (int64_t q_2 = 0; q_2 < 16; q_2 += 8) {
-                    *(f32x8 *)&w_2[q_2] = (f32x8){0};
-                }
-                for (int64_t A_p2_2 = A_pos2[i]; A_p2_2 < A_pos2[i + 1]; A_p2_2++) {
-                    const int64_t j_2 = A_crd2[A_p2_2];
-                    #pragma GCC unroll 2
-                    for (int64_t k1_3 = 0; k1_3 < 16; k1_3 += 8) {
-                        *(f32x8 *)&w_2[k1_3] += A_vals[A_p2_2] * *(const f32x8 *)&B_vals[j_2 * n_k + (k0_shifted + k1_3)];
-                    }
-                }
-                #pragma GCC unroll 2
-                for (int64_t k1_4 = 0; k1_4 < 16; k1_4 += 8) {
-                    *(f32x8 *)&out_vals[i * n_k + (k0_shifted + k1_4)] = *(f32x8 *)&w_2[k1_4];
-                }
+            #pragma GCC unroll 2
+            for (int64_t k1_4 = 0; k1_4 < 16; k1_4 += 8) {
+                *(f32x8 *)&out_vals[i * n_k + (k0_shifted + k1_4)] = *(f32x8 *)&w_2[k1_4];
             }
         }
     }
@@ -141,9 +137,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_compute_part(slots, part);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_compute_part(slots, part);
+        }
     }
     return 0;
 }

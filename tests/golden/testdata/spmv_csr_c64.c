@@ -8,7 +8,6 @@
  * workspace w: a scalar, since [j] is summed inside each element
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -48,7 +47,7 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -58,37 +57,34 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const float _Complex *restrict x_vals = (const float _Complex *)slots[6];
     float _Complex *restrict out_vals = (float _Complex *)slots[7];
     const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
-            }
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
-            }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
         }
-        for (int64_t i = i_begin; i < i_end; i++) {
-            float _Complex w = 0.0f;
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
-                w += mul_c64(A_vals[A_p2], x_vals[j]);
-            }
-            out_vals[i] = w;
+    }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        float _Complex w = 0.0f;
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            const int64_t j = A_crd2[A_p2];
+            w += mul_c64(A_vals[A_p2], x_vals[j]);
         }
+        out_vals[i] = w;
     }
 }
 
@@ -105,9 +101,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_compute_part(slots, part);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_compute_part(slots, part);
+        }
     }
     return 0;
 }

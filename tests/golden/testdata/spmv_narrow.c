@@ -12,7 +12,6 @@
  * the lanes of 4 elements over i are reduced together
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT16_TYPE__ int16_t;
@@ -81,7 +80,7 @@ static inline float reduce_add_f32x4(f32x4 a)
     return level1[0];
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
@@ -92,124 +91,121 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     float *restrict out_vals = (float *)slots[7];
     const int64_t parts = A_pos2[n_i] > 20000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 5000)) : 1;
     const int64_t A_p2_within = A_pos2[n_i];
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
-        int64_t i_begin = 0;
-        int64_t i_begin_above = n_i;
-        while (i_begin < i_begin_above) {
-            const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
-            if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
-                i_begin = i_begin_middle + 1;
-            } else {
-                i_begin_above = i_begin_middle;
-            }
+    const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
+    int64_t i_begin = 0;
+    int64_t i_begin_above = n_i;
+    while (i_begin < i_begin_above) {
+        const int64_t i_begin_middle = i_begin + (i_begin_above - i_begin) / 2;
+        if (i_begin_middle + A_pos2[i_begin_middle] < part * i_share) {
+            i_begin = i_begin_middle + 1;
+        } else {
+            i_begin_above = i_begin_middle;
         }
-        int64_t i_end = i_begin;
-        int64_t i_end_above = n_i;
-        while (i_end < i_end_above) {
-            const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
-            if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
-                i_end = i_end_middle + 1;
-            } else {
-                i_end_above = i_end_middle;
-            }
+    }
+    int64_t i_end = i_begin;
+    int64_t i_end_above = n_i;
+    while (i_end < i_end_above) {
+        const int64_t i_end_middle = i_end + (i_end_above - i_end) / 2;
+        if (i_end_middle + A_pos2[i_end_middle] < (part + 1) * i_share) {
+            i_end = i_end_middle + 1;
+        } else {
+            i_end_above = i_end_middle;
         }
-        const int64_t i_end_2 = i_end;
-        const int64_t i_rest = i_begin + (i_end_2 - i_begin) / 4 * 4;
-        for (int64_t i = i_begin; i < i_rest; i += 4) {
-            f32x4 w_lanes = (f32x4){0};
-            int64_t A_p2_2 = A_pos2[i];
-            const int64_t A_p2_end = A_pos2[i + 1];
-            while (A_p2_2 + 4 < A_p2_end) {
-                w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]);
-                A_p2_2 += 4;
-            }
-            if (A_p2_2 + 4 <= A_p2_within) {
-                w_lanes = head_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]), A_p2_end - A_p2_2, w_lanes);
-            } else {
-                float w_lanes_2[4] __attribute__((aligned(64)));
-                *(f32x4 *)&w_lanes_2[0] = w_lanes;
-                for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
-                    w_lanes_2[A_p2_3 - A_p2_2] += A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]];
-                }
-                w_lanes = *(f32x4 *)&w_lanes_2[0];
-            }
-            f32x4 w_lanes_3 = (f32x4){0};
-            int64_t A_p2_4 = A_pos2[i + 1];
-            const int64_t A_p2_end_2 = A_pos2[i + 2];
-            while (A_p2_4 + 4 < A_p2_end_2) {
-                w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]);
-                A_p2_4 += 4;
-            }
-            if (A_p2_4 + 4 <= A_p2_within) {
-                w_lanes_3 = head_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]), A_p2_end_2 - A_p2_4, w_lanes_3);
-            } else {
-                float w_lanes_3_2[4] __attribute__((aligned(64)));
-                *(f32x4 *)&w_lanes_3_2[0] = w_lanes_3;
-                for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
-                    w_lanes_3_2[A_p2_5 - A_p2_4] += A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]];
-                }
-                w_lanes_3 = *(f32x4 *)&w_lanes_3_2[0];
-            }
-            f32x4 w_lanes_4 = (f32x4){0};
-            int64_t A_p2_6 = A_pos2[i + 2];
-            const int64_t A_p2_end_3 = A_pos2[i + 3];
-            while (A_p2_6 + 4 < A_p2_end_3) {
-                w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]);
-                A_p2_6 += 4;
-            }
-            if (A_p2_6 + 4 <= A_p2_within) {
-                w_lanes_4 = head_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]), A_p2_end_3 - A_p2_6, w_lanes_4);
-            } else {
-                float w_lanes_4_2[4] __attribute__((aligned(64)));
-                *(f32x4 *)&w_lanes_4_2[0] = w_lanes_4;
-                for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
-                    w_lanes_4_2[A_p2_7 - A_p2_6] += A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]];
-                }
-                w_lanes_4 = *(f32x4 *)&w_lanes_4_2[0];
-            }
-            f32x4 w_lanes_5 = (f32x4){0};
-            int64_t A_p2_8 = A_pos2[i + 3];
-            const int64_t A_p2_end_4 = A_pos2[i + 4];
-            while (A_p2_8 + 4 < A_p2_end_4) {
-                w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]);
-                A_p2_8 += 4;
-            }
-            if (A_p2_8 + 4 <= A_p2_within) {
-                w_lanes_5 = head_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]), A_p2_end_4 - A_p2_8, w_lanes_5);
-            } else {
-                float w_lanes_5_2[4] __attribute__((aligned(64)));
-                *(f32x4 *)&w_lanes_5_2[0] = w_lanes_5;
-                for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
-                    w_lanes_5_2[A_p2_9 - A_p2_8] += A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]];
-                }
-                w_lanes_5 = *(f32x4 *)&w_lanes_5_2[0];
-            }
-            const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_3, w_lanes_4, w_lanes_5);
-            *(f32x4 *)&out_vals[i] = w_2;
+    }
+    const int64_t i_end_2 = i_end;
+    const int64_t i_rest = i_begin + (i_end_2 - i_begin) / 4 * 4;
+    for (int64_t i = i_begin; i < i_rest; i += 4) {
+        f32x4 w_lanes = (f32x4){0};
+        int64_t A_p2_2 = A_pos2[i];
+        const int64_t A_p2_end = A_pos2[i + 1];
+        while (A_p2_2 + 4 < A_p2_end) {
+            w_lanes += *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]);
+            A_p2_2 += 4;
         }
-        for (int64_t i_2 = i_rest; i_2 < i_end_2; i_2++) {
-            f32x4 w_lanes_6 = (f32x4){0};
-            int64_t A_p2_10 = A_pos2[i_2];
-            const int64_t A_p2_end_5 = A_pos2[i_2 + 1];
-            while (A_p2_10 + 4 < A_p2_end_5) {
-                w_lanes_6 += *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]);
-                A_p2_10 += 4;
+        if (A_p2_2 + 4 <= A_p2_within) {
+            w_lanes = head_f32x4(w_lanes + *(const f32x4 *)&A_vals[A_p2_2] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_2]), A_p2_end - A_p2_2, w_lanes);
+        } else {
+            float w_lanes_2[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_lanes_2[0] = w_lanes;
+            for (int64_t A_p2_3 = A_p2_2; A_p2_3 < A_p2_end; A_p2_3++) {
+                w_lanes_2[A_p2_3 - A_p2_2] += A_vals[A_p2_3] * x_vals[A_crd2[A_p2_3]];
             }
-            if (A_p2_10 + 4 <= A_p2_within) {
-                w_lanes_6 = head_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]), A_p2_end_5 - A_p2_10, w_lanes_6);
-            } else {
-                float w_lanes_6_2[4] __attribute__((aligned(64)));
-                *(f32x4 *)&w_lanes_6_2[0] = w_lanes_6;
-                for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
-                    w_lanes_6_2[A_p2_11 - A_p2_10] += A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]];
-                }
-                w_lanes_6 = *(f32x4 *)&w_lanes_6_2[0];
-            }
-            const float w = reduce_add_f32x4(w_lanes_6);
-            out_vals[i_2] = w;
+            w_lanes = *(f32x4 *)&w_lanes_2[0];
         }
+        f32x4 w_lanes_3 = (f32x4){0};
+        int64_t A_p2_4 = A_pos2[i + 1];
+        const int64_t A_p2_end_2 = A_pos2[i + 2];
+        while (A_p2_4 + 4 < A_p2_end_2) {
+            w_lanes_3 += *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]);
+            A_p2_4 += 4;
+        }
+        if (A_p2_4 + 4 <= A_p2_within) {
+            w_lanes_3 = head_f32x4(w_lanes_3 + *(const f32x4 *)&A_vals[A_p2_4] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_4]), A_p2_end_2 - A_p2_4, w_lanes_3);
+        } else {
+            float w_lanes_3_2[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_lanes_3_2[0] = w_lanes_3;
+            for (int64_t A_p2_5 = A_p2_4; A_p2_5 < A_p2_end_2; A_p2_5++) {
+                w_lanes_3_2[A_p2_5 - A_p2_4] += A_vals[A_p2_5] * x_vals[A_crd2[A_p2_5]];
+            }
+            w_lanes_3 = *(f32x4 *)&w_lanes_3_2[0];
+        }
+        f32x4 w_lanes_4 = (f32x4){0};
+        int64_t A_p2_6 = A_pos2[i + 2];
+        const int64_t A_p2_end_3 = A_pos2[i + 3];
+        while (A_p2_6 + 4 < A_p2_end_3) {
+            w_lanes_4 += *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]);
+            A_p2_6 += 4;
+        }
+        if (A_p2_6 + 4 <= A_p2_within) {
+            w_lanes_4 = head_f32x4(w_lanes_4 + *(const f32x4 *)&A_vals[A_p2_6] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_6]), A_p2_end_3 - A_p2_6, w_lanes_4);
+        } else {
+            float w_lanes_4_2[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_lanes_4_2[0] = w_lanes_4;
+            for (int64_t A_p2_7 = A_p2_6; A_p2_7 < A_p2_end_3; A_p2_7++) {
+                w_lanes_4_2[A_p2_7 - A_p2_6] += A_vals[A_p2_7] * x_vals[A_crd2[A_p2_7]];
+            }
+            w_lanes_4 = *(f32x4 *)&w_lanes_4_2[0];
+        }
+        f32x4 w_lanes_5 = (f32x4){0};
+        int64_t A_p2_8 = A_pos2[i + 3];
+        const int64_t A_p2_end_4 = A_pos2[i + 4];
+        while (A_p2_8 + 4 < A_p2_end_4) {
+            w_lanes_5 += *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]);
+            A_p2_8 += 4;
+        }
+        if (A_p2_8 + 4 <= A_p2_within) {
+            w_lanes_5 = head_f32x4(w_lanes_5 + *(const f32x4 *)&A_vals[A_p2_8] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_8]), A_p2_end_4 - A_p2_8, w_lanes_5);
+        } else {
+            float w_lanes_5_2[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_lanes_5_2[0] = w_lanes_5;
+            for (int64_t A_p2_9 = A_p2_8; A_p2_9 < A_p2_end_4; A_p2_9++) {
+                w_lanes_5_2[A_p2_9 - A_p2_8] += A_vals[A_p2_9] * x_vals[A_crd2[A_p2_9]];
+            }
+            w_lanes_5 = *(f32x4 *)&w_lanes_5_2[0];
+        }
+        const f32x4 w_2 = reduce4_add_f32x4(w_lanes, w_lanes_3, w_lanes_4, w_lanes_5);
+        *(f32x4 *)&out_vals[i] = w_2;
+    }
+    for (int64_t i_2 = i_rest; i_2 < i_end_2; i_2++) {
+        f32x4 w_lanes_6 = (f32x4){0};
+        int64_t A_p2_10 = A_pos2[i_2];
+        const int64_t A_p2_end_5 = A_pos2[i_2 + 1];
+        while (A_p2_10 + 4 < A_p2_end_5) {
+            w_lanes_6 += *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]);
+            A_p2_10 += 4;
+        }
+        if (A_p2_10 + 4 <= A_p2_within) {
+            w_lanes_6 = head_f32x4(w_lanes_6 + *(const f32x4 *)&A_vals[A_p2_10] * gather_narrow_f32x4(x_vals, &A_crd2[A_p2_10]), A_p2_end_5 - A_p2_10, w_lanes_6);
+        } else {
+            float w_lanes_6_2[4] __attribute__((aligned(64)));
+            *(f32x4 *)&w_lanes_6_2[0] = w_lanes_6;
+            for (int64_t A_p2_11 = A_p2_10; A_p2_11 < A_p2_end_5; A_p2_11++) {
+                w_lanes_6_2[A_p2_11 - A_p2_10] += A_vals[A_p2_11] * x_vals[A_crd2[A_p2_11]];
+            }
+            w_lanes_6 = *(f32x4 *)&w_lanes_6_2[0];
+        }
+        const float w = reduce_add_f32x4(w_lanes_6);
+        out_vals[i_2] = w;
     }
 }
 
@@ -226,9 +222,16 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_compute_part(slots, part);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_compute_part(slots, part);
+        }
     }
     return 0;
 }

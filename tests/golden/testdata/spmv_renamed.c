@@ -7,7 +7,6 @@
  * vectorize(i1)
  * parallelize(i0, threads)
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -43,34 +42,26 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t i0_begin, const int64_t i0_end)
 {
-    const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
     const float *restrict x_vals = (const float *)slots[6];
     float *restrict out_vals = (float *)slots[7];
-    int64_t i0_turn = 0;
-    const int64_t i0_trips = (n_i + 7) / 8;
-    const int64_t i0_chunk = begun ? max_i64(1, (n_i + 7) / 8 / (threads * 16)) : i0_trips;
-    const int64_t i0_parts = begun ? (i0_trips + (i0_chunk - 1)) / i0_chunk : 1;
-    for (int64_t i0_part; (i0_part = next_part(begun, 0, &i0_turn, i0_parts)) < i0_parts;) {
-        const int64_t i0_end = min_i64(i0_trips, (i0_part + 1) * i0_chunk);
-        for (int64_t i0 = i0_part * i0_chunk; i0 < i0_end; i0++) {
-            float w[8] __attribute__((aligned(64)));
-            *(f32x8 *)&w[0] = (f32x8){0};
-            for (int64_t iw = 0; iw < min_i64(8, n_i - i0 * 8); iw++) {
-                for (int64_t A_p2 = A_pos2[i0 * 8 + iw]; A_p2 < A_pos2[i0 * 8 + iw + 1]; A_p2++) {
-                    const int64_t j = A_crd2[A_p2];
-                    w[iw] += A_vals[A_p2] * x_vals[j];
-                }
+    for (int64_t i0 = i0_begin; i0 < i0_end; i0++) {
+        float w[8] __attribute__((aligned(64)));
+        *(f32x8 *)&w[0] = (f32x8){0};
+        for (int64_t iw = 0; iw < min_i64(8, n_i - i0 * 8); iw++) {
+            for (int64_t A_p2 = A_pos2[i0 * 8 + iw]; A_p2 < A_pos2[i0 * 8 + iw + 1]; A_p2++) {
+                const int64_t j = A_crd2[A_p2];
+                w[iw] += A_vals[A_p2] * x_vals[j];
             }
-            #pragma omp simd
-            for (int64_t i1 = 0; i1 < min_i64(8, n_i - i0 * 8); i1++) {
-                out_vals[i0 * 8 + i1] = w[i1];
-            }
+        }
+        #pragma omp simd
+        for (int64_t i1 = 0; i1 < min_i64(8, n_i - i0 * 8); i1++) {
+            out_vals[i0 * 8 + i1] = w[i1];
         }
     }
 }
@@ -87,9 +78,17 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t i0_turn = 0;
+            const int64_t i0_trips = (n_i + 7) / 8;
+            const int64_t i0_chunk = max_i64(1, (n_i + 7) / 8 / (threads * 16));
+            const int64_t i0_parts = (i0_trips + (i0_chunk - 1)) / i0_chunk;
+            for (int64_t i0_part; (i0_part = next_part(begun, 0, &i0_turn, i0_parts)) < i0_parts;) {
+                kernel_compute_part(slots, i0_part * i0_chunk, min_i64(i0_trips, (i0_part + 1) * i0_chunk));
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        kernel_compute_part(slots, 0, (n_i + 7) / 8);
     }
     return 0;
 }

@@ -11,7 +11,6 @@
  * 8 elements over i are summed at once, each in a lane: their entries stand side by side in A
  * threads take blocks of equally many i, where there is enough to compute
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -86,9 +85,8 @@ static inline f32x8 where_f32x8_i32(f32x8 x, i32x8 of, f32x8 other)
     return (f32x8)((kept & (i32x8)x) | (~kept & (i32x8)other));
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t i_group_begin, const int64_t i_group_end)
 {
-    const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int32_t *restrict A_crd1 = (const int32_t *)slots[4];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[5];
@@ -96,104 +94,97 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const float *restrict A_vals = (const float *)slots[7];
     const float *restrict x_vals = (const float *)slots[8];
     float *restrict out_vals = (float *)slots[9];
-    int64_t i_group_turn = 0;
-    const int64_t i_group_trips = (n_i + 7) / 8;
-    const int64_t i_group_chunk = begun ? max_i64(1, (n_i + 7) / 8 / (threads * 16)) : i_group_trips;
-    const int64_t i_group_parts = begun ? (i_group_trips + (i_group_chunk - 1)) / i_group_chunk : 1;
-    for (int64_t i_group_part; (i_group_part = next_part(begun, 0, &i_group_turn, i_group_parts)) < i_group_parts;) {
-        const int64_t i_group_end = min_i64(i_group_trips, (i_group_part + 1) * i_group_chunk);
-        for (int64_t i_group = i_group_part * i_group_chunk; i_group < i_group_end; i_group++) {
-            const int64_t A_p1 = i_group * 8;
-            const int64_t A_p1_end = min_i64(n_i, i_group * 8 + 8);
-            f32x8 w_lanes = (f32x8){0};
-            f32x8 w_lanes_2 = (f32x8){0};
-            f32x8 w_lanes_3 = (f32x8){0};
-            f32x8 w_lanes_4 = (f32x8){0};
-            const int64_t A_p2_begin = 0;
-            const int64_t A_p2_end = ((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) / 32;
-            if (A_p1_end - A_p1 >= 8) {
-                int64_t A_p2_2 = A_p2_begin;
-                while (A_p2_2 + 4 <= A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32])) {
-                    const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
-                    const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                    w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
-                    const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                    w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
-                    const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-                    w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
-                    A_p2_2 += 4;
-                }
-                if (A_p2_2 < A_p2_end) {
-                    if (!any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
-                        const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                        w_lanes += *(const f32x8 *)&A_vals[A_p2_place_9] * gather_f32x8(x_vals, &A_crd2[A_p2_place_9]);
-                        if (A_p2_2 + 1 < A_p2_end) {
-                            const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                            w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_10] * gather_f32x8(x_vals, &A_crd2[A_p2_place_10]);
-                            if (A_p2_2 + 2 < A_p2_end) {
-                                const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_11] * gather_f32x8(x_vals, &A_crd2[A_p2_place_11]);
-                            }
+    for (int64_t i_group = i_group_begin; i_group < i_group_end; i_group++) {
+        const int64_t A_p1 = i_group * 8;
+        const int64_t A_p1_end = min_i64(n_i, i_group * 8 + 8);
+        f32x8 w_lanes = (f32x8){0};
+        f32x8 w_lanes_2 = (f32x8){0};
+        f32x8 w_lanes_3 = (f32x8){0};
+        f32x8 w_lanes_4 = (f32x8){0};
+        const int64_t A_p2_begin = 0;
+        const int64_t A_p2_end = ((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) / 32;
+        if (A_p1_end - A_p1 >= 8) {
+            int64_t A_p2_2 = A_p2_begin;
+            while (A_p2_2 + 4 <= A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32])) {
+                const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
+                const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
+                const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
+                const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
+                A_p2_2 += 4;
+            }
+            if (A_p2_2 < A_p2_end) {
+                if (!any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
+                    const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_9] * gather_f32x8(x_vals, &A_crd2[A_p2_place_9]);
+                    if (A_p2_2 + 1 < A_p2_end) {
+                        const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_10] * gather_f32x8(x_vals, &A_crd2[A_p2_place_10]);
+                        if (A_p2_2 + 2 < A_p2_end) {
+                            const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_11] * gather_f32x8(x_vals, &A_crd2[A_p2_place_11]);
                         }
-                    } else {
-                        while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
-                            const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                            w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_5] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_5]), *(const i32x8 *)&A_crd2[A_p2_place_5], w_lanes);
-                            if (A_p2_2 + 1 < A_p2_end) {
-                                const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                                w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_6] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_6]), *(const i32x8 *)&A_crd2[A_p2_place_6], w_lanes_2);
-                                if (A_p2_2 + 2 < A_p2_end) {
-                                    const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                                    w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_7] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_7]), *(const i32x8 *)&A_crd2[A_p2_place_7], w_lanes_3);
-                                    if (A_p2_2 + 3 < A_p2_end) {
-                                        const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-                                        w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes_4);
-                                    }
+                    }
+                } else {
+                    while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
+                        const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                        w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_5] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_5]), *(const i32x8 *)&A_crd2[A_p2_place_5], w_lanes);
+                        if (A_p2_2 + 1 < A_p2_end) {
+                            const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                            w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_6] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_6]), *(const i32x8 *)&A_crd2[A_p2_place_6], w_lanes_2);
+                            if (A_p2_2 + 2 < A_p2_end) {
+                                const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                                w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_7] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_7]), *(const i32x8 *)&A_crd2[A_p2_place_7], w_lanes_3);
+                                if (A_p2_2 + 3 < A_p2_end) {
+                                    const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                                    w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes_4);
                                 }
                             }
-                            A_p2_2 += 4;
                         }
+                        A_p2_2 += 4;
                     }
                 }
-                w_lanes += w_lanes_3;
-                w_lanes_2 += w_lanes_4;
-                w_lanes += w_lanes_2;
-                float w_3[8] __attribute__((aligned(64)));
-                *(f32x8 *)&w_3[0] = w_lanes;
-                out_vals[A_crd1[A_p1]] = w_3[0];
-                out_vals[A_crd1[A_p1 + 1]] = w_3[1];
-                out_vals[A_crd1[A_p1 + 2]] = w_3[2];
-                out_vals[A_crd1[A_p1 + 3]] = w_3[3];
-                out_vals[A_crd1[A_p1 + 4]] = w_3[4];
-                out_vals[A_crd1[A_p1 + 5]] = w_3[5];
-                out_vals[A_crd1[A_p1 + 6]] = w_3[6];
-                out_vals[A_crd1[A_p1 + 7]] = w_3[7];
-            } else {
-                float w_2[32] __attribute__((aligned(64)));
-                *(f32x8 *)&w_2[0] = w_lanes;
-                *(f32x8 *)&w_2[8] = w_lanes_2;
-                *(f32x8 *)&w_2[16] = w_lanes_3;
-                *(f32x8 *)&w_2[24] = w_lanes_4;
-                for (int64_t lane = 0; lane < min_i64(8, A_p1_end - A_p1); lane++) {
-                    for (int64_t A_p2_3 = A_p2_begin; A_p2_3 < A_p2_end; A_p2_3++) {
-                        if (A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] >= 0) {
-                            w_2[(A_p2_3 - A_p2_begin - (A_p2_3 - A_p2_begin) / 4 * 4) * 8 + lane] += A_vals[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] * x_vals[A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32]];
-                        }
+            }
+            w_lanes += w_lanes_3;
+            w_lanes_2 += w_lanes_4;
+            w_lanes += w_lanes_2;
+            float w_3[8] __attribute__((aligned(64)));
+            *(f32x8 *)&w_3[0] = w_lanes;
+            out_vals[A_crd1[A_p1]] = w_3[0];
+            out_vals[A_crd1[A_p1 + 1]] = w_3[1];
+            out_vals[A_crd1[A_p1 + 2]] = w_3[2];
+            out_vals[A_crd1[A_p1 + 3]] = w_3[3];
+            out_vals[A_crd1[A_p1 + 4]] = w_3[4];
+            out_vals[A_crd1[A_p1 + 5]] = w_3[5];
+            out_vals[A_crd1[A_p1 + 6]] = w_3[6];
+            out_vals[A_crd1[A_p1 + 7]] = w_3[7];
+        } else {
+            float w_2[32] __attribute__((aligned(64)));
+            *(f32x8 *)&w_2[0] = w_lanes;
+            *(f32x8 *)&w_2[8] = w_lanes_2;
+            *(f32x8 *)&w_2[16] = w_lanes_3;
+            *(f32x8 *)&w_2[24] = w_lanes_4;
+            for (int64_t lane = 0; lane < min_i64(8, A_p1_end - A_p1); lane++) {
+                for (int64_t A_p2_3 = A_p2_begin; A_p2_3 < A_p2_end; A_p2_3++) {
+                    if (A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] >= 0) {
+                        w_2[(A_p2_3 - A_p2_begin - (A_p2_3 - A_p2_begin) / 4 * 4) * 8 + lane] += A_vals[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32] * x_vals[A_crd2[A_pos2[i_group / 4] + (A_p1 + lane - i_group / 4 * 32) + A_p2_3 * 32]];
                     }
                 }
-                w_lanes = *(f32x8 *)&w_2[0];
-                w_lanes_2 = *(f32x8 *)&w_2[8];
-                w_lanes_3 = *(f32x8 *)&w_2[16];
-                w_lanes_4 = *(f32x8 *)&w_2[24];
-                w_lanes += w_lanes_3;
-                w_lanes_2 += w_lanes_4;
-                w_lanes += w_lanes_2;
-                float w_4[8] __attribute__((aligned(64)));
-                *(f32x8 *)&w_4[0] = w_lanes;
-                for (int64_t lane_2 = 0; lane_2 < min_i64(8, A_p1_end - A_p1); lane_2++) {
-                    out_vals[A_crd1[A_p1 + lane_2]] = w_4[lane_2];
-                }
+            }
+            w_lanes = *(f32x8 *)&w_2[0];
+            w_lanes_2 = *(f32x8 *)&w_2[8];
+            w_lanes_3 = *(f32x8 *)&w_2[16];
+            w_lanes_4 = *(f32x8 *)&w_2[24];
+            w_lanes += w_lanes_3;
+            w_lanes_2 += w_lanes_4;
+            w_lanes += w_lanes_2;
+            float w_4[8] __attribute__((aligned(64)));
+            *(f32x8 *)&w_4[0] = w_lanes;
+            for (int64_t lane_2 = 0; lane_2 < min_i64(8, A_p1_end - A_p1); lane_2++) {
+                out_vals[A_crd1[A_p1 + lane_2]] = w_4[lane_2];
             }
         }
     }
@@ -211,9 +202,17 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t i_group_turn = 0;
+            const int64_t i_group_trips = (n_i + 7) / 8;
+            const int64_t i_group_chunk = max_i64(1, (n_i + 7) / 8 / (threads * 16));
+            const int64_t i_group_parts = (i_group_trips + (i_group_chunk - 1)) / i_group_chunk;
+            for (int64_t i_group_part; (i_group_part = next_part(begun, 0, &i_group_turn, i_group_parts)) < i_group_parts;) {
+                kernel_compute_part(slots, i_group_part * i_group_chunk, min_i64(i_group_trips, (i_group_part + 1) * i_group_chunk));
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        kernel_compute_part(slots, 0, (n_i + 7) / 8);
     }
     return 0;
 }

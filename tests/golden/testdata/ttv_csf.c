@@ -10,7 +10,6 @@
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  * rows of out are written in one pass, to room for as many entries as they may have, and moved together
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -203,7 +202,7 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t block)
 {
     int32_t *restrict out_crd2 = (int32_t *)slots[14];
     float *restrict out_vals = (float *)slots[15];
@@ -211,17 +210,14 @@ static void kernel_compute_work(int64_t *slots, int64_t *begun)
     const int64_t *restrict out_filled2 = (const int64_t *)slots[18];
     const int32_t *restrict out_room_crd2 = (const int32_t *)slots[19];
     const float *restrict out_room_vals2 = (const float *)slots[20];
-    int64_t block_turn = 0;
-    for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
-        const int64_t from = out_starts2[block];
-        const int64_t to = out_filled2[block];
-        const int64_t count = out_filled2[block + 1] - to;
-        for (int64_t q = 0; q < count; q++) {
-            out_crd2[to + q] = out_room_crd2[from + q];
-        }
-        for (int64_t q_2 = 0; q_2 < count; q_2++) {
-            out_vals[to + q_2] = out_room_vals2[from + q_2];
-        }
+    const int64_t from = out_starts2[block];
+    const int64_t to = out_filled2[block];
+    const int64_t count = out_filled2[block + 1] - to;
+    for (int64_t q = 0; q < count; q++) {
+        out_crd2[to + q] = out_room_crd2[from + q];
+    }
+    for (int64_t q_2 = 0; q_2 < count; q_2++) {
+        out_vals[to + q_2] = out_room_vals2[from + q_2];
     }
 }
 
@@ -236,14 +232,21 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t block_turn = 0;
+            for (int64_t block; (block = next_part(begun, 0, &block_turn, 64)) < 64;) {
+                kernel_compute_part(slots, block);
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        for (int64_t block = 0; block < 64; block++) {
+            kernel_compute_part(slots, block);
+        }
     }
     return 0;
 }
 
-static void kernel_revalue_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
@@ -256,46 +259,43 @@ static void kernel_revalue_work(int64_t *slots, int64_t *begun)
     const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
     float *restrict out_vals = (float *)slots[15];
     const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos3[A_pos2[A_pos1[1]]] / 3000)) : 1;
-    int64_t part_turn = 0;
-    for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
-        const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
-        int64_t A_p1_begin = A_pos1[0];
-        int64_t A_p1_begin_above = A_pos1[1];
-        while (A_p1_begin < A_p1_begin_above) {
-            const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
-            if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
-                A_p1_begin = A_p1_begin_middle + 1;
-            } else {
-                A_p1_begin_above = A_p1_begin_middle;
-            }
+    const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
+    int64_t A_p1_begin = A_pos1[0];
+    int64_t A_p1_begin_above = A_pos1[1];
+    while (A_p1_begin < A_p1_begin_above) {
+        const int64_t A_p1_begin_middle = A_p1_begin + (A_p1_begin_above - A_p1_begin) / 2;
+        if (A_p1_begin_middle + A_pos3[A_pos2[A_p1_begin_middle]] < part * A_p1_share) {
+            A_p1_begin = A_p1_begin_middle + 1;
+        } else {
+            A_p1_begin_above = A_p1_begin_middle;
         }
-        int64_t A_p1_end = A_p1_begin;
-        int64_t A_p1_end_above = A_pos1[1];
-        while (A_p1_end < A_p1_end_above) {
-            const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
-            if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
-                A_p1_end = A_p1_end_middle + 1;
-            } else {
-                A_p1_end_above = A_p1_end_middle;
-            }
+    }
+    int64_t A_p1_end = A_p1_begin;
+    int64_t A_p1_end_above = A_pos1[1];
+    while (A_p1_end < A_p1_end_above) {
+        const int64_t A_p1_end_middle = A_p1_end + (A_p1_end_above - A_p1_end) / 2;
+        if (A_p1_end_middle + A_pos3[A_pos2[A_p1_end_middle]] < (part + 1) * A_p1_share) {
+            A_p1_end = A_p1_end_middle + 1;
+        } else {
+            A_p1_end_above = A_p1_end_middle;
         }
-        for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
-            const int64_t i = A_crd1[A_p1];
-            int64_t out_p2 = out_pos2[i];
-            for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
-                uint8_t w_set = 0;
-                float w = 0.0f;
-                if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
-                    w_set = 1;
-                }
-                for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
-                    const int64_t k = A_crd3[A_p3];
-                    w += A_vals[A_p3] * x_vals[k];
-                }
-                if (w_set) {
-                    out_vals[out_p2] = w;
-                    out_p2++;
-                }
+    }
+    for (int64_t A_p1 = A_p1_begin; A_p1 < A_p1_end; A_p1++) {
+        const int64_t i = A_crd1[A_p1];
+        int64_t out_p2 = out_pos2[i];
+        for (int64_t A_p2 = A_pos2[A_p1]; A_p2 < A_pos2[A_p1 + 1]; A_p2++) {
+            uint8_t w_set = 0;
+            float w = 0.0f;
+            if (A_pos3[A_p2] < A_pos3[A_p2 + 1]) {
+                w_set = 1;
+            }
+            for (int64_t A_p3 = A_pos3[A_p2]; A_p3 < A_pos3[A_p2 + 1]; A_p3++) {
+                const int64_t k = A_crd3[A_p3];
+                w += A_vals[A_p3] * x_vals[k];
+            }
+            if (w_set) {
+                out_vals[out_p2] = w;
+                out_p2++;
             }
         }
     }
@@ -315,9 +315,16 @@ int32_t kernel_revalue(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_revalue_work(slots, begun);
+        {
+            int64_t part_turn = 0;
+            for (int64_t part; (part = next_part(begun, 0, &part_turn, parts)) < parts;) {
+                kernel_revalue_part(slots, part);
+            }
+        }
     } else {
-        kernel_revalue_work(slots, NULL);
+        for (int64_t part = 0; part < parts; part++) {
+            kernel_revalue_part(slots, part);
+        }
     }
     return 0;
 }

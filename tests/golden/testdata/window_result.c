@@ -5,7 +5,6 @@
  * parallelize(i, threads)
  * threads take blocks of equally many i, where there is enough to compute
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -66,8 +65,8 @@ int32_t kernel_assemble(int64_t *slots)
         {
             int64_t i_turn = 0;
             const int64_t i_trips = n_i;
-            const int64_t i_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : i_trips;
-            const int64_t i_parts = team > 1 ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
+            const int64_t i_chunk = team > 1 ? max_i64(1, n_i / (threads * 16)) : max_i64(i_trips, 1);
+            const int64_t i_parts = (i_trips + (i_chunk - 1)) / i_chunk;
             for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
                 const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
                 for (int64_t i = i_part * i_chunk; i < i_end; i++) {
@@ -93,30 +92,21 @@ int32_t kernel_assemble(int64_t *slots)
     return 0;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t i_begin, const int64_t i_end)
 {
-    const int64_t threads = slots[0];
-    const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[4];
     const float *restrict A_vals = (const float *)slots[5];
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_crd2 = (int32_t *)slots[9];
     float *restrict C_vals = (float *)slots[10];
-    int64_t i_turn = 0;
-    const int64_t i_trips = n_i;
-    const int64_t i_chunk = begun ? max_i64(1, n_i / (threads * 16)) : i_trips;
-    const int64_t i_parts = begun ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
-    for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
-        const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
-        for (int64_t i = i_part * i_chunk; i < i_end; i++) {
-            int64_t C_p2 = C_pos2[i + 2];
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                const int64_t j = A_crd2[A_p2];
-                C_vals[C_p2] = A_vals[A_p2];
-                C_crd2[C_p2] = (int32_t)j;
-                C_p2++;
-            }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        int64_t C_p2 = C_pos2[i + 2];
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            const int64_t j = A_crd2[A_p2];
+            C_vals[C_p2] = A_vals[A_p2];
+            C_crd2[C_p2] = (int32_t)j;
+            C_p2++;
         }
     }
 }
@@ -140,9 +130,17 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t i_turn = 0;
+            const int64_t i_trips = n_i;
+            const int64_t i_chunk = max_i64(1, n_i / (threads * 16));
+            const int64_t i_parts = (i_trips + (i_chunk - 1)) / i_chunk;
+            for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
+                kernel_compute_part(slots, i_part * i_chunk, min_i64(i_trips, (i_part + 1) * i_chunk));
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        kernel_compute_part(slots, 0, n_i);
     }
     return 0;
 }

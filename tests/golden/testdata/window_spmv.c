@@ -8,7 +8,6 @@
  * workspace w: a scalar, since [j] is summed inside each element
  * threads take blocks of i with equal numbers of entries of A, where there are enough of them
  */
-#define NULL ((void *)0)
 int omp_get_num_threads(void);
 int omp_get_thread_num(void);
 typedef __INT32_TYPE__ int32_t;
@@ -42,31 +41,22 @@ static inline int64_t next_part(int64_t *begun, int64_t loop, int64_t *turn, int
     return parts;
 }
 
-static void kernel_compute_work(int64_t *slots, int64_t *begun)
+static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const int64_t i_begin, const int64_t i_end)
 {
-    const int64_t threads = slots[0];
-    const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
     const float *restrict x_vals = (const float *)slots[7];
     float *restrict y_vals = (float *)slots[8];
-    int64_t i_turn = 0;
-    const int64_t i_trips = n_i;
-    const int64_t i_chunk = begun ? max_i64(1, n_i / (threads * 16)) : i_trips;
-    const int64_t i_parts = begun ? (i_trips + (i_chunk - 1)) / i_chunk : 1;
-    for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
-        const int64_t i_end = min_i64(i_trips, (i_part + 1) * i_chunk);
-        for (int64_t i = i_part * i_chunk; i < i_end; i++) {
-            float w = 0.0f;
-            for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
-                if (A_crd2[A_p2] >= 8 && A_crd2[A_p2] < 72 && ((int64_t)A_crd2[A_p2] - 8) / 4 * 4 == (int64_t)A_crd2[A_p2] - 8) {
-                    const int64_t j = ((int64_t)A_crd2[A_p2] - 8) / 4;
-                    w += A_vals[A_p2] * x_vals[j];
-                }
+    for (int64_t i = i_begin; i < i_end; i++) {
+        float w = 0.0f;
+        for (int64_t A_p2 = A_pos2[i]; A_p2 < A_pos2[i + 1]; A_p2++) {
+            if (A_crd2[A_p2] >= 8 && A_crd2[A_p2] < 72 && ((int64_t)A_crd2[A_p2] - 8) / 4 * 4 == (int64_t)A_crd2[A_p2] - 8) {
+                const int64_t j = ((int64_t)A_crd2[A_p2] - 8) / 4;
+                w += A_vals[A_p2] * x_vals[j];
             }
-            y_vals[i] = w;
         }
+        y_vals[i] = w;
     }
 }
 
@@ -90,9 +80,17 @@ int32_t kernel_compute(int64_t *slots)
             begun[n] = 0;
         }
         #pragma omp parallel num_threads(team)
-        kernel_compute_work(slots, begun);
+        {
+            int64_t i_turn = 0;
+            const int64_t i_trips = n_i;
+            const int64_t i_chunk = max_i64(1, n_i / (threads * 16));
+            const int64_t i_parts = (i_trips + (i_chunk - 1)) / i_chunk;
+            for (int64_t i_part; (i_part = next_part(begun, 0, &i_turn, i_parts)) < i_parts;) {
+                kernel_compute_part(slots, i_part * i_chunk, min_i64(i_trips, (i_part + 1) * i_chunk));
+            }
+        }
     } else {
-        kernel_compute_work(slots, NULL);
+        kernel_compute_part(slots, 0, n_i);
     }
     return 0;
 }
