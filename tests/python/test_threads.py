@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
+import processes
 import pytest
 import torch
 
@@ -140,3 +143,27 @@ def test_strips_of_what_is_reused(width):
     one = with_threads(1, lambda: a @ b)
     torch.testing.assert_close(one, a.to_dense() @ b)
     assert torch.equal(with_threads(3, lambda: a @ b), one)
+
+
+@pytest.mark.parametrize("runtime", [{"OMP_THREAD_LIMIT": "1"}, {"OMP_THREAD_LIMIT": "2"}, {"OMP_DYNAMIC": "true"}])
+def test_fewer_threads_than_asked_for_compute_all_parts(runtime, tmp_path):
+    code = """
+        import torch, libsparse as ls
+        torch.set_num_threads(5)
+        A, x, X = ls.random((3000, 3000), 0.02), torch.rand(3000), torch.rand(3000, 20)
+        for _ in range(3):
+            for operand in (x, X):
+                torch.testing.assert_close(A @ operand, A.to_dense() @ operand)
+            torch.testing.assert_close(A.to_format("sell(8)") @ x, A.to_dense() @ x)
+        print("right")
+    """
+    assert processes.run(code, tmp_path, **runtime) == "right"
+
+
+def test_calls_beside_each_other_take_parts_of_their_own():
+    a, xs = ls.random((3000, 3000), 0.02), torch.rand(16, 3000)
+    want = a.to_dense() @ xs.T
+    with ThreadPoolExecutor(4) as several:
+        for _ in range(5):
+            found = torch.stack(list(several.map(lambda x: a @ x, xs)), dim=1)
+            torch.testing.assert_close(found, want)
