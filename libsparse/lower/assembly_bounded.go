@@ -76,7 +76,7 @@ func (b bounds) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 }
 
 func (b bounds) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
-	return b.inBlocks(l, f, e, b.around)
+	return b.inBlocks(l, f, e, l.enough(), b.around)
 }
 
 func (b bounds) around(l *lowerer, cursor *ir.Var, block ir.Expr) (before, after []ir.Stmt) {
@@ -115,8 +115,11 @@ func (b bounded) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 	return append([]ir.Stmt{rows, blocks}, begin...), slices.Concat(end, positions, b.countOut(l, g, total), []ir.Stmt{sum})
 }
 
+// divide has threads where there may be so many entries, which is known by now: an estimate from mean lengths is far too low where long
+// rows meet long ones. An entry of a scattered row takes twice as long as what grains are counted in.
 func (b bounded) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
-	return b.inBlocks(l, f, e, b.around)
+	most := ir.IndexAt(b.handed(l, "starts"), ir.Const(Blocks))
+	return b.inBlocks(l, f, e, ir.Is(most, ir.Gt, ir.Const(l.program.Team.Grain/2)), b.around)
 }
 
 func (b bounded) around(l *lowerer, cursor *ir.Var, block ir.Expr) (before, after []ir.Stmt) {
@@ -138,6 +141,7 @@ type valued struct {
 
 func newValued(l *lowerer, codes *coded) assembly {
 	p := newPattern(l)
+	l.computed = ir.IndexAt(p.pos(l, p.groups[0]), p.parents(l, p.groups[0]))
 	clear(p.crd)
 	return valued{byRows{p}, codes}
 }
@@ -158,6 +162,9 @@ func (v valued) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	return append([]ir.Stmt{code}, out...)
 }
 
+// leastStored is the part of a grain from which on entries of an operand are divided into blocks, of which each is searched for its ends.
+const leastStored = 8
+
 // blockFrame is what a block does before and after its iterations.
 type blockFrame func(l *lowerer, cursor *ir.Var, block ir.Expr) (before, after []ir.Stmt)
 
@@ -170,17 +177,20 @@ func (p pattern) alone(l *lowerer, e *env, around blockFrame) (before, after []i
 	return around(l, e.cursor.get(p.groups[0].First), ir.Const(0))
 }
 
-// inBlocks divides the outermost loop: into one block where one thread runs it.
-func (p pattern) inBlocks(l *lowerer, f *cin.Forall, e env, around blockFrame) ([]ir.Stmt, bool) {
+// inBlocks divides the outermost loop, which threads run where there is enough to do: into one block where there is little, whoever runs it.
+func (p pattern) inBlocks(l *lowerer, f *cin.Forall, e env, enough ir.Expr, around blockFrame) ([]ir.Stmt, bool) {
 	if f.Unit != cin.Threads {
 		return nil, false
 	}
 	block, blocks := l.Index("block"), l.Index("blocks")
 	before, after := around(l, e.cursor.get(p.groups[0].First), block)
-	several := ir.All(l.enough(), ir.Is(l.slots.threads, ir.Gt, ir.Const(1)))
+	some := ir.Is(l.storedEntries(), ir.Gt, ir.Const(l.program.Team.Grain/leastStored))
 	return []ir.Stmt{
-		ir.Let(blocks, &ir.Select{Cond: several, Then: ir.Const(Blocks), Else: ir.Const(1)}),
-		l.several(blocks, l.inParts(f, e, block, blocks, before, after)...),
+		ir.Let(blocks, &ir.Select{Cond: ir.All(some, ir.Is(l.slots.threads, ir.Gt, ir.Const(1))), Then: ir.Const(Blocks), Else: ir.Const(1)}),
+		&ir.Parallel{
+			Threads: l.slots.threads, Cond: ir.All(ir.Is(blocks, ir.Gt, ir.Const(1)), enough),
+			Body:    ir.Do(l.inParts(f, e, block, blocks, before, after)...),
+		},
 	}, true
 }
 

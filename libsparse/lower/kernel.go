@@ -69,6 +69,8 @@ type lowerer struct {
 	scalars map[*index.Tensor]*ir.Var
 	// partly is a finding about a dense result: some element may be left unwritten, or is reduced into, so that it is filled first.
 	partly bool
+	// computed is how many entries the result has, where its pattern is there; else nil.
+	computed ir.Expr
 }
 
 // of is how a tensor of the program is stored.

@@ -132,7 +132,7 @@ func (l *lowerer) storedEntries() ir.Expr {
 }
 
 // work estimates the number of innermost iterations: what the first sparse operand stores, times what each other has for
-// each of the coordinates that it shares, times the extents of the variables that none of them carries.
+// each of the coordinates that it shares, times the extents of the variables that none of them carries; no less than the result has.
 func (l *lowerer) work() ir.Expr {
 	n := ir.Expr(ir.Const(1))
 	var carried []index.Var
@@ -162,6 +162,9 @@ func (l *lowerer) work() ir.Expr {
 		if !slices.Contains(carried, v) {
 			n = ir.Mul(n, l.extent(v))
 		}
+	}
+	if l.computed != nil {
+		n = ir.Max(n, l.computed)
 	}
 	return n
 }

@@ -70,8 +70,8 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict C_starts2 = (int64_t *)slots[11];
     int64_t C_bound2 = slots[12];
     memset(C_starts2, 0, (size_t)65 * sizeof *C_starts2);
-    const int64_t blocks = A_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && A_pos2[n_i] > 12000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -134,8 +134,8 @@ int32_t kernel_assemble(int64_t *slots)
     int32_t fault = 0;
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     memset(C_filled2, 0, (size_t)65 * sizeof *C_filled2);
-    const int64_t blocks = A_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && C_starts2[64] > 6000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -253,7 +253,7 @@ int32_t kernel_revalue(int64_t *slots)
     const int32_t *restrict C_pos2 = (const int32_t *)slots[8];
     int32_t *restrict C_vals = (int32_t *)slots[10];
     int32_t fault = 0;
-    const int64_t parts = A_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos2[n_i] / 3000)) : 1;
+    const int64_t parts = max_i64((int64_t)A_pos2[n_i], (int64_t)C_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos2[n_i], (int64_t)C_pos2[n_i]) / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     {
         int64_t begun[16 * team];

@@ -66,8 +66,8 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[13];
     int64_t out_bound2 = slots[14];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -131,8 +131,8 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[17];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && out_starts2[64] > 6000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -257,7 +257,7 @@ static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const 
     const float *restrict B_vals = (const float *)slots[8];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
     float *restrict out_vals = (float *)slots[12];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
+    const int64_t parts = max_i64((int64_t)A_pos2[n_i] + B_pos2[n_i], (int64_t)out_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos2[n_i] + B_pos2[n_i], (int64_t)out_pos2[n_i]) / 3000)) : 1;
     const int64_t i_share = (n_i + A_pos2[n_i] + (parts - 1)) / parts;
     int64_t i_begin = 0;
     int64_t i_begin_above = n_i;
@@ -304,7 +304,8 @@ int32_t kernel_revalue(int64_t *slots)
     const int64_t n_i = slots[1];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[3];
     const int32_t *restrict B_pos2 = (const int32_t *)slots[6];
-    const int64_t parts = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, ((int64_t)A_pos2[n_i] + B_pos2[n_i]) / 3000)) : 1;
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[10];
+    const int64_t parts = max_i64((int64_t)A_pos2[n_i] + B_pos2[n_i], (int64_t)out_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos2[n_i] + B_pos2[n_i], (int64_t)out_pos2[n_i]) / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         int64_t begun[16 * team];

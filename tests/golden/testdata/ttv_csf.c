@@ -62,8 +62,8 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[16];
     int64_t out_bound2 = slots[17];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && A_pos3[A_pos2[A_pos1[1]]] > 12000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -129,8 +129,8 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[20];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? 64 : 1;
-    const int64_t team = blocks > 1 ? threads : 1;
+    const int64_t blocks = A_pos3[A_pos2[A_pos1[1]]] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t team = blocks > 1 && out_starts2[64] > 6000 ? threads : 1;
     {
         int64_t begun[16 * team];
         for (int64_t n = 0; n < 16 * team; n++) {
@@ -249,6 +249,7 @@ int32_t kernel_compute(int64_t *slots)
 static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const int64_t part)
 {
     const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd1 = (const int32_t *)slots[5];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
@@ -258,7 +259,7 @@ static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const 
     const float *restrict x_vals = (const float *)slots[11];
     const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
     float *restrict out_vals = (float *)slots[15];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos3[A_pos2[A_pos1[1]]] / 3000)) : 1;
+    const int64_t parts = max_i64((int64_t)A_pos3[A_pos2[A_pos1[1]]], (int64_t)out_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos3[A_pos2[A_pos1[1]]], (int64_t)out_pos2[n_i]) / 3000)) : 1;
     const int64_t A_p1_share = ((int64_t)A_pos1[1] + A_pos3[A_pos2[A_pos1[1]]] + (parts - 1)) / parts;
     int64_t A_p1_begin = A_pos1[0];
     int64_t A_p1_begin_above = A_pos1[1];
@@ -304,10 +305,12 @@ static __attribute__((noinline)) void kernel_revalue_part(int64_t *slots, const 
 int32_t kernel_revalue(int64_t *slots)
 {
     const int64_t threads = slots[0];
+    const int64_t n_i = slots[1];
     const int32_t *restrict A_pos1 = (const int32_t *)slots[4];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[6];
     const int32_t *restrict A_pos3 = (const int32_t *)slots[8];
-    const int64_t parts = A_pos3[A_pos2[A_pos1[1]]] > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, (int64_t)A_pos3[A_pos2[A_pos1[1]]] / 3000)) : 1;
+    const int32_t *restrict out_pos2 = (const int32_t *)slots[13];
+    const int64_t parts = max_i64((int64_t)A_pos3[A_pos2[A_pos1[1]]], (int64_t)out_pos2[n_i]) > 12000 && threads > 1 ? max_i64(threads, min_i64(threads * 16, max_i64((int64_t)A_pos3[A_pos2[A_pos1[1]]], (int64_t)out_pos2[n_i]) / 3000)) : 1;
     const int64_t team = parts > 1 ? threads : 1;
     if (team > 1) {
         int64_t begun[16 * team];
