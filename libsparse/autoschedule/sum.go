@@ -35,21 +35,24 @@ func (d *Decision) sum(a bind.Assignment, w workspace, name string) {
 	d.across(a, w)
 }
 
-// across sums several rows at once, each in a lane, where their entries stand side by side, as in SELL and ELL.
+// across sums several rows at once, each in a lane, where their entries stand side by side, as in SELL, ELL and DIA.
 func (d *Decision) across(a bind.Assignment, w workspace) {
 	depth, t := len(d.Order)-1, a.LHS.Tensor.Elem.Accum()
 	if depth < 1 || w.at != depth || t == dtype.Bool || t.IsComplex() || a.Result().Discovered() {
 		return
 	}
 	rows, count := d.Order[depth-1], int64(acrossBytes/t.Size())
-	name, size, ok := sideBySide(a, rows, d.Order[depth])
+	name, size, gathered, ok := sideBySide(a, rows, d.Order[depth])
+	if !gathered {
+		count = int64(streamBytes / t.Size())
+	}
 	if size > 0 {
 		count = min(count, size)
 	}
 	if !ok || count < 2 || size%count != 0 {
 		return
 	}
-	if d.plan.around[depth+1] >= d.constants.ShortRow*d.plan.around[depth] {
+	if gathered && d.plan.around[depth+1] >= d.constants.ShortRow*d.plan.around[depth] {
 		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes * d.turns(depth)})
 	}
 	d.add(schedule.Unroll{Var: rows, Factor: count})
@@ -57,19 +60,19 @@ func (d *Decision) across(a bind.Assignment, w workspace) {
 }
 
 // sideBySide is the operand whose columns the loop over v walks alone, where the places of neighbouring rows stand side by side, and of how many; 0
-// is all of them.
-func sideBySide(a bind.Assignment, rows, v index.Var) (name string, count int64, ok bool) {
+// is all of them. On diagonals the columns of neighbours are neighbours, too, and nothing is gathered.
+func sideBySide(a bind.Assignment, rows, v index.Var) (name string, count int64, gathered, ok bool) {
 	l := lattice.Loop(a.Table, a.RHS, v)
 	if len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 {
-		return "", 0, false
+		return "", 0, false, false
 	}
 	it := l.Iterators()[0]
 	stored := a.Of(it.Access.Tensor).Format
 	below, ok := stored.Levels[it.Level].(format.Grouped)
 	if !ok || it.Level != 1 || it.Access.Windowed() || it.Access.Vars[stored.ModeOrder[0]] != rows || !stored.Levels[0].Props().Full {
-		return "", 0, false
+		return "", 0, false, false
 	}
-	return it.Access.Tensor.Name, below.Group(), true
+	return it.Access.Tensor.Name, below.Group(), !it.Props().Filling, true
 }
 
 // shortLanes is how many partial sums an element has then for each vector that takes turns where its row is summed in lanes (ir.Accumulate): as many as that
@@ -79,6 +82,9 @@ const shortLanes = 4
 // acrossBytes is the width of the vectors of sums of several rows: wider ones aren't faster, since loads of what is gathered are the limit (measured: SpMV in
 // SELL with 4, 8 and 16 lanes on 12 real matrices).
 const acrossBytes = 32
+
+// streamBytes is the same where nothing is gathered: that of the widest vectors.
+const streamBytes = 64
 
 // turns is how many vectors of the sums of a scalar take turns in the innermost loop.
 func (d *Decision) turns(depth int) int64 {

@@ -45,6 +45,9 @@ func (Offset) Children(s Storage, _ Range) Range {
 	return Range{Lo: ir.Const(0), Hi: ir.IndexAt(s.Pos, ir.Const(0))}
 }
 
+// Group implements Grouped.
+func (Offset) Group() int64 { return 0 }
+
 // Place implements Level.
 func (Offset) Place(s Storage, parent Range, step ir.Expr) ir.Expr {
 	return ir.Add(ir.Mul(step, s.Parents), parent.Lo)

@@ -1,11 +1,15 @@
 package ir
 
-import "slices"
+import (
+	"slices"
+
+	"libsparse/libsparse/dtype"
+)
 
 // Across is m with loops in lanes rewritten that are unrolled around a loop which sums: as many iterations as they are unrolled by run at once, each in a
 // lane of its own. They need the same bounds inside, as rows of a slice in SELL have. Where only some of them have something to sum
 // (For.Ends), which is in the last iterations inside, the others keep what they have. Of iterations outside that are too few for all lanes, those that there
-// are are summed one after the other.
+// are are summed one after the other. Places on a diagonal are neighbours, of which lanes have a range: its ends are tested.
 //
 // Where the loop inside is unrolled, each lane has as many partial sums, to which the terms of its element go in turn, whatever their number: the lanes that Accumulate
 // has of as many vectors, and they are added up in the same order, so that an element has the same bits in either format.
@@ -39,6 +43,8 @@ type across struct {
 	reduction
 	// valid says, where it isn't nil, whether an iteration inside has something to sum: an element of a vector that isn't negative.
 	valid *Load
+	// place and extent say the same, where they aren't nil: a place, which counts with the iterations, is at least 0 and before extent.
+	place, extent Expr
 }
 
 func acrossOf(s *For) (c across, ok bool) {
@@ -61,16 +67,34 @@ func acrossOf(s *For) (c across, ok bool) {
 
 // conditional takes the condition off the body of a loop inside that has one, and notes it; it reports whether lanes, which v counts, can test it.
 func (c *across) conditional(inside *For, v *Var) bool {
-	if !inside.Ends {
-		return true
-	}
 	test, ok := inside.Body.Stmts[0].(*If)
-	if !ok || len(inside.Body.Stmts) > 1 || test.Else != nil {
+	if !ok {
+		return !inside.Ends
+	}
+	if len(inside.Body.Stmts) > 1 || test.Else != nil {
 		return false
 	}
 	inside.Body = test.Then
-	c.valid, ok = notNegative(test.Cond)
-	return ok && consecutive(c.valid.Index, v)
+	if inside.Ends {
+		c.valid, ok = notNegative(test.Cond)
+		return ok && consecutive(c.valid.Index, v)
+	}
+	c.place, c.extent, ok = inRange(test.Cond)
+	return ok && inside.Unroll < 2 && consecutive(c.place, v) && !uses(c.extent, v) && !uses(c.extent, inside.Var)
+}
+
+// inRange is the place and the extent, where e says that a place is at least 0 and before an extent.
+func inRange(e Expr) (place, extent Expr, ok bool) {
+	both, ok := e.(*Binary)
+	if !ok || both.Op != dtype.And {
+		return nil, nil, false
+	}
+	from, okX := both.X.(*Compare)
+	to, okY := both.Y.(*Compare)
+	if !okX || !okY || from.Op != Ge || !isLiteralZero(from.Y) || to.Op != Lt || ExprText(from.X) != ExprText(to.X) {
+		return nil, nil, false
+	}
+	return to.X, to.Y, true
 }
 
 // notNegative is the element that e says is not negative.

@@ -98,6 +98,10 @@ func (g *group) holds(of dtype.Op, step Expr) Expr {
 // of a turn for all lanes is a case of its own where there are few sums: it is much of a short row.
 func (g *group) inside(lo, hi *Var) (out []Stmt, ok bool) {
 	step, turns := g.names.Index(g.loop.Var.Name), Const(g.turns)
+	if g.place != nil {
+		out, ok = g.inBand(step)
+		return []Stmt{Loop(step, lo, hi, out...)}, ok
+	}
 	more := Is(Add(step, turns), Le, hi)
 	if g.valid != nil {
 		more = Is(more, LogAnd, g.holds(dtype.Min, Add(step, Const(g.turns-1))))
@@ -125,6 +129,23 @@ func (g *group) inside(lo, hi *Var) (out []Stmt, ok bool) {
 	}
 	full := g.holds(dtype.Min, Sub(hi, Const(1))) // no lane has ended
 	return append(out, When(left, &If{Cond: full, Then: Do(rest()...), Else: Do(masked)})), true
+}
+
+// inBand is an iteration inside where lanes have neighbouring places: at once where all of these are in the range, one lane after the other where some are.
+func (g *group) inBand(step *Var) (out []Stmt, ok bool) {
+	all, ok := g.step(step, 0, false)
+	if !ok {
+		return nil, false
+	}
+	for k, l := range g.vectors {
+		place := g.names.Index(g.loop.Var.Name + "_place")
+		last := Add(place, Const(int64(g.width-1)))
+		held := Is(Is(place, Ge, Const(0)), LogAnd, Is(last, Lt, g.extent))
+		partly := Is(Is(last, Ge, Const(0)), LogAnd, Is(place, Lt, g.extent))
+		some := g.oneByOne(l, Const(int64(g.width)), step, func(lane *Var, add func(index Expr) Stmt) Stmt { return add(lane) })
+		out = append(out, Let(place, at(at(g.place, g.around.Var, l.begin), g.loop.Var, step)), &If{Cond: held, Then: Do(all[k]), Else: Do(When(partly, some...))})
+	}
+	return out, true
 }
 
 // below is the statements of those of several iterations from step on that come before hi, as the first does.
@@ -214,25 +235,40 @@ func replaced(e, x, y Expr) Expr {
 // apart is the iterations inside from lo to hi for those outside that are fewer than lanes: one lane after the other.
 func (g *group) apart(lo, hi *Var) (out []Stmt) {
 	for _, l := range g.vectors {
-		kept, lane, step := g.names.Array(g.sum.Name, g.sum.T.Elem), g.names.Index("lane"), g.names.Index(g.loop.Var.Name)
-		of := func(e Expr) Expr { return at(at(e, g.around.Var, Add(l.begin, lane)), g.loop.Var, step) }
-		index := Expr(lane)
-		if g.turns > 1 {
-			turns, done := Const(g.turns), Sub(step, lo)
-			index = Add(Mul(Remainder(done, Div(done, turns), turns), Const(int64(g.width))), lane)
-		}
+		step := g.names.Index(g.loop.Var.Name)
+		out = append(out, g.oneByOne(l, Min(Const(int64(g.width)), Sub(g.end, l.begin)), step, func(lane *Var, add func(index Expr) Stmt) Stmt {
+			index := Expr(lane)
+			if g.turns > 1 {
+				turns, done := Const(g.turns), Sub(step, lo)
+				index = Add(Mul(Remainder(done, Div(done, turns), turns), Const(int64(g.width))), lane)
+			}
+			return Loop(step, lo, hi, add(index))
+		})...)
+	}
+	return out
+}
+
+// oneByOne does something for each of count lanes: what it is told how to add an element of an iteration inside, to one of the sums, which are in an array.
+func (g *group) oneByOne(l lanes, count Expr, step *Var, do func(lane *Var, add func(index Expr) Stmt) Stmt) (out []Stmt) {
+	kept, lane := g.names.Array(g.sum.Name, g.sum.T.Elem), g.names.Index("lane")
+	of := func(e Expr) Expr { return at(at(e, g.around.Var, Add(l.begin, lane)), g.loop.Var, step) }
+	add := func(index Expr) Stmt {
 		var add Stmt = &Store{Array: kept, Index: index, Reduce: g.op, Value: Convert(of(g.value), g.sum.T.Elem)}
-		if g.valid != nil {
+		switch {
+		case g.valid != nil:
 			add = When(Is(of(g.valid), Ge, Number(0, g.valid.Array.Elem)), add)
+		case g.place != nil:
+			add = When(Apply(dtype.And, Is(of(g.place), Ge, Const(0)), Is(of(g.place), Lt, g.extent)), add)
 		}
-		out = append(out, &Alloc{Array: kept, Size: Const(g.turns * int64(g.width))})
-		for turn, sum := range l.sums {
-			out = append(out, &Store{Array: kept, Index: Const(int64(turn * g.width)), Value: sum, Lanes: g.width})
-		}
-		out = append(out, Count(lane, Min(Const(int64(g.width)), Sub(g.end, l.begin)), Loop(step, lo, hi, add)))
-		for turn, sum := range l.sums {
-			out = append(out, Set(sum, &Load{Array: kept, Index: Const(int64(turn * g.width)), Lanes: g.width}))
-		}
+		return add
+	}
+	out = append(out, &Alloc{Array: kept, Size: Const(g.turns * int64(g.width))})
+	for turn, sum := range l.sums {
+		out = append(out, &Store{Array: kept, Index: Const(int64(turn * g.width)), Value: sum, Lanes: g.width})
+	}
+	out = append(out, Count(lane, count, do(lane, add)))
+	for turn, sum := range l.sums {
+		out = append(out, Set(sum, &Load{Array: kept, Index: Const(int64(turn * g.width)), Lanes: g.width}))
 	}
 	return out
 }

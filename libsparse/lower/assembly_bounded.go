@@ -189,7 +189,7 @@ func (p pattern) inBlocks(l *lowerer, f *cin.Forall, e env, enough ir.Expr, arou
 		ir.Let(blocks, &ir.Select{Cond: ir.All(some, ir.Is(l.slots.threads, ir.Gt, ir.Const(1))), Then: ir.Const(Blocks), Else: ir.Const(1)}),
 		&ir.Parallel{
 			Threads: l.slots.threads, Cond: ir.All(ir.Is(blocks, ir.Gt, ir.Const(1)), enough),
-			Body:    ir.Do(l.inParts(f, e, block, blocks, before, after)...),
+			Body: ir.Do(l.inParts(f, e, block, blocks, before, after)...),
 		},
 	}, true
 }

@@ -209,7 +209,7 @@ func (l *lowerer) walkLevel(f *cin.Forall, at lattice.Point, it lattice.Iterator
 // emptyLast reports whether the places of a level that hold nothing come behind the others of the same parent.
 func (l *lowerer) emptyLast(it lattice.Iterator) bool {
 	_, grouped := l.format(it.Access.Tensor).Levels[it.Level].(format.Grouped)
-	return grouped
+	return grouped && !it.Props().Filling
 }
 
 // within is the end of the positions whose coordinates are any that v may have, where all positions behind those that the loop over v visits are such;

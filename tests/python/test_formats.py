@@ -311,3 +311,17 @@ def test_dense_formats_are_strided_tensors(format, strides):
         assert type(made) is torch.Tensor
         assert made.stride() == strides
         assert torch.equal(made, dense)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 5), (15, 16), (16, 16), (17, 5), (40, 33), (100, 100)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.int32])
+def test_diagonals_that_leave_the_matrix_within_a_vector(rows, columns, dtype):
+    dense, row = torch.zeros(rows, columns), torch.arange(rows)
+    for offset in (1 - rows, -16, -2, 0, 1, 16, columns - 1):
+        inside = row[(row + offset >= 0) & (row + offset < columns)]
+        dense[inside, inside + offset] = torch.randint(1, 9, (len(inside),)).float()
+    A, x = ls.tensor(dense.to(dtype)).to_format("dia"), torch.randint(-5, 6, (columns,)).to(dtype)
+    want = dense.double() @ x.double()
+    for threads in (1, 3):
+        with ls.options(num_threads=threads):
+            torch.testing.assert_close((A @ x).double(), want, rtol=1e-2, atol=0)
