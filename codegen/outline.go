@@ -89,10 +89,10 @@ func (e *emitter) outlined(f *ir.Func, called string, head []ir.Stmt, s *ir.Para
 	}, func() { e.line("%s(slots%s);", work, none) })
 }
 
-// onlyLoop is the loop of a region that has nothing else but declarations before, where its parts have owners.
+// onlyLoop is the loop of a region that has nothing else but constants before, where its parts have owners.
 func onlyLoop(region *ir.Block) (before []ir.Stmt, loop *ir.For) {
 	last := len(region.Stmts) - 1
-	if last < 0 || !only(region.Stmts[:last], isDecl) {
+	if last < 0 || !only(region.Stmts[:last], isConstant) {
 		return nil, nil
 	}
 	if loop, ok := region.Stmts[last].(*ir.For); ok && isOwned(loop) {
@@ -101,9 +101,9 @@ func onlyLoop(region *ir.Block) (before []ir.Stmt, loop *ir.For) {
 	return nil, nil
 }
 
-func isDecl(s ir.Stmt) bool {
-	_, ok := s.(*ir.Decl)
-	return ok
+func isConstant(s ir.Stmt) bool {
+	d, ok := s.(*ir.Decl)
+	return ok && d.Const
 }
 
 // parted writes a function that split has taken apart, whose region is a loop with parts that have owners: a function for a part, and one
