@@ -2,8 +2,8 @@ package codegen
 
 import "libsparse/libsparse/ir"
 
-// stride is how many counters lie between those of two threads, so that they are on cache lines of their own, also where
-// processors fetch lines in pairs.
+// stride is how many counters a thread has, one for each of as many loops at most, so that those of two threads are on cache lines of
+// their own, also where processors fetch lines in pairs.
 const stride = 16
 
 // own finds the loops of a region whose parts have owners: those with parts that every thread comes to once.

@@ -10,7 +10,7 @@ import (
 // flag that the end of the region combines: a thread must neither leave the region nor skip a shared loop.
 type region struct {
 	failed  string          // the name of the flag; "" if nothing in it can fail
-	several string          // the condition that there are several threads
+	several string          // what is true where there are several threads: a condition, the array of counters, or "", where there always are
 	owned   map[*ir.For]int // the loops whose parts have owners, with the places of their counters
 	begun   string          // the array of these counters
 }

@@ -116,7 +116,7 @@ func (b bounded) frame(l *lowerer, e *env) (before, after []ir.Stmt) {
 }
 
 // divide has threads where there may be so many entries, which is known by now: an estimate from mean lengths is far too low where long
-// rows meet long ones. An entry of a scattered row takes twice as long as what grains are counted in.
+// rows meet long ones. To append an entry takes about twice as long as what grains are counted in.
 func (b bounded) divide(l *lowerer, f *cin.Forall, e env) ([]ir.Stmt, bool) {
 	most := ir.IndexAt(b.handed(l, "starts"), ir.Const(Blocks))
 	return b.inBlocks(l, f, e, ir.Is(most, ir.Gt, ir.Const(l.program.Team.Grain/2)), b.around)
@@ -162,8 +162,9 @@ func (v valued) assign(l *lowerer, a *cin.Assign, e env) []ir.Stmt {
 	return append([]ir.Stmt{code}, out...)
 }
 
-// leastStored is the part of a grain from which on entries of an operand are divided into blocks, of which each is searched for its ends.
-const leastStored = 8
+// leastWork is the part of a grain from which on work is divided into blocks, of which each is searched for its ends. It is a part, since work is
+// estimated from mean lengths.
+const leastWork = 8
 
 // blockFrame is what a block does before and after its iterations.
 type blockFrame func(l *lowerer, cursor *ir.Var, block ir.Expr) (before, after []ir.Stmt)
@@ -184,7 +185,7 @@ func (p pattern) inBlocks(l *lowerer, f *cin.Forall, e env, enough ir.Expr, arou
 	}
 	block, blocks := l.Index("block"), l.Index("blocks")
 	before, after := around(l, e.cursor.get(p.groups[0].First), block)
-	some := ir.Is(l.storedEntries(), ir.Gt, ir.Const(l.program.Team.Grain/leastStored))
+	some := ir.Is(l.work(), ir.Gt, ir.Const(l.program.Team.Grain/leastWork))
 	return []ir.Stmt{
 		ir.Let(blocks, &ir.Select{Cond: ir.All(some, ir.Is(l.slots.threads, ir.Gt, ir.Const(1))), Then: ir.Const(Blocks), Else: ir.Const(1)}),
 		&ir.Parallel{

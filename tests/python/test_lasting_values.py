@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import threading
+import types
 import weakref
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -194,3 +196,25 @@ def test_infinities_meet_entries_alone() -> None:
     for _ in range(CALLS):
         assert torch.equal((A @ x).view(torch.int32), first.view(torch.int32))
     assert copies(A)
+
+
+def test_two_threads_in_the_last_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that chooses forgets the times, with the format that it has refused, while the other looks at them."""
+    meeting = threading.Barrier(2)
+
+    class Way:
+        direct, reads = None, {0: None}
+        kernel = types.SimpleNamespace(convert={})
+
+        def __call__(self, operands: object) -> str:
+            meeting.wait(10)
+            return "result"
+
+    trial, operand = lasting.Trial.__new__(lasting.Trial), types.SimpleNamespace(sparsity=matrix().pattern)
+    trial._call = trial._copy = Way()
+    monkeypatch.setattr(lasting.Trial, "_choose", lambda *_: setattr(trial, "_times", lasting._no_times()))
+    for _ in range(50):
+        trial._turns, trial._times = 2 * lasting._RUNS * lasting._RUN - 2, ([1.0] * 15, [1.0] * 13)
+        with ThreadPoolExecutor(2) as both:
+            turns = [both.submit(trial._turn, None, [operand], trial._copy) for _ in range(2)]
+            assert [turn.result() for turn in turns] == ["result", "result"]

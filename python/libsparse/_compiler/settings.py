@@ -15,6 +15,7 @@ from libsparse._storage import derived, threads
 
 _cache_dir: str | None = None
 _KEEP: Any = object()
+_MOST_THREADS = 4096  # each has counters on the stack of the thread that begins a kernel
 _NAMES = ("num_threads", "cache_dir", "derived_bytes", "tune", "tune_share", "tune_bytes", "tune_bitwise")
 
 
@@ -59,7 +60,8 @@ class options:
     """Changes settings at once; as a context manager, until the block is left.
 
     Args:
-        num_threads: Threads a kernel may use; None follows `torch.get_num_threads()`. It is 1 in forked processes.
+        num_threads: Threads a kernel may use, up to 4096; None follows `torch.get_num_threads()`. It is 1 in forked
+            processes.
         cache_dir: Folder of the kernel cache; None goes back to the default.
         derived_bytes: The most that each pattern keeps of what is derived from it (`A.pattern.derived`); None, the
             default, for any number of bytes.
@@ -107,9 +109,10 @@ class options:
         }
         changed = tuning._replace(**{name: value for name, value in wanted.items() if value is not _KEEP})
         _check(changed)
-        if num_threads not in (_KEEP, None) and (type(num_threads) is not int or num_threads < 1):
+        if num_threads not in (_KEEP, None) and (type(num_threads) is not int or not 0 < num_threads <= _MOST_THREADS):
             error = FormatError if type(num_threads) is int else DtypeError
-            raise error(f"options(num_threads={num_threads!r}): expected a positive int, or None for torch's number")
+            expected = f"an int from 1 to {_MOST_THREADS}, or None for torch's number"
+            raise error(f"options(num_threads={num_threads!r}): expected {expected}")
         if cache_dir is not _KEEP and not isinstance(cache_dir, str | os.PathLike | None):
             raise DtypeError(f"options(cache_dir={cache_dir!r}): expected a path, or None for the default")
         if derived_bytes not in (_KEEP, None) and (type(derived_bytes) is not int or derived_bytes < 0):

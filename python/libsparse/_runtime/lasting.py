@@ -185,14 +185,15 @@ class Trial:
     def _turn(self, prepared: Prepared, operands: Sequence[Operand], copy: Call) -> Result:
         """Takes a turn, and chooses after the last one."""
         run, place = divmod(self._turns, _RUN)
+        times = self._times  # other threads may choose meanwhile
         self._turns += 1
         variant = copy if run % 2 else self._call
         begun = time.perf_counter()
         result: Result = variant(operands)
         if place >= _RUN // 2:
-            self._times[run % 2].append(time.perf_counter() - begun)
-        if self._turns >= 2 * _RUNS * _RUN:
-            without, by_copy = map(_middle, self._times)
+            times[run % 2].append(time.perf_counter() - begun)
+        if self._turns >= 2 * _RUNS * _RUN and all(times):
+            without, by_copy = map(_middle, times)
             self._choose(prepared, operands, copy, without / by_copy)
         return result
 

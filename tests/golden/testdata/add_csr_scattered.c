@@ -63,7 +63,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict C_starts2 = (int64_t *)slots[13];
     int64_t C_bound2 = slots[14];
     memset(C_starts2, 0, (size_t)65 * sizeof *C_starts2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 && (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 ? threads : 1;
     {
         int64_t begun[16 * team];
@@ -128,7 +128,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict C_room_vals2 = (float *)slots[17];
     memset(C_pos2, 0, (size_t)(n_i + 1) * sizeof *C_pos2);
     memset(C_filled2, 0, (size_t)65 * sizeof *C_filled2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 && C_starts2[64] > 6000 ? threads : 1;
     {
         int64_t begun[16 * team];

@@ -66,7 +66,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[13];
     int64_t out_bound2 = slots[14];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 && (int64_t)A_pos2[n_i] + B_pos2[n_i] > 12000 ? threads : 1;
     {
         int64_t begun[16 * team];
@@ -131,7 +131,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[17];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = A_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
+    const int64_t blocks = (int64_t)A_pos2[n_i] + B_pos2[n_i] > 1500 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 && out_starts2[64] > 6000 ? threads : 1;
     {
         int64_t begun[16 * team];

@@ -103,7 +103,7 @@ int32_t kernel_bound(int64_t *slots)
     int64_t *restrict out_starts2 = (int64_t *)slots[14];
     int64_t out_bound2 = slots[15];
     memset(out_starts2, 0, (size_t)65 * sizeof *out_starts2);
-    const int64_t blocks = A_pos2[n_i] > 4096 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 4096 && threads > 1 ? 64 : 1;
     const int64_t team = blocks > 1 && A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 32768 ? threads : 1;
     {
         int64_t begun[16 * team];
@@ -161,6 +161,7 @@ int32_t kernel_assemble(int64_t *slots)
     const int64_t threads = slots[0];
     const int64_t n_i = slots[1];
     const int64_t n_k = slots[2];
+    const int64_t n_j = slots[3];
     const int32_t *restrict A_pos2 = (const int32_t *)slots[4];
     const int32_t *restrict A_crd2 = (const int32_t *)slots[5];
     const float *restrict A_vals = (const float *)slots[6];
@@ -175,7 +176,7 @@ int32_t kernel_assemble(int64_t *slots)
     float *restrict out_room_vals2 = (float *)slots[18];
     memset(out_pos2, 0, (size_t)(n_i + 1) * sizeof *out_pos2);
     memset(out_filled2, 0, (size_t)65 * sizeof *out_filled2);
-    const int64_t blocks = A_pos2[n_i] > 4096 && threads > 1 ? 64 : 1;
+    const int64_t blocks = A_pos2[n_i] * max_i64(1, B_pos2[n_j] / max_i64(1, n_j)) > 4096 && threads > 1 ? 64 : 1;
     int failed = 0;
     const int64_t team = blocks > 1 && out_starts2[64] > 16384 ? threads : 1;
     {
