@@ -65,8 +65,7 @@ def test_forward_and_backward_are_swapped_while_calls_go_on(quick_helper: Any, m
         for found, wanted in zip(step(), expected, strict=True):
             torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
 
-    until(lambda: len(log()) >= 2, check)
-    assert is_tuned(A)
+    until(lambda: len(log()) >= 2 and is_tuned(A), check)  # what takes the most time comes first: this or a gradient
     check()
     assert {job.problem.text for job in quick_helper.jobs} >= {"ij,jk->ik"}
     assert len(quick_helper.jobs) >= 2
