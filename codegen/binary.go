@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"libsparse/libsparse/dtype"
@@ -29,12 +30,47 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 		}
 		return fmt.Sprintf("%s(%s, %s)", fn, e.lanes(x.X, t, precSelect), e.lanes(x.Y, t, precSelect)), precAtom
 	}
+	if text, ok := e.share(x); ok {
+		return text, precAtom
+	}
 	left, right := e.operandsOf(x, t, prec)
 	text := fmt.Sprintf("%s %s %s", left, x.Op.Infix(), right)
 	if t.Lanes == 1 && t.Elem.Size() < 4 {
 		return fmt.Sprintf("(%s)(%s)", elemType(t.Elem), text), precUnary
 	}
 	return text, prec
+}
+
+// share is the C text of x where it is a length divided by a power of two: one shift, where C divides what may be negative in four steps.
+func (e *emitter) share(x *ir.Binary) (string, bool) {
+	length, ok := x.X.(*ir.Binary)
+	if !ok || x.Op != dtype.Div || x.Type() != ir.Index || !isLength(length) {
+		return "", false
+	}
+	n, ok := x.Y.(*ir.Int)
+	if !ok || n.Value < 2 || n.Value&(n.Value-1) != 0 {
+		return "", false
+	}
+	return fmt.Sprintf("((%s) >> %d)", e.index(length), bits.TrailingZeros64(uint64(n.Value))), true
+}
+
+// isLength reports whether x is how far an element of an array is from the next one, as positions are: it isn't negative, which C doesn't know.
+func isLength(x *ir.Binary) bool {
+	end, begin := loaded(x.X), loaded(x.Y)
+	return x.Op == dtype.Sub && end != nil && begin != nil && end.Array == begin.Array && end.Array.Elem.IsInt() &&
+		ir.ExprText(ir.SimplifyExpr(end.Index)) == ir.ExprText(ir.SimplifyExpr(ir.Next(begin.Index)))
+}
+
+// loaded is the element that x is, nil where it is none.
+func loaded(x ir.Expr) *ir.Load {
+	if cast, ok := x.(*ir.Cast); ok {
+		x = cast.X
+	}
+	l, ok := x.(*ir.Load)
+	if !ok || l.Lanes > 1 {
+		return nil
+	}
+	return l
 }
 
 // boolean writes arithmetic on 0 and 1 that stays in 0 and 1.

@@ -2,6 +2,7 @@ package codegen
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"libsparse/libsparse/dtype"
@@ -35,6 +36,9 @@ func (e *emitter) gatherOf(x *ir.Lanes) (string, bool) {
 	if kind == "" {
 		return "", false
 	}
+	if kind == gatherAll && x.Adjacent {
+		kind = gatherAdjacent
+	}
 	return fmt.Sprintf("%s(%s, &%s[%s])", e.uses.gather(kind, x.Type()), name(values.Name), name(coords.Name), e.index(first)), true
 }
 
@@ -50,7 +54,7 @@ func gatherKind(coords dtype.T, t ir.Type, present bool) string {
 	case present:
 		return gatherPresent
 	default:
-		return "gather"
+		return gatherAll
 	}
 }
 
@@ -66,10 +70,13 @@ func coordinate(index ir.Expr) (load *ir.Load, clamped, ok bool) {
 	return load, clamped, ok && (load.Type() == ir.Scalar(dtype.I32) || load.Type() == ir.Scalar(dtype.I16))
 }
 
-// gatherPresent is the helper that reads at coordinate 0 where nothing is stored, gatherNarrow the one for coordinates of 16 bits.
+// gatherPresent is the helper that reads at coordinate 0 where nothing is stored, gatherAdjacent the one for coordinates that mostly follow each other, gatherNarrow that
+// for coordinates of 16 bits.
 const (
-	gatherPresent = "gather_present"
-	gatherNarrow  = "gather_narrow"
+	gatherAll      = "gather"
+	gatherPresent  = "gather_present"
+	gatherAdjacent = "gather_adjacent"
+	gatherNarrow   = "gather_narrow"
 )
 
 // gather notes the use of a helper that reads a vector of type t at coordinates, and returns its name.
@@ -95,7 +102,11 @@ func (h helper) gatherText() string {
 	}
 	coords := vectorName(ir.Type{Elem: dtype.I32, Lanes: h.t.Lanes})
 	comment, load, stored := "Coordinates are read two at a time, since such loops wait for loads.", "", fmt.Sprintf("*(const %s *)crd", coords)
-	if h.kind == gatherPresent {
+	switch h.kind {
+	case gatherAdjacent:
+		comment = "Coordinates mostly follow each other; others are read two at a time, since such loops wait for loads."
+		load = h.adjacentText()
+	case gatherPresent:
 		comment = "Coordinate 0 stands for those that are negative."
 		load, stored = fmt.Sprintf("    const %s all = %s;\n", coords, stored), "(all & ~(all >> 31))"
 	}
@@ -107,6 +118,25 @@ static inline %[2]s %[3]s(const %[4]s *x, const int32_t *crd)
 }
 `, comment, vectorName(h.t), h.name(), elemType(h.t.Elem), load,
 		vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), stored, strings.Join(lanes, ", "))
+}
+
+// adjacentText reads all elements at once where coordinates follow each other.
+func (h helper) adjacentText() string {
+	lanes, pairs, counting := h.t.Lanes, make([]string, h.t.Lanes/2), make([]string, h.t.Lanes)
+	for lane := range lanes {
+		pairs[lane/2], counting[lane] = fmt.Sprintf("apart[%d]", lane/2), strconv.Itoa(lane)
+	}
+	coords, wide := vectorName(ir.Type{Elem: dtype.I32, Lanes: lanes}), vectorName(ir.Type{Elem: dtype.I64, Lanes: lanes / 2})
+	together := fmt.Sprintf("    if ((%s) == 0) {", strings.Join(pairs, " | "))
+	if macro := map[int]string{4: "__SSE4_1__", 8: "__AVX__"}[lanes]; macro != "" {
+		apart := fmt.Sprintf("(long long __attribute__((vector_size(%d))))apart", 4*lanes)
+		together = fmt.Sprintf("#if defined %s\n    if (__builtin_ia32_ptestz%d(%s, %[3]s)) {\n#else\n%s\n#endif", macro, 32*lanes, apart, together)
+	}
+	return fmt.Sprintf(`    const %[1]s apart = (%[1]s)((*(const %[2]s *)crd - crd[0]) ^ (%[2]s){%[3]s});
+%[4]s
+        return *(const %[5]s *)&x[crd[0]];
+    }
+`, wide, coords, strings.Join(counting, ", "), together, vectorName(h.t))
 }
 
 // gatherNarrowText reads coordinates in pairs, as gatherText does; they have no sign.
@@ -155,21 +185,40 @@ func (e *emitter) negatives(x *ir.Compare) (text string, prec int, ok bool) {
 	return text, precAtom, true
 }
 
-// negativesText joins the signs of pairs of coordinates, in a register of 64 bits.
+// negativesText looks at the signs of coordinates at once, by an instruction for that or joined in a register of 64 bits.
 func (h helper) negativesText() string {
 	pairs := make([]string, h.t.Lanes/2)
 	for pair := range pairs {
 		pairs[pair] = fmt.Sprintf("pairs[%d]", pair)
 	}
-	joined, holds := strings.Join(pairs, " | "), "!= 0"
+	joined, holds, signs := strings.Join(pairs, " | "), "!= 0", "!= 0"
 	if h.kind == allNegative {
-		joined, holds = strings.Join(pairs, " & "), "== 0x8000000080000000"
+		joined, holds, signs = strings.Join(pairs, " & "), "== 0x8000000080000000", fmt.Sprintf("== %d", 1<<h.t.Lanes-1)
 	}
-	return fmt.Sprintf(`/* Coordinates are read two at a time: each has its sign at the top of one half. */
-static inline int32_t %[1]s(const int32_t *crd)
+	inPairs := fmt.Sprintf(`    const %s pairs = (%[1]s)*(const %s *)crd; /* each has a sign at the top of either half */
+    return ((uint64_t)(%s) & 0x8000000080000000) %s;`, vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), vectorName(h.t), joined, holds)
+	body := inPairs
+	if macro, suffix := signsOf(h.t.Lanes); macro != "" {
+		body = fmt.Sprintf(`#if defined %s
+    return __builtin_ia32_movmskps%s((float __attribute__((vector_size(%d))))*(const %s *)crd) %s;
+#else
+%s
+#endif`, macro, suffix, 4*h.t.Lanes, vectorName(h.t), signs, inPairs)
+	}
+	return fmt.Sprintf(`static inline int32_t %s(const int32_t *crd)
 {
-    const %[2]s pairs = (%[2]s)*(const %[3]s *)crd;
-    return ((uint64_t)(%[4]s) & 0x8000000080000000) %[5]s;
+%s
 }
-`, h.name(), vectorName(ir.Type{Elem: dtype.I64, Lanes: h.t.Lanes / 2}), vectorName(h.t), joined, holds)
+`, h.name(), body)
+}
+
+// signsOf is the macro of processors that take the signs of so many numbers of 32 bits at once, and the suffix of the function for it; "" where there are none.
+func signsOf(lanes int) (macro, suffix string) {
+	switch lanes {
+	case 4:
+		return "__SSE__", ""
+	case 8:
+		return "__AVX__", "256"
+	}
+	return "", ""
 }

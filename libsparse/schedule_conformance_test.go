@@ -75,6 +75,8 @@ var conformance = []struct {
 	{"entries and rows ahead", "C(i,k) = A(i,j) * B(j,k)", "A:ds", "reorder(i, j, k); bound(k, 16); precompute(all, w, at=1, tile); prefetch(j, 3); ahead(j, A, 2); vectorize(k); parallelize(i, threads)"},
 	{"entries ahead of columns", "y(i) = A(i,j) * x(j)", "A:ds:1,0", "reorder(j, i); ahead(i, A, 40)"},
 	{"entries of a list of rows ahead", "C(i,k) = A(i,j) * B(j,k)", "A:ss", "reorder(i, j, k); ahead(j, A, 4096)"},
+	{"rows of adjacent coordinates in lanes", "y(i) = A(i,j) * x(j)", "A:dl(8)", "reorder(i, j); precompute(all, w, at=1, tile); unroll(j, 4); unroll(i, 8); adjacent(j); parallelize(i, threads)"},
+	{"adjacent coordinates of a row", "y(i) = A(i,j) * x(j)", "A:ds", "reorder(i, j); precompute(all, w, at=1, tile); vectorize(j); adjacent(j)"},
 	{"entries ahead of dot products", "C(i,j) = A(i,j) * B(i,k) * D(j,k)", "A:ds C:ds", "reorder(i, j, k); bound(k, 16); precompute(B*D, w, at=2, tile); ahead(j, A, 9); unroll(j, 4); vectorize(k); parallelize(i, threads)"},
 	{"copied strips of two operands", "C(i,k) = A(i,j) * B(j,k) * gt(D(i,k), E(j,k))", "A:ds", "bound(k, 16); split(k, k0, k1, 8); reorder(k0, i, j, k1); precompute(B, p, at=1, array, rename=j:jp k1:kp); precompute(E, q, at=0, array, rename=j:jq k1:kq); precompute(A(i,j) * p(j,k1) * gt(D(i,k), q(j,k1)), w, at=1, tile); vectorize(k1); vectorize(kp); vectorize(kq); parallelize(jp, threads); parallelize(jq, threads); parallelize(i, threads)"},
 	{"rows ahead", "C(i,k) = A(i,j) * B(j,k)", "A:ds", "reorder(i, j, k); bound(k, 16); precompute(all, w, at=1, tile); prefetch(j, 3); vectorize(k); parallelize(i, threads)"},

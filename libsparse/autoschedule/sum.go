@@ -42,37 +42,44 @@ func (d *Decision) across(a bind.Assignment, w workspace) {
 		return
 	}
 	rows, count := d.Order[depth-1], int64(acrossBytes/t.Size())
-	name, size, gathered, ok := sideBySide(a, rows, d.Order[depth])
+	it, size, ok := sideBySide(a, rows, d.Order[depth])
+	if !ok {
+		return
+	}
+	gathered := !it.Props().Filling // on diagonals the columns of neighbours are neighbours, too
 	if !gathered {
 		count = int64(streamBytes / t.Size())
 	}
 	if size > 0 {
 		count = min(count, size)
 	}
-	if !ok || count < 2 || size%count != 0 {
+	if count < 2 || size%count != 0 {
 		return
 	}
 	if gathered && d.plan.around[depth+1] >= d.constants.ShortRow*d.plan.around[depth] {
 		d.add(schedule.Unroll{Var: d.Order[depth], Factor: shortLanes * d.turns(depth)})
 	}
 	d.add(schedule.Unroll{Var: rows, Factor: count})
-	d.note("%d elements over %s are summed at once, each in a lane: their entries stand side by side in %s", count, rows, name)
+	d.note("%d elements over %s are summed at once, each in a lane: their entries stand side by side in %s", count, rows, it.Access.Tensor.Name)
+	if gathered && a.Of(it.Access.Tensor).Adjacent {
+		d.add(schedule.Adjacent{Var: d.Order[depth]})
+		d.note("what they read by coordinates is loaded at once where these follow each other, as they mostly do")
+	}
 }
 
-// sideBySide is the operand whose columns the loop over v walks alone, where the places of neighbouring rows stand side by side, and of how many; 0
-// is all of them. On diagonals the columns of neighbours are neighbours, too, and nothing is gathered.
-func sideBySide(a bind.Assignment, rows, v index.Var) (name string, count int64, gathered, ok bool) {
+// sideBySide is the level that the loop over v walks alone, where the places of neighbouring rows stand side by side, and of how many; 0 is all of them.
+func sideBySide(a bind.Assignment, rows, v index.Var) (it lattice.Iterator, count int64, ok bool) {
 	l := lattice.Loop(a.Table, a.RHS, v)
 	if len(l.Points) != 1 || len(l.Iterators()) != 1 || len(l.Points[0].Located) > 0 {
-		return "", 0, false, false
+		return it, 0, false
 	}
-	it := l.Iterators()[0]
+	it = l.Iterators()[0]
 	stored := a.Of(it.Access.Tensor).Format
 	below, ok := stored.Levels[it.Level].(format.Grouped)
 	if !ok || it.Level != 1 || it.Access.Windowed() || it.Access.Vars[stored.ModeOrder[0]] != rows || !stored.Levels[0].Props().Full {
-		return "", 0, false, false
+		return it, 0, false
 	}
-	return it.Access.Tensor.Name, below.Group(), !it.Props().Filling, true
+	return it, below.Group(), true
 }
 
 // shortLanes is how many partial sums an element has then for each vector that takes turns where its row is summed in lanes (ir.Accumulate): as many as that

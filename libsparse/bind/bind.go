@@ -46,6 +46,8 @@ type Statistics struct {
 	Far bool
 	// Uneven says that the lengths of neighbouring rows differ, and can't be foreseen.
 	Uneven bool
+	// Adjacent says that neighbouring rows of slices mostly have neighbouring coordinates at each step.
+	Adjacent bool
 }
 
 // Whole is the unit of Statistics.Reach: that of a row whose entries go to an end of the matrix.

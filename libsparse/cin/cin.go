@@ -30,6 +30,8 @@ type (
 		// Ahead is the operand whose entries are brought near Distance entries before the loop walks them; nil leaves that to the processor.
 		Ahead    *index.Tensor
 		Distance int64
+		// Adjacent says that what lanes read by the coordinates of several rows at once stands mostly side by side.
+		Adjacent bool
 		// Order is the operand whose rows are visited by their lengths; nil has them visited as they come.
 		Order *index.Tensor
 		// Gallop says that levels which are intersected search for their common coordinates.

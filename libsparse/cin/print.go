@@ -52,6 +52,9 @@ func write(b *strings.Builder, s Stmt, depth int) {
 		if s.Ahead != nil {
 			unit += fmt.Sprintf(" with entries of %s %d ahead", s.Ahead.Name, s.Distance)
 		}
+		if s.Adjacent {
+			unit += " of adjacent coordinates"
+		}
 		if s.Order != nil {
 			unit += fmt.Sprintf(" by the lengths of rows of %s", s.Order.Name)
 		}

@@ -41,6 +41,7 @@ type Description struct {
 	Crd      string `json:"crd,omitempty"`  // the type of the elements of crd where that isn't the index type
 	Most     int64  `json:"most,omitempty"` // the largest extent that the level's mode may have, where it is bounded
 	Props    Props  `json:"props"`
+	Grouped  bool   `json:"grouped,omitempty"` // places of one step of neighbouring parents stand side by side: of number0 parents, or of all
 
 	Lo     any `json:"lo"` // the steps below a parent are from lo to hi
 	Hi     any `json:"hi"`
@@ -85,6 +86,7 @@ func describe(l Level) Description {
 	if b, ok := l.(Bounded); ok {
 		d.Most = b.Most()
 	}
+	_, d.Grouped = l.(Grouped)
 	if n, ok := l.(Numbered); ok {
 		d.Numbers = len(n.Numbers())
 		l = n.With(standIns[:d.Numbers])

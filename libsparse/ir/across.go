@@ -17,12 +17,12 @@ import (
 // This is vectorisation of the outer loop, for loops inside that are too short or gather too much to be vectorised themselves. Loops that can't be
 // rewritten are left to Together.
 func Across(m *Module, target Target) *Module {
-	x := vectorizer{Target: target, gather: true}
 	return rewriteLoops(m, grouped, func(s *For, names *Builder) Stmt {
 		if !grouped(s) {
 			return s
 		}
 		if c, ok := acrossOf(s); ok {
+			x := vectorizer{Target: target, gather: true, adjacent: c.loop.Adjacent}
 			if body, ok := c.together(x, names); ok {
 				return body
 			}

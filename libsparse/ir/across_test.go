@@ -2,6 +2,7 @@ package ir_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"libsparse/libsparse/dtype"
@@ -26,10 +27,14 @@ func TestAcross(t *testing.T) {
 		"  let k_begin: i64 = 0", "  let k_end: i64 = 9",
 		"  if p_end - p >= 4",
 		"    var k_2: i64 = k_begin",
-		"    while k_2 + 1 <= k_end && min_lanes(idx[k_2 * 4 + p :4]) >= 0",
-		"      let k_place: i64 = k_2 * 4 + p", "      w_lanes += x[k_place :4]", "      k_2 += 1",
-		"    while k_2 < k_end && max_lanes(idx[k_2 * 4 + p :4]) >= 0",
-		"      let k_place_2: i64 = k_2 * 4 + p", "      w_lanes = where(w_lanes + x[k_place_2 :4], idx[k_place_2 :4], w_lanes)", "      k_2 += 1",
+		"    if k_2 < k_end && min_lanes(idx[(k_end - 1) * 4 + p :4]) >= 0",
+		"      while k_2 + 1 <= k_end",
+		"        let k_place: i64 = k_2 * 4 + p", "        w_lanes += x[k_place :4]", "        k_2 += 1",
+		"    else",
+		"      while k_2 + 1 <= k_end && min_lanes(idx[k_2 * 4 + p :4]) >= 0",
+		"        let k_place_2: i64 = k_2 * 4 + p", "        w_lanes += x[k_place_2 :4]", "        k_2 += 1",
+		"      while k_2 < k_end && max_lanes(idx[k_2 * 4 + p :4]) >= 0",
+		"        let k_place_3: i64 = k_2 * 4 + p", "        w_lanes = where(w_lanes + x[k_place_3 :4], idx[k_place_3 :4], w_lanes)", "        k_2 += 1",
 		"    y[p :4] = w_lanes",
 		"  else",
 		"    alloc w_2: f32[4]", "    w_2[0 :4] = w_lanes",
@@ -42,6 +47,21 @@ func TestAcross(t *testing.T) {
 	rows := rowsInLanes(1, func(place ir.Expr) ir.Expr { return at(x, place) })
 	if got := text(ir.Across(rows, target(16))); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// Where the loop inside says that coordinates are adjacent, vectors of what they tell say so, too: only as long as all lanes have something to sum.
+func TestAcrossAdjacent(t *testing.T) {
+	m := rowsInLanes(1, gathered)
+	adjacent := ir.MapStmt(m.Funcs[0].Body, func(e ir.Expr) ir.Expr { return e }, func(s ir.Stmt) ir.Stmt {
+		if loop, ok := s.(*ir.For); ok && loop.Ends {
+			loop.Adjacent = true
+		}
+		return s
+	})
+	m.Funcs[0].Body = adjacent.(*ir.Block)
+	if got := text(ir.Across(m, target(16))); strings.Count(got, "adjacent {crd[idx[") != 2 {
+		t.Errorf("got\n%s", got)
 	}
 }
 

@@ -94,41 +94,42 @@ func (g *group) holds(of dtype.Op, step Expr) Expr {
 	return cond
 }
 
-// inside is the iterations inside from lo to hi, in turns: as long as all lanes have something to sum in all of a turn, then as long as one has. What is left
-// of a turn for all lanes is a case of its own where there are few sums: it is much of a short row.
+// inside is the iterations inside from lo to hi, in turns: as long as all lanes have something to sum in all of a turn, then as long as one has. Where there
+// are few sums, lanes that end together are a case of its own, which asks once: asking takes much of the time of a short row.
 func (g *group) inside(lo, hi *Var) (out []Stmt, ok bool) {
 	step, turns := g.names.Index(g.loop.Var.Name), Const(g.turns)
 	if g.place != nil {
 		out, ok = g.inBand(step)
 		return []Stmt{Loop(step, lo, hi, out...)}, ok
 	}
-	more := Is(Add(step, turns), Le, hi)
-	if g.valid != nil {
-		more = Is(more, LogAnd, g.holds(dtype.Min, Add(step, Const(g.turns-1))))
+	whole, left := Is(Add(step, turns), Le, hi), Is(step, Lt, hi)
+	turn := func(holds Expr, all [][]Stmt) Stmt {
+		return Repeat(holds, append(slices.Concat(all...), Increase(step, turns))...)
 	}
 	all, ok := g.steps(step, g.turns, false)
 	if !ok {
 		return nil, false
 	}
-	out = []Stmt{Declare(step, lo), Repeat(more, append(slices.Concat(all...), Increase(step, turns))...)}
-	left := Is(step, Lt, hi)
-	rest := func() []Stmt {
-		all, _ := g.steps(step, g.turns-1, false)
-		return below(step, hi, all)
+	full := []Stmt{turn(whole, all)}
+	if g.turns > 1 {
+		rest, _ := g.steps(step, g.turns-1, false)
+		full = append(full, When(left, below(step, hi, rest)...))
 	}
+	out = []Stmt{Declare(step, lo)}
 	if g.valid == nil {
-		if g.turns > 1 {
-			out = append(out, When(left, rest()...))
-		}
-		return out, true
+		return append(out, full...), true
 	}
+	all, _ = g.steps(step, g.turns, false)
 	some, _ := g.steps(step, g.turns, true)
-	masked := Repeat(Is(left, LogAnd, g.holds(dtype.Max, step)), append(below(step, hi, some), Increase(step, turns))...)
-	if g.turns == 1 || g.turns*int64(len(g.vectors)) > shortLanes {
-		return append(out, masked), true
+	masked := []Stmt{
+		turn(Is(whole, LogAnd, g.holds(dtype.Min, Add(step, Const(g.turns-1)))), all),
+		Repeat(Is(left, LogAnd, g.holds(dtype.Max, step)), append(below(step, hi, some), Increase(step, turns))...),
 	}
-	full := g.holds(dtype.Min, Sub(hi, Const(1))) // no lane has ended
-	return append(out, When(left, &If{Cond: full, Then: Do(rest()...), Else: Do(masked)})), true
+	if g.turns*int64(len(g.vectors)) > shortLanes {
+		return append(out, masked...), true
+	}
+	together := Is(left, LogAnd, g.holds(dtype.Min, Sub(hi, Const(1))))
+	return append(out, &If{Cond: together, Then: Do(full...), Else: Do(masked...)}), true
 }
 
 // inBand is an iteration inside where lanes have neighbouring places: at once where all of these are in the range, one lane after the other where some are.
@@ -175,6 +176,8 @@ func (g *group) steps(step Expr, count int64, some bool) (out [][]Stmt, ok bool)
 
 // step adds an iteration inside to the sums whose turn it is.
 func (g *group) step(step Expr, turn int64, some bool) (out []Stmt, ok bool) {
+	x := g.vectorizer
+	x.adjacent = x.adjacent && !some
 	for _, l := range g.vectors {
 		value, v := g.value, g.around.Var
 		var place *Var
@@ -191,7 +194,7 @@ func (g *group) step(step Expr, turn int64, some bool) (out []Stmt, ok bool) {
 				out = append(out, Let(place, at(at(g.valid.Index, g.around.Var, l.begin), g.loop.Var, step)))
 			}
 		}
-		vector, ok := g.expr(value, v, g.width)
+		vector, ok := x.expr(value, v, g.width)
 		if !ok || vector.Type().Lanes < 2 {
 			return nil, false
 		}

@@ -69,7 +69,11 @@ func exprForm(e Expr) (string, int) {
 func vectorText(e Expr) string {
 	switch e := e.(type) {
 	case *Lanes:
-		return fmt.Sprintf("{%s}", listText(e.Of))
+		kind := ""
+		if e.Adjacent {
+			kind = "adjacent "
+		}
+		return fmt.Sprintf("%s{%s}", kind, listText(e.Of))
 	case *Aligned:
 		return fmt.Sprintf("aligned(%s, %d)", e.Array.Name, e.Bytes)
 	case *ReduceLanes:

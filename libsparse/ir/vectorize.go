@@ -25,6 +25,8 @@ type vectorizer struct {
 	Target
 	// gather says that elements which don't follow each other may be loaded one by one.
 	gather bool
+	// adjacent says that those of neighbouring iterations mostly do.
+	adjacent bool
 }
 
 func (x vectorizer) rewrite(s *For) Stmt {
@@ -220,7 +222,7 @@ func (x vectorizer) load(e *Load, v *Var, lanes int) (Expr, bool) {
 	if consecutive(e.Index, v) {
 		return &Load{Array: e.Array, Index: e.Index, Lanes: lanes}, ok
 	}
-	out := &Lanes{}
+	out := &Lanes{Adjacent: x.adjacent}
 	for k := range lanes {
 		out.Of = append(out.Of, shifted(e, v, int64(k)))
 	}

@@ -32,6 +32,7 @@ var readers = map[string]func(a *arguments) Command{
 	"ahead": func(a *arguments) Command {
 		return Ahead{Var: a.variable(), Of: string(a.variable()), Distance: a.number(a.next("the distance"))}
 	},
+	"adjacent":    func(a *arguments) Command { return Adjacent{Var: a.variable()} },
 	"order":       func(a *arguments) Command { return Order{Var: a.variable(), Of: string(a.variable())} },
 	"vectorize":   func(a *arguments) Command { return Vectorize{Var: a.variable()} },
 	"reorder":     (*arguments).reorder,

@@ -71,6 +71,11 @@ positions fp: f as stored in A(i,j)
     forall j with entries of A 64 ahead
       C(i,k) += A(i,j) * B(j,k)
 `},
+		{spmm, []Command{Adjacent{"j"}}, "adjacent(j)", `forall i
+  forall k
+    forall j of adjacent coordinates
+      C(i,k) += A(i,j) * B(j,k)
+`},
 		{spmm, []Command{Order{"i", "A"}}, "order(i, A)", `forall i by the lengths of rows of A
   forall k
     forall j

@@ -51,6 +51,11 @@ func far(o libsparse.Operand) libsparse.Operand {
 	return o
 }
 
+func adjacent(o libsparse.Operand) libsparse.Operand {
+	o.Adjacent = true
+	return o
+}
+
 func uneven(o libsparse.Operand) libsparse.Operand {
 	o.Uneven = true
 	return o
@@ -91,6 +96,7 @@ var kernels = []struct {
 	{"csr_to_dcsc", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "ss:1,0"}}},
 	{"csr_to_bsr", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "dk(4,4)"}}},
 	{"spmv_dia", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "do"), dense("x", 4096)}}},
+	{"spmv_sell_adjacent", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{adjacent(matrix("A", "dl(8)")), dense("x", 4096)}}},
 	{"spmv_sell_sorted", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "w(256)l(32)"), dense("x", 4096)}}},
 	{"spmv_narrow", libsparse.Request{Spec: "ij,j->i", Operands: []libsparse.Operand{matrix("A", "dn"), dense("x", 4096)}}},
 	{"csr_sorted", libsparse.Request{Spec: "ij->ij", Operands: []libsparse.Operand{matrix("A", "ds")}, Output: libsparse.Output{Format: "w(256)s"}}},

@@ -118,6 +118,32 @@ def test_rows_of_lengths_that_nobody_foresees_are_summed_by_their_lengths(index)
     assert not even.pattern.statistics.uneven
 
 
+def banded(rows: int, offsets: tuple[int, ...]) -> ls.SparseTensor:
+    """A matrix with entries on diagonals, the ends of which are in no column."""
+    row = torch.arange(rows).repeat_interleave(len(offsets))
+    col = row + torch.tensor(offsets).repeat(rows)
+    inside = (col >= 0) & (col < rows)
+    return ls.from_coo(torch.stack((row[inside], col[inside])), torch.rand(int(inside.sum())), (rows, rows))
+
+
+@pytest.mark.parametrize("format", ["sell(8)", "sell(32)", "sell(4)", "sell(8,64)", "ell"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_neighbouring_columns_of_neighbouring_rows_are_read_at_once(format, dtype):
+    A = banded(2003, (-40, -1, 0, 1, 40)).to(dtype)
+    some = torch.cat([A, ls.random((9, 2003), 0.05, dtype=dtype, format="csr")])
+    for matrix in (A, some):
+        assert matrix.pattern.statistics.adjacent
+        B, x = matrix.to_format(format), torch.rand(2003, dtype=dtype)
+        assert B.pattern.statistics.adjacent
+        if format != "sell(4)":
+            assert "adjacent(j)" in str(ls.explain("ij,j->i", B, x))
+        assert torch.equal(B @ x, matrix @ x)
+    scattered = ls.random((2003, 2003), 0.005)
+    assert not scattered.pattern.statistics.adjacent
+    assert not scattered.to_format(format).pattern.statistics.adjacent
+    assert not ls.random((5, 5), 0.5).pattern.statistics.adjacent
+
+
 def test_samples_are_alike_without_c(monkeypatch):
     patterns = [ls.random((n, m), 0.02, format=f).pattern for n, m in ((700, 900), (3000, 200)) for f in ("csr", "csc")]
     in_c = [statistics._neighbours(p.crd[1], above) for p in patterns for above in (0, 3, 32)]

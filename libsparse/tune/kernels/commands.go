@@ -275,12 +275,8 @@ func (d *draft) planned(splits []schedule.Command) ([]schedule.Command, error) {
 			}
 			c.At = at
 			base = append(base, c)
-		case schedule.Vectorize:
-			base = append(base, schedule.Vectorize{Var: d.within(c.Var)})
-		case schedule.Unroll:
-			base = append(base, schedule.Unroll{Var: d.within(c.Var), Factor: c.Factor})
-		case schedule.Prefetch:
-			base = append(base, schedule.Prefetch{Var: d.within(c.Var), Distance: c.Distance})
+		case schedule.Vectorize, schedule.Unroll, schedule.Prefetch, schedule.Adjacent:
+			base = append(base, d.inStrips(c))
 		case schedule.Ahead: // strips of rows don't follow each other
 		case schedule.Parallelize:
 			base = append(base, schedule.Parallelize{Var: d.loops[0].name, Race: c.Race})
@@ -289,6 +285,21 @@ func (d *draft) planned(splits []schedule.Command) ([]schedule.Command, error) {
 		}
 	}
 	return base, nil
+}
+
+// inStrips is a command for a single loop, of the loop inside strips where the draft cuts it.
+func (d *draft) inStrips(c schedule.Command) schedule.Command {
+	switch c := c.(type) {
+	case schedule.Vectorize:
+		return schedule.Vectorize{Var: d.within(c.Var)}
+	case schedule.Unroll:
+		return schedule.Unroll{Var: d.within(c.Var), Factor: c.Factor}
+	case schedule.Prefetch:
+		return schedule.Prefetch{Var: d.within(c.Var), Distance: c.Distance}
+	case schedule.Adjacent:
+		return schedule.Adjacent{Var: d.within(c.Var)}
+	}
+	return c
 }
 
 // marked are a base with what a point says of lanes and single loops, and of threads.

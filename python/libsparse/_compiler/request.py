@@ -35,6 +35,7 @@ class OperandInfo(NamedTuple):
     scattered: bool = False
     far: bool = False
     uneven: bool = False
+    adjacent: bool = False
 
 
 class OutputInfo(NamedTuple):
@@ -109,7 +110,8 @@ def widened(request: Request) -> Request:
 
 def _any_size(operand: OperandInfo) -> OperandInfo:
     shape = tuple(n if size_classes.is_small_width(n) else 0 for n in operand.shape)
-    return operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0, scattered=False, far=False, uneven=False)
+    sizes = operand._replace(shape=shape, nnz=0, filled=0, skew=(), reach=0)
+    return sizes._replace(scattered=False, far=False, uneven=False, adjacent=False)
 
 
 def complete(request: Request, name: str) -> dict[str, Any]:

@@ -247,9 +247,12 @@ def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format:
 
 def _reading(problem: Problem, operands: Sequence[Operand], number: int, format: Format) -> request.Request:
     """The request for a kernel that reads a copy in a format."""
-    found = to_request(problem, operands)
+    found, kind = to_request(problem, operands), format.kinds[-1]
+    adjacent = kind.grouped and operands[number].sparsity.statistics.adjacent
     infos = [*found.operands]
-    infos[number] = infos[number]._replace(format=format.text, uneven=False, scattered=False, far=False)
+    infos[number] = infos[number]._replace(
+        format=format.text, uneven=False, scattered=False, far=False, adjacent=adjacent
+    )
     return found._replace(operands=tuple(infos))
 
 

@@ -120,8 +120,8 @@ def signature(problem: Problem, operands: Sequence[Operand], *flags: bool) -> tu
         scattered = _gathers(outline, rows_are_wide, pattern, rows) and pattern.statistics.scattered
         far = _is_far(outline, operands, operand, sums, rows)
         entries = outline.entries(_stored(pattern), rows)
-        uneven = sums and pattern.statistics.uneven
-        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, scattered, far, uneven))
+        spread = scattered, far, sums and pattern.statistics.uneven, _is_adjacent(pattern, sums)
+        parts.append((pattern.format, pattern.shape, dtype, pattern.index_dtype, entries, same, *spread))
     return tuple(parts)
 
 
@@ -158,6 +158,7 @@ def _operand_infos(problem: Problem, operands: Sequence[Operand]) -> tuple[Opera
                 _gathers(outline, wide, pattern, rows) and pattern.statistics.scattered,
                 _is_far(outline, operands, operand, sums, rows),
                 sums and pattern.statistics.uneven,
+                _is_adjacent(pattern, sums),
             )
         )
     return tuple(infos)
@@ -178,6 +179,12 @@ def _sums_rows(outline: _Outline, operands: Sequence[Operand]) -> bool:
     return not outline.several and all(
         [o.pattern is not None or len(shape := o.shape) < 2 or shape[-1] == 1 for o in operands]
     )
+
+
+def _is_adjacent(pattern: Pattern, sums: bool) -> bool:
+    """Whether rows that are summed in lanes mostly read neighbouring elements."""
+    kind = pattern.format.kinds[-1]
+    return sums and kind.grouped and not kind.filling and pattern.size >= FEW and pattern.statistics.adjacent
 
 
 def _gathers(outline: _Outline, wide: bool, pattern: Pattern, rows: int) -> bool:

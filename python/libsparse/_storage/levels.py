@@ -100,6 +100,7 @@ class Level:
         most: The largest extent that the level's mode may have; None for any.
         lists: Whether it stores the coordinates of each parent, each once, in order, and nothing else, as CSR does.
         is_list: The same, where the elements of crd have the dtype of pos.
+        grouped: Whether places of one step of neighbouring parents stand side by side, as in ELL and SELL.
         full, ordered, unique, branchless, locate, probe, padded, filling, row_relative, conversion_only, has_pos,
             has_crd, segmented: The properties that `libsparse/format/level.go` defines.
         invariants: Further conditions on its arrays.
@@ -116,6 +117,7 @@ class Level:
     most: int | None
     lists: bool
     is_list: bool
+    grouped: bool
     full: bool
     ordered: bool
     unique: bool
@@ -137,6 +139,7 @@ class Level:
         self.name, self.arrays = kind["name"], kind["arrays"]
         self.own, self.most = _DTYPES[kind.get("crd")], kind.get("most")
         self.source, self.distinct = kind.get("source", ""), kind.get("distinct", "")
+        self.grouped = kind.get("grouped", False)
         self.__dict__.update(kind["props"])
         self.lists = self.segmented and self.ordered and self.unique and not self.padded
         self.is_list = self.lists and self.own is None

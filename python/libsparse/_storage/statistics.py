@@ -29,6 +29,9 @@ _SHORT, _LONG = 7, 24  # mean entries of rows between which it takes long that e
 _VECTOR = 4  # entries that are added at once
 _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from which on processors foresee their ends
 _WINDOW = 32  # how many entries above are looked at, at most
+_LANES = 8  # rows that are summed at once in slices
+_GROUPS = 64  # of as many rows, which a sample has
+_ADJACENT = 0.75  # the share of their steps at which columns follow each other, from which on a test for that pays
 
 
 def _dense(level: Level) -> bool:
@@ -187,6 +190,34 @@ class Statistics:
             vectors = [-(-length // _VECTOR) for length in map(operator.sub, run[1:], run)]
             alike += sum(map(operator.eq, vectors[1:], vectors))
         return alike < _ALIKE * 2 * _RUNS * (_RUN - 1)
+
+    @functools.cached_property
+    def adjacent(self) -> bool:
+        """Whether the entries of neighbouring rows mostly have neighbouring columns, as on diagonals, of a sample.
+
+        Of a matrix by rows, or in slices of rows that are summed in lanes. Coordinates of a slice are looked at where
+        they stand, with its rows in whatever order.
+        """
+        columns, kind = self._crd[-1], self._format.kinds[-1]
+        if columns is None or not len(columns) or self._rows < _LANES:
+            return False
+        if kind.grouped:
+            height = next(iter(kind.numbers), _LANES)
+            lanes = height if height % _LANES else _LANES
+            steps = columns[: len(columns) // lanes * lanes].reshape(-1, lanes)
+            steps = steps[:: max(len(steps) // (_GROUPS * _LANES), 1)]
+            found, count = (steps >= 0).all(1), int((steps >= 0).any(1).sum())
+        elif self._listed and (begins := self._pos[1]) is not None:
+            groups = torch.arange(0, self._rows - _LANES + 1, _LANES)
+            groups = groups[:: max(len(groups) // _GROUPS, 1)]
+            firsts = begins[groups[:, None] + torch.arange(_LANES + 1)]
+            lengths, step = firsts.diff().clamp(max=_WINDOW), torch.arange(_WINDOW)
+            steps = columns[(firsts[:, :-1, None] + step).clamp(max=len(columns) - 1)].transpose(1, 2)
+            found, count = step < lengths.amin(1, keepdim=True), int(lengths.amax(1).sum())
+        else:
+            return False
+        together = (steps.diff() == 1).all(-1) & found
+        return int(together.sum()) >= max(_ADJACENT * count, 1)
 
     @functools.cached_property
     def bandwidth(self) -> int:

@@ -114,6 +114,10 @@ class Schedule:
         """Brings the entries of a sparse operand near `distance` of them before a loop walks them."""
         return self.then(f"ahead({index}, {operand}, {distance})")
 
+    def adjacent(self, index: str) -> Schedule:
+        """Says that rows which are summed in lanes mostly have neighbouring coordinates in a loop, as in bands."""
+        return self.then(f"adjacent({index})")
+
     def order(self, index: str, operand: str) -> Schedule:
         """Has a loop over the rows of a sparse operand visit rows of similar length one after the other."""
         return self.then(f"order({index}, {operand})")

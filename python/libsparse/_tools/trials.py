@@ -268,7 +268,13 @@ def opened(
         "formats": {name: [*allowed(pattern)] for name, pattern in sparse},
         "patterns": {name: learned.features(pattern) for name, pattern in sparse},
     }
-    return searches.Tuner(request.complete(to_request(problem, operands), ""), {**about, **options})
+    wanted = to_request(problem, operands)
+    infos = [  # rows may come to be summed in lanes
+        info if o.pattern is None else info._replace(adjacent=o.pattern.statistics.adjacent)
+        for info, o in zip(wanted.operands, operands, strict=True)
+    ]
+    wanted = wanted._replace(operands=tuple(infos))
+    return searches.Tuner(request.complete(wanted, ""), {**about, **options})
 
 
 def told(trial: Trial) -> dict[str, Any]:

@@ -22,18 +22,24 @@ typedef float f32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t i32x8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int64_t i64x4 __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* Coordinates are read two at a time: each has its sign at the top of one half. */
 static inline int32_t all_negative_i32x8(const int32_t *crd)
 {
-    const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
+#if defined __AVX__
+    return __builtin_ia32_movmskps256((float __attribute__((vector_size(32))))*(const i32x8 *)crd) == 255;
+#else
+    const i64x4 pairs = (i64x4)*(const i32x8 *)crd; /* each has a sign at the top of either half */
     return ((uint64_t)(pairs[0] & pairs[1] & pairs[2] & pairs[3]) & 0x8000000080000000) == 0x8000000080000000;
+#endif
 }
 
-/* Coordinates are read two at a time: each has its sign at the top of one half. */
 static inline int32_t any_negative_i32x8(const int32_t *crd)
 {
-    const i64x4 pairs = (i64x4)*(const i32x8 *)crd;
+#if defined __AVX__
+    return __builtin_ia32_movmskps256((float __attribute__((vector_size(32))))*(const i32x8 *)crd) != 0;
+#else
+    const i64x4 pairs = (i64x4)*(const i32x8 *)crd; /* each has a sign at the top of either half */
     return ((uint64_t)(pairs[0] | pairs[1] | pairs[2] | pairs[3]) & 0x8000000080000000) != 0;
+#endif
 }
 
 /* Coordinates are read two at a time, since such loops wait for loads. */
@@ -102,50 +108,61 @@ static __attribute__((noinline)) void kernel_compute_part(int64_t *slots, const 
         f32x8 w_lanes_3 = (f32x8){0};
         f32x8 w_lanes_4 = (f32x8){0};
         const int64_t A_p2_begin = 0;
-        const int64_t A_p2_end = ((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) / 32;
+        const int64_t A_p2_end = (((int64_t)A_pos2[i_group / 4 + 1] - A_pos2[i_group / 4]) >> 5);
         if (A_p1_end - A_p1 >= 8) {
             int64_t A_p2_2 = A_p2_begin;
-            while (A_p2_2 + 4 <= A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32])) {
-                const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
-                const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
-                const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
-                const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-                w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
-                A_p2_2 += 4;
-            }
-            if (A_p2_2 < A_p2_end) {
-                if (!any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
-                    const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_9] * gather_f32x8(x_vals, &A_crd2[A_p2_place_9]);
+            if (A_p2_2 < A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_end - 1) * 32])) {
+                while (A_p2_2 + 4 <= A_p2_end) {
+                    const int64_t A_p2_place = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place] * gather_f32x8(x_vals, &A_crd2[A_p2_place]);
+                    const int64_t A_p2_place_2 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                    w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_2] * gather_f32x8(x_vals, &A_crd2[A_p2_place_2]);
+                    const int64_t A_p2_place_3 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                    w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_3] * gather_f32x8(x_vals, &A_crd2[A_p2_place_3]);
+                    const int64_t A_p2_place_4 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                    w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_4] * gather_f32x8(x_vals, &A_crd2[A_p2_place_4]);
+                    A_p2_2 += 4;
+                }
+                if (A_p2_2 < A_p2_end) {
+                    const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_5] * gather_f32x8(x_vals, &A_crd2[A_p2_place_5]);
                     if (A_p2_2 + 1 < A_p2_end) {
-                        const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_10] * gather_f32x8(x_vals, &A_crd2[A_p2_place_10]);
+                        const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                        w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_6] * gather_f32x8(x_vals, &A_crd2[A_p2_place_6]);
                         if (A_p2_2 + 2 < A_p2_end) {
-                            const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_11] * gather_f32x8(x_vals, &A_crd2[A_p2_place_11]);
+                            const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                            w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_7] * gather_f32x8(x_vals, &A_crd2[A_p2_place_7]);
                         }
                     }
-                } else {
-                    while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
-                        const int64_t A_p2_place_5 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
-                        w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_5] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_5]), *(const i32x8 *)&A_crd2[A_p2_place_5], w_lanes);
-                        if (A_p2_2 + 1 < A_p2_end) {
-                            const int64_t A_p2_place_6 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
-                            w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_6] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_6]), *(const i32x8 *)&A_crd2[A_p2_place_6], w_lanes_2);
-                            if (A_p2_2 + 2 < A_p2_end) {
-                                const int64_t A_p2_place_7 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
-                                w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_7] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_7]), *(const i32x8 *)&A_crd2[A_p2_place_7], w_lanes_3);
-                                if (A_p2_2 + 3 < A_p2_end) {
-                                    const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
-                                    w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_8] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_8]), *(const i32x8 *)&A_crd2[A_p2_place_8], w_lanes_4);
-                                }
+                }
+            } else {
+                while (A_p2_2 + 4 <= A_p2_end && !any_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32])) {
+                    const int64_t A_p2_place_8 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes += *(const f32x8 *)&A_vals[A_p2_place_8] * gather_f32x8(x_vals, &A_crd2[A_p2_place_8]);
+                    const int64_t A_p2_place_9 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                    w_lanes_2 += *(const f32x8 *)&A_vals[A_p2_place_9] * gather_f32x8(x_vals, &A_crd2[A_p2_place_9]);
+                    const int64_t A_p2_place_10 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                    w_lanes_3 += *(const f32x8 *)&A_vals[A_p2_place_10] * gather_f32x8(x_vals, &A_crd2[A_p2_place_10]);
+                    const int64_t A_p2_place_11 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                    w_lanes_4 += *(const f32x8 *)&A_vals[A_p2_place_11] * gather_f32x8(x_vals, &A_crd2[A_p2_place_11]);
+                    A_p2_2 += 4;
+                }
+                while (A_p2_2 < A_p2_end && !all_negative_i32x8(&A_crd2[A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32])) {
+                    const int64_t A_p2_place_12 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + A_p2_2 * 32;
+                    w_lanes = where_f32x8_i32(w_lanes + *(const f32x8 *)&A_vals[A_p2_place_12] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_12]), *(const i32x8 *)&A_crd2[A_p2_place_12], w_lanes);
+                    if (A_p2_2 + 1 < A_p2_end) {
+                        const int64_t A_p2_place_13 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 1) * 32;
+                        w_lanes_2 = where_f32x8_i32(w_lanes_2 + *(const f32x8 *)&A_vals[A_p2_place_13] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_13]), *(const i32x8 *)&A_crd2[A_p2_place_13], w_lanes_2);
+                        if (A_p2_2 + 2 < A_p2_end) {
+                            const int64_t A_p2_place_14 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 2) * 32;
+                            w_lanes_3 = where_f32x8_i32(w_lanes_3 + *(const f32x8 *)&A_vals[A_p2_place_14] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_14]), *(const i32x8 *)&A_crd2[A_p2_place_14], w_lanes_3);
+                            if (A_p2_2 + 3 < A_p2_end) {
+                                const int64_t A_p2_place_15 = A_pos2[i_group / 4] + (A_p1 - i_group / 4 * 32) + (A_p2_2 + 3) * 32;
+                                w_lanes_4 = where_f32x8_i32(w_lanes_4 + *(const f32x8 *)&A_vals[A_p2_place_15] * gather_present_f32x8(x_vals, &A_crd2[A_p2_place_15]), *(const i32x8 *)&A_crd2[A_p2_place_15], w_lanes_4);
                             }
                         }
-                        A_p2_2 += 4;
                     }
+                    A_p2_2 += 4;
                 }
             }
             w_lanes += w_lanes_3;
