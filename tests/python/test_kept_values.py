@@ -120,7 +120,7 @@ def test_fingerprints_tell_contents_apart() -> None:
     from libsparse._storage import _fingerprint
 
     def of(x: torch.Tensor) -> int:
-        return _fingerprint.of_memory(x.data_ptr(), x.numel() * x.element_size())
+        return _fingerprint.of_memory(x.data_ptr(), x.numel() * x.element_size(), 1, 0)
 
     for dtype in (torch.float32, torch.float64, torch.uint8):
         for length in (1, 7, 64, 100, 5000):
@@ -138,6 +138,24 @@ def test_fingerprints_tell_contents_apart() -> None:
         y[0], y[distance] = -x[0], -x[distance]
         found.add(of(y))
     assert len(found) == 2049
+
+
+@pytest.mark.parametrize("size", [1 << 16, (3 << 16) + 5, 1 << 20, (1 << 25) + 77])
+def test_fingerprints_do_not_depend_on_threads(size: int) -> None:
+    from libsparse._storage import _fingerprint, threads
+
+    x = torch.randint(0, 256, (size,), dtype=torch.uint8)
+
+    def of(count: int, team: int) -> int:
+        return _fingerprint.of_memory(x.data_ptr(), x.numel(), count, team)
+
+    wanted = of(1, 0)
+    assert {of(2, threads.team()), of(3, 0), of(1000, threads.team())} == {wanted}
+    for place in (0, 1 << 15, (1 << 16) - 1, size // 2, size - 1):
+        x[place] += 1
+        assert of(2, threads.team()) != wanted
+        x[place] -= 1
+    assert of(2, threads.team()) == wanted
 
 
 def test_values_that_nobody_counts_writes_to_are_read_where_they_are() -> None:

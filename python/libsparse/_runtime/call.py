@@ -257,7 +257,8 @@ class Call:
             if plain[1:] != (numbers, orders):  # it reads dense operands in another order
                 return None
             (number,) = self._carried
-            run = held(run, plain[0], self._carried[number], numbers.index(number))
+            dtype = stored_values(operands[number]).dtype
+            run = held(run, plain[0], self._carried[number], numbers.index(number), dtype)
         return run, numbers, orders
 
     # Filling the block -----------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #define MOST_OBJECTS 32 /* tensors of a call, and constants of it */
 
 typedef int32_t (*kernel_function)(int64_t *slots);
+typedef uint64_t (*fingerprint_function)(const char *data, uint64_t size, int threads, uint64_t team);
 typedef struct tensor *Handle; /* torch's handle of a tensor, which owns a reference */
 
 #define TALLY_PERIOD 17 /* calls of which one is timed; a prime, since calls often take turns */
@@ -43,8 +44,11 @@ typedef struct {
 typedef struct {
 	PyObject_HEAD
 	Direct *run, *plain;
-	PyObject *get;    /* finds the copy of values, or None */
-	Py_ssize_t place; /* which operand has the values */
+	PyObject *kept;     /* the `Carried` that has the copy of values */
+	Py_ssize_t place;   /* which operand has the values */
+	int32_t dtype, item; /* of values, and the size of an element */
+	fingerprint_function fingerprint; /* of _storage/fingerprint.c, or NULL */
+	uint64_t team;
 } Held;
 
 /* Functions of torch; those that return int32_t and take a tensor return 0 where they succeed. */
@@ -96,7 +100,7 @@ typedef struct {
 
 /* held.c: which kernel computes with values now, which become those that it reads, with a reference; NULL with an exception. */
 extern PyTypeObject *held_type;
-const Direct *held_kernel(const Held *self, PyObject **values);
+const Direct *held_kernel(const Held *self, PyObject **values, int64_t threads);
 int prepare_held(PyObject *module);
 
 /* multiply.c */

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import torch
 from torch import Tensor
 
-from libsparse._storage import memory
+from libsparse._storage import fingerprints, memory, threads
 
 from . import blocks, tally
 from .layout import contiguous
@@ -84,7 +84,7 @@ def _code(dtype: torch.dtype) -> int:
     return number
 
 
-def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
+def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dtype) -> Direct:
     """Runs a kernel with values that are kept in the order in which it reads them, else another with those there are.
 
     Args:
@@ -92,10 +92,12 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int = 0) -> Direct:
         plain: The other one.
         kept: The values that are kept.
         place: Which of the operands' values these are.
+        dtype: Their dtype.
     """
-    get = kept.get
     if native is not None and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
-        return native.Held(run, plain, get, place)  # type: ignore[no-any-return]
+        how = fingerprints.function, threads.team()
+        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, *how)  # type: ignore[no-any-return]
+    get = kept.get
 
     def direct(*values_and_number: Any, **into: Tensor) -> Tensor:
         copy = get(values_and_number[place])

@@ -106,7 +106,7 @@ static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *value
 	    tensor_from_object(values, &operands[0]))
 		return NULL;
 	bool fit = is_array(operands[0], direct->dtype) && fits(matrix, operands[0]) == 1;
-	if (fit && held != NULL && ((direct = held_kernel(held, &read)) == NULL || read != values)) {
+	if (fit && held != NULL && ((direct = held_kernel(held, &read, threads)) == NULL || read != values)) {
 		delete_tensor(operands[0]);
 		if (direct == NULL || tensor_from_object(read, &operands[0])) {
 			Py_XDECREF(direct == NULL ? NULL : read);

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import weakref
-from types import ModuleType
 from typing import Any
 
 import torch
@@ -12,17 +11,9 @@ from torch import Tensor
 
 from libsparse._lang.records import NamedTuple
 
-from . import memory
+from . import fingerprints
 from .conversion import Conversion, Pattern
 from .format import Format
-
-_native: ModuleType | None
-try:
-    from . import _fingerprint
-
-    _native = _fingerprint
-except ImportError:  # the package was built without a C compiler
-    _native = None
 
 _WORTH = 16  # uses, from which on copying was worth it
 _MOST = 1 << 16  # calls that wait for another copy, at most
@@ -76,7 +67,7 @@ class Carried:
         seen.uses[0] += 1
         if seen.copy is None:
             return self.carry(values) if seen.uses[0] >= self._patience else None
-        if seen.fingerprint != _fingerprint_of(values):
+        if seen.fingerprint != fingerprints.of(values):
             self._begin(seen, values, version)
             return None
         return seen.copy
@@ -85,7 +76,7 @@ class Carried:
         """The same, copied now where they haven't been."""
         begun = time.perf_counter()
         version = -1 if values.is_inference() else values._version
-        fingerprint = _fingerprint_of(values)
+        fingerprint = fingerprints.of(values)
         with torch.no_grad():
             copy = self._conversion.values(values.detach())
         self.seconds = time.perf_counter() - begun
@@ -104,14 +95,6 @@ class Carried:
         """The copy, for those who count bytes."""
         seen = self._seen
         return [] if seen is None or seen.copy is None else [seen.copy]
-
-
-def _fingerprint_of(values: Tensor) -> int | None:
-    """A number that other values hardly ever have; None without the C function that finds it."""
-    if _native is None:
-        return None
-    found: int = _native.of_memory(memory.address(values), values.numel() * values.element_size())
-    return found
 
 
 def carried(pattern: Pattern, format: Format) -> Carried:

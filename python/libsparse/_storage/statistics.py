@@ -208,10 +208,10 @@ class Statistics:
             steps = steps[:: max(len(steps) // (_GROUPS * _LANES), 1)]
             found, count = (steps >= 0).all(1), int((steps >= 0).any(1).sum())
         elif self._listed and (begins := self._pos[1]) is not None:
-            groups = torch.arange(0, self._rows - _LANES + 1, _LANES)
+            groups = torch.arange(0, self._rows - _LANES + 1, _LANES, device=columns.device)
             groups = groups[:: max(len(groups) // _GROUPS, 1)]
-            firsts = begins[groups[:, None] + torch.arange(_LANES + 1)]
-            lengths, step = firsts.diff().clamp(max=_WINDOW), torch.arange(_WINDOW)
+            firsts = begins[groups[:, None] + torch.arange(_LANES + 1, device=columns.device)]
+            lengths, step = firsts.diff().clamp(max=_WINDOW), torch.arange(_WINDOW, device=columns.device)
             steps = columns[(firsts[:, :-1, None] + step).clamp(max=len(columns) - 1)].transpose(1, 2)
             found, count = step < lengths.amin(1, keepdim=True), int(lengths.amax(1).sum())
         else:
