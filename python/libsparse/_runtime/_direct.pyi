@@ -21,7 +21,15 @@ class Direct:
 
 class Held:
     def __new__(
-        cls, run: Direct, plain: Direct, kept: Any, place: int, fingerprint: int, team: int
+        cls,
+        run: Direct,
+        plain: Direct,
+        kept: Any,
+        place: int,
+        dtype: int,
+        item: int,
+        fingerprint: int,
+        team: int,
     ) -> Held: ...
     def __call__(self, *values: Tensor | int, out: Tensor = ...) -> Tensor: ...
 
