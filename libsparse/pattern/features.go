@@ -26,7 +26,7 @@ var quantiles = []float64{0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99}
 func names() []string {
 	all := []string{
 		"entries", "fibers", "columns", "rows", "first", "mean", "q0", "q10", "q25", "q50", "q75", "q90", "q99", "longest", "empty", "variation", "change",
-		"ell", "sell8", "sell32", "sorted32", "bitmap", "beside", "gap", "near", "distance", "distance90", "diagonal", "crowded", "uneven_columns", "distinct",
+		"ell", "sell8", "sell32", "sorted32", "bitmap", "beside", "gap", "near", "distance", "distance90", "diagonal", "crowded", "uneven_columns", "distinct", "adjacent", "diagonals",
 	}
 	for _, b := range blocks {
 		all = append(all, b.name)
@@ -135,14 +135,18 @@ func thinned(all []int64, n int) []int64 {
 
 // places says where entries are: beside each other, near the diagonal, in blocks.
 func (f *fibers) places() []float64 {
-	s := survey{blocks: newCounters(), seen: newSet(entries), bins: make([]float64, bins), distances: make([]int, parts)}
+	s := survey{blocks: newCounters(), seen: newSet(entries), offsets: newSet(64), bins: make([]float64, bins), distances: make([]int, parts)}
 	count := f.count()
 	sets := (count + window - 1) / window
 	every := max(1, sets/windows)
 	for w := 0; w < sets && s.entries < entries; w += every {
-		s.window(f, w*window, min((w+1)*window, count))
+		first, end := w*window, min((w+1)*window, count)
+		s.window(f, first, end)
+		for ; first+lanes <= end; first += lanes {
+			s.together(f, first)
+		}
 	}
-	return s.features()
+	return append(s.features(), s.blocked(float64(count)/float64(f.crd.Len()))...)
 }
 
 // survey is what has been seen of the entries.
@@ -154,8 +158,9 @@ type survey struct {
 	distances           []int // entries at each distance from the diagonal
 	bins                []float64
 	blocks              []counter
-	seen                set
+	seen, offsets       set
 	distinct, fibersHad int
+	steps, adjacent     int // of neighbouring fibers in lanes, and those whose columns follow each other
 }
 
 // window looks at the entries of neighbouring fibers, blocks of which begin with the first.
@@ -180,6 +185,7 @@ func (s *survey) window(f *fibers, first, end int) {
 			if d := row - col; d >= -1 && d <= 1 {
 				s.diagonal++
 			}
+			s.offsets.add(row - col)
 			s.distances[min(int(math.Abs(part-at)*parts), parts-1)]++
 			s.bins[min(int(part*bins), bins-1)]++
 			if s.seen.add(col) {
@@ -189,6 +195,28 @@ func (s *survey) window(f *fibers, first, end int) {
 		s.entries += to - from
 		for i := range s.blocks {
 			s.blocks[i].fiber(f, fiber-first, from, to)
+		}
+	}
+}
+
+// lanes is how many neighbouring fibers are summed at once.
+const lanes = 8
+
+// together compares the columns of lanes fibers from first on, entry by entry.
+func (s *survey) together(f *fibers, first int) {
+	least, most := int64(longest), int64(0)
+	for lane := range lanes {
+		n := min(f.length(first+lane), longest)
+		least, most = min(least, n), max(most, n)
+	}
+	s.steps += int(most)
+	for step := range least {
+		begin, follow := f.crd.At(int(f.ends.At(first)+step)), true
+		for lane := 1; lane < lanes && follow; lane++ {
+			follow = f.crd.At(int(f.ends.At(first+lane)+step)) == begin+int64(lane)
+		}
+		if follow {
+			s.adjacent++
 		}
 	}
 }
@@ -227,10 +255,16 @@ func (s *survey) features() []float64 {
 			order -= x / n * math.Log2(x/n)
 		}
 	}
-	out := []float64{
+	return []float64{
 		float64(s.beside) / pairs, s.gaps / pairs, float64(s.near) / pairs, middle, far, float64(s.diagonal) / float64(max(s.fibersHad, 1)),
-		top, order, log2(float64(max(s.distinct, 1)) / n),
+		top, order, log2(float64(max(s.distinct, 1)) / n), float64(s.adjacent) / float64(max(s.steps, 1)),
 	}
+}
+
+// blocked says what diagonals would store for each entry, given how many fibers there are for one, and how full blocks are.
+func (s *survey) blocked(fibers float64) []float64 {
+	n := float64(max(s.entries, 1))
+	out := []float64{log2(float64(s.offsets.count) * fibers)}
 	for i := range s.blocks {
 		out = append(out, log2(n/float64(max(s.blocks[i].found, 1))))
 	}

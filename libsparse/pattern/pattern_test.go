@@ -59,8 +59,11 @@ func tridiagonal(n int32) Pattern {
 func TestFeaturesOfABand(t *testing.T) {
 	found := tridiagonal(1024).named(t)
 	expect(t, found, map[string]float64{
-		"rows": 10, "columns": 10, "fibers": 10, "entries": math.Log2(3*1024 - 2), "beside": 1, "gap": 0, "near": 1, "empty": 0, "q50": math.Log2(4 / (3 + 1 - 2.0/1024)),
+		"rows": 10, "columns": 10, "fibers": 10, "entries": math.Log2(3*1024 - 2), "beside": 1, "gap": 0, "near": 1, "empty": 0, "diagonals": math.Log2(3 * 1024 / (3*1024 - 2.0)), "q50": math.Log2(4 / (3 + 1 - 2.0/1024)),
 	})
+	if found["adjacent"] < 0.98 || found["adjacent"] > 1 { // the first row has no column before the diagonal
+		t.Errorf("%g of the steps are adjacent", found["adjacent"])
+	}
 	if math.Abs(found["sorted32"]) > 0.01 {
 		t.Errorf("%g are padded in sorted slices", found["sorted32"])
 	}

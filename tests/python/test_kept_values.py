@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import torch
-from libsparse._runtime import dispatch
+from libsparse._runtime import direct, dispatch
 from libsparse._runtime.call import Call
+from libsparse._runtime.problem import Operand
 from libsparse._tools import tune
 
 import libsparse as ls
@@ -51,6 +52,23 @@ def test_results_follow_what_is_written_to_values(text: str, schedule: str, thre
         torch.testing.assert_close(
             ls.einsum(text, A.with_values(A.values() + 1), x), torch.einsum(text, A.to_dense() + (A.to_dense() != 0), x)
         )
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("format", ["do", "dk(2,2)", "dk(3,5)"])
+def test_padding_that_meets_infinity_is_nothing(format: str, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not native:
+        monkeypatch.setattr(direct, "native", None)
+    A, x = matrix(), torch.rand(50)
+    variant = replaced(lambda: A @ x, f"convert(A0, {format}, values); reorder(i, j)")
+    for _ in range(4):
+        torch.testing.assert_close(A @ x, A.to_dense() @ x)
+    assert next(iter(variant._carried.values())).tensors()
+    for special in (torch.inf, torch.nan):
+        x[7] = special
+        wanted = A.to_dense()[:, 7] != 0
+        assert torch.equal(~(A @ x).isfinite(), wanted)
+        assert torch.equal(~variant([Operand(A.pattern, A.values()), Operand(None, x)])[0].isfinite(), wanted)
 
 
 def test_schedules_by_hand_bring_values_along() -> None:

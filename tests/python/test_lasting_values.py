@@ -75,6 +75,49 @@ def test_results_have_the_same_bits_throughout(
     assert any(isinstance(v, Call) and v.plain is not None for v in variants(A))
 
 
+def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
+    """A matrix whose 4 x 4 blocks are nearly full: what is missing in one is padding in that format."""
+    blocks = torch.rand(101, 60) < 0.12
+    there = blocks.repeat_interleave(4, 0).repeat_interleave(4, 1) & (torch.rand(404, 240) < 0.97)
+    return ls.tensor(torch.rand(404, 240, dtype=dtype).sub(0.5) * there, format="csr")
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("threads", "native"), [(1, True), (2, True), (2, False)])
+@pytest.mark.parametrize("columns", [32, 64, 70])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_padding_of_blocks_is_nothing(
+    transposed: bool, columns: int, threads: int, native: bool, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not native:
+        monkeypatch.setattr(direct, "native", None)
+    A = in_blocks(dtype)
+    dense, X = A.to_dense(), torch.rand(A.shape[0 if transposed else 1], columns, dtype=dtype)
+
+    def work(X: Tensor) -> Tensor:
+        return ls.einsum("ij,ik->jk" if transposed else "ij,jk->ik", A, X)
+
+    with ls.options(num_threads=threads):
+        first = work(X)
+        for _ in range(CALLS):
+            assert torch.equal(work(X), first)
+        if columns * dtype.itemsize >= 256:
+            assert copies(A) == [f"values {'bsc' if transposed else 'bsr'}(4,4)"]
+        for special in (torch.inf, -torch.inf, torch.nan):
+            for place in ((5, 0), (77, columns - 1), (X.shape[0] - 1, columns // 2)):
+                Y = X.clone()
+                Y[place] = special
+                column = dense[place[0], :] if transposed else dense[:, place[0]]
+                wanted = ~((dense.T if transposed else dense) @ X.clone()).isfinite()
+                wanted[column != 0, place[1]] = True
+                assert torch.equal(~work(Y).isfinite(), wanted)
+                assert torch.equal(work(X), first)
+        out = torch.empty_like(first)
+        if not transposed:
+            torch.mm(A, Y, out=out)
+            assert torch.equal(~out.isfinite(), wanted)
+
+
 @pytest.mark.parametrize("name", WORK)
 def test_results_follow_what_is_written(name: str) -> None:
     A, work = matrix(), WORK[name]

@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -165,6 +166,10 @@ func (s *Search) padding(levels string) (padding, kind float64) {
 		name, kind = "sell32", 3
 	case strings.Contains(levels, "b"):
 		name, kind = "bitmap", 4
+	case strings.Contains(levels, "o"):
+		name, kind = "diagonals", 9
+	case strings.Contains(levels, "k("):
+		return s.blockPadding(levels), 8
 	default:
 		return 0, 0
 	}
@@ -172,6 +177,20 @@ func (s *Search) padding(levels string) (padding, kind float64) {
 		return math.NaN(), kind
 	}
 	return s.sight.known[slices.Index(pattern.Names, name)], kind
+}
+
+// blockPadding is that of blocks, about as that of square ones whose size is known.
+func (s *Search) blockPadding(levels string) float64 {
+	var height, width int
+	if _, err := fmt.Sscanf(levels[strings.Index(levels, "k("):], "k(%d,%d)", &height, &width); err != nil || s.sight.known == nil {
+		return math.NaN()
+	}
+	side := 2
+	for side < 16 && 2*side*side < height*width {
+		side *= 2
+	}
+	name := fmt.Sprintf("block%dx%[1]d", side)
+	return log2(float64(side*side)) - s.sight.known[slices.Index(pattern.Names, name)]
 }
 
 // marks describes what else a point changes: strips, workspaces, threads, lanes and single loops.

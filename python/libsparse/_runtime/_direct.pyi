@@ -28,6 +28,7 @@ class Held:
         place: int,
         dtype: int,
         item: int,
+        padded: int,
         fingerprint: int,
         team: int,
     ) -> Held: ...

@@ -28,7 +28,7 @@ from .status import check
 if TYPE_CHECKING:
     from libsparse._storage.carried import Carried
 
-_CPU = torch.device("cpu")
+_FLOATS = (torch.float32, torch.float64)  # whose NaN kernels of C find
 _found = threading.Lock()
 
 
@@ -50,6 +50,7 @@ class Call:
         "_convert",
         "_fixed",
         "_known",
+        "_padded",
         "_shares",
         "_short",
         "_slots",
@@ -85,6 +86,7 @@ class Call:
         self._shares = self.is_dense or kernel.pattern_of >= 0  # no pattern has to be found before the shortest way
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
+        self._padded = 0  # the size of an element of the result, where padding is multiplied
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
@@ -101,13 +103,14 @@ class Call:
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
         other._shares, other._convert, other.orders = self._shares, self._convert, self.orders
         other._short = other._known = other.direct = other.plain = None
-        other._carried = {}  # calls that keep values are not made anew: other patterns have values of their own
+        other._carried, other._padded = {}, 0  # other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
         return other
 
     def in_place_of(self, plain: Call, kept: Mapping[int, Carried]) -> Call:
         """This, with values in the order in which the kernel reads them, and what computes where they are not kept."""
         plain.tally, self.plain, self._carried = self.tally, plain, kept
+        self._padded = self.dtype.itemsize * (self.dtype in _FLOATS and any([self._convert[n].pads for n in kept]))
         return self
 
     @property
@@ -187,6 +190,8 @@ class Call:
         if self.is_dense:
             out = blocks.empty(self.shape, self._strides, self.dtype)
             result = self._compute(block, out)
+            if self._padded and self.plain is not None and bool(result.isnan().any()):
+                return self.plain(operands)  # padding may have met infinity
             return layout.contiguous(result) if self.is_relaid else result, None
         return self._sparse(block, patterns)
 
@@ -256,9 +261,8 @@ class Call:
         if plain is not None:
             if plain[1:] != (numbers, orders):  # it reads dense operands in another order
                 return None
-            (number,) = self._carried
-            dtype = stored_values(operands[number]).dtype
-            run = held(run, plain[0], self._carried[number], numbers.index(number), dtype)
+            ((number, kept),) = self._carried.items()
+            run = held(run, plain[0], kept, numbers.index(number), stored_values(operands[number]).dtype, self._padded)
         return run, numbers, orders
 
     # Filling the block -----------------------------------------------------------------------------------------
@@ -322,7 +326,7 @@ class Call:
     def _code(self, block: array[int], values: Tensor, known: tuple[Pattern, list[Tensor | None]]) -> Tensor:
         """The first repeated call leaves codes to those after it."""
         place = [slot.kind for slot in self._slots.result].index("code")
-        codes = torch.empty(values.numel(), dtype=torch.uint8, device=_CPU)
+        codes = torch.empty(values.numel(), dtype=torch.uint8, device="cpu")
         block[self._slots.result[place].place] = memory.address(codes)
         self._compute(block, values, self.kernel.revalue)
         self._known = known[0], [*known[1][:place], codes, *known[1][place + 1 :]]

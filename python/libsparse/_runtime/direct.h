@@ -47,6 +47,7 @@ typedef struct {
 	PyObject *kept;     /* the `Carried` that has the copy of values */
 	Py_ssize_t place;   /* which operand has the values */
 	int32_t dtype, item; /* of values, and the size of an element */
+	int32_t padded;      /* the size of an element of the result, 4 or 8, where padding is multiplied; else 0 */
 	fingerprint_function fingerprint; /* of _storage/fingerprint.c, or NULL */
 	uint64_t team;
 } Held;
@@ -98,9 +99,11 @@ typedef struct {
 	PyObject *values, *patterns;                               /* lists of an element for each tensor */
 } Arguments;
 
-/* held.c: which kernel computes with values now, which become those that it reads, with a reference; NULL with an exception. */
+/* held.c: which kernel computes with values now, which become those that it reads, with a reference; NULL with an exception. And whether its result may be
+ * wrong, since padding was multiplied by what isn't finite: the other kernel computes it anew. */
 extern PyTypeObject *held_type;
 const Direct *held_kernel(const Held *self, PyObject **values, int64_t threads);
+bool met_padding(const Held *self, const Direct *direct, PyObject *result, int64_t threads);
 int prepare_held(PyObject *module);
 
 /* multiply.c */

@@ -84,7 +84,7 @@ def _code(dtype: torch.dtype) -> int:
     return number
 
 
-def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dtype) -> Direct:
+def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dtype, padded: int) -> Direct:
     """Runs a kernel with values that are kept in the order in which it reads them, else another with those there are.
 
     Args:
@@ -93,17 +93,22 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dty
         kept: The values that are kept.
         place: Which of the operands' values these are.
         dtype: Their dtype.
+        padded: The size of an element of the result, where `run` multiplies padding; else 0. By what is not finite
+            that is NaN where there is no entry: a result with any is computed anew by `plain`.
     """
     if native is not None and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
         how = fingerprints.function, threads.team()
-        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, *how)  # type: ignore[no-any-return]
+        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, padded, *how)  # type: ignore[no-any-return]
     get = kept.get
 
     def direct(*values_and_number: Any, **into: Tensor) -> Tensor:
         copy = get(values_and_number[place])
         if copy is None:
             return plain(*values_and_number, **into)
-        return run(*values_and_number[:place], copy, *values_and_number[place + 1 :], **into)
+        result = run(*values_and_number[:place], copy, *values_and_number[place + 1 :], **into)
+        if padded and bool(result.isnan().any()):
+            return plain(*values_and_number, **into)
+        return result
 
     return direct
 

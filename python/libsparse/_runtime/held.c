@@ -5,20 +5,22 @@
 
 #include <stddef.h>
 
+#include "../_storage/threads.h"
+
 PyTypeObject *held_type;
 
 static PyObject *n_seen, *n_get, *n_version;
 
-/* Held(kernel for the copy, kernel for the values, the `Carried` that has the copy, place of the values, their dtype and the size of an element, address of the
- * function that finds fingerprints, or 0, and team of its threads) */
+/* Held(kernel for the copy, kernel for the values, the `Carried` that has the copy, place of the values, their dtype and the size of an element, size of an
+ * element of the result where padding is multiplied, else 0, address of the function that finds fingerprints, or 0, and team of its threads) */
 static PyObject *held_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
 	PyObject *run, *plain, *kept;
 	Py_ssize_t place;
 	unsigned long long fingerprint, team;
-	int dtype, item;
+	int dtype, item, padded;
 	(void)kwargs;
-	if (!PyArg_ParseTuple(args, "O!O!OniiKK", direct_type, &run, direct_type, &plain, &kept, &place, &dtype, &item, &fingerprint, &team))
+	if (!PyArg_ParseTuple(args, "O!O!OniiiKK", direct_type, &run, direct_type, &plain, &kept, &place, &dtype, &item, &padded, &fingerprint, &team))
 		return NULL;
 	Held *self = (Held *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
 	if (self == NULL)
@@ -32,6 +34,7 @@ static PyObject *held_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	self->place = place;
 	self->dtype = dtype;
 	self->item = item;
+	self->padded = padded;
 	self->fingerprint = (fingerprint_function)(uintptr_t)fingerprint;
 	self->team = team;
 	return (PyObject *)self;
@@ -108,6 +111,77 @@ const Direct *held_kernel(const Held *self, PyObject **values, int64_t threads)
 	return self->run;
 }
 
+typedef struct {
+	const void *data;
+	int64_t count;
+	int item, threads;
+	int found[MOST_THREADS];
+} Result;
+
+#define FIND_NAN(NAME, TYPE)                                            \
+	static inline int NAME(const TYPE *x, int64_t count)            \
+	{                                                               \
+		int found = 0;                                          \
+		for (int64_t n = 0; n < count; n++)                     \
+			found |= x[n] != x[n];                          \
+		return found;                                           \
+	}
+FIND_NAN(nan_of_floats, float)
+FIND_NAN(nan_of_doubles, double)
+
+static inline __attribute__((always_inline)) void find_nan(Result *job, int thread)
+{
+	const int64_t begin = share(job->count, job->threads, thread), end = share(job->count, job->threads, thread + 1);
+	job->found[thread] = job->item == 4 ? nan_of_floats((const float *)job->data + begin, end - begin)
+					    : nan_of_doubles((const double *)job->data + begin, end - begin);
+}
+
+#if defined __x86_64__ && defined __GNUC__
+__attribute__((target("avx2"), flatten)) static void find_nan_wide(Result *job, int thread) { find_nan(job, thread); }
+#else
+static void find_nan_wide(Result *job, int thread) { find_nan(job, thread); }
+#endif
+
+static void find_nan_anywhere(void *job, int thread)
+{
+#if defined __x86_64__ && defined __GNUC__
+	if (!__builtin_cpu_supports("avx2")) {
+		find_nan(job, thread);
+		return;
+	}
+#endif
+	find_nan_wide(job, thread);
+}
+
+enum { PART = 1 << 16 }; /* bytes of a result, from which on each thread is worth waking */
+
+bool met_padding(const Held *self, const Direct *direct, PyObject *result, int64_t threads)
+{
+	Handle array;
+	void *data;
+	Result job = {.item = self->padded};
+	if (self->padded == 0 || direct != self->run || tensor_from_object(result, &array))
+		return false;
+	const bool read = !get_data(array, &data) && !get_numel(array, &job.count);
+	delete_tensor(array);
+	if (!read)
+		return false;
+	job.data = data;
+	const int64_t most = job.count * job.item / PART;
+	job.threads = (int)(most < 1 ? 1 : most < threads ? most : threads);
+	job.threads = job.threads > MOST_THREADS ? MOST_THREADS : job.threads;
+	Py_BEGIN_ALLOW_THREADS
+	if (job.threads > 1)
+		run_threads(job.threads, self->team, find_nan_anywhere, &job);
+	else
+		find_nan_anywhere(&job, 0);
+	Py_END_ALLOW_THREADS
+	bool found = false;
+	for (int thread = 0; thread < job.threads; thread++)
+		found |= job.found[thread] != 0;
+	return found;
+}
+
 static PyObject *held_call(PyObject *object, PyObject *args, PyObject *kwargs)
 {
 	const Held *self = (Held *)object;
@@ -125,6 +199,10 @@ static PyObject *held_call(PyObject *object, PyObject *args, PyObject *kwargs)
 	}
 	if (direct != NULL)
 		out = PyObject_Call((PyObject *)direct, given, kwargs);
+	if (out != NULL && met_padding(self, direct, out, threads)) {
+		Py_DECREF(out);
+		out = PyObject_Call((PyObject *)self->plain, args, kwargs);
+	}
 	Py_XDECREF(given);
 	return out;
 }

@@ -1,7 +1,8 @@
 """Values that last: calls that repeat with the same ones go on in the format that they are computed fastest in.
 
-A product with a vector of short rows is faster with rows in lanes (SELL), and one with a transposed matrix where values
-stand in the order in which they are read. Both take a copy of the values, which pays where calls repeat and nobody
+A product with a vector of short rows is faster with rows in lanes (SELL), one with many columns in blocks where these
+are nearly full, and one with a transposed matrix where values stand in the order in which they are read. All of them
+take a copy of the values, which pays where calls repeat and nobody
 writes to the values in between. The first calls compute with the matrix as it is. Once they have taken about as long as
 a copy takes to make, it is made, runs of calls take turns with and without it, and the faster way stays: to buy once
 the rents have come to the price costs at most twice as much as knowing beforehand. Results have the same bits.
@@ -18,14 +19,13 @@ from typing import Any, TypeAlias
 import torch
 from torch import Tensor
 
-from libsparse._compiler import kernel, native, request, settings, target
+from libsparse._compiler import kernel, native, request, target
 from libsparse._lang.errors import LibsparseError
-from libsparse._storage import derived
 from libsparse._storage.carried import carried
 from libsparse._storage.format import Format
 from libsparse._storage.pattern import Pattern
-from libsparse._storage.statistics import places
 
+from . import copied_formats
 from .call import Call
 from .problem import Operand, Problem, stored_values
 from .requests import to_request
@@ -36,11 +36,6 @@ _SEEN = 3  # calls in a trial that have to come with the same values before thes
 _RUN = 10  # calls of one way in a row, in whose first half a processor learns where rows end
 _RUNS = 3  # of each way
 _GAIN = 1.03  # times as fast as without a copy, in the middle of the turns, from which on it stays
-_HEIGHT = 8  # rows of a slice, which are computed in lanes
-_WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
-_EVEN, _SORTED = 1.1, 1.25  # places per entry that slices may have, of neighbours and of sorted rows
-_LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
-_LONG = 128  # entries of a row on average, from which on lanes are filled along rows
 
 Build = Callable[..., Any]
 """Prepares a problem on operands: `dispatch.build`."""
@@ -153,7 +148,7 @@ class Trial:
         result = self._timed(operands)
         number, problem = self._number, prepared.problem
         if self._left is None:
-            self._left = _formats(self._call, problem, operands, number)
+            self._left = copied_formats.of(self._call, problem, operands, number)
         try:
             format = self._left.pop(0)
         except IndexError:  # none is left; other threads take some, too
@@ -222,17 +217,6 @@ def _same_bits(one: Tensor, other: Tensor) -> bool:
     return torch.equal(one.reshape(-1).view(torch.uint8), other.reshape(-1).view(torch.uint8))
 
 
-def _formats(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> list[Format]:
-    """The formats in which a copy of an operand may be computed faster with, the most promising first."""
-    pattern = operands[number].sparsity
-    if not _has_room(pattern, stored_values(operands[number])):
-        return []
-    read = call.kernel.convert.get(number)
-    base = pattern if read is None else pattern.converted(read).pattern
-    found = [_in_lanes(base), read, _narrow(base)] if _sums_rows(problem, number, base) else [read]
-    return [format for format in found if format is not None]
-
-
 def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format: Format, seconds: float) -> bool:
     """Whether the kernel for a copy has been compiled, or calls have taken as long by now as that may cost.
 
@@ -283,48 +267,3 @@ def _give_back(pattern: Pattern, format: Format, known: bool) -> None:
     """Keeps a copy no longer, nor the pattern in its format where that was made for it."""
     for kind in ("values",) if known else ("values", "format"):
         pattern._kept.entries.pop((kind, format), None)
-
-
-def _has_room(pattern: Pattern, values: Tensor) -> bool:
-    """Whether another copy of a pattern and its values may be kept."""
-    added = int(_SORTED * pattern.size * (values.element_size() + pattern.index_dtype.itemsize))
-    kept = pattern.derived.bytes if derived.limit is not None else 0
-    return added <= settings.tuning.tune_bytes and (derived.limit is None or kept + added <= derived.limit)
-
-
-def _sums_rows(problem: Problem, number: int, pattern: Pattern) -> bool:
-    """Whether each element of the result is the sum over a row of a matrix times vectors."""
-    if pattern.format.levels != ("d", "s") or problem.windows or pattern.size < _LEAST:
-        return False
-    outer, inner = (problem.inputs[number][mode] for mode in pattern.format.order)
-    others = [indices for n, indices in enumerate(problem.inputs) if n != number]
-    vectors = all(indices in ((), (outer,), (inner,)) for indices in others)
-    return vectors and (inner,) in others and problem.output == (outer,)
-
-
-def _in_lanes(pattern: Pattern) -> Format | None:
-    """The format of a matrix with rows in lanes; None where rows aren't short.
-
-    Rows stay in their order where those of a slice have nearly the same lengths; else the rows of a window are sorted.
-    """
-    (starts, _), rows = pattern.compressed(1), pattern.shape[pattern.format.order[0]]
-    if pattern.size > _LONG * rows:
-        return None
-    lengths = starts.diff()
-    if places(lengths, _HEIGHT) <= _EVEN * pattern.size:
-        return _ordered_as(pattern, f"dl({_HEIGHT})")
-    if places(lengths, _HEIGHT, _WINDOW) <= _SORTED * pattern.size:
-        return _ordered_as(pattern, f"w({_WINDOW})l({_HEIGHT})")
-    return None
-
-
-def _narrow(pattern: Pattern) -> Format | None:
-    """The format of a matrix with coordinates of 16 bits, which are read faster; None where they have more."""
-    format = _ordered_as(pattern, "dn")
-    most = format.kinds[1].most
-    return format if most is None or pattern.shape[format.order[1]] <= most else None
-
-
-def _ordered_as(pattern: Pattern, levels: str) -> Format:
-    """The format of these levels and the modes' order that a pattern has."""
-    return Format(f"{levels}:{','.join(map(str, pattern.format.order))}")

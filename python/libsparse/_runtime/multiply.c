@@ -96,6 +96,17 @@ int64_t count_threads(void)
 	return found;
 }
 
+/* The product with values as they are. */
+static PyObject *computed_anew(const Held *held, PyObject *values, Handle other, int64_t threads)
+{
+	Handle operands[2] = {NULL, other};
+	if (tensor_from_object(values, &operands[0]))
+		return NULL;
+	PyObject *out = run(held->plain, operands, threads, NULL);
+	delete_tensor(operands[0]);
+	return out;
+}
+
 /* The product where the operands are as the kernel wants them, else NULL; with an exception where something failed. */
 static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *values, PyObject *other, const Held *held)
 {
@@ -116,6 +127,10 @@ static PyObject *product(const Direct *direct, PyObject *matrix, PyObject *value
 	if (fit && !tensor_from_object(other, &operands[1])) {
 		if (is_array(operands[1], direct->dtype))
 			out = run(direct, operands, threads, NULL);
+		if (out != NULL && held != NULL && met_padding(held, direct, out, threads)) {
+			Py_DECREF(out);
+			out = computed_anew(held, values, operands[1], threads);
+		}
 		delete_tensor(operands[1]);
 	}
 	delete_tensor(operands[0]);

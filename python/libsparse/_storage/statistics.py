@@ -31,6 +31,25 @@ _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from whic
 _WINDOW = 32  # how many entries above are looked at, at most
 _LANES = 8  # rows that are summed at once in slices
 _GROUPS = 64  # of as many rows, which a sample has
+_SIDES = (
+    (2, 2),
+    (3, 3),
+    (4, 4),
+    (6, 6),
+    (8, 8),
+    (2, 4),
+    (2, 8),
+    (4, 8),
+    (8, 4),
+    (16, 4),
+)  # heights and widths of blocks
+_STRIP = 48  # rows of a sample for blocks, a multiple of heights
+_STRIPS, _READ = 16, 1 << 13  # of as many rows, and the entries that are looked at, at most
+_HALF = 0.55  # how full blocks of 2 x 2 or 3 x 3 are at least where larger ones are looked at
+_BEGUN = (
+    0.5  # the time for an element of a block that is not its share of what its rows load together (measured: SpMM of
+)
+# 64 columns, five matrices: 0.4 to 0.7)
 _ADJACENT = 0.75  # the share of their steps at which columns follow each other, from which on a test for that pays
 
 
@@ -220,10 +239,46 @@ class Statistics:
         return int(together.sum()) >= max(_ADJACENT * count, 1)
 
     @functools.cached_property
+    def blocks(self) -> tuple[int, int] | None:
+        """The height and width of blocks that rows are multiplied by many columns fastest in, by a sample.
+
+        Of a matrix by rows; None where blocks are too empty for that. Rows of a block share what they load, and its
+        empty elements are multiplied, too.
+        """
+        columns = self._crd[-1]
+        if not self._listed or columns is None or self._size < FEW or (begins := self._pos[1]) is None:
+            return None
+        wanted = min(max(_READ * self._rows // (self._size * _STRIP), 4), _STRIPS)
+        entry = torch.arange(wanted, device=columns.device, dtype=begins.dtype) * (self._size // wanted)
+        strips = torch.unique((torch.searchsorted(begins, entry, right=True) - 1) // _STRIP) * _STRIP
+        rows = (strips[:, None] + torch.arange(_STRIP, device=columns.device)).reshape(-1).clamp(max=self._rows - 1)
+        firsts, lengths = begins[rows], begins[rows + 1] - begins[rows]
+        lengths = lengths.clamp(max=2 * _READ // len(rows))
+        entry = torch.arange(int(lengths.sum()), device=columns.device)
+        of = torch.repeat_interleave(lengths)
+        column = columns[firsts[of] + entry - (lengths.cumsum(0) - lengths)[of]].long()
+
+        def fill(height: int, width: int) -> float:
+            found = torch.unique((of // height) * self._columns + column // width)
+            return len(entry) / (len(found) * height * width)
+
+        if not len(entry) or max(fill(2, 2), fill(3, 3)) < _HALF:
+            return None
+        costs = {(h, w): (1 / h + _BEGUN) / fill(h, w) for h, w in _SIDES}
+        best = min(costs, key=costs.__getitem__)
+        return best if costs[best] < 1 + _BEGUN / 2 else None
+
+    @functools.cached_property
     def bandwidth(self) -> int:
         """The largest distance of an entry from the diagonal, of a matrix in CSR or CSC; 0 of anything else."""
         places = self._places()
         return 0 if places is None else int((places[1] - places[0]).abs().max())
+
+    @functools.cached_property
+    def diagonals(self) -> int:
+        """How many diagonals have entries, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self._places()
+        return 0 if places is None else len(torch.unique(places[1] - places[0]))
 
     @functools.cached_property
     def block_fill(self) -> float:

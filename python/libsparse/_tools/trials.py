@@ -16,6 +16,7 @@ from libsparse._lang.errors import InternalError, LibsparseError
 from libsparse._lang.records import NamedTuple
 from libsparse._runtime import dispatch
 from libsparse._runtime.call import Call
+from libsparse._runtime.copied_formats import multiplies
 from libsparse._runtime.dispatch import Result
 from libsparse._runtime.problem import Operand, Problem
 from libsparse._runtime.requests import to_request
@@ -259,14 +260,15 @@ def search(
 def opened(
     problem: Problem,
     operands: Sequence[Operand],
-    allowed: Callable[[Pattern], Iterable[str]],
+    allowed: Callable[[Pattern, bool], Iterable[str]],
     options: dict[str, Any],
 ) -> searches.Tuner:
     """A search for the schedules of a problem, which knows the patterns of operands and what formats are allowed."""
-    sparse = [(name, o.pattern) for name, o in zip(problem.names, operands, strict=True) if o.pattern is not None]
+    sparse = [(number, o.pattern) for number, o in enumerate(operands) if o.pattern is not None]
+    names = problem.names
     about = {
-        "formats": {name: [*allowed(pattern)] for name, pattern in sparse},
-        "patterns": {name: learned.features(pattern) for name, pattern in sparse},
+        "formats": {names[n]: [*allowed(pattern, multiplies(problem, operands, n))] for n, pattern in sparse},
+        "patterns": {names[n]: learned.features(pattern) for n, pattern in sparse},
     }
     wanted = to_request(problem, operands)
     infos = [  # rows may come to be summed in lanes

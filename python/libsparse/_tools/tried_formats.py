@@ -13,11 +13,11 @@ _WINDOW = 4096  # rows that are sorted among themselves
 _PADDING = 3  # elements that a padded format may store for each entry
 
 
-def of(pattern: Pattern) -> Iterator[str]:
+def of(pattern: Pattern, multiplied: bool) -> Iterator[str]:
     """The formats that a pattern may be converted to: compressed, narrow, and padded ones that stay small.
 
-    `values` after a format says that values are brought into its order, too. Not blocks and diagonals, whose padding is
-    multiplied: by infinity that is NaN where nothing is stored.
+    `values` after a format says that values are brought into its order, too. Blocks and diagonals only where padding is
+    `multiplied` (`copied_formats.multiplies`), by infinity to NaN: that is noticed.
     """
     ndim = pattern.ndim
     if ndim < 2 or ndim > 4:
@@ -45,5 +45,16 @@ def of(pattern: Pattern) -> Iterator[str]:
     narrow = Format("dn")
     if columns <= (narrow.kinds[1].most or columns):
         yield narrow.text
+    if multiplied:
+        yield from _multiplied(pattern, most)
     if rows * columns <= 8 * most:
         yield f"{Format('db').text} values"
+
+
+def _multiplied(pattern: Pattern, most: int) -> Iterator[str]:
+    """The formats with elements of 0 where nothing is stored."""
+    if pattern.statistics.diagonals * pattern.shape[0] <= most:
+        yield f"{Format('dia').text} values"
+    sides = pattern.statistics.blocks
+    if sides is not None:
+        yield f"{Format(f'bsr({sides[0]},{sides[1]})').text} values"

@@ -41,7 +41,7 @@ class Ranking(Protocol):
 
 def ranking(job: Job) -> Ranking:
     """The order in which schedules of a job are measured: that of the learned model, whatever measurements say."""
-    allowed = tried_formats.of if job.exact else lambda _: ()
+    allowed = tried_formats.of if job.exact else lambda *_: ()
     return trials.opened(job.problem, job.operands, allowed, {"method": "learned"})
 
 
