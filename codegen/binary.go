@@ -41,7 +41,8 @@ func (e *emitter) binary(x *ir.Binary) (string, int) {
 	return text, prec
 }
 
-// share is the C text of x where it is a length divided by a power of two: one shift, where C divides what may be negative in four steps.
+// share is the C text of x where it is a length divided by a power of two: one shift, where C divides what may be negative in four steps. Integers of
+// users are divided by floor_divide, and never come here.
 func (e *emitter) share(x *ir.Binary) (string, bool) {
 	length, ok := x.X.(*ir.Binary)
 	if !ok || x.Op != dtype.Div || x.Type() != ir.Index || !isLength(length) {

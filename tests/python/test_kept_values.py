@@ -71,6 +71,16 @@ def test_padding_that_meets_infinity_is_nothing(format: str, native: bool, monke
         assert torch.equal(~variant([Operand(A.pattern, A.values()), Operand(None, x)])[0].isfinite(), wanted)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex64])
+def test_padding_is_nothing_for_other_dtypes(dtype: torch.dtype) -> None:
+    A, x = matrix().to(dtype), torch.ones(50, dtype=dtype)
+    replaced(lambda: A @ x, "convert(A0, dk(2,2), values); reorder(i, j)")
+    for _ in range(4):
+        A @ x
+    x[7] = torch.inf
+    assert torch.equal(~(A @ x).isfinite(), A.to_dense()[:, 7] != 0)
+
+
 def test_schedules_by_hand_bring_values_along() -> None:
     A, x = matrix(), torch.rand(50, 4)
     S = ls.schedule("ij,jk->ik", A, x).convert("A0", "csc", values=True).reorder("j", "i", "k")

@@ -77,9 +77,9 @@ def test_results_have_the_same_bits_throughout(
 
 def in_blocks(dtype: torch.dtype) -> ls.SparseTensor:
     """A matrix whose 4 x 4 blocks are nearly full: what is missing in one is padding in that format."""
-    blocks = torch.rand(101, 60) < 0.12
-    there = blocks.repeat_interleave(4, 0).repeat_interleave(4, 1) & (torch.rand(404, 240) < 0.97)
-    return ls.tensor(torch.rand(404, 240, dtype=dtype).sub(0.5) * there, format="csr")
+    blocks = torch.rand(101, 61) < 0.12
+    there = blocks.repeat_interleave(4, 0).repeat_interleave(4, 1) & (torch.rand(404, 244) < 0.97)
+    return ls.tensor((torch.rand(404, 244, dtype=dtype).sub(0.5) * there)[:403, :241], format="csr")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -179,6 +179,41 @@ def test_copies_respect_the_bounds_on_memory(limits: dict[str, int]) -> None:
         for _ in range(CALLS):
             A @ x
     assert not copies(A)
+
+
+def test_blocks_that_are_emptier_than_a_sample_says_are_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = torch.zeros(4000, 3000, dtype=torch.bool)
+    full[:, :32] = True  # the beginnings of rows
+    A = ls.tensor((full | (torch.rand(4000, 3000) < 0.03)).float(), format="csr")
+    monkeypatch.setitem(A.pattern.statistics.__dict__, "blocks", (16, 4))
+    X = torch.rand(3000, 64)
+    for _ in range(CALLS):
+        A @ X
+    assert not A.pattern.derived
+
+
+@pytest.mark.parametrize("limits", [{"tune_bytes": 200_000}, {"derived_bytes": 300_000}])
+def test_blocks_respect_the_bounds_on_memory(limits: dict[str, int]) -> None:
+    A = in_blocks(torch.float32)
+    X = torch.rand(A.shape[1], 64)
+    with ls.options(**limits):  # type: ignore[arg-type]
+        for _ in range(CALLS):
+            A @ X
+    for name, kept in A.pattern.derived.items():
+        assert kept.bytes <= min(limits.values()), name
+
+
+@pytest.mark.parametrize("columns", [None, 64])
+def test_values_whose_memory_was_freed_are_refused(columns: int | None) -> None:
+    A = in_blocks(torch.float32)
+    x = torch.rand(A.shape[1]) if columns is None else torch.rand(A.shape[1], columns)
+    for _ in range(CALLS):
+        A @ x
+    assert len(copies(A)) == 1
+    A.values().untyped_storage().resize_(0)
+    for _ in range(3):
+        with pytest.raises(ls.UnsupportedError, match="freed"):
+            A @ x
 
 
 def test_a_copy_that_is_no_faster_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

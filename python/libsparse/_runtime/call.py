@@ -28,7 +28,6 @@ from .status import check
 if TYPE_CHECKING:
     from libsparse._storage.carried import Carried
 
-_FLOATS = (torch.float32, torch.float64)  # whose NaN kernels of C find
 _found = threading.Lock()
 
 
@@ -86,7 +85,7 @@ class Call:
         self._shares = self.is_dense or kernel.pattern_of >= 0  # no pattern has to be found before the shortest way
         self._convert = {n: f for n, f in kernel.convert.items() if operands[n].pattern is not None}
         self._carried: Mapping[int, Carried] = {}
-        self._padded = 0  # the size of an element of the result, where padding is multiplied
+        self._padded = False  # whether padding is multiplied, which gives NaN where it meets infinity
         self.orders = [read_order(kernel, number, operand) for number, operand in enumerate(operands)]
         self._fixed = array("q", bytes(8 * len(kernel.slots)))  # ctypes would make a class for each length
         for place, index in self._slots.extents:
@@ -103,14 +102,14 @@ class Call:
         other.shape, other._strides, other.is_relaid = self.shape, self._strides, self.is_relaid
         other._shares, other._convert, other.orders = self._shares, self._convert, self.orders
         other._short = other._known = other.direct = other.plain = None
-        other._carried, other._padded = {}, 0  # other patterns have values of their own
+        other._carried, other._padded = {}, False  # other patterns have values of their own
         other.tally = tally.Tally(self.tally.all)
         return other
 
     def in_place_of(self, plain: Call, kept: Mapping[int, Carried]) -> Call:
         """This, with values in the order in which the kernel reads them, and what computes where they are not kept."""
         plain.tally, self.plain, self._carried = self.tally, plain, kept
-        self._padded = self.dtype.itemsize * (self.dtype in _FLOATS and any([self._convert[n].pads for n in kept]))
+        self._padded = any([self._convert[number].pads for number in kept])
         return self
 
     @property
@@ -262,7 +261,8 @@ class Call:
             if plain[1:] != (numbers, orders):  # it reads dense operands in another order
                 return None
             ((number, kept),) = self._carried.items()
-            run = held(run, plain[0], kept, numbers.index(number), stored_values(operands[number]).dtype, self._padded)
+            dtype, result = stored_values(operands[number]).dtype, self.dtype if self._padded else None
+            run = held(run, plain[0], kept, numbers.index(number), dtype, result)
         return run, numbers, orders
 
     # Filling the block -----------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from .problem import Operand, Problem, stored_values
 _HEIGHT = 8  # rows of a slice, which are computed in lanes
 _WINDOW = 4096  # rows that are sorted by their lengths where slices of neighbours would be padded too much
 _EVEN, _SORTED = 1.1, 1.25  # places per entry that slices may have, of neighbours and of sorted rows
+_FILLED = 2.5  # places per entry that blocks may have: emptier ones of 16 rows don't pay
 _LEAST = 4096  # entries below which a product takes hardly longer than it takes to call
 _LONG = 128  # entries of a row on average, from which on lanes are filled along rows
 _WIDE = 256  # bytes of rows of a dense operand from which on blocks sum in the same order as CSR
@@ -27,7 +28,7 @@ _FLOATS = frozenset({torch.float32, torch.float64})
 def of(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -> list[Format]:
     """The formats in which a copy of an operand may be computed faster with, the most promising first."""
     pattern = operands[number].sparsity
-    if not _has_room(operands[number]):
+    if not _has_room(operands[number], _SORTED):
         return []
     read = call.kernel.convert.get(number)
     base = pattern if read is None else pattern.converted(read).pattern
@@ -35,16 +36,25 @@ def of(call: Call, problem: Problem, operands: Sequence[Operand], number: int) -
         found = [_in_lanes(base), read, _narrow(base)]
     else:
         wide = call.is_dense and _reads_long_rows(problem, operands, number, base)
-        found = [_in_blocks(base) if wide else None, read]
+        found = [_in_blocks(base) if wide and _has_room(operands[number], _FILLED) else None, read]
     return [format for format in found if format is not None]
 
 
-def _has_room(operand: Operand) -> bool:
-    """Whether another copy of a pattern and its values may be kept."""
+def _has_room(operand: Operand, places: float) -> bool:
+    """Whether another copy of a pattern and its values may be kept, of so many places for each entry."""
     pattern, values = operand.sparsity, stored_values(operand)
-    added = int(_SORTED * pattern.size * (values.element_size() + pattern.index_dtype.itemsize))
+    return _fits(pattern, int(places * pattern.size * (values.element_size() + pattern.index_dtype.itemsize)))
+
+
+def _fits(pattern: Pattern, added: int) -> bool:
+    """Whether as many bytes may be kept with a pattern, beside what is kept already."""
     kept = pattern.derived.bytes if derived.limit is not None else 0
     return added <= settings.tuning.tune_bytes and (derived.limit is None or kept + added <= derived.limit)
+
+
+def is_small(pattern: Pattern, converted: Pattern, size: int) -> bool:
+    """Whether values of such a size may be kept for a converted pattern; a sample told how full blocks are."""
+    return converted.size <= _FILLED * pattern.size and _fits(pattern, converted.size * size)
 
 
 def _sums_rows(problem: Problem, number: int, pattern: Pattern) -> bool:

@@ -35,6 +35,7 @@ try:
 except ImportError:  # the package was built without a C compiler
     native = None
 
+_FLOATS = (torch.float32, torch.float64)  # whose NaN are found in C
 _Function = type(ctypes.CFUNCTYPE(None)()).__mro__[1]  # of all functions of libraries
 
 Outline: TypeAlias = "tuple[Sequence[int], Sequence[int], torch.dtype]"
@@ -84,7 +85,9 @@ def _code(dtype: torch.dtype) -> int:
     return number
 
 
-def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dtype, padded: int) -> Direct:
+def held(
+    run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dtype, padded: torch.dtype | None
+) -> Direct:
     """Runs a kernel with values that are kept in the order in which it reads them, else another with those there are.
 
     Args:
@@ -93,12 +96,16 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dty
         kept: The values that are kept.
         place: Which of the operands' values these are.
         dtype: Their dtype.
-        padded: The size of an element of the result, where `run` multiplies padding; else 0. By what is not finite
-            that is NaN where there is no entry: a result with any is computed anew by `plain`.
+        padded: The dtype of the result, where `run` multiplies padding; else None. By what is not finite that is NaN
+            where there is no entry: a result with any is computed anew by `plain`.
     """
-    if native is not None and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
+    if padded is not None and not (padded.is_floating_point or padded.is_complex):
+        padded = None  # there are no infinities
+    found = padded is None or padded in _FLOATS
+    if native is not None and found and isinstance(run, native.Direct) and isinstance(plain, native.Direct):
+        size = 0 if padded is None else padded.itemsize
         how = fingerprints.function, threads.team()
-        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, padded, *how)  # type: ignore[no-any-return]
+        return native.Held(run, plain, kept, place, _code(dtype), dtype.itemsize, size, *how)  # type: ignore[no-any-return]
     get = kept.get
 
     def direct(*values_and_number: Any, **into: Tensor) -> Tensor:
@@ -106,7 +113,7 @@ def held(run: Direct, plain: Direct, kept: Carried, place: int, dtype: torch.dty
         if copy is None:
             return plain(*values_and_number, **into)
         result = run(*values_and_number[:place], copy, *values_and_number[place + 1 :], **into)
-        if padded and bool(result.isnan().any()):
+        if padded is not None and bool(result.isnan().any()):
             return plain(*values_and_number, **into)
         return result
 

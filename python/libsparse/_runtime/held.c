@@ -62,7 +62,8 @@ static int has_fingerprint(const Held *self, PyObject *values, PyObject *known, 
 		return -1;
 	if (tensor_from_object(values, &array))
 		return 0;
-	const bool read = !get_data(array, &data) && !get_numel(array, &count) && !get_dtype(array, &dtype) && dtype == self->dtype;
+	const bool read = !get_data(array, &data) && !get_numel(array, &count) && !get_dtype(array, &dtype) && dtype == self->dtype &&
+			  (data != NULL || count == 0); /* else its storage has been freed */
 	delete_tensor(array);
 	if (!read)
 		return 0;
@@ -73,7 +74,8 @@ static int has_fingerprint(const Held *self, PyObject *values, PyObject *known, 
 	return found == wanted;
 }
 
-/* The copy of values that are as they were when it was made, with a reference, as `Carried.get` finds it; NULL, without an exception, where that has more to do. */
+/* The copy of values that are as they were when it was made, with a reference, as `Carried.get` finds it; NULL where that has more to do, or with an exception where
+ * somebody interrupts. */
 static PyObject *known_copy(const Held *self, PyObject *values, int64_t threads)
 {
 	PyObject *seen = self->fingerprint == NULL ? NULL : PyObject_GetAttr(self->kept, n_seen), *version = NULL, *copy = NULL;
@@ -87,7 +89,8 @@ static PyObject *known_copy(const Held *self, PyObject *values, int64_t threads)
 			Py_INCREF(copy);
 		}
 	}
-	PyErr_Clear(); /* `get` says what is wrong */
+	if (copy == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception))
+		PyErr_Clear(); /* `get` says what is wrong */
 	Py_XDECREF(seen);
 	Py_XDECREF(version);
 	return copy;
@@ -96,7 +99,7 @@ static PyObject *known_copy(const Held *self, PyObject *values, int64_t threads)
 const Direct *held_kernel(const Held *self, PyObject **values, int64_t threads)
 {
 	PyObject *copy = known_copy(self, *values, threads);
-	PyObject *get = copy == NULL ? PyObject_GetAttr(self->kept, n_get) : NULL;
+	PyObject *get = copy == NULL && !PyErr_Occurred() ? PyObject_GetAttr(self->kept, n_get) : NULL;
 	if (get != NULL)
 		copy = PyObject_CallFunctionObjArgs(get, *values, NULL);
 	Py_XDECREF(get);

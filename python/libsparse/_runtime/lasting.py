@@ -2,10 +2,10 @@
 
 A product with a vector of short rows is faster with rows in lanes (SELL), one with many columns in blocks where these
 are nearly full, and one with a transposed matrix where values stand in the order in which they are read. All of them
-take a copy of the values, which pays where calls repeat and nobody
-writes to the values in between. The first calls compute with the matrix as it is. Once they have taken about as long as
-a copy takes to make, it is made, runs of calls take turns with and without it, and the faster way stays: to buy once
-the rents have come to the price costs at most twice as much as knowing beforehand. Results have the same bits.
+take a copy of the values, which pays where calls repeat and nobody writes to the values in between. The first calls
+compute with the matrix as it is. Once they have taken about as long as a copy takes to make, it is made, runs of calls
+take turns with and without it, and the faster way stays: to buy once the rents have come to the price costs at most
+twice as much as knowing beforehand. Results have the same bits.
 """
 
 from __future__ import annotations
@@ -223,16 +223,20 @@ def _is_paid(problem: Problem, operands: Sequence[Operand], number: int, format:
     Kernels that read a copy seldom differ by sizes. So what has been spent counts for all matrices, until something is
     compiled; where a kernel is there already, 3 ms tell, and the next matrix doesn't wait.
     """
-    wanted, kind = _reading(problem, operands, number, format), _kind(problem, operands, number, format)
+    kind = _kind(problem, operands, number, format)
     spent = _spent[kind] = _spent.get(kind, 0.0) + seconds
-    stored = kernel.store() / "requests" / f"{request.key(wanted, native.BUILD)}.json"
-    return spent >= _PRICE or stored.exists() or not target.has_compiler()
+    if spent >= _PRICE or not target.has_compiler():
+        return True
+    folder, reads = kernel.store() / "requests", (False, True) if format.kinds[-1].grouped else (False,)
+    keys = [request.key(_reading(problem, operands, number, format, adjacent), native.BUILD) for adjacent in reads]
+    return any([(folder / f"{key}.json").exists() for key in keys])
 
 
-def _reading(problem: Problem, operands: Sequence[Operand], number: int, format: Format) -> request.Request:
-    """The request for a kernel that reads a copy in a format."""
-    found, kind = to_request(problem, operands), format.kinds[-1]
-    adjacent = kind.grouped and operands[number].sparsity.statistics.adjacent
+def _reading(
+    problem: Problem, operands: Sequence[Operand], number: int, format: Format, adjacent: bool
+) -> request.Request:
+    """The request for a kernel that reads a copy in a format, whose rows have neighbouring columns or not."""
+    found = to_request(problem, operands)
     infos = [*found.operands]
     infos[number] = infos[number]._replace(
         format=format.text, uneven=False, scattered=False, far=False, adjacent=adjacent
@@ -241,8 +245,8 @@ def _reading(problem: Problem, operands: Sequence[Operand], number: int, format:
 
 
 def _kind(problem: Problem, operands: Sequence[Operand], number: int, format: Format) -> request.Request:
-    """That request without sizes."""
-    wanted = _reading(problem, operands, number, format)
+    """That request without sizes, and whatever columns neighbouring rows have."""
+    wanted = _reading(problem, operands, number, format, adjacent=False)
     return wanted._replace(operands=tuple([info._replace(shape=(), nnz=0) for info in wanted.operands]))
 
 
@@ -253,6 +257,8 @@ def _with_copy(
     pattern, values = operands[number].sparsity, stored_values(operands[number])
     there, conversion = [*operands], pattern.converted(format)
     converted = conversion.pattern
+    if not copied_formats.is_small(pattern, converted, values.element_size()):
+        return None
     there[number] = operands[number]._replace(pattern=converted, data=values.new_empty(1).expand(converted.size))
     found = build(problem, there, measured=False)
     if not isinstance(found, Call) or found.is_relaid != call.is_relaid or number in found.kernel.convert:

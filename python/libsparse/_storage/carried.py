@@ -20,7 +20,7 @@ _MOST = 1 << 16  # calls that wait for another copy, at most
 
 
 class _Seen(NamedTuple):
-    """Values that calls have used.
+    """Values that calls have used; `known_copy` of `_runtime/held.c` reads the fields by their numbers.
 
     Attributes:
         values: The tensor, which isn't kept alive.

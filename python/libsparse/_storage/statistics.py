@@ -31,25 +31,13 @@ _ALIKE = 0.5  # the share of neighbouring rows of equally many vectors from whic
 _WINDOW = 32  # how many entries above are looked at, at most
 _LANES = 8  # rows that are summed at once in slices
 _GROUPS = 64  # of as many rows, which a sample has
-_SIDES = (
-    (2, 2),
-    (3, 3),
-    (4, 4),
-    (6, 6),
-    (8, 8),
-    (2, 4),
-    (2, 8),
-    (4, 8),
-    (8, 4),
-    (16, 4),
-)  # heights and widths of blocks
-_STRIP = 48  # rows of a sample for blocks, a multiple of heights
-_STRIPS, _READ = 16, 1 << 13  # of as many rows, and the entries that are looked at, at most
+# Heights and widths of blocks, and the time for an element of one beside its part of what the block's rows load
+# together (measured: 64 columns, five matrices: 0.4 to 0.7).
+_SIDES = (2, 2), (3, 3), (4, 4), (6, 6), (8, 8), (2, 4), (2, 8), (4, 8), (8, 4), (16, 4)
+_BEGUN = 0.5
 _HALF = 0.55  # how full blocks of 2 x 2 or 3 x 3 are at least where larger ones are looked at
-_BEGUN = (
-    0.5  # the time for an element of a block that is not its share of what its rows load together (measured: SpMM of
-)
-# 64 columns, five matrices: 0.4 to 0.7)
+_STRIP = 48  # rows of a sample for blocks, a multiple of heights
+_STRIPS, _READ = 16, 1 << 12  # of as many rows, and about how many entries are looked at
 _ADJACENT = 0.75  # the share of their steps at which columns follow each other, from which on a test for that pays
 
 
@@ -248,21 +236,21 @@ class Statistics:
         columns = self._crd[-1]
         if not self._listed or columns is None or self._size < FEW or (begins := self._pos[1]) is None:
             return None
-        wanted = min(max(_READ * self._rows // (self._size * _STRIP), 4), _STRIPS)
+        wanted = min(max(_READ * self._rows // (self._size * _STRIP), 2), _STRIPS)
         entry = torch.arange(wanted, device=columns.device, dtype=begins.dtype) * (self._size // wanted)
         strips = torch.unique((torch.searchsorted(begins, entry, right=True) - 1) // _STRIP) * _STRIP
-        rows = (strips[:, None] + torch.arange(_STRIP, device=columns.device)).reshape(-1).clamp(max=self._rows - 1)
-        firsts, lengths = begins[rows], begins[rows + 1] - begins[rows]
-        lengths = lengths.clamp(max=2 * _READ // len(rows))
+        rows = (strips[:, None] + torch.arange(_STRIP, device=columns.device)).reshape(-1)
+        rows = rows[rows < self._rows]
+        firsts, lengths = begins[rows], (begins[rows + 1] - begins[rows]).clamp(max=2 * _READ // len(rows))
         entry = torch.arange(int(lengths.sum()), device=columns.device)
         of = torch.repeat_interleave(lengths)
         column = columns[firsts[of] + entry - (lengths.cumsum(0) - lengths)[of]].long()
 
         def fill(height: int, width: int) -> float:
-            found = torch.unique((of // height) * self._columns + column // width)
+            found = torch.unique((rows[of] // height) * self._columns + column // width)
             return len(entry) / (len(found) * height * width)
 
-        if not len(entry) or max(fill(2, 2), fill(3, 3)) < _HALF:
+        if not len(entry) or (fill(2, 2) < _HALF and fill(3, 3) < _HALF):
             return None
         costs = {(h, w): (1 / h + _BEGUN) / fill(h, w) for h, w in _SIDES}
         best = min(costs, key=costs.__getitem__)
@@ -283,12 +271,16 @@ class Statistics:
     @functools.cached_property
     def block_fill(self) -> float:
         """How full the 4 x 4 blocks that have entries are on average, of a matrix in CSR or CSC; 0 of anything else."""
+        places = self.in_blocks(_BLOCK, _BLOCK)
+        return self._size / places if places else 0.0
+
+    def in_blocks(self, height: int, width: int) -> int:
+        """How many elements the blocks have that have entries, of a matrix in CSR or CSC; 0 of anything else."""
         places = self._places()
         if places is None:
-            return 0.0
-        rows, columns = (p.long() // _BLOCK for p in places)
-        blocks = torch.unique(rows * (int(columns.max()) + 1) + columns)
-        return self._size / (len(blocks) * _BLOCK**2)
+            return 0
+        rows, columns = places[0].long() // height, places[1].long() // width
+        return len(torch.unique(rows * (int(columns.max()) + 1) + columns)) * height * width
 
     def _places(self) -> tuple[Tensor, Tensor] | None:
         """Rows and columns of a matrix that isn't empty, as stored."""

@@ -56,5 +56,5 @@ def _multiplied(pattern: Pattern, most: int) -> Iterator[str]:
     if pattern.statistics.diagonals * pattern.shape[0] <= most:
         yield f"{Format('dia').text} values"
     sides = pattern.statistics.blocks
-    if sides is not None:
+    if sides is not None and pattern.statistics.in_blocks(*sides) <= most:
         yield f"{Format(f'bsr({sides[0]},{sides[1]})').text} values"
